@@ -1,0 +1,102 @@
+//! A fence that moves when somebody says so: the CPU recorder's, and the tests'.
+
+use super::Fence;
+use crate::prim::{Condvar, Mutex, lock, sleep_for};
+use crate::{Lost, Value};
+use std::time::{Duration, Instant};
+
+/// A [`Fence`] that is moved by hand.
+///
+/// # Example
+/// ```
+/// use fencepost_sync::{Value, backend::{Fence, ManualFence}};
+/// let fence = ManualFence::default();
+/// fence.pass(Value(2));
+/// assert_eq!(fence.completed()?, Value(2));
+/// fence.lose("unplugged");
+/// assert_eq!(fence.completed().unwrap_err().reason, "unplugged");
+/// # Ok::<(), fencepost_sync::Lost>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct ManualFence {
+    progress: Mutex<Progress>,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    completed: Value,
+    lost: Option<Lost>,
+}
+
+impl ManualFence {
+    /// Moves the fence to `value`; it never moves back.
+    pub fn pass(&self, value: Value) {
+        let mut progress = lock(&self.progress);
+        progress.completed = progress.completed.max(value);
+        self.moved.notify_all();
+    }
+
+    /// Declares the device lost; the first reason stays.
+    pub fn lose(&self, reason: &str) {
+        let mut progress = lock(&self.progress);
+        progress.lost.get_or_insert_with(|| Lost { reason: reason.into() });
+        self.moved.notify_all();
+    }
+}
+
+impl Progress {
+    fn answer(&self) -> Result<Value, Lost> {
+        self.lost.clone().map_or(Ok(self.completed), Err)
+    }
+}
+
+impl Fence for ManualFence {
+    fn completed(&self) -> Result<Value, Lost> {
+        lock(&self.progress).answer()
+    }
+
+    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+        let deadline = Instant::now() + limit;
+        let mut progress = lock(&self.progress);
+        while progress.completed < value && progress.lost.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            progress = sleep_for(&self.moved, progress, left);
+        }
+        progress.answer()
+    }
+}
+
+#[cfg(all(test, not(fencepost_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_when_the_value_is_passed() {
+        let fence = ManualFence::default();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| fence.wait(Value(3), Duration::from_secs(60)));
+            fence.pass(Value(1));
+            fence.pass(Value(3));
+            assert_eq!(waiter.join().expect("the waiter ends"), Ok(Value(3)));
+        });
+    }
+
+    #[test]
+    fn a_wait_ends_with_the_loss() {
+        let fence = ManualFence::default();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| fence.wait(Value(1), Duration::from_secs(60)));
+            fence.lose("pulled out");
+            assert_eq!(waiter.join().expect("the waiter ends"), Err(Lost { reason: "pulled out".into() }));
+        });
+    }
+
+    #[test]
+    fn a_wait_ends_at_its_limit() {
+        assert_eq!(ManualFence::default().wait(Value(1), Duration::from_millis(1)), Ok(Value(0)));
+    }
+}

@@ -1,0 +1,28 @@
+//! How far a device is, and how to wait for it: one file a backend.
+
+mod manual;
+
+pub use manual::ManualFence;
+
+use crate::{Lost, MaybeSend, MaybeSync, Value};
+use std::time::Duration;
+
+/// The progress of one hardware queue, as its device tells it.
+///
+/// How a value comes to be signalled is each backend's own affair: it happens where work is submitted. What all
+/// of them share is how it is asked for.
+pub trait Fence: MaybeSend + MaybeSync {
+    /// The largest value that the device has passed; returns at once.
+    ///
+    /// # Errors
+    /// [`Lost`] if the device is gone.
+    fn completed(&self) -> Result<Value, Lost>;
+
+    /// Blocks until the device has passed `value`, at most for `limit`; the largest value passed by then.
+    ///
+    /// Ask only for values that were submitted: nothing else is sure to come.
+    ///
+    /// # Errors
+    /// [`Lost`] if the device is gone, or goes while waiting.
+    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost>;
+}

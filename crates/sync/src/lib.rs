@@ -1,0 +1,25 @@
+//! When GPU work is done: timelines, fences, clocks and late results.
+//!
+//! This crate knows nothing of buffers or kernels. It holds the parts of `fencepost` that tell *when*:
+//!
+//! * [`Value`] and [`Timeline`]: the progress of one hardware queue as numbers that only grow;
+//! * [`Fence`](backend::Fence): how a device's progress is asked for and waited for, one file a backend;
+//! * [`Due`]: what has to happen when a number is reached;
+//! * [`Clock`]: what a command queue, or the host, is known to come after;
+//! * [`Pending`]: the one late answer, a future with a blocking twin.
+
+pub mod backend;
+mod clock;
+mod due;
+mod error;
+mod pending;
+pub mod prim;
+mod send;
+mod timeline;
+
+pub use clock::{Clock, Slot, Stamp};
+pub use due::Due;
+pub use error::{Error, Lost};
+pub use pending::{Late, Pending};
+pub use send::{MaybeSend, MaybeSync};
+pub use timeline::{Timeline, Value};

@@ -1,0 +1,32 @@
+//! The locks of the whole workspace: `std`'s, or loom's under `--cfg fencepost_loom`.
+
+#[cfg(fencepost_loom)]
+pub use loom::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(not(fencepost_loom))]
+pub use std::sync::{Condvar, Mutex, MutexGuard};
+
+use std::time::Duration;
+
+/// Locks, taking for granted that nothing panics while it holds a lock of ours: no user code runs under one.
+///
+/// # Panics
+/// If a thread panicked while it held the lock, which is a bug of this project.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("bug: a panic held the lock")
+}
+
+/// Sleeps on `condvar` until it is notified.
+///
+/// # Panics
+/// As [`lock`].
+pub fn sleep<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condvar.wait(guard).expect("bug: a panic held the lock")
+}
+
+/// Sleeps on `condvar` until it is notified or `limit` has passed. Under loom, time never passes.
+///
+/// # Panics
+/// As [`lock`].
+pub fn sleep_for<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>, limit: Duration) -> MutexGuard<'a, T> {
+    condvar.wait_timeout(guard, limit).expect("bug: a panic held the lock").0
+}

@@ -1,0 +1,95 @@
+//! The progress of one in-order hardware queue.
+
+use std::fmt;
+
+/// A point on a [`Timeline`]: the n-th submission, counted from 1. Zero is the start.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Value(pub u64);
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How far a hardware queue is: `completed <= submitted < pending`, and all three only grow.
+///
+/// A plain value, kept under its owner's lock.
+///
+/// # Example
+/// ```
+/// use fencepost_sync::{Timeline, Value};
+/// let mut timeline = Timeline::default();
+/// let value = timeline.pending();
+/// timeline.submit(value);
+/// assert_eq!((timeline.in_flight(), timeline.complete(value)), (1, true));
+/// assert_eq!(timeline.in_flight(), 0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    completed: Value,
+    submitted: Value,
+}
+
+impl Timeline {
+    /// The value that the next submission will signal.
+    pub fn pending(&self) -> Value {
+        Value(self.submitted.0 + 1)
+    }
+
+    /// The largest value whose work has been handed to the device.
+    pub fn submitted(&self) -> Value {
+        self.submitted
+    }
+
+    /// The largest value that the device has passed.
+    pub fn completed(&self) -> Value {
+        self.completed
+    }
+
+    /// How many submissions the device has not passed.
+    pub fn in_flight(&self) -> u64 {
+        self.submitted.0 - self.completed.0
+    }
+
+    /// Notes that the submission which signals `value` was handed over.
+    ///
+    /// # Panics
+    /// If `value` is not the pending one: a bug of the caller's, as values are given out one by one.
+    pub fn submit(&mut self, value: Value) {
+        assert_eq!(value, self.pending(), "bug: timeline values are submitted one by one");
+        self.submitted = value;
+    }
+
+    /// Notes that the device has passed `value`; `true` if that is news. A value behind what is known already
+    /// changes nothing, one that was never submitted counts as the last that was.
+    pub fn complete(&mut self, value: Value) -> bool {
+        let value = value.min(self.submitted);
+        let news = value > self.completed;
+        self.completed = self.completed.max(value);
+        news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completion_never_moves_back() {
+        let mut t = Timeline::default();
+        t.submit(Value(1));
+        t.submit(Value(2));
+        assert!(t.complete(Value(2)));
+        assert!(!t.complete(Value(1)));
+        assert_eq!(t.completed(), Value(2));
+    }
+
+    #[test]
+    fn completion_never_passes_submission() {
+        let mut t = Timeline::default();
+        t.submit(Value(1));
+        assert!(t.complete(Value(9)));
+        assert_eq!((t.completed(), t.in_flight()), (Value(1), 0));
+    }
+}
