@@ -1,8 +1,18 @@
 //! How far a device is, and how to wait for it: one file a backend.
 
+mod loss;
 mod manual;
+mod portable;
+#[cfg(vulkan)]
+mod vulkan;
+#[cfg(not(vulkan))]
+#[path = "absent.rs"]
+mod vulkan;
 
+pub use loss::LostFlag;
 pub use manual::ManualFence;
+pub use portable::{Arrival, PortableFence, poll};
+pub use vulkan::VulkanFence;
 
 use crate::{Lost, MaybeSend, MaybeSync, Value};
 use std::time::Duration;

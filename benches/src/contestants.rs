@@ -1,0 +1,32 @@
+use anyhow::Result;
+
+use crate::{
+    adapter::Chosen, expert::Expert, implementation::Implementation, mapped::ExpertMapped, memcpy::Memcpy,
+    naive::Naive, vulkan::Vulkan,
+};
+
+/// The implementations that run on the chosen adapter, in the order of the report.
+pub(crate) struct Contestants {
+    pub(crate) implementations: Vec<Box<dyn Implementation>>,
+    /// Those that do not, each with the reason.
+    pub(crate) absent: Vec<String>,
+}
+
+/// Opens every implementation on the adapter, each with a device of its own.
+pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
+    let mut all: Vec<Box<dyn Implementation>> =
+        vec![Box::new(Naive::open(&chosen.adapter)?), Box::new(Expert::open(&chosen.adapter)?)];
+    let mut absent = Vec::new();
+    if chosen.adapter.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
+        all.push(Box::new(ExpertMapped::open(&chosen.adapter)?));
+    } else {
+        absent.push("expert-mapped: the adapter cannot map its own buffers".to_owned());
+    }
+    if chosen.info.backend == wgpu::Backend::Vulkan {
+        all.push(Box::new(Vulkan::open(&chosen.info)?));
+    } else {
+        absent.push(format!("vulkan: the adapter is used through {}", chosen.info.backend));
+    }
+    all.push(Box::new(Memcpy::default()));
+    Ok(Contestants { implementations: all, absent })
+}

@@ -1,0 +1,121 @@
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use wgpu::{Adapter, BindGroup, Buffer, BufferUsages, CommandBuffer, Features, MapMode};
+
+use crate::{
+    ground::{Ground, dispatch},
+    implementation::{Implementation, LaunchTime},
+    job::{Job, OUTPUTS},
+};
+
+/// wgpu as an expert writes it: cached bind groups, one encoder, one pass and one submit for all launches,
+/// scalars as immediates, staging buffers made once. The yardstick of every ratio.
+pub(crate) struct Expert {
+    ground: Ground,
+    groups: Vec<BindGroup>,
+    transfer: Option<Staged>,
+}
+
+/// A device buffer with its two staging buffers; the one for uploads is left mapped.
+struct Staged {
+    device: Buffer,
+    download: Buffer,
+    upload: Buffer,
+}
+
+impl Expert {
+    pub(crate) fn open(adapter: &Adapter) -> Result<Self> {
+        let ground = Ground::open(adapter, Features::empty())?;
+        let groups = (0..OUTPUTS).map(|output| ground.bind_group(output)).collect();
+        Ok(Self { ground, groups, transfer: None })
+    }
+
+    fn record(&self, job: &Job) -> CommandBuffer {
+        let mut encoder = self.ground.encoder();
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        pass.set_pipeline(&self.ground.pipeline);
+        let mut bound = None;
+        for i in 0..job.launches {
+            let output = job.output_of(i);
+            if bound.replace(output) != Some(output) {
+                pass.set_bind_group(0, &self.groups[output], &[]);
+            }
+            dispatch(&mut pass, job.scalar_of(i));
+        }
+        drop(pass);
+        encoder.finish()
+    }
+
+    fn copy(&self, from: &Buffer, to: &Buffer) -> CommandBuffer {
+        let mut encoder = self.ground.encoder();
+        encoder.copy_buffer_to_buffer(from, 0, to, 0, None);
+        encoder.finish()
+    }
+
+    fn staged(&self) -> &Staged {
+        self.transfer.as_ref().expect("bug: transfer rows allocate first")
+    }
+}
+
+impl Implementation for Expert {
+    fn name(&self) -> &'static str {
+        "expert"
+    }
+
+    fn queues(&self) -> usize {
+        1
+    }
+
+    fn reset(&mut self, outputs: usize) -> Result<()> {
+        self.ground.reset(outputs)
+    }
+
+    fn launch(&mut self, job: &Job) -> Result<LaunchTime> {
+        let start = Instant::now();
+        let submission = self.ground.queue.submit([self.record(job)]);
+        let host = start.elapsed();
+        self.ground.wait(submission)?;
+        Ok(LaunchTime { host, total: start.elapsed() })
+    }
+
+    fn output(&mut self, index: usize) -> Result<Vec<f32>> {
+        self.ground.output(index)
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<()> {
+        self.transfer = None;
+        if bytes > 0 {
+            let array = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+            let staged = Staged {
+                device: self.ground.buffer(bytes, array),
+                download: self.ground.buffer(bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
+                upload: self.ground.buffer(bytes, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC),
+            };
+            self.ground.map(&staged.upload, MapMode::Write)?;
+            self.transfer = Some(staged);
+        }
+        Ok(())
+    }
+
+    fn upload(&mut self, data: &[u8]) -> Result<Duration> {
+        let staged = self.staged();
+        let start = Instant::now();
+        staged.upload.get_mapped_range_mut(..)?.copy_from_slice(data);
+        staged.upload.unmap();
+        self.ground.queue.submit([self.copy(&staged.upload, &staged.device)]);
+        // Mapped again when the copy has run: one wait for both.
+        self.ground.map(&staged.upload, MapMode::Write)?;
+        Ok(start.elapsed())
+    }
+
+    fn read(&mut self, out: &mut Vec<u8>) -> Result<Duration> {
+        let staged = self.staged();
+        let start = Instant::now();
+        self.ground.queue.submit([self.copy(&staged.device, &staged.download)]);
+        self.ground.map(&staged.download, MapMode::Read)?;
+        out.copy_from_slice(&staged.download.get_mapped_range(..)?);
+        staged.download.unmap();
+        Ok(start.elapsed())
+    }
+}

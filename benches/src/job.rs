@@ -1,0 +1,114 @@
+use anyhow::{Result, ensure};
+
+use crate::implementation::Implementation;
+
+/// Elements of every array of the launch rows.
+pub(crate) const ELEMENTS: usize = 1024;
+/// Bytes of one such array.
+pub(crate) const ARRAY_BYTES: usize = ELEMENTS * size_of::<f32>();
+/// Output arrays of the independent variant.
+pub(crate) const OUTPUTS: usize = 64;
+/// Workgroups of one launch: `saxpy.wgsl` has 64 invocations each.
+pub(crate) const WORKGROUPS: u32 = (ELEMENTS / 64) as u32;
+/// The kernel, the same text for all.
+pub(crate) const WGSL: &str = include_str!("saxpy.wgsl");
+/// Its entry point.
+pub(crate) const ENTRY: &str = "saxpy";
+
+/// How the launches of a job depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// One shared input, [`OUTPUTS`] outputs in turn.
+    Independent,
+    /// Each launch needs the one before it; a chain of its own for each queue.
+    Chain,
+}
+
+/// A number of launches with one flush at their end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    pub(crate) variant: Variant,
+    pub(crate) launches: usize,
+    pub(crate) queues: usize,
+}
+
+impl Job {
+    /// Outputs that the job writes: the first ones.
+    pub(crate) fn outputs(&self) -> usize {
+        let all = if self.variant == Variant::Chain { self.queues } else { OUTPUTS };
+        all.min(self.launches)
+    }
+
+    /// The output that a launch writes.
+    pub(crate) fn output_of(&self, launch: usize) -> usize {
+        launch % if self.variant == Variant::Chain { self.queues } else { OUTPUTS }
+    }
+
+    /// The queue that a launch goes to; launches that share an output share the queue.
+    #[allow(dead_code, reason = "for implementations with several queues")]
+    pub(crate) fn queue_of(&self, launch: usize) -> usize {
+        launch % self.queues
+    }
+
+    /// The scalar of a launch. Small whole numbers: sums of them are exact in `f32`.
+    pub(crate) fn scalar_of(&self, launch: usize) -> f32 {
+        1.0 + (launch % 3) as f32
+    }
+
+    /// Compares every output that the job wrote with what it must hold.
+    pub(crate) fn check(&self, implementation: &mut dyn Implementation) -> Result<()> {
+        let input = input();
+        for output in 0..self.outputs() {
+            let factor = self.factor(output);
+            let found = implementation.output(output)?;
+            ensure!(found.len() == ELEMENTS, "{} returned {} elements", implementation.name(), found.len());
+            for (i, (found, x)) in found.iter().zip(&input).enumerate() {
+                let name = implementation.name();
+                ensure!(
+                    *found == factor * x,
+                    "{name}, {self:?}: y{output}[{i}] is {found}, not {}",
+                    factor * x
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of the scalars of all launches that write this output.
+    fn factor(&self, output: usize) -> f32 {
+        (0..self.launches).filter(|&i| self.output_of(i) == output).map(|i| self.scalar_of(i)).sum()
+    }
+}
+
+/// The input that all launches read.
+pub(crate) fn input() -> Vec<f32> {
+    (0..ELEMENTS).map(|i| (i % 7) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_that_share_an_output_share_the_queue() {
+        for variant in [Variant::Independent, Variant::Chain] {
+            let job = Job { variant, launches: 1000, queues: 2 };
+            for i in 0..job.launches {
+                for j in i..job.launches {
+                    assert!(job.output_of(i) != job.output_of(j) || job.queue_of(i) == job.queue_of(j));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn outputs_are_those_that_launches_write() {
+        for (variant, launches, queues, outputs) in
+            [(Variant::Chain, 10, 1, 1), (Variant::Chain, 1, 2, 1), (Variant::Independent, 10, 1, 10)]
+        {
+            let job = Job { variant, launches, queues };
+            let highest = (0..launches).map(|i| job.output_of(i)).max();
+            assert_eq!((job.outputs(), highest), (outputs, Some(outputs - 1)));
+        }
+    }
+}

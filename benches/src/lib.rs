@@ -1,0 +1,74 @@
+//! What launches and transfers cost on this machine, one implementation beside the other.
+//!
+//! Every row is measured round-robin: in each round every implementation takes one sample, in an order that
+//! turns from round to round, so that whatever else the machine does falls on all of them alike. Every sample
+//! is checked: a wrong byte ends the run. Ratios are to the hand-written wgpu of an expert.
+
+mod adapter;
+mod contestants;
+mod expert;
+mod ground;
+mod implementation;
+mod job;
+mod json;
+mod mapped;
+mod measure;
+mod memcpy;
+mod naive;
+mod options;
+mod report;
+mod rows;
+mod spirv;
+mod stats;
+mod table;
+mod transfer;
+mod vulkan;
+
+use std::io::Write;
+
+use anyhow::{Result, ensure};
+
+pub use crate::adapter::has_adapter;
+pub use crate::options::Options;
+use crate::{adapter::Chosen, measure::Progress, report::Report, rows::Row};
+
+/// Names of the rows that these options select.
+#[must_use]
+pub fn row_names(options: &Options) -> Vec<String> {
+    selected(options).iter().map(Row::to_string).collect()
+}
+
+/// Measures the selected rows and writes the report to `out`.
+///
+/// # Errors
+/// No adapter or no row fits the options; an implementation failed, or its result was wrong.
+pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
+    let rows = selected(options);
+    ensure!(!rows.is_empty(), "no row has `{}` in its name; --list shows the rows", options.rows);
+    if options.list {
+        return rows.iter().try_for_each(|row| Ok(writeln!(out, "{row}")?));
+    }
+    let chosen = Chosen::find(&options.adapter)?;
+    let report = measured(&chosen, &rows, options.quick)?;
+    if options.json { json::write(&report, out) } else { report::write(&report, out) }
+}
+
+/// The row of exactly this name, else the rows with the pattern in their names.
+fn selected(options: &Options) -> Vec<Row> {
+    let mut rows = Row::all(options.quick);
+    match rows.iter().position(|row| row.to_string() == options.rows) {
+        Some(exact) => vec![rows.swap_remove(exact)],
+        None => rows.into_iter().filter(|row| row.to_string().contains(&options.rows)).collect(),
+    }
+}
+
+fn measured(chosen: &Chosen, rows: &[Row], quick: bool) -> Result<Report> {
+    let mut contestants = contestants::open(chosen)?;
+    let progress = Progress::over(rows, quick);
+    let mut tables = Vec::with_capacity(rows.len());
+    for row in rows {
+        tables.push(measure::measure(row, &mut contestants.implementations, quick, &progress)?);
+    }
+    progress.end();
+    Ok(Report { adapter: chosen.about(), absent: contestants.absent, rows: tables })
+}

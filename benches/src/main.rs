@@ -1,0 +1,15 @@
+//! `fencepost-benches`: prints what launches and transfers cost, beside what wgpu and Vulkan need.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match fencepost_benches::run(&fencepost_benches::Options::parse(), &mut std::io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,164 @@
+use std::{io::IsTerminal, time::Duration};
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{
+    implementation::Implementation,
+    job::{Job, Variant},
+    rows::Row,
+    stats::Summary,
+    transfer::HostMemory,
+};
+
+/// Queues that launches are spread over at most.
+pub(crate) const MOST_QUEUES: usize = 2;
+
+/// All that was measured for one row.
+pub(crate) struct Measured {
+    pub(crate) row: Row,
+    pub(crate) rounds: usize,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// What one implementation took for a row on so many queues.
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) queues: usize,
+    /// A time for each round, the waiting excluded; transfers have none.
+    pub(crate) host: Vec<Duration>,
+    /// A time for each round, until the host knew that all was done.
+    pub(crate) total: Vec<Duration>,
+}
+
+impl Measured {
+    /// A summary of times of this row, per launch or transfer.
+    pub(crate) fn summary(&self, times: &[Duration]) -> Option<Summary> {
+        Summary::of(times, if let Row::Launch { launches, .. } = self.row { launches } else { 1 })
+    }
+}
+
+/// Takes the samples of one row, round-robin.
+pub(crate) fn measure(
+    row: &Row,
+    implementations: &mut [Box<dyn Implementation>],
+    quick: bool,
+    progress: &Progress,
+) -> Result<Measured> {
+    progress.name(row);
+    let mut lanes = lanes(row, implementations);
+    let mut memory = HostMemory::of(0);
+    if let Row::Transfer { bytes, .. } = *row {
+        memory = HostMemory::of(bytes);
+        implementations.iter_mut().try_for_each(|i| i.allocate(bytes))?;
+    }
+    for round in 0..row.warm_up(quick) + row.rounds(quick) {
+        let counted = round >= row.warm_up(quick);
+        round_of(row, round, counted, &mut lanes, implementations, &mut memory)?;
+        progress.step();
+    }
+    implementations.iter_mut().try_for_each(|i| i.allocate(0))?;
+    let entries = lanes.into_iter().map(|lane| lane.entry(implementations)).collect();
+    Ok(Measured { row: *row, rounds: row.rounds(quick), entries })
+}
+
+/// One implementation on a number of queues: what takes turns.
+struct Lane {
+    implementation: usize,
+    queues: usize,
+    host: Vec<Duration>,
+    total: Vec<Duration>,
+}
+
+impl Lane {
+    fn entry(self, implementations: &[Box<dyn Implementation>]) -> Entry {
+        let name = implementations[self.implementation].name();
+        Entry { name, queues: self.queues, host: self.host, total: self.total }
+    }
+}
+
+fn lanes(row: &Row, implementations: &[Box<dyn Implementation>]) -> Vec<Lane> {
+    let most_queues = |i: &dyn Implementation| match row {
+        Row::Launch { .. } => i.queues().min(MOST_QUEUES),
+        Row::LaunchWait => i.queues().min(1),
+        Row::Transfer { .. } => 1,
+    };
+    let lane = |implementation, queues| Lane { implementation, queues, host: vec![], total: vec![] };
+    let mut lanes = Vec::new();
+    for (index, implementation) in implementations.iter().enumerate() {
+        lanes.extend((1..=most_queues(implementation.as_ref())).map(|queues| lane(index, queues)));
+    }
+    lanes
+}
+
+/// One sample of every lane; the first lane changes from round to round.
+fn round_of(
+    row: &Row,
+    round: usize,
+    counted: bool,
+    lanes: &mut [Lane],
+    implementations: &mut [Box<dyn Implementation>],
+    memory: &mut HostMemory,
+) -> Result<()> {
+    let count = lanes.len();
+    for turn in 0..count {
+        let index = (turn + round) % count;
+        let lane = &mut lanes[index];
+        let implementation = implementations[lane.implementation].as_mut();
+        let seed = (round * count + index) as u32;
+        let (host, total) = sample(row, lane.queues, seed, implementation, memory)
+            .with_context(|| format!("row `{row}`, {}", implementation.name()))?;
+        if counted {
+            lane.host.extend(host);
+            lane.total.push(total);
+        }
+    }
+    Ok(())
+}
+
+fn sample(
+    row: &Row,
+    queues: usize,
+    seed: u32,
+    implementation: &mut dyn Implementation,
+    memory: &mut HostMemory,
+) -> Result<(Option<Duration>, Duration)> {
+    match *row {
+        Row::Launch { variant, launches } => launch(Job { variant, launches, queues }, implementation),
+        Row::LaunchWait => launch(Job { variant: Variant::Chain, launches: 1, queues }, implementation),
+        Row::Transfer { direction, .. } => Ok((None, memory.sample(direction, seed, implementation)?)),
+    }
+}
+
+fn launch(job: Job, implementation: &mut dyn Implementation) -> Result<(Option<Duration>, Duration)> {
+    implementation.reset(job.outputs())?;
+    let time = implementation.launch(&job)?;
+    job.check(implementation)?;
+    Ok((Some(time.host), time.total))
+}
+
+/// A bar over all rounds; drawn on a terminal only.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    pub(crate) fn over(rows: &[Row], quick: bool) -> Self {
+        let rounds: usize = rows.iter().map(|row| row.warm_up(quick) + row.rounds(quick)).sum();
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed}  {msg}");
+        Self(ProgressBar::new(rounds as u64).with_style(style.expect("bug: the template does not parse")))
+    }
+
+    fn name(&self, row: &Row) {
+        self.0.set_message(row.to_string());
+    }
+
+    fn step(&self) {
+        self.0.inc(1);
+    }
+
+    pub(crate) fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}

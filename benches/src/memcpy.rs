@@ -1,0 +1,54 @@
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::{
+    implementation::{Implementation, LaunchTime},
+    job::Job,
+};
+
+/// No device at all: a copy from host memory to host memory, the limit of every transfer through the host.
+#[derive(Default)]
+pub(crate) struct Memcpy {
+    memory: Vec<u8>,
+}
+
+impl Implementation for Memcpy {
+    fn name(&self) -> &'static str {
+        "memcpy"
+    }
+
+    fn queues(&self) -> usize {
+        0
+    }
+
+    fn reset(&mut self, _outputs: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn launch(&mut self, _job: &Job) -> Result<LaunchTime> {
+        bail!("memcpy launches nothing")
+    }
+
+    fn output(&mut self, _index: usize) -> Result<Vec<f32>> {
+        bail!("memcpy has no outputs")
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<()> {
+        // Not zeros: those would be pages that the first copy has to fetch.
+        self.memory = vec![1; bytes];
+        Ok(())
+    }
+
+    fn upload(&mut self, data: &[u8]) -> Result<Duration> {
+        let start = Instant::now();
+        self.memory.copy_from_slice(data);
+        Ok(start.elapsed())
+    }
+
+    fn read(&mut self, out: &mut Vec<u8>) -> Result<Duration> {
+        let start = Instant::now();
+        out.copy_from_slice(&self.memory);
+        Ok(start.elapsed())
+    }
+}

@@ -1,0 +1,84 @@
+use std::fmt;
+
+use crate::{job::Variant, transfer::Direction};
+
+/// One thing that is measured for all implementations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Row {
+    /// Host cost per launch for many launches and one flush.
+    Launch { variant: Variant, launches: usize },
+    /// One launch and the wait for it.
+    LaunchWait,
+    /// A transfer, waited for.
+    Transfer { direction: Direction, bytes: usize },
+}
+
+const MIB: usize = 1 << 20;
+
+impl Row {
+    /// Every row, in the order of the report.
+    pub(crate) fn all(quick: bool) -> Vec<Self> {
+        let counts: &[usize] = if quick { &[1, 10, 1000] } else { &[1, 10, 1000, 10_000] };
+        let mut rows = Vec::new();
+        for variant in [Variant::Independent, Variant::Chain] {
+            rows.extend(counts.iter().map(|&launches| Self::Launch { variant, launches }));
+        }
+        rows.push(Self::LaunchWait);
+        for direction in [Direction::Read, Direction::Upload] {
+            rows.extend([4, MIB, 64 * MIB].map(|bytes| Self::Transfer { direction, bytes }));
+        }
+        rows
+    }
+
+    /// Samples of each implementation: odd, so that the median is one of them; fewer where one takes long.
+    pub(crate) fn rounds(&self, quick: bool) -> usize {
+        match *self {
+            _ if quick => 1,
+            Self::Launch { launches, .. } if launches >= 10_000 => 11,
+            Self::Launch { launches, .. } if launches >= 1000 => 21,
+            Self::Transfer { bytes, .. } if bytes >= 64 * MIB => 21,
+            _ => 501,
+        }
+    }
+
+    /// Rounds that are run first and not counted.
+    pub(crate) fn warm_up(&self, quick: bool) -> usize {
+        1 + self.rounds(quick) / 20
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Launch { variant, launches } => {
+                let variant = if variant == Variant::Chain { "chain" } else { "independent" };
+                write!(f, "launch {variant} {launches}")
+            }
+            Self::LaunchWait => write!(f, "launch+wait"),
+            Self::Transfer { direction, bytes } => {
+                let direction = if direction == Direction::Read { "readback" } else { "upload" };
+                let (size, unit) = if bytes < MIB { (bytes, "B") } else { (bytes / MIB, "MiB") };
+                write!(f, "{direction} {size} {unit}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Row;
+
+    #[test]
+    fn every_row_has_an_odd_number_of_rounds() {
+        assert!(Row::all(false).iter().all(|row| row.rounds(false) % 2 == 1));
+    }
+
+    #[test]
+    fn names_of_rows_differ() {
+        let mut names: Vec<_> = Row::all(false).iter().map(Row::to_string).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

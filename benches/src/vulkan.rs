@@ -1,0 +1,403 @@
+#![allow(unsafe_code, reason = "bare Vulkan is what this file is for; every other file of the crate is safe")]
+// One SAFETY argument holds for nearly all calls: every handle was made by `self.device` (or its instance) and is
+// destroyed in `Drop` only, `launch` waits for the fence before it returns, and `&mut self` keeps other threads
+// out; so no call meets a dead handle or one that the device still uses. Where `open` fails half-way, what was
+// made is left to the end of the process.
+
+use std::{
+    ffi::CStr,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use ash::{Device, Entry, Instance, vk};
+
+use crate::{
+    implementation::{Implementation, LaunchTime},
+    job::{ARRAY_BYTES, ELEMENTS, Job, OUTPUTS, WORKGROUPS, input},
+    spirv,
+};
+
+/// Bare Vulkan: one command buffer, cached descriptor sets, push constants, barriers only where needed, a fence,
+/// memory mapped for good.
+pub(crate) struct Vulkan {
+    _entry: Entry,
+    instance: Instance,
+    device: Device,
+    physical: vk::PhysicalDevice,
+    queue: vk::Queue,
+    pool: vk::CommandPool,
+    commands: vk::CommandBuffer,
+    fence: vk::Fence,
+    program: Program,
+    /// The input, then every output.
+    arrays: Mapped,
+    transfer: Option<Mapped>,
+}
+
+/// The kernel and what it is bound to.
+struct Program {
+    set_layout: vk::DescriptorSetLayout,
+    layout: vk::PipelineLayout,
+    pipeline: vk::Pipeline,
+    descriptors: vk::DescriptorPool,
+    /// One for each output.
+    sets: Vec<vk::DescriptorSet>,
+}
+
+/// A buffer in memory that host and device both see, mapped until it is destroyed.
+struct Mapped {
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    address: *mut u8,
+    bytes: usize,
+}
+
+impl Vulkan {
+    /// Opens the Vulkan device that `info` tells of.
+    pub(crate) fn open(info: &wgpu::AdapterInfo) -> Result<Self> {
+        // SAFETY: the loader is the system's Vulkan loader, whose initialisers ask nothing of us.
+        let entry = unsafe { Entry::load() }?;
+        let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
+        let created = vk::InstanceCreateInfo::default().application_info(&application);
+        // SAFETY: `created` and what it points to live through the call.
+        let instance = unsafe { entry.create_instance(&created, None) }?;
+        let physical = find(&instance, info)?;
+        let family = compute_family(&instance, physical)?;
+        let device = create_device(&instance, physical, family)?;
+        // SAFETY: the device was made with one queue of this family.
+        let queue = unsafe { device.get_device_queue(family, 0) };
+        let pool_info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+        // SAFETY: see the head of the file.
+        let pool = unsafe { device.create_command_pool(&pool_info, None) }?;
+        let buffers = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        // SAFETY: see the head of the file.
+        let commands = unsafe { device.allocate_command_buffers(&buffers) }?[0];
+        // SAFETY: see the head of the file.
+        let fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }?;
+        let mut arrays = Mapped::create(&instance, physical, &device, (1 + OUTPUTS) * ARRAY_BYTES)?;
+        arrays.host()[..ARRAY_BYTES].copy_from_slice(bytemuck::cast_slice(&input()));
+        let program = Program::create(&device, arrays.buffer)?;
+        let (_entry, transfer) = (entry, None);
+        Ok(Self {
+            _entry,
+            instance,
+            device,
+            physical,
+            queue,
+            pool,
+            commands,
+            fence,
+            program,
+            arrays,
+            transfer,
+        })
+    }
+
+    /// Records all launches of a job.
+    fn record(&self, job: &Job) -> Result<()> {
+        let once = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the buffer is new or was reset with its pool.
+        unsafe { self.device.begin_command_buffer(self.commands, &once) }?;
+        let (point, pipeline) = (vk::PipelineBindPoint::COMPUTE, self.program.pipeline);
+        // SAFETY: the buffer is recording.
+        unsafe { self.device.cmd_bind_pipeline(self.commands, point, pipeline) };
+        let (mut bound, mut written) = (None, [false; OUTPUTS]);
+        for i in 0..job.launches {
+            let output = job.output_of(i);
+            if std::mem::replace(&mut written[output], true) {
+                self.barrier(vk::PipelineStageFlags::COMPUTE_SHADER, vk::AccessFlags::SHADER_READ | WRITE);
+                written = [false; OUTPUTS];
+                written[output] = true;
+            }
+            self.launch_one((bound.replace(output) != Some(output)).then_some(output), job.scalar_of(i));
+        }
+        self.barrier(vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+        // SAFETY: the buffer is recording.
+        Ok(unsafe { self.device.end_command_buffer(self.commands) }?)
+    }
+
+    /// Records one launch, after binding an output if it is another than before.
+    fn launch_one(&self, bind: Option<usize>, scalar: f32) {
+        let (device, commands, layout) = (&self.device, self.commands, self.program.layout);
+        let compute = vk::PipelineBindPoint::COMPUTE;
+        if let Some(output) = bind {
+            let set = [self.program.sets[output]];
+            // SAFETY: the buffer is recording, the set was made for this layout.
+            unsafe { device.cmd_bind_descriptor_sets(commands, compute, layout, 0, &set, &[]) };
+        }
+        let (stage, bytes) = (vk::ShaderStageFlags::COMPUTE, scalar.to_ne_bytes());
+        // SAFETY: the buffer is recording, the layout declares these four bytes.
+        unsafe { device.cmd_push_constants(commands, layout, stage, 0, &bytes) };
+        // SAFETY: the buffer is recording, pipeline, set and constants are there.
+        unsafe { device.cmd_dispatch(commands, WORKGROUPS, 1, 1) };
+    }
+
+    /// Makes what kernels wrote visible to what comes next.
+    fn barrier(&self, next: vk::PipelineStageFlags, access: vk::AccessFlags) {
+        let memory = [vk::MemoryBarrier::default().src_access_mask(WRITE).dst_access_mask(access)];
+        let (from, flags) = (vk::PipelineStageFlags::COMPUTE_SHADER, vk::DependencyFlags::empty());
+        // SAFETY: the buffer is recording.
+        unsafe { self.device.cmd_pipeline_barrier(self.commands, from, next, flags, &memory, &[], &[]) };
+    }
+
+    fn submit(&self) -> Result<()> {
+        let commands = [self.commands];
+        let submit = [vk::SubmitInfo::default().command_buffers(&commands)];
+        // SAFETY: the commands are recorded, the fence is not signalled and waited for by nobody else.
+        Ok(unsafe { self.device.queue_submit(self.queue, &submit, self.fence) }?)
+    }
+
+    /// Waits for the submission and clears up after it, as wgpu does in its wait.
+    fn wait(&self) -> Result<()> {
+        let fence = [self.fence];
+        // SAFETY: see the head of the file.
+        unsafe { self.device.wait_for_fences(&fence, true, u64::MAX) }?;
+        // SAFETY: the submission that signals it is done.
+        unsafe { self.device.reset_fences(&fence) }?;
+        // SAFETY: the submission of the pool's one buffer is done.
+        Ok(unsafe { self.device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }?)
+    }
+
+    fn transfer(&mut self) -> &mut Mapped {
+        self.transfer.as_mut().expect("bug: transfer rows allocate first")
+    }
+}
+
+const WRITE: vk::AccessFlags = vk::AccessFlags::SHADER_WRITE;
+
+impl Implementation for Vulkan {
+    fn name(&self) -> &'static str {
+        "vulkan"
+    }
+
+    fn queues(&self) -> usize {
+        1
+    }
+
+    fn reset(&mut self, outputs: usize) -> Result<()> {
+        self.arrays.host()[ARRAY_BYTES..][..outputs * ARRAY_BYTES].fill(0);
+        Ok(())
+    }
+
+    fn launch(&mut self, job: &Job) -> Result<LaunchTime> {
+        let start = Instant::now();
+        self.record(job)?;
+        self.submit()?;
+        let host = start.elapsed();
+        self.wait()?;
+        Ok(LaunchTime { host, total: start.elapsed() })
+    }
+
+    fn output(&mut self, index: usize) -> Result<Vec<f32>> {
+        let bytes = &self.arrays.host()[(1 + index) * ARRAY_BYTES..][..ARRAY_BYTES];
+        let mut values = vec![0.0; ELEMENTS];
+        bytemuck::cast_slice_mut(&mut values).copy_from_slice(bytes);
+        Ok(values)
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<()> {
+        if let Some(old) = self.transfer.take() {
+            old.destroy(&self.device);
+        }
+        if bytes > 0 {
+            self.transfer = Some(Mapped::create(&self.instance, self.physical, &self.device, bytes)?);
+        }
+        Ok(())
+    }
+
+    fn upload(&mut self, data: &[u8]) -> Result<Duration> {
+        let start = Instant::now();
+        self.transfer().host().copy_from_slice(data);
+        Ok(start.elapsed())
+    }
+
+    fn read(&mut self, out: &mut Vec<u8>) -> Result<Duration> {
+        let start = Instant::now();
+        out.copy_from_slice(self.transfer().host());
+        Ok(start.elapsed())
+    }
+}
+
+impl Drop for Vulkan {
+    fn drop(&mut self) {
+        self.transfer.take().into_iter().for_each(|old| old.destroy(&self.device));
+        self.arrays.destroy(&self.device);
+        self.program.destroy(&self.device);
+        // SAFETY: no submission runs, see the head of the file.
+        unsafe { self.device.destroy_fence(self.fence, None) };
+        // SAFETY: as above; the command buffer goes with its pool.
+        unsafe { self.device.destroy_command_pool(self.pool, None) };
+        // SAFETY: all that was made by the device is gone.
+        unsafe { self.device.destroy_device(None) };
+        // SAFETY: all that was made by the instance is gone.
+        unsafe { self.instance.destroy_instance(None) };
+    }
+}
+
+impl Program {
+    fn create(device: &Device, arrays: vk::Buffer) -> Result<Self> {
+        let storage = |binding| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(binding)
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        };
+        let bindings = [storage(0), storage(1)];
+        let set_info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: see the head of the file.
+        let set_layout = unsafe { device.create_descriptor_set_layout(&set_info, None) }?;
+        let constants = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(4)];
+        let layouts = [set_layout];
+        let info =
+            vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts).push_constant_ranges(&constants);
+        // SAFETY: see the head of the file.
+        let layout = unsafe { device.create_pipeline_layout(&info, None) }?;
+        let pipeline = create_pipeline(device, layout)?;
+        let (descriptors, sets) = create_sets(device, set_layout, arrays)?;
+        Ok(Self { set_layout, layout, pipeline, descriptors, sets })
+    }
+
+    fn destroy(&self, device: &Device) {
+        // SAFETY: no submission runs, see the head of the file; the sets go with their pool.
+        unsafe { device.destroy_descriptor_pool(self.descriptors, None) };
+        // SAFETY: as above.
+        unsafe { device.destroy_pipeline(self.pipeline, None) };
+        // SAFETY: as above.
+        unsafe { device.destroy_pipeline_layout(self.layout, None) };
+        // SAFETY: as above.
+        unsafe { device.destroy_descriptor_set_layout(self.set_layout, None) };
+    }
+}
+
+impl Mapped {
+    fn create(
+        instance: &Instance,
+        physical: vk::PhysicalDevice,
+        device: &Device,
+        bytes: usize,
+    ) -> Result<Self> {
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+        let info = vk::BufferCreateInfo::default().size(bytes as u64).usage(usage);
+        // SAFETY: see the head of the file.
+        let buffer = unsafe { device.create_buffer(&info, None) }?;
+        // SAFETY: the buffer was just made.
+        let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
+        // SAFETY: the physical device belongs to the instance.
+        let types = unsafe { instance.get_physical_device_memory_properties(physical) };
+        let index =
+            visible_type(&types, needs.memory_type_bits).context("no memory that host and device see")?;
+        let allocation =
+            vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(index);
+        // SAFETY: the type is one of those the buffer can live in.
+        let memory = unsafe { device.allocate_memory(&allocation, None) }?;
+        // SAFETY: both are new, size and type fit.
+        unsafe { device.bind_buffer_memory(buffer, memory, 0) }?;
+        // SAFETY: the memory is visible to the host and not mapped.
+        let address = unsafe { device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) }?;
+        let mut mapped = Self { buffer, memory, address: address.cast(), bytes };
+        mapped.host().fill(0);
+        Ok(mapped)
+    }
+
+    /// The bytes as the host sees them.
+    fn host(&mut self) -> &mut [u8] {
+        // SAFETY: `bytes` bytes are mapped from here on until `destroy`; the memory is coherent and the device is
+        // idle whenever the host runs outside `launch`, so nobody else writes them.
+        unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
+    }
+
+    fn destroy(&self, device: &Device) {
+        // SAFETY: no submission runs, see the head of the file.
+        unsafe { device.destroy_buffer(self.buffer, None) };
+        // SAFETY: as above; freeing unmaps.
+        unsafe { device.free_memory(self.memory, None) };
+    }
+}
+
+/// The physical device with the adapter's name and numbers.
+fn find(instance: &Instance, info: &wgpu::AdapterInfo) -> Result<vk::PhysicalDevice> {
+    // SAFETY: the instance is alive.
+    let all = unsafe { instance.enumerate_physical_devices() }?;
+    let wanted = |device: &vk::PhysicalDevice| {
+        // SAFETY: the physical device belongs to the instance.
+        let found = unsafe { instance.get_physical_device_properties(*device) };
+        let name = found.device_name_as_c_str().map(CStr::to_string_lossy);
+        (found.vendor_id, found.device_id) == (info.vendor, info.device) && name.is_ok_and(|n| n == info.name)
+    };
+    all.into_iter().find(wanted).with_context(|| format!("Vulkan does not list `{}`", info.name))
+}
+
+fn compute_family(instance: &Instance, physical: vk::PhysicalDevice) -> Result<u32> {
+    // SAFETY: the physical device belongs to the instance.
+    let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
+    let family = families.iter().position(|family| family.queue_flags.contains(vk::QueueFlags::COMPUTE));
+    Ok(family.context("no queue family computes")? as u32)
+}
+
+fn create_device(instance: &Instance, physical: vk::PhysicalDevice, family: u32) -> Result<Device> {
+    let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
+    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+    // SAFETY: `info` and what it points to live through the call.
+    Ok(unsafe { instance.create_device(physical, &info, None) }?)
+}
+
+/// The best coherent memory type for both sides: on the device and cached first.
+fn visible_type(types: &vk::PhysicalDeviceMemoryProperties, allowed: u32) -> Option<u32> {
+    use vk::MemoryPropertyFlags as Is;
+    let both = Is::HOST_VISIBLE | Is::HOST_COHERENT;
+    let wishes = [Is::DEVICE_LOCAL | Is::HOST_CACHED, Is::DEVICE_LOCAL, Is::HOST_CACHED, Is::empty()];
+    wishes.into_iter().find_map(|wish| {
+        let fits = |ty: &vk::MemoryType| ty.property_flags.contains(both | wish);
+        let listed = types.memory_types_as_slice().iter().enumerate();
+        listed.filter(|(i, ty)| allowed >> i & 1 == 1 && fits(ty)).map(|(i, _)| i as u32).next()
+    })
+}
+
+fn create_pipeline(device: &Device, layout: vk::PipelineLayout) -> Result<vk::Pipeline> {
+    let words = spirv::kernel()?;
+    // SAFETY: naga validated the module.
+    let module =
+        unsafe { device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words), None) }?;
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module)
+        .name(spirv::ENTRY);
+    let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout)];
+    // SAFETY: see the head of the file; the layout has what the kernel declares.
+    let made = unsafe { device.create_compute_pipelines(vk::PipelineCache::null(), &info, None) };
+    // SAFETY: a pipeline does not need its module any more.
+    unsafe { device.destroy_shader_module(module, None) };
+    Ok(made.map_err(|(_, error)| error)?[0])
+}
+
+/// One descriptor set for each output, written once.
+fn create_sets(
+    device: &Device,
+    layout: vk::DescriptorSetLayout,
+    arrays: vk::Buffer,
+) -> Result<(vk::DescriptorPool, Vec<vk::DescriptorSet>)> {
+    let storage = vk::DescriptorType::STORAGE_BUFFER;
+    let sizes = [vk::DescriptorPoolSize { ty: storage, descriptor_count: 2 * OUTPUTS as u32 }];
+    let info = vk::DescriptorPoolCreateInfo::default().max_sets(OUTPUTS as u32).pool_sizes(&sizes);
+    // SAFETY: see the head of the file.
+    let pool = unsafe { device.create_descriptor_pool(&info, None) }?;
+    let layouts = [layout; OUTPUTS];
+    let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
+    // SAFETY: the pool was made for as many.
+    let sets = unsafe { device.allocate_descriptor_sets(&info) }?;
+    ensure!(sets.len() == OUTPUTS, "{} descriptor sets instead of {OUTPUTS}", sets.len());
+    for (output, &set) in sets.iter().enumerate() {
+        let array = |index: usize| {
+            let offset = (index * ARRAY_BYTES) as u64;
+            [vk::DescriptorBufferInfo { buffer: arrays, offset, range: ARRAY_BYTES as u64 }]
+        };
+        let (x, y) = (array(0), array(1 + output));
+        let write = vk::WriteDescriptorSet::default().dst_set(set).descriptor_type(storage);
+        let writes = [write.dst_binding(0).buffer_info(&x), write.dst_binding(1).buffer_info(&y)];
+        // SAFETY: no submission uses the set yet.
+        unsafe { device.update_descriptor_sets(&writes, &[]) };
+    }
+    Ok((pool, sets))
+}

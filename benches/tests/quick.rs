@@ -1,0 +1,36 @@
+//! Every row runs once, and every implementation gets every result right. Without an adapter: ignored.
+
+use fencepost_benches::{Options, has_adapter, row_names, run};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() {
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    let ignored = !has_adapter();
+    if ignored {
+        eprintln!("no adapter on this machine: every row is ignored");
+    }
+    let trial = |row: String| {
+        let name = row.replace(' ', "_");
+        Trial::test(name, move || one_row(&row)).with_ignored_flag(ignored)
+    };
+    let names = row_names(&Options { quick: true, ..Options::default() });
+    libtest_mimic::run(&arguments, names.into_iter().map(trial).collect()).exit();
+}
+
+/// The row's lines parse, name the row, and hold times above zero with the expert's among them.
+fn one_row(row: &str) -> Result<(), Failed> {
+    let options = Options { quick: true, json: true, rows: row.to_owned(), ..Options::default() };
+    let mut out = Vec::new();
+    run(&options, &mut out)?;
+    let lines: Vec<serde_json::Value> =
+        String::from_utf8(out)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let own: Vec<_> = lines.iter().filter(|line| line["row"] == row).collect();
+    for name in ["naive", "expert"] {
+        let found = own.iter().find(|line| line["implementation"] == name);
+        let time = found.and_then(|line| line["total"]["median_us"].as_f64());
+        if !time.is_some_and(|time| time > 0.0) {
+            return Err(format!("{name} has no time in {lines:?}").into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! A kernel launch as a plain command.
+
+use super::{Span, Touch};
+use crate::kernel::KernelInner;
+use crate::memory::Block;
+use fencepost_kernels::{Access, ParamsBlock};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A kernel launch, checked: nothing in it can fail for a user's reason any more.
+pub(crate) struct Launch {
+    pub(crate) kernel: Arc<KernelInner>,
+    pub(crate) groups: [u32; 3],
+    /// Where the numbers of groups are read from instead, three u32 on the device.
+    pub(crate) indirect: Option<Span>,
+    /// One for each binding of the kernel's interface, in its order.
+    pub(crate) bindings: SmallVec<[Bound; 4]>,
+    /// The packed `params`, empty if the kernel has none.
+    pub(crate) params: ParamsBlock,
+}
+
+/// An argument of a launch.
+pub(crate) struct Bound {
+    pub(crate) block: Arc<Block>,
+    pub(crate) offset: u64,
+    /// Bytes bound, rounded out to 4.
+    pub(crate) size: u64,
+    /// What the entry point does to it; `None`: nothing.
+    pub(crate) used: Option<Access>,
+}
+
+impl Launch {
+    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+        let indirect = self.indirect.as_ref().map(|span| super::of_span(span, false));
+        self.bindings.iter().filter_map(Bound::touch).chain(indirect)
+    }
+}
+
+impl Bound {
+    fn touch(&self) -> Option<Touch<'_>> {
+        let write = self.used?.writes();
+        Some(Touch { block: &self.block, range: self.offset..self.offset + self.size, write })
+    }
+}

@@ -1,0 +1,134 @@
+//! The one plain command that queue lists, batches and recorders speak.
+
+pub(crate) mod grid;
+mod launch;
+mod site;
+
+pub(crate) use launch::{Bound, Launch};
+pub(crate) use site::What;
+pub use site::Site;
+
+use crate::event::Point;
+use crate::memory::{Block, ReadSlot, Staged};
+use crate::user_event::UserState;
+use fencepost_sync::{Slot, Stamp};
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A command in the list of its queue.
+pub(crate) struct Command {
+    /// Its place in the order of all enqueueing calls of the context.
+    pub(crate) stamp: Stamp,
+    pub(crate) op: Op,
+}
+
+/// What a command does.
+pub(crate) enum Op {
+    /// Work for a device; it ends up in a batch.
+    Work(Work),
+    /// What follows in the queue comes after this point of another queue.
+    Wait(Point),
+    /// What follows in the queue comes after this event of the host.
+    WaitUser(Arc<UserState>),
+    /// Runs on the callback thread, in queue order.
+    Callback(Callback),
+    /// A callback that was handed over: its place in the queue until it has run.
+    Called,
+}
+
+/// A host function that runs in queue order.
+pub(crate) type Callback = Box<dyn FnOnce() + Send>;
+
+/// What a device does: the only part of a command that a recorder sees.
+pub(crate) enum Work {
+    Launch(Launch),
+    Copy { src: Span, dst: Span },
+    Fill { dst: Span, pattern: Pattern },
+    /// Bytes that were copied from the program when the call was made.
+    Upload { src: Staged, dst: Span },
+    /// Copies bytes to staging memory for the host, and puts into the slot where that is.
+    Read { src: Span, slot: Arc<ReadSlot> },
+    /// Makes what was written to a block that the host reaches visible to the host.
+    Publish(Arc<Block>),
+}
+
+/// A range of a block.
+#[derive(Clone)]
+pub(crate) struct Span {
+    pub(crate) block: Arc<Block>,
+    /// Bytes from the start of the block.
+    pub(crate) offset: u64,
+    /// Bytes.
+    pub(crate) size: u64,
+}
+
+impl Span {
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.offset..self.offset + self.size
+    }
+}
+
+/// Up to 16 bytes, repeated over a range. `len` is 4, 8 or 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub(crate) bytes: [u8; 16],
+    pub(crate) len: u8,
+}
+
+impl Pattern {
+    pub(crate) const ZERO: Pattern = Pattern { bytes: [0; 16], len: 4 };
+
+    /// `value`'s bytes, repeated to 4, 8 or 16.
+    pub(crate) fn of(value: &[u8]) -> Self {
+        let mut bytes = [0; 16];
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = value[i % value.len()];
+        }
+        Self { bytes, len: value.len().max(4) as u8 }
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.bytes == [0; 16]
+    }
+
+    /// The bytes that are repeated.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// What a command does to bytes of a block, as far as order is concerned.
+pub(crate) struct Touch<'a> {
+    pub(crate) block: &'a Arc<Block>,
+    pub(crate) range: Range<u64>,
+    pub(crate) write: bool,
+}
+
+impl Work {
+    /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
+    pub(crate) fn touches(&self) -> SmallVec<[Touch<'_>; 5]> {
+        match self {
+            Work::Launch(launch) => launch.touches().collect(),
+            Work::Copy { src, dst } => [of_span(src, false), of_span(dst, true)].into_iter().collect(),
+            Work::Fill { dst, .. } | Work::Upload { dst, .. } => [of_span(dst, true)].into_iter().collect(),
+            Work::Read { src, .. } => [of_span(src, false)].into_iter().collect(),
+            Work::Publish(_) => SmallVec::new(),
+        }
+    }
+}
+
+fn of_span(span: &Span, write: bool) -> Touch<'_> {
+    Touch { block: &span.block, range: span.range(), write }
+}
+
+/// A command in a batch.
+pub(crate) struct Step {
+    pub(crate) slot: Slot,
+    pub(crate) stamp: Stamp,
+    /// Steps of one level are independent of each other; a step depends only on lower levels.
+    pub(crate) level: u32,
+    /// Steps of the same batch, earlier in it, that come first besides the ones of the same queue.
+    pub(crate) after: SmallVec<[u32; 2]>,
+    pub(crate) work: Work,
+}

@@ -1,0 +1,157 @@
+//! Points in the work of a queue.
+
+use crate::context::Owner;
+use crate::error::{Kind, Result};
+use crate::pending::{self, Pending};
+use crate::user_event::UserState;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Clock, Slot, Stamp};
+use std::fmt;
+use std::sync::Arc;
+
+/// A point in the order of one queue: everything up to this stamp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Point {
+    pub(crate) slot: Slot,
+    pub(crate) stamp: Stamp,
+}
+
+/// A point in a queue's work, or something the host will say: other queues and the host can wait for it.
+///
+/// Made recorded by [`CommandQueue::marker`](crate::CommandQueue::marker), unrecorded by
+/// [`Context::event`](crate::Context::event). An event that was never recorded is complete. Waiting captures the
+/// recording at the call: recording again does not move earlier waits, so one event serves every turn of a loop.
+/// A clone is the same event.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost_core::doctest();
+/// let x = queue.array(&[1.0_f32; 16])?;
+/// let uploaded = queue.marker();
+/// let other = ctx.queue("other");
+/// other.wait_for(&uploaded)?;           // the device waits, this thread does not
+/// uploaded.wait()?;                     // now this thread does
+/// # drop(x);
+/// # Ok::<(), fencepost_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Event {
+    pub(crate) owner: Owner,
+    recording: Arc<Mutex<Recording>>,
+}
+
+/// What an event stands for at this moment.
+#[derive(Clone, Default)]
+pub(crate) enum Recording {
+    #[default]
+    Never,
+    /// A point, and what its queue was ordered after there.
+    Point(Point, Arc<Clock>),
+    User(Arc<UserState>),
+}
+
+impl Event {
+    pub(crate) fn new(owner: Owner, recording: Recording) -> Self {
+        Self { owner, recording: Arc::new(Mutex::new(recording)) }
+    }
+
+    pub(crate) fn recording(&self) -> Recording {
+        lock(&self.recording).clone()
+    }
+
+    pub(crate) fn set(&self, recording: Recording) {
+        *lock(&self.recording) = recording;
+    }
+
+    /// Blocks until everything before this event is done, flushing what it needs and no more.
+    ///
+    /// # Errors
+    /// The error of the work; [`Kind::DeviceLost`]; [`Kind::Abandoned`] for a user event that nobody can signal any
+    /// more; [`Kind::WouldDeadlock`] in a host callback.
+    pub fn wait(&self) -> Result<()> {
+        self.done().wait()
+    }
+
+    /// The event as a late result, to be awaited on any executor or waited for with a timeout.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn done(&self) -> Pending<()> {
+        pending::of_recording(self.owner.clone(), self.recording())
+    }
+
+    /// Whether everything before this event is done. Flushes first, so that asking again and again ends.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait), which it never does.
+    pub fn is_complete(&self) -> Result<bool> {
+        match self.recording() {
+            Recording::Never => Ok(true),
+            Recording::Point(point, clock) => self.owner.engine().is_complete(point, &clock),
+            Recording::User(user) => user.result().transpose().map(|done| done.is_some()),
+        }
+    }
+}
+
+impl IntoFuture for Event {
+    type Output = Result<()>;
+    type IntoFuture = Pending<()>;
+
+    fn into_future(self) -> Pending<()> {
+        self.done()
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.recording() {
+            Recording::Never => f.write_str("Event(never recorded)"),
+            Recording::Point(point, _) => write!(f, "Event(queue {}, stamp {})", point.slot.0, point.stamp),
+            Recording::User(user) => write!(f, "Event(user `{}`)", user.label()),
+        }
+    }
+}
+
+/// One event or several, as [`wait_for`](crate::CommandQueue::wait_for) takes them.
+pub trait Events {
+    /// Calls `each` for every event, until one fails.
+    ///
+    /// # Errors
+    /// The first error of `each`.
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()>;
+}
+
+impl Events for Event {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        each(self)
+    }
+}
+
+impl<E: Events> Events for [E] {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        self.iter().try_for_each(|events| events.for_each(each))
+    }
+}
+
+impl<E: Events, const N: usize> Events for [E; N] {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        self.as_slice().for_each(each)
+    }
+}
+
+impl<E: Events> Events for Vec<E> {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        self.as_slice().for_each(each)
+    }
+}
+
+impl<E: Events + ?Sized> Events for &E {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        (**self).for_each(each)
+    }
+}
+
+/// `Err` if `owner` is not `other`.
+pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -> String) -> Result<()> {
+    if owner.is(other) { Ok(()) } else { Err(Kind::ForeignContext { object: object() }.into()) }
+}

@@ -1,0 +1,238 @@
+//! A kernel becomes a compute pipeline.
+
+use super::caps::Caps;
+use super::scopes::{reasons, scoped};
+use crate::error::{Error, Kind, Result};
+use fencepost_kernels::{Access, Interface, Module, Needs};
+use std::borrow::Cow;
+use std::num::NonZeroU64;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A compiled kernel.
+pub(crate) struct WgpuPipeline {
+    plain: Variant,
+    /// With every storage binding writable: for launches that bind one buffer both ways.
+    writable: OnceLock<Result<Variant>>,
+    recipe: Recipe,
+}
+
+/// One compiled form of a kernel.
+pub(crate) struct Variant {
+    pub(crate) id: LayoutId,
+    pub(crate) pipeline: wgpu::ComputePipeline,
+    pub(crate) layout: wgpu::BindGroupLayout,
+}
+
+/// Names a bind group layout for as long as the process lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct LayoutId(u32);
+
+#[cfg(test)]
+impl LayoutId {
+    pub(crate) fn for_test(id: u32) -> Self {
+        Self(id)
+    }
+}
+
+/// How the values of a launch reach the shader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Carry {
+    Nothing,
+    Immediates,
+    /// By the uniform ring, at this binding; so many bytes, rounded up to 16.
+    Uniform { index: u32, size: u32 },
+}
+
+/// What a compiled form is made from.
+struct Recipe {
+    device: wgpu::Device,
+    kernel: String,
+    source: wgpu::naga::Module,
+    text: String,
+    /// Index, smallest size and whether the shader declares it writable.
+    bindings: Vec<(u32, u64, bool)>,
+    carry: Carry,
+    immediates: u32,
+    constants: Vec<(String, f64)>,
+}
+
+impl WgpuPipeline {
+    /// Compiles one entry point for a device.
+    ///
+    /// # Errors
+    /// `Unsupported`, `WorkgroupTooLarge`, `TooManyBindings` where the device lacks what it needs; `Compile` if the
+    /// driver rejects it.
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        caps: &Caps,
+        module: &Module,
+        interface: &Interface,
+        overrides: &[(&str, f64)],
+    ) -> Result<Self> {
+        check(caps, interface)?;
+        let recipe = Recipe::new(device, caps, module, interface, overrides);
+        Ok(Self { plain: recipe.make(false)?, writable: OnceLock::new(), recipe })
+    }
+
+    /// The form for a launch; `mixed` if it binds one buffer both to a readable and to a writable binding.
+    ///
+    /// # Errors
+    /// `Compile` if the form is made now and the driver rejects it.
+    pub(crate) fn variant(&self, mixed: bool) -> Result<&Variant> {
+        if !mixed {
+            return Ok(&self.plain);
+        }
+        self.writable.get_or_init(|| self.recipe.make(true)).as_ref().map_err(Error::clone)
+    }
+
+    pub(crate) fn carry(&self) -> Carry {
+        self.recipe.carry
+    }
+
+    /// Index of each binding, in the order of the interface, and whether the shader declares it writable.
+    pub(crate) fn binding(&self, at: usize) -> (u32, bool) {
+        let (index, _, writable) = self.recipe.bindings[at];
+        (index, writable)
+    }
+}
+
+impl Recipe {
+    fn new(
+        device: &wgpu::Device,
+        caps: &Caps,
+        module: &Module,
+        interface: &Interface,
+        overrides: &[(&str, f64)],
+    ) -> Self {
+        let (carry, immediates, source) = carry(caps, module, interface);
+        let writable = |access: Access| access != Access::Read;
+        let bindings = interface.bindings.iter().map(|b| (b.index, b.min_size, writable(b.declared)));
+        Self {
+            device: device.clone(),
+            kernel: interface.entry.clone(),
+            source,
+            text: module.text().into(),
+            bindings: bindings.collect(),
+            carry,
+            immediates,
+            constants: overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+
+    fn make(&self, all_writable: bool) -> Result<Variant> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let (made, error) = scoped(&self.device, || {
+            let layout = self.layout(all_writable);
+            let pipeline = self.pipeline(&layout, all_writable);
+            Variant { id: LayoutId(NEXT.fetch_add(1, Ordering::Relaxed)), pipeline, layout }
+        });
+        match error {
+            Some(error) => {
+                Err(Kind::Compile { kernel: self.kernel.clone(), message: reasons(&error) }.into())
+            }
+            None => Ok(made),
+        }
+    }
+
+    fn layout(&self, all_writable: bool) -> wgpu::BindGroupLayout {
+        let storage = |&(binding, size, writable): &(u32, u64, bool)| {
+            let ty = wgpu::BufferBindingType::Storage { read_only: !(writable || all_writable) };
+            entry(binding, ty, false, size)
+        };
+        let mut entries: Vec<_> = self.bindings.iter().map(storage).collect();
+        if let Carry::Uniform { index, size } = self.carry {
+            entries.push(entry(index, wgpu::BufferBindingType::Uniform, true, u64::from(size)));
+        }
+        entries.sort_by_key(|entry| entry.binding);
+        let label = Some(self.kernel.as_str());
+        self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries })
+    }
+
+    fn pipeline(&self, layout: &wgpu::BindGroupLayout, all_writable: bool) -> wgpu::ComputePipeline {
+        let label = Some(self.kernel.as_str());
+        let layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label,
+            bind_group_layouts: &[Some(layout)],
+            immediate_size: self.immediates,
+        });
+        let source = self.shader(all_writable);
+        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
+        let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label,
+            layout: Some(&layout),
+            module: &module,
+            entry_point: Some(&self.kernel),
+            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
+            cache: None,
+        })
+    }
+
+    /// The browser gets the text as it was written; it has a compiler of its own.
+    fn shader(&self, all_writable: bool) -> wgpu::ShaderSource<'_> {
+        if cfg!(target_arch = "wasm32") && !all_writable && self.carry != Carry::Immediates {
+            return wgpu::ShaderSource::Wgsl(Cow::Borrowed(&self.text));
+        }
+        let mut source = self.source.clone();
+        if all_writable {
+            make_writable(&mut source);
+        }
+        wgpu::ShaderSource::Naga(Cow::Owned(source))
+    }
+}
+
+fn make_writable(module: &mut wgpu::naga::Module) {
+    use wgpu::naga::{AddressSpace, StorageAccess};
+    for (_, variable) in module.global_variables.iter_mut() {
+        if let AddressSpace::Storage { access } = &mut variable.space {
+            *access |= StorageAccess::LOAD | StorageAccess::STORE;
+        }
+    }
+}
+
+fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) -> wgpu::BindGroupLayoutEntry {
+    let ty = wgpu::BindingType::Buffer { ty, has_dynamic_offset: dynamic, min_binding_size: NonZeroU64::new(size) };
+    wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::COMPUTE, ty, count: None }
+}
+
+/// Immediates where they fit and can hold the values, else the uniform ring.
+fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (Carry, u32, wgpu::naga::Module) {
+    let plain = || module.naga().clone();
+    let Some(params) = &interface.params else { return (Carry::Nothing, 0, plain()) };
+    if params.size <= caps.max_immediates && params.size % 4 == 0 {
+        if let Ok(moved) = module.with_immediates(&interface.entry) {
+            return (Carry::Immediates, params.size, moved);
+        }
+    }
+    (Carry::Uniform { index: params.index, size: params.size.next_multiple_of(16) }, 0, plain())
+}
+
+fn check(caps: &Caps, interface: &Interface) -> Result<()> {
+    let kernel = interface.entry.clone();
+    if let Some(what) = missing(caps, interface.needs) {
+        return Err(Kind::Unsupported { kernel, what: what.into(), adapter: caps.adapter.clone() }.into());
+    }
+    let (found, limit) = (interface.workgroup, caps.max_workgroup);
+    let total: u64 = found.iter().map(|&n| u64::from(n)).product();
+    if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
+        return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
+    }
+    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
+    if found > limit as usize {
+        return Err(Kind::TooManyBindings { kernel, found, limit }.into());
+    }
+    Ok(())
+}
+
+/// What the kernel needs and the device lacks.
+fn missing(caps: &Caps, needs: Needs) -> Option<&'static str> {
+    let abilities = [
+        (needs.f16, caps.f16, "16-bit floats"),
+        (needs.f64, caps.f64, "64-bit floats"),
+        (needs.int64, caps.int64, "64-bit integers"),
+        (needs.subgroups, caps.subgroups, "subgroup operations"),
+        (needs.float32_atomics, caps.float32_atomics, "atomic operations on 32-bit floats"),
+    ];
+    abilities.iter().find(|(needed, there, _)| *needed && !there).map(|&(_, _, what)| what)
+}

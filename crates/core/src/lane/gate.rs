@@ -1,0 +1,40 @@
+//! One at a time, where a backend lets only one thread in.
+
+use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use std::sync::Arc;
+
+/// The way into a wgpu device. On GL a submission may last as long as its work, and other threads that call
+/// meanwhile are thrown out with a panic after some seconds: there, calls take turns, and buffers that are dropped
+/// wait for the next one who is inside.
+pub(crate) struct Gate {
+    turn: Arc<Mutex<()>>,
+    one_at_a_time: bool,
+    dead: Mutex<Vec<wgpu::Buffer>>,
+}
+
+impl Gate {
+    pub(crate) fn new(backend: wgpu::Backend) -> Arc<Self> {
+        let one_at_a_time = backend == wgpu::Backend::Gl;
+        Arc::new(Self { turn: Arc::default(), one_at_a_time, dead: Mutex::default() })
+    }
+
+    /// What a fence looks at before it polls.
+    pub(crate) fn turn(&self) -> &Arc<Mutex<()>> {
+        &self.turn
+    }
+
+    /// Waits for its turn, where that is needed. Not to be entered twice.
+    pub(crate) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
+        let turn = self.one_at_a_time.then(|| lock(&self.turn))?;
+        let dead = std::mem::take(&mut *lock(&self.dead));
+        drop(dead);
+        Some(turn)
+    }
+
+    /// Drops a buffer without waiting.
+    pub(crate) fn bury(&self, buffer: wgpu::Buffer) {
+        if self.one_at_a_time {
+            lock(&self.dead).push(buffer);
+        }
+    }
+}

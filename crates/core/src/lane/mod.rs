@@ -1,0 +1,47 @@
+//! A hardware queue and the device it belongs to.
+
+mod caps;
+#[cfg(not(target_arch = "wasm32"))]
+mod vulkan;
+mod wgpu;
+
+pub(crate) use caps::Caps;
+pub(crate) use wgpu::{HostView, WgpuDevice, WgpuMemory};
+
+use crate::error::Result;
+use crate::kernel::{Pipeline, Recipe};
+use crate::memory::{Allocate, Block, Staged};
+use crate::recorder::Recorder;
+use fencepost_sync::backend::Fence;
+use fencepost_sync::{MaybeSend, MaybeSync};
+use std::sync::Arc;
+
+/// What a context needs of a device besides its lanes.
+pub(crate) trait Device: Allocate + MaybeSend + MaybeSync {
+    /// What it can do.
+    fn caps(&self) -> &Caps;
+
+    /// Whether pinned memory can be had, to which the host keeps a pointer.
+    fn pinned(&self) -> bool;
+
+    /// Staging memory of `size` bytes that `fill` has filled.
+    fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged>;
+
+    /// Compiles one entry point.
+    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline>;
+
+    /// Drops whatever is cached for a block that is about to go.
+    fn forget(&self, block: &Block);
+
+    /// Lets the driver's housekeeping run; returns at once.
+    fn tick(&self);
+}
+
+/// A hardware queue: who records for it, and how far it is.
+pub(crate) struct Lane {
+    pub(crate) recorder: Box<dyn Recorder>,
+    pub(crate) fence: Arc<dyn Fence>,
+    /// Whether submitting to an idle queue returns before the work is done, so that a waiting caller may submit
+    /// itself and see its timeout kept.
+    pub(crate) async_submit: bool,
+}

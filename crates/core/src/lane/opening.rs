@@ -1,0 +1,152 @@
+//! Opening a device, or taking over the caller's.
+
+use super::gate::Gate;
+use super::native;
+use super::scopes::reasons;
+use super::wgpu::{Opened, Reach, WgpuDevice};
+use super::{Caps, Lane};
+use crate::error::{Kind, Result};
+use crate::memory::Heap;
+use crate::recorder::wgpu::{LaneFence, WgpuRecorder};
+use fencepost_sync::backend::{Fence, LostFlag, PortableFence, VulkanFence};
+use std::sync::Arc;
+use wgpu::Features;
+
+/// How a device is opened; tests switch things off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenOptions {
+    /// Small parameters travel as immediates where the device has them; else by the uniform ring.
+    pub(crate) immediates: bool,
+    /// Native fences and mapped memory where the device has them; else wgpu alone.
+    pub(crate) native: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { immediates: true, native: true }
+    }
+}
+
+impl WgpuDevice {
+    /// Opens an adapter with one lane.
+    ///
+    /// # Errors
+    /// `Device` if the driver refuses.
+    pub(crate) async fn open(adapter: &wgpu::Adapter, options: OpenOptions) -> Result<(Arc<Self>, Vec<Lane>)> {
+        let info = adapter.get_info();
+        let requested = adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("fencepost"),
+            required_features: features(adapter.features()),
+            required_limits: limits(adapter.limits()),
+            ..Default::default()
+        });
+        let refused = |error: wgpu::RequestDeviceError| Kind::Device {
+            object: format!("opening adapter `{}`", info.name),
+            message: reasons(&error),
+        };
+        let (device, queue) = requested.await.map_err(refused)?;
+        let lost = LostFlag::default();
+        listen(&device, &lost);
+        Ok(assemble(device, queue, &info, lost, options))
+    }
+
+    /// Takes over the caller's device and queue: portable means only, and none of its handlers are touched.
+    pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue) -> (Arc<Self>, Vec<Lane>) {
+        let info = device.adapter_info();
+        assemble(device, queue, &info, LostFlag::default(), OpenOptions { immediates: true, native: false })
+    }
+}
+
+fn assemble(
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    info: &wgpu::AdapterInfo,
+    lost: LostFlag,
+    options: OpenOptions,
+) -> (Arc<WgpuDevice>, Vec<Lane>) {
+    let gate = Gate::new(info.backend);
+    let fence = fence(&device, &lost, &gate, options);
+    let reach = if options.native { reach(&device, info) } else { Reach::Nothing };
+    let caps = caps(&device, info, options);
+    let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach }));
+    let lane = Lane {
+        recorder: Box::new(WgpuRecorder::new(opened.clone(), fence.clone())),
+        fence: fence.shared(),
+        async_submit: info.backend != wgpu::Backend::Gl,
+    };
+    (opened, vec![lane])
+}
+
+/// Errors that no scope of ours catches come from elsewhere, or late in the browser: they must not panic.
+fn listen(device: &wgpu::Device, lost: &LostFlag) {
+    device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {}", reasons(&error))));
+    let lost = lost.clone();
+    device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
+}
+
+fn fence(device: &wgpu::Device, lost: &LostFlag, gate: &Gate, options: OpenOptions) -> LaneFence {
+    if options.native {
+        match VulkanFence::new(device, lost.clone()) {
+            Ok(fence) => return LaneFence::Vulkan(Arc::new(fence)),
+            Err(error) => log::debug!("portable fence: {error}"),
+        }
+    }
+    LaneFence::Portable(Arc::new(PortableFence::new(device, lost.clone(), gate.turn().clone())))
+}
+
+/// Asked of the device itself, by mapping a few bytes.
+fn reach(device: &wgpu::Device, info: &wgpu::AdapterInfo) -> Reach {
+    let reaches = |heap| matches!(native::allocate(device, heap, 256, "probe"), Ok(Some(_)));
+    if !reaches(Heap::Upload) || !reaches(Heap::Download) {
+        return Reach::Nothing;
+    }
+    match info.device_type {
+        wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu if reaches(Heap::Device) => Reach::All,
+        _ => Reach::Staging,
+    }
+}
+
+/// Whatever of this the adapter has.
+fn features(has: Features) -> Features {
+    let timing = Features::TIMESTAMP_QUERY
+        | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
+        | Features::TIMESTAMP_QUERY_INSIDE_PASSES;
+    let numbers = Features::SHADER_F16
+        | Features::SHADER_F64
+        | Features::SHADER_INT64
+        | Features::SHADER_INT64_ATOMIC_MIN_MAX
+        | Features::SHADER_INT64_ATOMIC_ALL_OPS
+        | Features::SHADER_FLOAT32_ATOMIC;
+    let groups = Features::SUBGROUP | Features::SUBGROUP_BARRIER;
+    has & (timing | numbers | groups | Features::IMMEDIATES)
+}
+
+/// All that the adapter offers; more than eight bind groups make wgpu stumble, and one is used.
+fn limits(has: wgpu::Limits) -> wgpu::Limits {
+    wgpu::Limits { max_bind_groups: has.max_bind_groups.min(8), ..has }
+}
+
+fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, options: OpenOptions) -> Caps {
+    let (limits, features) = (device.limits(), device.features());
+    let immediates = options.immediates && features.contains(Features::IMMEDIATES);
+    Caps {
+        adapter: info.name.clone(),
+        max_block: limits.max_buffer_size / 16 * 16,
+        max_binding: limits.max_storage_buffer_binding_size,
+        binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
+        max_bindings: limits.max_storage_buffers_per_shader_stage,
+        max_groups: limits.max_compute_workgroups_per_dimension,
+        max_workgroup: [
+            limits.max_compute_workgroup_size_x,
+            limits.max_compute_workgroup_size_y,
+            limits.max_compute_workgroup_size_z,
+        ],
+        max_invocations: limits.max_compute_invocations_per_workgroup,
+        max_immediates: if immediates { limits.max_immediate_size } else { 0 },
+        f16: features.contains(Features::SHADER_F16),
+        f64: features.contains(Features::SHADER_F64),
+        int64: features.contains(Features::SHADER_INT64),
+        subgroups: features.contains(Features::SUBGROUP),
+        float32_atomics: features.contains(Features::SHADER_FLOAT32_ATOMIC),
+    }
+}

@@ -1,0 +1,119 @@
+//! The memory behind an array.
+
+use crate::error::Result;
+use crate::lane::{HostView, WgpuMemory};
+use crate::memory::{Cells, ReadSlot};
+use crate::ordering::Tracker;
+use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Names a block for as long as the process lives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct BlockId(pub(crate) u64);
+
+/// What a block is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Heap {
+    /// Read and written by kernels and copies.
+    Device,
+    /// Pinned: written by the host, read by copies.
+    Upload,
+    /// Pinned: written by copies, read by the host.
+    Download,
+}
+
+/// One allocation. Arrays, and commands on their way, share it.
+pub(crate) struct Block {
+    pub(crate) id: BlockId,
+    pub(crate) heap: Heap,
+    /// Bytes, a multiple of 16.
+    pub(crate) size: u64,
+    pub(crate) memory: Memory,
+    order: Mutex<Order>,
+}
+
+/// Where the bytes are.
+pub(crate) enum Memory {
+    Wgpu(WgpuMemory),
+    /// The CPU recorder's.
+    Host(Cells),
+}
+
+/// What a block's users have to know of each other. Read and written under the context's state lock only.
+#[derive(Default)]
+pub(crate) struct Order {
+    /// The label of the array that lives here now.
+    pub(crate) label: Arc<str>,
+    pub(crate) uses: Tracker,
+    pub(crate) host: HostUse,
+    /// Reads whose bytes are taken from this block itself, if nobody writes them first.
+    pub(crate) lazy: Vec<(Range<u64>, Arc<ReadSlot>)>,
+    /// The host reads this block now and then: every batch that writes it makes its writes visible to the host.
+    pub(crate) host_reads: bool,
+    /// Whether the last planned write was, or will be, made visible to the host by its own batch.
+    pub(crate) visible: bool,
+    /// Whether nothing was ever written: all bytes are zero.
+    pub(crate) fresh: bool,
+}
+
+/// What the host does with a block's bytes at this moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum HostUse {
+    #[default]
+    Idle,
+    /// This many host reads are under way.
+    Reading(u32),
+    Writing,
+    /// Mapped by a guard, or about to be.
+    Mapped,
+}
+
+impl Block {
+    pub(crate) fn new(id: BlockId, heap: Heap, size: u64, memory: Memory) -> Self {
+        let order = Order { fresh: true, visible: true, ..Order::default() };
+        Self { id, heap, size, memory, order: Mutex::new(order) }
+    }
+
+    /// The order book. Only for who holds the state lock; it is never held across anything.
+    pub(crate) fn order(&self) -> MutexGuard<'_, Order> {
+        lock(&self.order)
+    }
+
+    /// Whether the host reaches the bytes where they are.
+    pub(crate) fn direct(&self) -> bool {
+        match &self.memory {
+            Memory::Wgpu(memory) => memory.view().is_some(),
+            Memory::Host(_) => true,
+        }
+    }
+
+    /// The native view, where there is one.
+    pub(crate) fn view(&self) -> Option<&HostView> {
+        match &self.memory {
+            Memory::Wgpu(memory) => memory.view(),
+            Memory::Host(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Block({}, {} bytes)", self.id.0, self.size)
+    }
+}
+
+/// Where a device's memory comes from.
+pub(crate) trait Allocate {
+    /// Memory of `size` bytes, zero.
+    ///
+    /// # Errors
+    /// `OutOfMemory` or `TooLarge`, naming `label`.
+    fn allocate(&self, heap: Heap, size: u64, label: &str) -> Result<Memory>;
+}
+
+/// Whether two byte ranges share a byte.
+pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}

@@ -1,0 +1,30 @@
+//! The CPU recorder's memory.
+
+use fencepost_sync::prim::{Mutex, lock};
+use std::ops::Range;
+
+/// Bytes that the device thread and the host both reach, each holding the lock for one copy at a time.
+pub(crate) struct Cells(Mutex<Vec<u8>>);
+
+impl Cells {
+    pub(crate) fn zeroed(size: u64) -> Self {
+        Self(Mutex::new(vec![0; size as usize]))
+    }
+
+    /// Copies bytes from `offset` on into `out`.
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
+        let at = offset as usize;
+        out.copy_from_slice(&lock(&self.0)[at..at + out.len()]);
+    }
+
+    /// Copies `bytes` to `offset` and on.
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
+        let at = offset as usize;
+        lock(&self.0)[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// A copy of a range.
+    pub(crate) fn copy(&self, range: Range<u64>) -> Vec<u8> {
+        lock(&self.0)[range.start as usize..range.end as usize].to_vec()
+    }
+}

@@ -1,0 +1,59 @@
+//! Where the bytes of a read are to be found.
+
+use crate::scheduler::Seq;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{MaybeSend, MaybeSync};
+use std::sync::Arc;
+
+/// One read on its way. The scheduler decides where its bytes end up; whoever waits for it fetches them there.
+pub(crate) struct ReadSlot {
+    place: Mutex<Place>,
+    /// The batch that copies the bytes to staging memory, if it is a later one than the read's own.
+    late: Mutex<Option<Seq>>,
+}
+
+/// Staging memory that a recorder copied the bytes of a read to.
+pub(crate) trait Readback: MaybeSend + MaybeSync {
+    /// Copies the bytes out. Only after the batch that filled the memory is complete.
+    fn copy_out(&self, out: &mut [u8]);
+}
+
+/// Where a read is.
+#[derive(Clone, Default)]
+pub(crate) enum Place {
+    /// Not planned yet.
+    #[default]
+    Queued,
+    /// In the block itself, as long as nobody writes there.
+    Lazy,
+    /// A copy to staging memory is planned; a recorder will say where.
+    Staging,
+    /// In staging memory, once the batch that filled it is complete.
+    Staged(Arc<dyn Readback>),
+    /// The host took them before it wrote there.
+    Taken(Arc<[u8]>),
+}
+
+impl ReadSlot {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { place: Mutex::default(), late: Mutex::default() })
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        lock(&self.place).clone()
+    }
+
+    pub(crate) fn late(&self) -> Option<Seq> {
+        *lock(&self.late)
+    }
+
+    /// Notes that a later writer is planned: batch `seq` saves the bytes first.
+    pub(crate) fn save_in(&self, seq: Seq) {
+        *lock(&self.late) = Some(seq);
+        self.set(Place::Staging);
+    }
+
+    pub(crate) fn set(&self, place: Place) {
+        *lock(&self.place) = place;
+    }
+}

@@ -1,0 +1,227 @@
+//! Memory on the way between the program and a device.
+
+use crate::error::Result;
+use crate::lane::WgpuMemory;
+use fencepost_sync::prim::{Mutex, lock};
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+/// Bytes that were copied from the program when a call was made.
+pub(crate) enum Staged {
+    /// On the heap: the recorder moves them on.
+    Host(Box<[u8]>),
+    /// In memory that the device copies from.
+    Wgpu(Arc<Piece<WgpuMemory>>),
+}
+
+/// Bytes on which pieces start; no two pieces share a cache line.
+const ALIGNMENT: u64 = 256;
+
+/// Chunks of staging memory, cut into pieces from front to back and used again when all their pieces are gone.
+pub(crate) struct Arena<T> {
+    /// Bytes of an ordinary chunk; a larger piece gets one of its own.
+    chunk: u64,
+    shared: Arc<Shared<T>>,
+}
+
+struct Shared<T> {
+    /// Bytes kept for later use, at most.
+    cache: u64,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    open: Option<(Arc<Chunk<T>>, u64)>,
+    idle: Vec<(u64, T)>,
+}
+
+/// One piece of memory; goes back to its arena with the last of its pieces.
+struct Chunk<T> {
+    size: u64,
+    memory: Option<T>,
+    home: Weak<Shared<T>>,
+}
+
+/// The right to a range of a chunk. No two claims on one chunk overlap.
+pub(crate) struct Claim(Range<u64>);
+
+/// A range of a chunk.
+pub(crate) struct Piece<T> {
+    chunk: Arc<Chunk<T>>,
+    claim: Claim,
+}
+
+impl<T> Arena<T> {
+    pub(crate) fn new(chunk: u64, cache: u64) -> Self {
+        let state = Mutex::new(State { open: None, idle: Vec::new() });
+        Self { chunk, shared: Arc::new(Shared { cache, state }) }
+    }
+
+    /// A piece of at least `size` bytes; `make` makes a new chunk of the size it is given.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(crate) fn take(&self, size: u64, make: impl FnOnce(u64) -> Result<T>) -> Result<Piece<T>> {
+        let size = size.max(1).next_multiple_of(ALIGNMENT);
+        if let Some(piece) = lock(&self.shared.state).cut(size) {
+            return Ok(piece);
+        }
+        let rounded = self.chunk_for(size);
+        let used = lock(&self.shared.state).reuse(rounded);
+        let (bytes, memory) = match used {
+            Some(found) => found,
+            None => (rounded, make(rounded)?),
+        };
+        let home = Arc::downgrade(&self.shared);
+        let chunk = Arc::new(Chunk { size: bytes, memory: Some(memory), home });
+        if size <= self.chunk / 2 {
+            // The chunk that was open goes after the lock: with its last piece it comes back here.
+            let before = lock(&self.shared.state).open.replace((chunk.clone(), size));
+            drop(before);
+        }
+        Ok(Piece { chunk, claim: Claim(0..size) })
+    }
+
+    /// A chunk's size for a piece: an ordinary chunk's, or the next of eight steps to the next power of two.
+    fn chunk_for(&self, size: u64) -> u64 {
+        let step = (size.next_power_of_two() / 8).max(ALIGNMENT);
+        size.next_multiple_of(step).max(self.chunk)
+    }
+}
+
+impl<T> State<T> {
+    /// A piece of the open chunk, if there is room.
+    fn cut(&mut self, size: u64) -> Option<Piece<T>> {
+        let (chunk, used) = self.open.as_mut()?;
+        if Arc::strong_count(chunk) == 1 {
+            *used = 0; // all its pieces are gone
+        }
+        let start = *used;
+        if chunk.size - start < size {
+            return None;
+        }
+        *used += size;
+        Some(Piece { chunk: chunk.clone(), claim: Claim(start..start + size) })
+    }
+
+    /// The smallest idle chunk that is large enough and not far too large.
+    fn reuse(&mut self, size: u64) -> Option<(u64, T)> {
+        let fits = |bytes: u64| (size..=size.saturating_mul(2)).contains(&bytes);
+        let fitting = self.idle.iter().enumerate().filter(|(_, (bytes, _))| fits(*bytes));
+        let (at, _) = fitting.min_by_key(|(_, (bytes, _))| *bytes)?;
+        Some(self.idle.swap_remove(at))
+    }
+}
+
+impl<T> Piece<T> {
+    /// The memory it is a part of.
+    pub(crate) fn memory(&self) -> &T {
+        self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces")
+    }
+
+    /// Bytes from the start of that memory.
+    pub(crate) fn offset(&self) -> u64 {
+        self.claim.0.start
+    }
+
+    /// The memory, and the right to this part of it.
+    pub(crate) fn claim(&self) -> (&T, &Claim) {
+        (self.memory(), &self.claim)
+    }
+
+    /// As [`Self::claim`], for who is alone with the piece.
+    pub(crate) fn claim_mut(&mut self) -> (&T, &mut Claim) {
+        let memory = self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces");
+        (memory, &mut self.claim)
+    }
+}
+
+impl Claim {
+    /// Bytes of the chunk.
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.0.clone()
+    }
+}
+
+impl<T> Drop for Chunk<T> {
+    fn drop(&mut self) {
+        let (Some(home), Some(memory)) = (self.home.upgrade(), self.memory.take()) else { return };
+        let mut state = lock(&home.state);
+        let idle: u64 = state.idle.iter().map(|(bytes, _)| bytes).sum();
+        if idle + self.size <= home.cache {
+            state.idle.push((self.size, memory));
+        } else {
+            drop(state);
+            drop(memory);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    const KIB: u64 = 1024;
+
+    fn arena() -> (Arena<u32>, Cell<u32>) {
+        (Arena::new(64 * KIB, 256 * KIB), Cell::new(0))
+    }
+
+    fn take(arena: &Arena<u32>, made: &Cell<u32>, size: u64) -> Piece<u32> {
+        let make = |_| {
+            made.set(made.get() + 1);
+            Ok(made.get())
+        };
+        arena.take(size, make).expect("making a chunk cannot fail here")
+    }
+
+    #[test]
+    fn pieces_of_one_chunk_do_not_overlap() {
+        let (arena, made) = arena();
+        let pieces: Vec<_> = (0..64).map(|_| take(&arena, &made, 300)).collect();
+        assert_eq!(made.get(), 1);
+        for pair in pieces.windows(2) {
+            assert!(pair[0].claim.0.end <= pair[1].claim.0.start);
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_used_again_only_after_its_last_piece() {
+        let (arena, made) = arena();
+        let first = take(&arena, &made, 48 * KIB);
+        let second = take(&arena, &made, 48 * KIB);
+        assert_ne!(first.memory(), second.memory());
+        let kept = *second.memory();
+        drop(first);
+        let third = take(&arena, &made, 48 * KIB);
+        assert_ne!(*third.memory(), kept);
+        assert_eq!(made.get(), 2, "the first chunk served twice");
+    }
+
+    #[test]
+    fn a_large_piece_has_a_chunk_of_its_own() {
+        let (arena, made) = arena();
+        let large = take(&arena, &made, 100 * KIB);
+        let small = take(&arena, &made, KIB);
+        assert_ne!(large.memory(), small.memory());
+        assert_eq!(large.chunk.size, 112 * KIB);
+    }
+
+    #[test]
+    fn what_is_kept_for_later_is_bounded() {
+        let (arena, made) = arena();
+        let pieces: Vec<_> = (0..6).map(|_| take(&arena, &made, 64 * KIB)).collect();
+        drop(pieces);
+        assert_eq!(lock(&arena.shared.state).idle.len(), 4);
+    }
+
+    #[test]
+    fn an_emptied_open_chunk_starts_again_from_its_front() {
+        let (arena, made) = arena();
+        for _ in 0..1000 {
+            assert_eq!(take(&arena, &made, 20 * KIB).offset(), 0);
+        }
+        assert_eq!(made.get(), 1);
+    }
+}

@@ -1,0 +1,86 @@
+//! The check that every command passes before it gets its stamp.
+
+use super::{Policy, Use};
+use crate::command::{Touch, What, Work};
+use crate::error::{Error, Kind, Result};
+use crate::event::Point;
+use crate::scheduler::State;
+use fencepost_sync::{Slot, Stamp};
+use smallvec::SmallVec;
+use std::panic::Location;
+
+/// A command that asks to be let in.
+#[derive(Clone, Copy)]
+pub(crate) struct Admission {
+    pub(crate) slot: Slot,
+    pub(crate) what: What,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// Checks `work` against all earlier uses of its bytes and gives the waits that must be enqueued before it.
+///
+/// # Errors
+/// [`Kind::Hazard`] under [`Policy::Checked`] if a wait is missing.
+pub(crate) fn admit(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+    let mut waits = SmallVec::new();
+    // One queue, besides the context's own, is in order by itself.
+    if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == State::CONTEXT {
+        return Ok(waits);
+    }
+    for touch in work.touches() {
+        let order = touch.block.order();
+        for earlier in order.uses.conflicts(touch.range.clone(), touch.write) {
+            if ordered(state, by.slot, earlier) {
+                continue;
+            }
+            if state.policy() == Policy::Checked {
+                return Err(hazard(state, by, &touch, earlier, &order.label));
+            }
+            need(&mut waits, earlier);
+        }
+    }
+    Ok(waits)
+}
+
+/// Whether `earlier` comes before whatever `slot` enqueues now, as far as the program has said so.
+fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
+    earlier.slot == slot
+        || earlier.slot == State::CONTEXT
+        || state.queue(slot).clock.covers(earlier.slot, earlier.stamp)
+        || state.host_clock().covers(earlier.slot, earlier.stamp)
+}
+
+/// Adds a wait for `earlier`, one a queue.
+fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
+    match waits.iter_mut().find(|point| point.slot == earlier.slot) {
+        Some(point) => point.stamp = point.stamp.max(earlier.stamp),
+        None => waits.push(Point { slot: earlier.slot, stamp: earlier.stamp }),
+    }
+}
+
+fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, label: &str) -> Error {
+    let earlier_site = state.site(earlier.slot, earlier.what, earlier.at);
+    let later = state.site(by.slot, by.what, by.at);
+    let wait = format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue);
+    Kind::Hazard {
+        array: label.into(),
+        range: touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end),
+        earlier: Box::new(earlier_site),
+        later: Box::new(later),
+        access: if earlier.write { "write" } else { "read" },
+        wait,
+    }
+    .into()
+}
+
+/// Remembers the uses that a command with this stamp makes.
+pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
+    let clock = &state.queue(by.slot).clock;
+    for touch in work.touches() {
+        let mut order = touch.block.order();
+        order.fresh &= !touch.write;
+        let Touch { range, write, .. } = touch;
+        order.uses.record(Use { slot: by.slot, stamp, range, write, what: by.what, at: by.at }, clock);
+        order.uses.prune(|u| state.forgettable(u));
+    }
+}

@@ -1,0 +1,124 @@
+//! The last uses of a block's bytes.
+
+use crate::command::What;
+use crate::memory::overlap;
+use fencepost_sync::{Clock, Slot, Stamp};
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::panic::Location;
+
+/// One use of a range of a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Use {
+    pub(crate) slot: Slot,
+    pub(crate) stamp: Stamp,
+    pub(crate) range: Range<u64>,
+    pub(crate) write: bool,
+    pub(crate) what: What,
+    pub(crate) at: &'static Location<'static>,
+}
+
+impl Use {
+    /// Whether the two must not run at once.
+    fn conflicts(&self, range: &Range<u64>, write: bool) -> bool {
+        (self.write || write) && overlap(&self.range, range)
+    }
+
+    fn within(&self, range: &Range<u64>) -> bool {
+        range.start <= self.range.start && self.range.end <= range.end
+    }
+}
+
+/// The uses that a later use may still have to wait for.
+#[derive(Default)]
+pub(crate) struct Tracker {
+    uses: SmallVec<[Use; 2]>,
+}
+
+impl Tracker {
+    /// The uses that a use of `range` conflicts with.
+    pub(crate) fn conflicts(&self, range: Range<u64>, write: bool) -> impl Iterator<Item = &Use> {
+        self.uses.iter().filter(move |u| u.conflicts(&range, write))
+    }
+
+    /// Everything that is remembered.
+    pub(crate) fn all(&self) -> &[Use] {
+        &self.uses
+    }
+
+    /// Remembers a use that `clock` orders after others.
+    ///
+    /// Forgotten is what whoever waits for the new use waits for anyhow: uses inside its range that come before it,
+    /// all of them if it writes, the reads if it reads.
+    pub(crate) fn record(&mut self, new: Use, clock: &Clock) {
+        if let [only] = &mut self.uses[..]
+            && only.slot == new.slot
+            && only.range == new.range
+            && only.write <= new.write
+        {
+            *only = new;
+            return;
+        }
+        let before = |u: &Use| u.slot == new.slot || clock.covers(u.slot, u.stamp);
+        self.uses.retain(|u| !(u.within(&new.range) && (new.write || !u.write) && before(u)));
+        self.uses.push(new);
+    }
+
+    /// Forgets the uses for which `over` holds, once there are many.
+    pub(crate) fn prune(&mut self, over: impl Fn(&Use) -> bool) {
+        if self.uses.len() > 16 {
+            self.uses.retain(|u| !over(u));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
+        let (slot, stamp) = (Slot(slot), Stamp(stamp));
+        Use { slot, stamp, range, write, what: What::Copy, at: Location::caller() }
+    }
+
+    #[test]
+    fn two_readers_do_not_conflict() {
+        let mut tracker = Tracker::default();
+        tracker.record(used(1, 1, 0..8, false), &Clock::default());
+        assert_eq!(tracker.conflicts(0..8, false).count(), 0);
+        assert_eq!(tracker.conflicts(0..8, true).count(), 1);
+    }
+
+    #[test]
+    fn neighbours_do_not_conflict() {
+        let mut tracker = Tracker::default();
+        tracker.record(used(1, 1, 0..8, true), &Clock::default());
+        assert_eq!(tracker.conflicts(8..16, true).count(), 0);
+    }
+
+    #[test]
+    fn an_unordered_writer_forgets_nobody() {
+        let mut tracker = Tracker::default();
+        tracker.record(used(1, 1, 0..8, false), &Clock::default());
+        tracker.record(used(2, 2, 0..8, true), &Clock::default());
+        assert_eq!(tracker.all().len(), 2);
+    }
+
+    #[test]
+    fn an_ordered_writer_forgets_what_it_waited_for() {
+        let mut tracker = Tracker::default();
+        let mut clock = Clock::default();
+        tracker.record(used(1, 1, 0..8, false), &clock);
+        clock.see(Slot(1), Stamp(1));
+        tracker.record(used(2, 2, 0..8, true), &clock);
+        assert_eq!(tracker.all().len(), 1);
+    }
+
+    #[test]
+    fn a_reader_does_not_forget_the_writer() {
+        let mut tracker = Tracker::default();
+        tracker.record(used(1, 1, 0..8, true), &Clock::default());
+        tracker.record(used(1, 2, 0..8, false), &Clock::default());
+        assert_eq!(tracker.conflicts(0..8, false).count(), 1);
+    }
+}

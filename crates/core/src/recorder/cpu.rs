@@ -1,0 +1,363 @@
+//! Executes batches on host bytes, one command a step, in any order that is allowed.
+//!
+//! The order is drawn from a seed. What the waits, the queues and the lanes leave open really happens in any order
+//! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
+
+use super::{Failure, Keep, LaneValue, Recorder};
+use crate::command::{Launch, Step, Work};
+use crate::error::{Kind, Result};
+use crate::kernel::{Pipeline, Recipe};
+use crate::lane::{Caps, Device, Lane};
+use crate::memory::{Allocate, Block, Cells, Heap, Memory, Place, Readback, Staged};
+use crate::scheduler::State;
+use fencepost_kernels::{HostBuffer, HostKernel};
+use fencepost_sync::backend::Fence;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Lost, Value};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How the CPU recorder behaves: the order of what is left open, delays and failures, all drawn from a seed.
+///
+/// # Example
+/// ```
+/// use fencepost_core::{Context, CpuOptions};
+/// let ctx = Context::on_cpu(CpuOptions { seed: 7, lanes: 2, ..CpuOptions::default() });
+/// let queue = ctx.queue("main");
+/// let x = queue.array(&[1_u32, 2, 3])?;
+/// assert_eq!(queue.read(&x).wait()?, [1, 2, 3]);
+/// # Ok::<(), fencepost_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct CpuOptions {
+    /// The same seed, and the same calls on one thread of a context without threads, give the same run.
+    pub seed: u64,
+    /// Hardware queues to pretend.
+    pub lanes: usize,
+    /// Whether lanes have threads. Without, nothing happens but in calls that flush or wait.
+    pub threads: bool,
+    /// Whether steps take their time now and then.
+    pub delays: bool,
+    /// The share of submissions that are refused, 0 to 1.
+    pub refusals: f64,
+    /// After how many steps the device is lost.
+    pub lost_after: Option<u64>,
+    /// Bytes that can be allocated in all.
+    pub memory: u64,
+}
+
+impl Default for CpuOptions {
+    fn default() -> Self {
+        Self { seed: 0, lanes: 1, threads: true, delays: false, refusals: 0.0, lost_after: None, memory: 1 << 34 }
+    }
+}
+
+/// The device of the CPU recorder.
+pub(crate) struct CpuDevice {
+    caps: Caps,
+    memory: u64,
+    allocated: Mutex<u64>,
+    kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
+}
+
+/// All lanes and what they have to do.
+struct World {
+    rng: fastrand::Rng,
+    delays: bool,
+    steps_left: Option<u64>,
+    lost: Option<Lost>,
+    lanes: Vec<WorldLane>,
+}
+
+#[derive(Default)]
+struct WorldLane {
+    batches: VecDeque<Running>,
+    completed: Value,
+}
+
+/// A submission on its way.
+struct Running {
+    steps: Arc<Vec<Step>>,
+    /// For each step, the ones that come first.
+    before: Vec<Vec<usize>>,
+    done: Vec<bool>,
+    waits: Vec<LaneValue>,
+    signal: Value,
+}
+
+struct CpuRecorder {
+    world: Arc<Mutex<World>>,
+    lane: usize,
+    rng: fastrand::Rng,
+    refusals: f64,
+}
+
+struct CpuFence {
+    world: Arc<Mutex<World>>,
+    lane: usize,
+}
+
+/// Opens a CPU device.
+pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
+    let count = options.lanes.max(1);
+    let world = Arc::new(Mutex::new(World {
+        rng: fastrand::Rng::with_seed(options.seed),
+        delays: options.delays,
+        steps_left: options.lost_after,
+        lost: None,
+        lanes: (0..count).map(|_| WorldLane::default()).collect(),
+    }));
+    let lane = |lane: usize| Lane {
+        recorder: Box::new(CpuRecorder {
+            world: world.clone(),
+            lane,
+            rng: fastrand::Rng::with_seed(options.seed ^ (lane as u64 + 1) << 32),
+            refusals: options.refusals,
+        }),
+        fence: Arc::new(CpuFence { world: world.clone(), lane }),
+        async_submit: true,
+    };
+    (Arc::new(CpuDevice::new(options.memory)), (0..count).map(lane).collect())
+}
+
+impl CpuDevice {
+    fn new(memory: u64) -> Self {
+        let caps = Caps {
+            adapter: "CPU recorder".into(),
+            max_block: 1 << 31,
+            max_binding: 1 << 31,
+            binding_alignment: 32,
+            max_bindings: 32,
+            max_groups: 65535,
+            max_workgroup: [1024; 3],
+            max_invocations: 1024,
+            max_immediates: 128,
+            f16: true,
+            f64: true,
+            int64: true,
+            subgroups: true,
+            float32_atomics: true,
+        };
+        Self { caps, memory, allocated: Mutex::default(), kernels: Mutex::default() }
+    }
+
+    /// Gives the function that stands for an entry point.
+    pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
+        lock(&self.kernels).insert(entry.into(), kernel);
+    }
+}
+
+impl Allocate for CpuDevice {
+    fn allocate(&self, _: Heap, size: u64, label: &str) -> Result<Memory> {
+        let object = || format!("array `{label}`");
+        if size > self.caps.max_block {
+            return Err(Kind::TooLarge { object: object(), bytes: size, limit: self.caps.max_block }.into());
+        }
+        let mut allocated = lock(&self.allocated);
+        if *allocated + size > self.memory {
+            return Err(Kind::OutOfMemory { object: object(), bytes: size }.into());
+        }
+        *allocated += size;
+        Ok(Memory::Host(Cells::zeroed(size)))
+    }
+}
+
+impl Device for CpuDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn pinned(&self) -> bool {
+        true
+    }
+
+    fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
+        let mut bytes = vec![0; size as usize].into_boxed_slice();
+        fill(&mut bytes);
+        Ok(Staged::Host(bytes))
+    }
+
+    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
+        let entry = &recipe.interface.entry;
+        let given = lock(&self.kernels).get(entry).cloned();
+        let kernel = given.or_else(|| recipe.reference.clone());
+        kernel.map(Pipeline::Host).ok_or_else(|| Kind::NoReference { kernel: entry.clone() }.into())
+    }
+
+    fn forget(&self, block: &Block) {
+        let mut allocated = lock(&self.allocated);
+        *allocated = allocated.saturating_sub(block.size);
+    }
+
+    fn tick(&self) {}
+}
+
+impl Recorder for CpuRecorder {
+    fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Result<Keep, Failure> {
+        if self.rng.f64() < self.refusals {
+            let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
+            let (object, message) = ("a submission".into(), "refused by the seed".into());
+            return Err(Failure { step, error: Kind::Device { object, message }.into(), lost: false });
+        }
+        let running = Running {
+            before: before(steps),
+            done: vec![false; steps.len()],
+            steps: steps.clone(),
+            waits: waits.to_vec(),
+            signal,
+        };
+        lock(&self.world).lanes[self.lane].batches.push_back(running);
+        Ok(None)
+    }
+}
+
+/// For each step the ones that come first: its queue's last one, those it waits for, and the context's own.
+fn before(steps: &[Step]) -> Vec<Vec<usize>> {
+    let mut last = HashMap::new();
+    let mut befores = Vec::with_capacity(steps.len());
+    for (at, step) in steps.iter().enumerate() {
+        let own = last.insert(step.slot, at);
+        let context = last.get(&State::CONTEXT).copied().filter(|_| step.slot != State::CONTEXT);
+        befores.push(own.into_iter().chain(context).chain(step.after.iter().map(|&s| s as usize)).collect());
+    }
+    befores
+}
+
+impl World {
+    /// Does one step of those that are allowed, if there is one.
+    fn step(&mut self) -> bool {
+        let allowed = self.allowed();
+        if allowed.is_empty() || self.lost.is_some() {
+            return false;
+        }
+        if self.steps_left == Some(0) {
+            self.lost = Some(Lost { reason: "as the seed wanted".into() });
+            return false;
+        }
+        self.steps_left = self.steps_left.map(|left| left - 1);
+        let (lane, at) = allowed[self.rng.usize(..allowed.len())];
+        let running = &mut self.lanes[lane].batches[0];
+        if let Some(step) = running.steps.get(at) {
+            run(&step.work);
+            running.done[at] = true;
+        }
+        self.finish(lane);
+        true
+    }
+
+    /// The steps that may come next, as (lane, step); a batch without steps counts as one.
+    fn allowed(&self) -> Vec<(usize, usize)> {
+        let mut allowed = Vec::new();
+        for (lane, at) in self.lanes.iter().enumerate() {
+            let Some(running) = at.batches.front() else { continue };
+            if running.waits.iter().all(|wait| self.lanes[wait.lane].completed >= wait.value) {
+                let free = |&step: &usize| !running.done[step] && running.before[step].iter().all(|&b| running.done[b]);
+                allowed.extend((0..running.steps.len()).filter(free).map(|step| (lane, step)));
+                allowed.extend(running.steps.is_empty().then_some((lane, 0)));
+            }
+        }
+        allowed
+    }
+
+    fn finish(&mut self, lane: usize) {
+        let lane = &mut self.lanes[lane];
+        if let Some(running) = lane.batches.pop_front_if(|running| running.done.iter().all(|&done| done)) {
+            lane.completed = running.signal;
+        }
+    }
+}
+
+impl Fence for CpuFence {
+    fn completed(&self) -> Result<Value, Lost> {
+        let mut world = lock(&self.world);
+        for _ in 0..world.rng.usize(0..3) {
+            world.step();
+        }
+        world.progress(self.lane)
+    }
+
+    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let mut world = lock(&self.world);
+            let reached = world.progress(self.lane)?;
+            if reached >= value || Instant::now() >= deadline {
+                return Ok(reached);
+            }
+            let moved = world.step();
+            let nap = world.delays.then(|| world.rng.u64(0..200)).filter(|&us| us > 150);
+            drop(world);
+            match nap {
+                Some(us) => std::thread::sleep(Duration::from_micros(us)),
+                None if !moved => std::thread::sleep(Duration::from_micros(20)),
+                None => std::thread::yield_now(),
+            }
+        }
+    }
+}
+
+impl World {
+    fn progress(&self, lane: usize) -> Result<Value, Lost> {
+        self.lost.clone().map_or(Ok(self.lanes[lane].completed), Err)
+    }
+}
+
+/// The bytes of a read.
+struct HostBytes(Vec<u8>);
+
+impl Readback for HostBytes {
+    fn copy_out(&self, out: &mut [u8]) {
+        out.copy_from_slice(&self.0[..out.len()]);
+    }
+}
+
+fn cells(block: &Block) -> &Cells {
+    match &block.memory {
+        Memory::Host(cells) => cells,
+        Memory::Wgpu(_) => unreachable!("bug: {block:?} is not of the CPU recorder"),
+    }
+}
+
+fn run(work: &Work) {
+    match work {
+        Work::Launch(launch) => run_launch(launch),
+        Work::Copy { src, dst } => cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range())),
+        Work::Fill { dst, pattern } => {
+            let bytes: Vec<u8> = pattern.bytes().iter().copied().cycle().take(dst.size as usize).collect();
+            cells(&dst.block).write(dst.offset, &bytes);
+        }
+        Work::Upload { src: Staged::Host(bytes), dst } => cells(&dst.block).write(dst.offset, bytes),
+        Work::Upload { .. } => unreachable!("bug: device staging in a batch of the CPU recorder"),
+        Work::Read { src, slot } => {
+            slot.set(Place::Staged(Arc::new(HostBytes(cells(&src.block).copy(src.range())))));
+        }
+        Work::Publish(_) => {}
+    }
+}
+
+fn run_launch(launch: &Launch) {
+    let Pipeline::Host(kernel) = &launch.kernel.pipeline else { return };
+    let mut copies: Vec<Vec<u8>> =
+        launch.bindings.iter().map(|b| cells(&b.block).copy(b.offset..b.offset + b.size)).collect();
+    let writes = |at: usize| launch.kernel.interface.bindings[at].declared.writes();
+    let mut buffers: Vec<HostBuffer<'_>> = copies
+        .iter_mut()
+        .enumerate()
+        .map(|(at, bytes)| if writes(at) { HostBuffer::Write(bytes) } else { HostBuffer::Read(bytes) })
+        .collect();
+    kernel.run(groups(launch), launch.kernel.interface.workgroup, launch.params.bytes(), &mut buffers);
+    drop(buffers);
+    for (bound, bytes) in launch.bindings.iter().zip(&copies) {
+        if bound.used.is_some_and(|used| used.writes()) {
+            cells(&bound.block).write(bound.offset, bytes);
+        }
+    }
+}
+
+fn groups(launch: &Launch) -> [u32; 3] {
+    launch.indirect.as_ref().map_or(launch.groups, |span| {
+        let bytes = cells(&span.block).copy(span.range());
+        std::array::from_fn(|i| bytemuck::pod_read_unaligned(&bytes[4 * i..4 * i + 4]))
+    })
+}

@@ -1,0 +1,132 @@
+//! Noticing what the device has done.
+
+use super::batch::Submitted;
+use super::engine::{Engine, SLICE};
+use super::state::State;
+use crate::error::{Error, Kind};
+use fencepost_sync::Value;
+use fencepost_sync::prim::sleep;
+use std::task::Waker;
+use web_time::Instant;
+
+impl Engine {
+    /// The second thread of a lane: waits natively for the next value, for the sake of futures, callbacks and
+    /// memory that can be used again.
+    pub(crate) fn completer(&self, lane: usize) {
+        loop {
+            let next = {
+                let mut state = self.lock();
+                while state.lanes[lane].timeline.in_flight() == 0 {
+                    if state.finished() {
+                        return;
+                    }
+                    state = sleep(&self.done, state);
+                }
+                if state.lost.is_some() {
+                    return;
+                }
+                Value(state.lanes[lane].timeline.completed().0 + 1)
+            };
+            self.wait_native(lane, next, SLICE);
+        }
+    }
+
+    /// Waits on the fence of a lane, holding nothing, and notes how far it got.
+    pub(crate) fn wait_native(&self, lane: usize, value: Value, limit: std::time::Duration) {
+        match self.lanes[lane].fence.wait(value, limit) {
+            Ok(reached) => self.advance(lane, reached),
+            Err(lost) => self.lose(&lost.reason),
+        }
+    }
+
+    /// Looks how far a lane is, and notes it.
+    pub(crate) fn look(&self, lane: usize) {
+        match self.lanes[lane].fence.completed() {
+            Ok(reached) => self.advance(lane, reached),
+            Err(lost) => self.lose(&lost.reason),
+        }
+    }
+
+    /// Notes that a lane has passed `reached`. What was kept for it is dropped, and who waits is woken, after S.
+    pub(crate) fn advance(&self, lane: usize, reached: Value) {
+        let mut state = self.lock();
+        if state.lost.is_some() || !state.lanes[lane].timeline.complete(reached) {
+            return;
+        }
+        let (done, wakers) = state.complete(lane);
+        drop(state);
+        // The memory of what is done is free before anybody is told of it.
+        drop(done);
+        self.stir();
+        wakers.into_iter().for_each(Waker::wake);
+        self.device.tick();
+    }
+
+    /// Gives the device up. Every wait ends, every later call says so again; no call is made to the device from now
+    /// on, and what it may still be using is never freed.
+    pub(crate) fn lose(&self, reason: &str) {
+        let mut state = self.lock();
+        if state.lost.is_some() {
+            return;
+        }
+        let device = self.device.caps().adapter.clone();
+        log::error!("device `{device}` was lost: {reason}");
+        state.lost = Some(Kind::DeviceLost { device, reason: reason.into() }.into());
+        let (leaked, wakers) = state.give_up();
+        drop(state);
+        log::warn!("{} submissions and everything in them are leaked with the device", leaked.len());
+        std::mem::forget(leaked);
+        self.stir();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl State {
+    /// Takes what a lane has passed, and whom to wake for it.
+    fn complete(&mut self, lane: usize) -> (Vec<Submitted>, Vec<Waker>) {
+        let completed = self.lanes[lane].timeline.completed();
+        let (mut done, mut wakers) = (Vec::new(), Vec::new());
+        while self.lanes[lane].submitted.front().is_some_and(|batch| batch.value <= completed) {
+            let Some(batch) = self.lanes[lane].submitted.pop_front() else { break };
+            wakers.extend(self.settle(batch.seq));
+            done.push(batch);
+        }
+        self.estimate(lane, done.iter().map(|batch| batch.steps.len()).sum());
+        (done, wakers)
+    }
+
+    /// Learns how long a step takes, from the time between completions of a lane that was never idle between.
+    fn estimate(&mut self, lane: usize, steps: usize) {
+        let now = Instant::now();
+        let busy = self.lanes[lane].timeline.in_flight() > 0;
+        let at = &mut self.lanes[lane];
+        if let Some(last) = at.last_finish.filter(|_| steps > 0) {
+            let seconds = (now - last).as_secs_f64() / steps as f64;
+            at.step_seconds = if at.step_seconds == 0.0 { seconds } else { 0.8 * at.step_seconds + 0.2 * seconds };
+        }
+        at.last_finish = busy.then_some(now);
+    }
+
+    /// Takes everything there is, for good.
+    fn give_up(&mut self) -> (Vec<Box<dyn std::any::Any>>, Vec<Waker>) {
+        let mut leaked: Vec<Box<dyn std::any::Any>> = Vec::new();
+        for lane in &mut self.lanes {
+            let (batches, submitted) = lane.take_all();
+            batches.into_iter().for_each(|batch| leaked.push(Box::new(batch)));
+            submitted.into_iter().for_each(|batch| leaked.push(Box::new(batch)));
+        }
+        let mut wakers = Vec::new();
+        for queue in &mut self.queues {
+            leaked.push(Box::new(std::mem::take(&mut queue.pending)));
+            queue.hold = None;
+            wakers.extend(queue.wakers.take_all());
+        }
+        leaked.push(Box::new(std::mem::take(&mut self.calls)));
+        (leaked, wakers)
+    }
+
+    /// The error of a lost device.
+    pub(crate) fn lost(&self) -> Result<(), Error> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,121 @@
+//! The scheduler of one context: its lock, its condition variables, its lanes.
+
+use super::queue::{Hold, HoldId, Priority};
+use super::state::{After, State};
+use crate::error::Error;
+use crate::kernel::KernelId;
+use crate::lane::{Device, Lane};
+use crate::ordering::Policy;
+use crate::recorder::Recorder;
+use fencepost_sync::Slot;
+use fencepost_sync::backend::Fence;
+use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock};
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+/// Native waits come in slices of this, so that a loss is seen.
+pub(crate) const SLICE: Duration = Duration::from_millis(100);
+
+/// Everything that threads, queues and arrays of a context share.
+pub(crate) struct Engine {
+    state: Mutex<State>,
+    /// Tells the thread of a lane that there may be something to plan or to submit.
+    pub(crate) work: Vec<Condvar>,
+    /// Tells waiters, completers and the callback thread that something has moved.
+    pub(crate) done: Condvar,
+    /// For the callback thread.
+    pub(crate) calls: Condvar,
+    pub(crate) lanes: Vec<EngineLane>,
+    pub(crate) device: Arc<dyn Device>,
+    /// Whether lanes have threads. Without, whoever flushes or waits does their work.
+    pub(crate) threads: bool,
+}
+
+/// A lane, as far as the state lock does not guard it.
+pub(crate) struct EngineLane {
+    /// For the holder of the token only, so nobody ever waits for this lock.
+    pub(crate) recorder: Mutex<Box<dyn Recorder>>,
+    pub(crate) fence: Arc<dyn Fence>,
+    pub(crate) async_submit: bool,
+}
+
+impl Engine {
+    pub(crate) fn new(device: Arc<dyn Device>, lanes: Vec<Lane>, policy: Policy, threads: bool) -> Self {
+        let state = State::new(lanes.len(), policy);
+        Self {
+            state: Mutex::new(state),
+            work: lanes.iter().map(|_| Condvar::new()).collect(),
+            done: Condvar::new(),
+            calls: Condvar::new(),
+            lanes: lanes.into_iter().map(EngineLane::new).collect(),
+            device,
+            threads,
+        }
+    }
+
+    /// Takes S.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Releases S, does what had to wait for that, and wakes everybody who may have something to do now.
+    pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
+        let After { dropped, wakers } = std::mem::take(&mut state.after);
+        drop(state);
+        drop(dropped);
+        self.stir();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn new_hold(&self) -> HoldId {
+        self.lock().new_hold()
+    }
+
+    pub(crate) fn new_kernel(&self, name: Arc<str>) -> KernelId {
+        self.lock().new_kernel(name)
+    }
+
+    /// Makes a queue, ordered after everything enqueued so far, on the lane with the fewest queues.
+    pub(crate) fn new_queue(&self, label: &str, priority: Priority) -> Result<Slot, Error> {
+        let mut state = self.lock();
+        if let Some(lost) = &state.lost {
+            return Err(lost.clone());
+        }
+        let load = |lane: usize| state.queues.iter().skip(1).filter(|q| q.open && q.lane == lane).count();
+        let lane = (0..self.lanes.len()).min_by_key(|&lane| load(lane)).unwrap_or(0);
+        Ok(state.new_queue(label.into(), priority, lane))
+    }
+
+    /// Drops the handle of a queue: its work is flushed, and none of it lost.
+    pub(crate) fn close_queue(&self, slot: Slot) {
+        let mut state = self.lock();
+        state.queue_mut(slot).open = false;
+        let end = state.queue(slot).end(slot);
+        let priority = state.queue(slot).priority;
+        if state.lost.is_none() {
+            state.plan([end], priority);
+        }
+        state.reap();
+        self.unlock(state);
+    }
+
+    /// Lets go of a hold, and of all queues that it held.
+    pub(crate) fn release(&self, hold: HoldId) {
+        self.lock().release(|held| held == Hold::User(hold));
+        self.stir();
+    }
+
+    /// Wakes everybody who may have something to do now. Costs next to nothing while nobody sleeps.
+    pub(crate) fn stir(&self) {
+        self.work.iter().for_each(Condvar::notify_all);
+        self.calls.notify_all();
+        self.done.notify_all();
+    }
+}
+
+impl EngineLane {
+    fn new(lane: Lane) -> Self {
+        Self { recorder: Mutex::new(lane.recorder), fence: lane.fence, async_submit: lane.async_submit }
+    }
+}

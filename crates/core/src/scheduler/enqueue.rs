@@ -1,0 +1,110 @@
+//! Where every verb ends.
+
+use super::engine::Engine;
+use super::state::State;
+use crate::command::{Callback, Command, Op, Work};
+use crate::error::{Kind, Result};
+use crate::event::Point;
+use crate::memory::HostUse;
+use crate::ordering::{self, Admission};
+use crate::user_event::UserState;
+use fencepost_sync::{Clock, Slot, Stamp};
+use std::sync::Arc;
+
+impl Engine {
+    /// Enqueues work: checks it, adds the waits that the policy asks for, gives it its stamp.
+    pub(crate) fn enqueue(&self, by: Admission, work: Work) -> Result<Stamp> {
+        let mut state = self.lock();
+        state.check(by.slot)?;
+        check_maps(&work)?;
+        for point in ordering::admit(&state, by, &work)? {
+            state.push_wait(by.slot, point);
+        }
+        let stamp = state.next_stamp();
+        ordering::record(&state, by, stamp, &work);
+        state.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
+        let sleeper = state.sleeper(by.slot);
+        drop(state);
+        if let Some(lane) = sleeper {
+            self.work[lane].notify_all();
+        }
+        Ok(stamp)
+    }
+
+    /// Enqueues a wait for a point of another queue, which the program asked for.
+    pub(crate) fn enqueue_wait(&self, slot: Slot, point: Point, clock: &Clock) -> Result<()> {
+        let mut state = self.lock();
+        state.check(slot)?;
+        state.queue_mut(slot).clock.join(clock);
+        state.push_wait(slot, point);
+        Ok(())
+    }
+
+    /// Enqueues a wait for an event of the host.
+    pub(crate) fn enqueue_user_wait(&self, slot: Slot, event: Arc<UserState>) -> Result<()> {
+        self.enqueue_op(slot, Op::WaitUser(event))
+    }
+
+    /// Enqueues a host function.
+    pub(crate) fn enqueue_callback(&self, slot: Slot, callback: Callback) -> Result<()> {
+        self.enqueue_op(slot, Op::Callback(callback))
+    }
+
+    fn enqueue_op(&self, slot: Slot, op: Op) -> Result<()> {
+        let mut state = self.lock();
+        state.check(slot)?;
+        let stamp = state.next_stamp();
+        state.queue_mut(slot).push(Command { stamp, op });
+        let sleeper = state.sleeper(slot);
+        drop(state);
+        if let Some(lane) = sleeper {
+            self.work[lane].notify_all();
+        }
+        Ok(())
+    }
+
+    /// The point of everything enqueued so far on a queue, and what that comes after.
+    pub(crate) fn marker(&self, slot: Slot) -> Result<(Point, Arc<Clock>)> {
+        let state = self.lock();
+        state.check(slot)?;
+        let queue = state.queue(slot);
+        let mut clock = queue.clock.clone();
+        clock.see(slot, queue.enqueued());
+        Ok((queue.end(slot), Arc::new(clock)))
+    }
+}
+
+impl State {
+    /// Puts a wait at the end of a queue; what follows is known to come after `point`.
+    pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
+        if point.slot == slot {
+            return;
+        }
+        let stamp = self.next_stamp();
+        let queue = self.queue_mut(slot);
+        queue.clock.see(point.slot, point.stamp);
+        queue.push(Command { stamp, op: Op::Wait(point) });
+    }
+
+    /// The lane of `slot` if its thread sleeps and could submit something now.
+    fn sleeper(&mut self, slot: Slot) -> Option<usize> {
+        let queue = self.queue(slot);
+        let (at, held) = (queue.lane, queue.hold.is_some() || slot == Self::CONTEXT);
+        let lane = &mut self.lanes[at];
+        (lane.asleep && !held && !lane.token && lane.has_room(false)).then(|| {
+            lane.asleep = false;
+            at
+        })
+    }
+}
+
+/// An array that is mapped cannot be enqueued.
+fn check_maps(work: &Work) -> Result<()> {
+    for touch in work.touches() {
+        let order = touch.block.order();
+        if order.host == HostUse::Mapped {
+            return Err(Kind::Mapped { array: order.label.to_string() }.into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! The host at the bytes of a block.
+
+use super::engine::Engine;
+use super::queue::{Hold, Reached};
+use super::state::State;
+use super::wait::Deadline;
+use crate::error::{Kind, Result};
+use crate::event::Point;
+use crate::command::Span;
+use crate::memory::{Block, HostUse, Memory, Order, Place, overlap};
+use fencepost_sync::Clock;
+use std::sync::Arc;
+
+/// The right of the host to read, or to write, a range of a block, until it is dropped.
+///
+/// Only the scheduler gives it out, and only while no work that was enqueued before can still touch the range (or
+/// write it, if the right is to read). Work that was enqueued after waits on the host until it is dropped. So
+/// whoever holds a right to write is alone with the bytes.
+pub(crate) struct HostAccess {
+    engine: Arc<Engine>,
+    block: Arc<Block>,
+}
+
+/// What the host wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Want {
+    Read,
+    Write,
+    /// To keep the bytes mapped: whatever is enqueued meanwhile is refused, not held.
+    Map {
+        write: bool,
+    },
+}
+
+impl Want {
+    fn writes(self) -> bool {
+        matches!(self, Want::Write | Want::Map { write: true })
+    }
+}
+
+impl Engine {
+    /// Waits until the host may have `span`; `None` if the deadline came first.
+    pub(crate) fn host_access(
+        self: &Arc<Self>,
+        span: &Span,
+        want: Want,
+        deadline: Deadline,
+    ) -> Result<Option<HostAccess>> {
+        loop {
+            match self.claim(span, want)? {
+                Claim::Given(access) => return Ok(Some(access)),
+                Claim::After(point) => {
+                    if !self.wait(point, deadline)? {
+                        return Ok(None);
+                    }
+                    self.host_sees(point, &Clock::default());
+                }
+                Claim::Shared => {
+                    if !self.wait_for_host(&span.block, deadline) {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The right to `span` if the host can have it now; flushes nothing.
+    pub(crate) fn try_host_access(self: &Arc<Self>, span: &Span, want: Want) -> Result<Option<HostAccess>> {
+        match self.claim(span, want)? {
+            Claim::Given(access) => Ok(Some(access)),
+            Claim::After(_) | Claim::Shared => Ok(None),
+        }
+    }
+
+    pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: Want) -> Result<Claim> {
+        let mut state = self.lock();
+        state.lost()?;
+        let mut order = span.block.order();
+        if order.host == HostUse::Mapped {
+            return Err(Kind::Mapped { array: order.label.to_string() }.into());
+        }
+        if let Some(point) = blocker(&state, &order, span, want.writes()) {
+            return Ok(Claim::After(point));
+        }
+        let Some(kind) = order.host.joined(want) else { return Ok(Claim::Shared) };
+        order.host = kind;
+        state.host_uses += 1;
+        let access = HostAccess { engine: self.clone(), block: span.block.clone() };
+        if want.writes() {
+            order.fresh = false;
+            save_reads(&mut order, span, &access);
+        }
+        Ok(Claim::Given(access))
+    }
+
+    /// Waits for another host use of a block to end; `false` if the deadline came first.
+    fn wait_for_host(&self, block: &Block, deadline: Deadline) -> bool {
+        let state = self.lock();
+        if block.order().host == HostUse::Idle {
+            return true;
+        }
+        drop(fencepost_sync::prim::sleep_for(&self.done, state, deadline.slice()));
+        !deadline.over()
+    }
+}
+
+/// What came of asking for a right.
+pub(crate) enum Claim {
+    Given(HostAccess),
+    /// Only after this point.
+    After(Point),
+    /// Another host thread is at the bytes.
+    Shared,
+}
+
+impl HostUse {
+    /// The use that `want` makes of this one, if both can be at once.
+    fn joined(self, want: Want) -> Option<HostUse> {
+        match (self, want) {
+            (HostUse::Idle, Want::Read) => Some(HostUse::Reading(1)),
+            (HostUse::Reading(n), Want::Read) => Some(HostUse::Reading(n + 1)),
+            (HostUse::Idle, Want::Write) => Some(HostUse::Writing),
+            (HostUse::Idle, Want::Map { .. }) => Some(HostUse::Mapped),
+            _ => None,
+        }
+    }
+
+    /// What is left when one user is gone.
+    fn left(self) -> HostUse {
+        match self {
+            HostUse::Reading(n) if n > 1 => HostUse::Reading(n - 1),
+            _ => HostUse::Idle,
+        }
+    }
+}
+
+/// The first earlier use that the host has to wait for.
+fn blocker(state: &State, order: &Order, span: &Span, write: bool) -> Option<Point> {
+    let point = |slot, stamp| Point { slot, stamp };
+    let mut uses = order.uses.conflicts(span.range(), write).map(|u| point(u.slot, u.stamp));
+    uses.find(|&p| state.reached(p) != Reached::Done)
+}
+
+/// Saves what reads have not fetched yet: nobody else is at the bytes, so the host copies them itself.
+fn save_reads(order: &mut Order, span: &Span, access: &HostAccess) {
+    order.lazy.retain(|(range, read)| {
+        let hit = overlap(range, &span.range());
+        if hit {
+            let mut bytes = vec![0; (range.end - range.start) as usize];
+            access.read(range.start, &mut bytes);
+            read.set(Place::Taken(bytes.into()));
+        }
+        !hit
+    });
+}
+
+impl HostAccess {
+    pub(crate) fn block(&self) -> &Arc<Block> {
+        &self.block
+    }
+
+    /// Copies bytes of the block from `offset` on into `out`.
+    ///
+    /// # Panics
+    /// If the host cannot reach the block: who asks has looked at [`Block::direct`].
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
+        match (&self.block.memory, self.block.view()) {
+            (Memory::Host(cells), _) => cells.read(offset, out),
+            (_, Some(view)) => view.read(offset, out, self),
+            _ => unreachable!("bug: the host cannot reach {:?}", self.block),
+        }
+    }
+
+    /// Copies `bytes` to `offset` of the block and on.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
+        match (&self.block.memory, self.block.view()) {
+            (Memory::Host(cells), _) => cells.write(offset, bytes),
+            (_, Some(view)) => view.write(offset, bytes, self),
+            _ => unreachable!("bug: the host cannot reach {:?}", self.block),
+        }
+    }
+}
+
+impl Drop for HostAccess {
+    fn drop(&mut self) {
+        let mut state = self.engine.lock();
+        let mut order = self.block.order();
+        order.host = order.host.left();
+        let idle = order.host == HostUse::Idle;
+        drop(order);
+        state.host_uses -= 1;
+        if idle {
+            let id = self.block.id;
+            state.release(|hold| hold == Hold::Host(id));
+        }
+        self.engine.unlock(state);
+    }
+}

@@ -1,0 +1,103 @@
+//! A hardware queue as the scheduler sees it.
+
+use super::batch::{Batch, Submitted};
+use super::queue::Priority;
+use fencepost_sync::Timeline;
+use std::collections::VecDeque;
+
+/// How many submissions a lane has at once: one running, one behind it; what comes later gathers.
+const DEPTH: u64 = 2;
+/// After how many urgent batches one of lower priority goes.
+const STARVATION: u32 = 8;
+
+/// The bookkeeping of a lane.
+#[derive(Default)]
+pub(crate) struct LaneState {
+    ready: [VecDeque<Batch>; 3],
+    /// Whether somebody is submitting.
+    pub(crate) token: bool,
+    pub(crate) timeline: Timeline,
+    /// What the device has, oldest first.
+    pub(crate) submitted: VecDeque<Submitted>,
+    /// Whether the lane's thread sleeps, so that it has to be woken.
+    pub(crate) asleep: bool,
+    /// Batches submitted in a row while one of lower priority was waiting.
+    streak: u32,
+    /// Seconds a step takes, as a running estimate; 0 until one was seen.
+    pub(crate) step_seconds: f64,
+    /// When the device last finished something, for the estimate.
+    pub(crate) last_finish: Option<web_time::Instant>,
+}
+
+impl LaneState {
+    pub(crate) fn list(&mut self, priority: Priority) -> &mut VecDeque<Batch> {
+        &mut self.ready[priority as usize]
+    }
+
+    /// Whether anything is planned and not submitted.
+    pub(crate) fn has_ready(&self) -> bool {
+        self.ready.iter().any(|list| !list.is_empty())
+    }
+
+    /// The number of planned batches.
+    pub(crate) fn ready_len(&self) -> usize {
+        self.ready.iter().map(VecDeque::len).sum()
+    }
+
+    /// Whether another submission may go now. One at a time while something urgent may come.
+    pub(crate) fn has_room(&self, urgent: bool) -> bool {
+        self.timeline.in_flight() < if urgent { 1 } else { DEPTH }
+    }
+
+    /// The priority whose front batch goes next, among those for which `can_go` holds.
+    pub(crate) fn choose(&self, can_go: impl Fn(&Batch) -> bool) -> Option<Priority> {
+        let front = |priority: &Priority| self.ready[*priority as usize].front().is_some_and(&can_go);
+        let best = Priority::ORDER.into_iter().find(front)?;
+        let starved = Priority::ORDER.into_iter().rev().find(front).filter(|low| *low < best);
+        if self.streak >= STARVATION { starved.or(Some(best)) } else { Some(best) }
+    }
+
+    /// Takes the front batch of `priority`.
+    pub(crate) fn take(&mut self, priority: Priority) -> Option<Batch> {
+        let lower_waits = Priority::ORDER.into_iter().any(|p| p < priority && !self.ready[p as usize].is_empty());
+        self.streak = if lower_waits { self.streak + 1 } else { 0 };
+        self.list(priority).pop_front()
+    }
+
+    /// Takes all that is planned and all that the device has.
+    pub(crate) fn take_all(&mut self) -> (Vec<Batch>, VecDeque<Submitted>) {
+        (self.ready.iter_mut().flat_map(std::mem::take).collect(), std::mem::take(&mut self.submitted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::batch::Seq;
+    use super::*;
+
+    fn fill(lane: &mut LaneState, priority: Priority, seqs: std::ops::Range<u64>) {
+        for seq in seqs {
+            lane.list(priority).push_back(Batch { seq: Seq(seq), steps: vec![], deps: Default::default() });
+        }
+    }
+
+    #[test]
+    fn urgent_goes_first_and_low_is_not_starved() {
+        let mut lane = LaneState::default();
+        fill(&mut lane, Priority::Low, 0..1);
+        fill(&mut lane, Priority::High, 1..20);
+        let mut order = Vec::new();
+        while let Some(priority) = lane.choose(|_| true) {
+            order.extend(lane.take(priority).map(|batch| batch.seq.0));
+        }
+        assert_eq!(order[..10], [1, 2, 3, 4, 5, 6, 7, 8, 0, 9]);
+    }
+
+    #[test]
+    fn what_cannot_go_lets_others_pass() {
+        let mut lane = LaneState::default();
+        fill(&mut lane, Priority::High, 0..1);
+        fill(&mut lane, Priority::Low, 1..2);
+        assert_eq!(lane.choose(|batch| batch.seq == Seq(1)), Some(Priority::Low));
+    }
+}

@@ -1,0 +1,29 @@
+//! From logical queues to submissions.
+//!
+//! Every command gets a context-wide stamp when it is enqueued, and a wait refers only to a smaller stamp: planning
+//! ends, and no cycle of waits can be built. Planning moves commands from queues to batches, pumping submits
+//! batches, completion is noted when a lane's fence has moved. One lock, S, guards all bookkeeping; it is never
+//! held across device calls, waits, user code or drops of arrays.
+
+mod batch;
+mod callbacks;
+mod complete;
+mod dump;
+mod engine;
+mod enqueue;
+mod failure;
+mod host;
+mod lane;
+mod plan;
+mod pump;
+mod queue;
+mod state;
+mod wait;
+
+pub(crate) use batch::Seq;
+pub(crate) use engine::Engine;
+pub(crate) use host::{HostAccess, Want};
+pub use queue::Priority;
+pub(crate) use queue::{HoldId, QueueState};
+pub(crate) use state::State;
+pub(crate) use wait::Deadline;

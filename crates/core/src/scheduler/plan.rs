@@ -1,0 +1,438 @@
+//! From queues to batches.
+
+use super::batch::{Batch, Seq, Status};
+use super::queue::{Hold, Priority, Reached};
+use super::state::State;
+use crate::command::{Op, Span, Step, Work};
+use crate::event::Point;
+use crate::memory::{Block, HostUse, Place, ReadSlot, overlap};
+use fencepost_sync::{Slot, Stamp};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Steps of the largest batch: what comes later is encoded while this one runs.
+const LARGEST: usize = 4096;
+/// Seconds that a batch should take at most while more urgent work may come.
+const SLICE: f64 = 1e-3;
+
+/// A queue that should be planned up to a stamp.
+#[derive(Clone, Copy)]
+struct Goal {
+    slot: Slot,
+    upto: Stamp,
+    /// Whether the goal below it on the stack needs it.
+    needed: bool,
+}
+
+/// What came of a look at the front of a queue.
+enum Next {
+    Again,
+    Reached,
+    Needs(Point),
+    Held(Hold),
+}
+
+/// What the next step of a queue comes after, inside an open batch.
+#[derive(Default)]
+struct Frontier {
+    last: Option<u32>,
+    after: SmallVec<[u32; 2]>,
+    level: u32,
+}
+
+/// A batch under construction.
+struct Open {
+    seq: Seq,
+    steps: Vec<Step>,
+    deps: SmallVec<[Seq; 4]>,
+    frontiers: Vec<(Slot, Frontier)>,
+    /// The lowest level of a queue's steps: 1 behind the context's own.
+    base: u32,
+    /// Blocks written here that the host reads now and then.
+    publish: Vec<Arc<Block>>,
+}
+
+/// One planning. Batches stay open until it ends.
+struct Planner<'s> {
+    state: &'s mut State,
+    priority: Priority,
+    open: Vec<Option<Open>>,
+    /// Steps of the largest batch, lane by lane.
+    largest: Vec<usize>,
+}
+
+impl State {
+    /// Plans the queues in `roots` up to their stamps, with all that they wait for, into batches of `priority`.
+    ///
+    /// Waits refer to smaller stamps only, so the stack of goals cannot grow for ever. A queue that waits for the
+    /// host is held, and with it every queue that needed it here.
+    pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) {
+        let open = self.lanes.iter().map(|_| None).collect();
+        let largest = (0..self.lanes.len()).map(|lane| self.largest(lane, priority)).collect();
+        let mut planner = Planner { state: self, priority, open, largest };
+        planner.drain_context();
+        for root in roots {
+            planner.reach(Goal { slot: root.slot, upto: root.stamp, needed: false });
+        }
+        for lane in 0..planner.open.len() {
+            planner.close(lane);
+        }
+        self.collect_wakers();
+    }
+
+    /// Plans everything that can be planned of the queues on `lane`, one priority a batch.
+    pub(crate) fn plan_lane(&mut self, lane: usize) {
+        for priority in Priority::ORDER {
+            let queues = self.slots().skip(1).filter(|&slot| {
+                let q = self.queue(slot);
+                q.lane == lane && q.priority == priority && q.hold.is_none() && !q.pending.is_empty()
+            });
+            let roots: Vec<Point> = queues.map(|slot| self.queue(slot).end(slot)).collect();
+            if !roots.is_empty() {
+                self.plan(roots, priority);
+            }
+        }
+    }
+
+    /// Whether a queue more urgent than `priority` exists.
+    pub(crate) fn urgent_above(&self, priority: Priority) -> bool {
+        self.queues.iter().skip(1).any(|q| q.open && q.priority > priority)
+    }
+
+    fn largest(&self, lane: usize, priority: Priority) -> usize {
+        let seconds = self.lanes[lane].step_seconds;
+        if seconds == 0.0 || !self.urgent_above(priority) {
+            return LARGEST;
+        }
+        ((SLICE / seconds) as usize).clamp(1, LARGEST)
+    }
+}
+
+impl Planner<'_> {
+    fn reach(&mut self, root: Goal) {
+        let mut stack = vec![root];
+        while let Some(&goal) = stack.last() {
+            match self.look(goal) {
+                Next::Again => {}
+                Next::Reached => {
+                    stack.pop();
+                }
+                Next::Needs(point) => stack.push(Goal { slot: point.slot, upto: point.stamp, needed: true }),
+                Next::Held(hold) => self.hold(&mut stack, hold),
+            }
+        }
+    }
+
+    /// Holds the queue on top, and every one below that needs it. All are let go together and looked at again.
+    fn hold(&mut self, stack: &mut Vec<Goal>, hold: Hold) {
+        while let Some(goal) = stack.pop() {
+            self.state.queue_mut(goal.slot).hold.get_or_insert(hold);
+            if !goal.needed {
+                break;
+            }
+        }
+    }
+
+    fn look(&mut self, goal: Goal) -> Next {
+        let host_uses = self.state.host_uses;
+        let queue = self.state.queue_mut(goal.slot);
+        let Some(front) = queue.pending.front_mut().filter(|front| front.stamp <= goal.upto) else {
+            return Next::Reached;
+        };
+        if let Some(hold) = queue.hold {
+            return Next::Held(hold);
+        }
+        match &mut front.op {
+            Op::Wait(point) => {
+                let point = *point;
+                self.wait(goal.slot, point)
+            }
+            Op::WaitUser(event) => match event.result() {
+                None => Next::Held(Hold::User(event.hold)),
+                Some(Ok(())) => self.skip(goal.slot),
+                Some(Err(error)) => {
+                    let stamp = front.stamp;
+                    self.state.fail_queue(goal.slot, stamp, error);
+                    Next::Again
+                }
+            },
+            Op::Callback(_) => self.call(goal.slot),
+            Op::Called => Next::Reached,
+            Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => self.skip(goal.slot),
+            Op::Work(work) => match host_conflict(host_uses, work) {
+                Some(hold) => Next::Held(hold),
+                None => {
+                    self.append(goal.slot);
+                    Next::Again
+                }
+            },
+        }
+    }
+
+    fn skip(&mut self, slot: Slot) -> Next {
+        self.state.queue_mut(slot).pop(None);
+        Next::Again
+    }
+
+    fn wait(&mut self, slot: Slot, point: Point) -> Next {
+        match self.state.reached(point) {
+            Reached::Unplanned => return Next::Needs(point),
+            Reached::Done | Reached::Trailing => return self.skip(slot),
+            Reached::Planned(seq) => {
+                self.edge(slot, point, seq);
+                self.state.queue_mut(slot).pop(Some(seq));
+                self.state.batches.watch(seq, slot);
+            }
+        }
+        Next::Again
+    }
+
+    /// Orders the next step of `slot` behind `point`, if both are in the same open batch. Else the batches are
+    /// ordered: see [`Planner::depend`].
+    fn edge(&mut self, slot: Slot, point: Point, seq: Seq) {
+        let lane = self.state.queue(slot).lane;
+        let Some(open) = self.open[lane].as_mut().filter(|open| open.seq == seq) else { return };
+        let (after, level) = open.before(point);
+        let frontier = open.frontier(slot);
+        frontier.after.extend(after);
+        frontier.level = frontier.level.max(level);
+    }
+
+    /// Hands the callback in front over once everything before it is done.
+    fn call(&mut self, slot: Slot) -> Next {
+        if !self.state.queue(slot).drained() {
+            return Next::Held(Hold::Drain(slot));
+        }
+        let id = self.state.new_hold();
+        let queue = self.state.queue_mut(slot);
+        queue.hold = Some(Hold::Callback(id));
+        let front = queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::Called));
+        if let Some(Op::Callback(run)) = front {
+            self.state.calls.push_back((id, slot, run));
+        }
+        Next::Held(Hold::Callback(id))
+    }
+
+    /// The context's own commands go first: they never wait, and come before every later use on any queue.
+    fn drain_context(&mut self) {
+        let mut any = false;
+        while !self.state.queue(State::CONTEXT).pending.is_empty() {
+            self.append(State::CONTEXT);
+            any = true;
+        }
+        if let Some(open) = self.open[0].as_mut().filter(|_| any) {
+            open.base = open.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
+        }
+    }
+
+    /// Moves the command in front of `slot` into the open batch of its lane.
+    fn append(&mut self, slot: Slot) {
+        let lane = self.state.queue(slot).lane;
+        let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= self.largest[lane]);
+        if full && slot != State::CONTEXT {
+            self.close(lane);
+        }
+        self.depend(slot, lane);
+        let seq = self.open_batch(lane);
+        let Some(command) = self.state.queue_mut(slot).pop(Some(seq)) else { return };
+        self.state.batches.watch(seq, slot);
+        if let (Op::Work(work), Some(open)) = (command.op, self.open[lane].as_mut()) {
+            open.add(slot, command.stamp, work);
+        }
+    }
+
+    fn open_batch(&mut self, lane: usize) -> Seq {
+        let batches = &mut self.state.batches;
+        self.open[lane].get_or_insert_with(|| Open::new(batches.open(lane))).seq
+    }
+
+    /// Puts behind the open batch of `lane` everything that `slot` planned before or waits for in other batches.
+    ///
+    /// An open batch never depends on an open one: one of another lane is closed first. So what a batch depends on
+    /// was closed before it was, and no cycle can be built.
+    fn depend(&mut self, slot: Slot, lane: usize) {
+        let state = &*self.state;
+        let before = state.queue(slot).batches().chain(state.queue(State::CONTEXT).batches());
+        let deps: SmallVec<[Seq; 4]> = before.filter(|&seq| self.must_follow(seq, lane)).collect();
+        for &seq in &deps {
+            let open = |open: &Option<Open>| open.as_ref().is_some_and(|open| open.seq == seq);
+            if let Some(other) = self.open.iter().position(open) {
+                self.close(other);
+            }
+        }
+        if deps.is_empty() {
+            return;
+        }
+        self.open_batch(lane);
+        if let Some(open) = &mut self.open[lane] {
+            open.deps.extend(deps);
+            open.deps.sort_unstable();
+            open.deps.dedup();
+        }
+    }
+
+    /// Whether a batch of `lane` has to be told of `seq`: within a lane only until that is submitted.
+    fn must_follow(&self, seq: Seq, lane: usize) -> bool {
+        let Some(info) = self.state.batches.get(seq) else { return false };
+        match info.status {
+            Status::Done => false,
+            Status::Submitted(_) => info.lane != lane,
+            Status::Open => info.lane != lane,
+            Status::Ready(_) | Status::Encoding => true,
+        }
+    }
+
+    /// Puts the open batch of `lane` into the list of its priority, and what it depends on before it.
+    fn close(&mut self, lane: usize) {
+        let Some(mut open) = self.open[lane].take() else { return };
+        open.publish_all();
+        for &seq in &open.deps {
+            self.state.lift(seq, self.priority);
+        }
+        self.state.batches.set(open.seq, Status::Ready(self.priority));
+        let batch = Batch { seq: open.seq, steps: open.steps, deps: open.deps };
+        self.state.lanes[lane].list(self.priority).push_back(batch);
+    }
+}
+
+impl State {
+    /// Moves a batch, and what it depends on, up to `priority`: whoever waits for it is that urgent.
+    pub(crate) fn lift(&mut self, seq: Seq, priority: Priority) {
+        let Some(info) = self.batches.get(seq) else { return };
+        let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
+        if from >= priority {
+            return;
+        }
+        let list = self.lanes[lane].list(from);
+        let Some(batch) = list.iter().position(|batch| batch.seq == seq).and_then(|at| list.remove(at)) else {
+            return;
+        };
+        for &dep in &batch.deps {
+            self.lift(dep, priority);
+        }
+        self.batches.set(seq, Status::Ready(priority));
+        self.lanes[lane].list(priority).push_back(batch);
+    }
+}
+
+impl Open {
+    fn new(seq: Seq) -> Self {
+        let (steps, deps, frontiers) = (Vec::new(), SmallVec::new(), Vec::new());
+        Self { seq, steps, deps, frontiers, base: 0, publish: Vec::new() }
+    }
+
+    fn frontier(&mut self, slot: Slot) -> &mut Frontier {
+        let at = self.frontiers.iter().position(|(s, _)| *s == slot).unwrap_or_else(|| {
+            self.frontiers.push((slot, Frontier { level: self.base, ..Frontier::default() }));
+            self.frontiers.len() - 1
+        });
+        &mut self.frontiers[at].1
+    }
+
+    /// The steps that whatever waits for `point` comes after, and the level behind them.
+    fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
+        let frontier = self.frontier(point.slot);
+        if !frontier.after.is_empty() {
+            // The queue itself waits for something since its last step: all of that.
+            return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
+        }
+        let reached = |step: &Step| step.slot == point.slot && step.stamp <= point.stamp;
+        match self.steps.iter().rposition(reached) {
+            Some(at) => (SmallVec::from_slice(&[at as u32]), self.steps[at].level + 1),
+            None => (SmallVec::new(), 0),
+        }
+    }
+
+    fn push(&mut self, slot: Slot, stamp: Stamp, work: Work) {
+        let at = self.steps.len() as u32;
+        let frontier = self.frontier(slot);
+        let (after, level) = (std::mem::take(&mut frontier.after), frontier.level);
+        frontier.last = Some(at);
+        frontier.level += 1;
+        self.steps.push(Step { slot, stamp, level, after, work });
+    }
+
+    /// Adds a command. A read of memory that the host reaches copies nothing; a writer first saves what such reads
+    /// have not fetched yet.
+    fn add(&mut self, slot: Slot, stamp: Stamp, work: Work) {
+        if let Work::Read { src, slot: read } = &work {
+            if src.block.direct() {
+                keep_in_place(src, read);
+                src.block.order().visible = true;
+                self.push(slot, stamp, Work::Publish(src.block.clone()));
+                return;
+            }
+            read.set(Place::Staging);
+        }
+        let mut saved = SmallVec::<[Work; 2]>::new();
+        for touch in work.touches().into_iter().filter(|touch| touch.write) {
+            let mut order = touch.block.order();
+            order.visible = false;
+            if order.host_reads && !self.publish.iter().any(|block| block.id == touch.block.id) {
+                self.publish.push(touch.block.clone());
+            }
+            order.lazy.retain(|(range, read)| {
+                let hit = overlap(range, &touch.range);
+                if hit {
+                    read.save_in(self.seq);
+                    let (offset, size) = (range.start, range.end - range.start);
+                    let src = Span { block: touch.block.clone(), offset, size };
+                    saved.push(Work::Read { src, slot: read.clone() });
+                }
+                !hit
+            });
+        }
+        for read in saved {
+            self.push(slot, stamp, read);
+        }
+        self.push(slot, stamp, work);
+    }
+
+    /// Makes what was written, and is read by the host now and then, visible to it: no later read needs a
+    /// submission of its own.
+    fn publish_all(&mut self) {
+        let level = self.steps.iter().map(|step| step.level + 1).max().unwrap_or(0);
+        for block in std::mem::take(&mut self.publish) {
+            let mut order = block.order();
+            if std::mem::replace(&mut order.visible, true) {
+                continue;
+            }
+            drop(order);
+            let (slot, stamp, after) = (State::CONTEXT, Stamp(u64::MAX), SmallVec::new());
+            self.steps.push(Step { slot, stamp, level, after, work: Work::Publish(block) });
+        }
+    }
+}
+
+/// Leaves a read to whoever waits for it, if the bytes can be reached where they are and are visible to the host
+/// without a submission.
+fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
+    let ready = src.block.direct() && src.block.order().visible;
+    if ready {
+        keep_in_place(src, read);
+    }
+    ready
+}
+
+/// From now on whoever plans a writer of these bytes saves them first.
+fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
+    let mut order = src.block.order();
+    order.host_reads = true;
+    order.lazy.push((src.range(), read.clone()));
+    read.set(Place::Lazy);
+}
+
+/// What a command has to wait for because the host is at its bytes.
+fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
+    if host_uses == 0 {
+        return None;
+    }
+    work.touches().into_iter().find_map(|touch| {
+        let busy = match touch.block.order().host {
+            HostUse::Reading(_) => touch.write,
+            HostUse::Writing => true,
+            HostUse::Idle | HostUse::Mapped => false,
+        };
+        busy.then_some(Hold::Host(touch.block.id))
+    })
+}

@@ -1,0 +1,122 @@
+//! From batches to submissions: the only code that submits.
+
+use super::batch::{Batch, Status, Submitted};
+use super::engine::Engine;
+use super::queue::Priority;
+use super::state::State;
+use crate::recorder::LaneValue;
+use fencepost_sync::Value;
+use fencepost_sync::prim::{lock, sleep};
+use std::sync::Arc;
+
+/// A batch that has the token and is on its way to the device.
+struct Going {
+    batch: Batch,
+    waits: Vec<LaneValue>,
+    value: Value,
+}
+
+impl Engine {
+    /// Submits what can be submitted on a lane, at most `most` batches. Whoever holds the token goes on alone.
+    pub(crate) fn pump(&self, lane: usize, most: usize) {
+        for _ in 0..most {
+            let Some(going) = self.lock().next_batch(lane) else { return };
+            self.submit(lane, going);
+        }
+    }
+
+    /// Encodes and submits one batch, without S.
+    fn submit(&self, lane: usize, going: Going) {
+        let Going { batch, waits, value } = going;
+        let steps = Arc::new(batch.steps);
+        let outcome = lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
+        match outcome {
+            Ok(keep) => {
+                let mut state = self.lock();
+                state.lanes[lane].token = false;
+                state.lanes[lane].timeline.submit(value);
+                state.lanes[lane].submitted.push_back(Submitted { seq: batch.seq, value, steps, keep });
+                state.batches.set(batch.seq, Status::Submitted(value));
+                drop(state);
+                self.stir();
+            }
+            Err(failure) => self.fail_batch(lane, batch.seq, steps, failure),
+        }
+    }
+
+    /// The thread of a lane: plans what came together, submits what can be, sleeps.
+    pub(crate) fn lane_thread(&self, lane: usize) {
+        loop {
+            let mut state = self.lock();
+            while !state.something_for(lane) {
+                if state.finished() {
+                    return;
+                }
+                state.lanes[lane].asleep = true;
+                state = sleep(&self.work[lane], state);
+                state.lanes[lane].asleep = false;
+            }
+            if !state.lanes[lane].has_ready() {
+                state.plan_lane(lane);
+            }
+            self.unlock(state);
+            self.pump(lane, usize::MAX);
+        }
+    }
+}
+
+impl State {
+    /// Whether threads have nothing left to do, ever.
+    pub(crate) fn finished(&self) -> bool {
+        self.lost.is_some() || self.closing
+    }
+
+    /// Whether the thread of a lane could submit or plan something.
+    fn something_for(&self, lane: usize) -> bool {
+        let at = &self.lanes[lane];
+        if self.lost.is_some() || at.token {
+            return false;
+        }
+        if at.has_ready() {
+            return self.choose(lane).is_some();
+        }
+        let waiting = |q: &super::QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
+        at.has_room(false) && self.queues.iter().skip(1).any(waiting)
+    }
+
+    /// The priority whose front batch can be submitted on a lane now.
+    fn choose(&self, lane: usize) -> Option<Priority> {
+        let at = &self.lanes[lane];
+        let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
+        let priority = at.choose(submitted)?;
+        at.has_room(self.urgent_above(priority)).then_some(priority)
+    }
+
+    /// Takes the token and the next batch of a lane, with its value and what it waits for on the device.
+    ///
+    /// Everything it depends on has been submitted: so all submissions have one order in which each waits only for
+    /// earlier ones, and no deadlock can exist.
+    fn next_batch(&mut self, lane: usize) -> Option<Going> {
+        if self.lost.is_some() || self.lanes[lane].token {
+            return None;
+        }
+        let priority = self.choose(lane)?;
+        let batch = self.lanes[lane].take(priority)?;
+        self.lanes[lane].token = true;
+        self.batches.set(batch.seq, Status::Encoding);
+        let waits = self.device_waits(lane, &batch);
+        Some(Going { batch, waits, value: self.lanes[lane].timeline.pending() })
+    }
+
+    /// The largest value of each other lane that a batch has to wait for.
+    fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
+        let mut waits: Vec<LaneValue> = Vec::new();
+        for wait in batch.deps.iter().filter_map(|&seq| self.batches.get(seq)?.device_wait(lane)) {
+            match waits.iter_mut().find(|w| w.lane == wait.lane) {
+                Some(known) => known.value = known.value.max(wait.value),
+                None => waits.push(wait),
+            }
+        }
+        waits
+    }
+}

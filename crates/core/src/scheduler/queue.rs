@@ -1,0 +1,273 @@
+//! One command queue as the scheduler sees it.
+
+use super::batch::Seq;
+use crate::command::Command;
+use crate::error::Error;
+use crate::event::Point;
+use crate::memory::BlockId;
+use fencepost_sync::{Clock, Due, Slot, Stamp};
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// How soon a queue's work should run, compared with the other queues of its context.
+///
+/// A hint: it decides which batch is submitted next, never what is interrupted, and a batch that a more urgent one
+/// depends on is lifted with it.
+///
+/// # Example
+/// ```
+/// use fencepost_core::Priority;
+/// assert_eq!(Priority::clamped(-100), Priority::High);    // CUDA's numbers: lower is more urgent
+/// assert_eq!(Priority::clamped(0), Priority::Normal);
+/// assert_eq!(Priority::clamped(100), Priority::Low);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Priority {
+    /// After everything else, but never starved.
+    Low,
+    /// What a queue has unless said otherwise.
+    #[default]
+    Normal,
+    /// Before everything else.
+    High,
+}
+
+impl Priority {
+    /// All of them, most urgent first.
+    pub(crate) const ORDER: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
+
+    /// The priority of a number as CUDA and Warp have them: negative is more urgent. Numbers out of range clamp.
+    pub fn clamped(number: i32) -> Self {
+        match number {
+            ..0 => Priority::High,
+            0 => Priority::Normal,
+            1.. => Priority::Low,
+        }
+    }
+}
+
+/// Names whatever can hold a queue back on the host.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct HoldId(pub(crate) u64);
+
+/// Why nothing more of a queue can be planned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hold {
+    /// A user event that is not signalled.
+    User(HoldId),
+    /// A host callback that has not run.
+    Callback(HoldId),
+    /// The host is at the bytes of a block.
+    Host(BlockId),
+    /// The front is a callback, and work before it is still running.
+    Drain(Slot),
+}
+
+/// A stretch of a queue's commands that is planned and not known to be done.
+struct Segment {
+    last: Stamp,
+    /// The batch it is in; `None`: done as soon as the segments before it are.
+    seq: Option<Seq>,
+}
+
+/// The scheduler's side of a queue. A slot that is free keeps its numbers.
+pub(crate) struct QueueState {
+    pub(crate) label: Arc<str>,
+    pub(crate) lane: usize,
+    pub(crate) priority: Priority,
+    pub(crate) pending: VecDeque<Command>,
+    pub(crate) hold: Option<Hold>,
+    pub(crate) error: Option<Error>,
+    /// What its next command is ordered after.
+    pub(crate) clock: Clock,
+    pub(crate) wakers: Due<Waker>,
+    /// Whether a handle exists.
+    pub(crate) open: bool,
+    /// Whether the slot can be given to a new queue.
+    pub(crate) free: bool,
+    enqueued: Stamp,
+    planned: Stamp,
+    completed: Stamp,
+    segments: VecDeque<Segment>,
+    failed: Vec<(RangeInclusive<Stamp>, Error)>,
+}
+
+/// How far a point is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reached {
+    Done,
+    /// In this batch, or behind it.
+    Planned(Seq),
+    /// Planned, and done with the stretch before it.
+    Trailing,
+    Unplanned,
+}
+
+impl QueueState {
+    /// A queue born at `stamp`: everything enqueued before is none of its work.
+    pub(crate) fn new(label: Arc<str>, lane: usize, priority: Priority, clock: Clock, stamp: Stamp) -> Self {
+        Self {
+            label,
+            lane,
+            priority,
+            pending: VecDeque::new(),
+            hold: None,
+            error: None,
+            clock,
+            wakers: Due::default(),
+            open: true,
+            free: false,
+            enqueued: stamp,
+            planned: stamp,
+            completed: stamp,
+            segments: VecDeque::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// The stamp of its last command.
+    pub(crate) fn enqueued(&self) -> Stamp {
+        self.enqueued
+    }
+
+    pub(crate) fn completed(&self) -> Stamp {
+        self.completed
+    }
+
+    /// Whether everything that was planned is done.
+    pub(crate) fn drained(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Whether it has no work left at all, and no failure that somebody may still ask for.
+    pub(crate) fn spent(&self) -> bool {
+        self.pending.is_empty() && self.segments.is_empty() && self.failed.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, command: Command) {
+        self.enqueued = command.stamp;
+        self.pending.push_back(command);
+    }
+
+    /// Takes the front command into the plan: it is done when batch `seq` is, or when what is before it is.
+    pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
+        let command = self.pending.pop_front()?;
+        self.advance_plan(command.stamp, seq);
+        Some(command)
+    }
+
+    fn advance_plan(&mut self, stamp: Stamp, seq: Option<Seq>) {
+        self.planned = stamp;
+        match self.segments.back_mut() {
+            None if seq.is_none() => self.completed = stamp,
+            Some(last) if last.seq == seq || seq.is_none() => last.last = stamp,
+            _ => self.segments.push_back(Segment { last: stamp, seq }),
+        }
+    }
+
+    pub(crate) fn reached(&self, stamp: Stamp) -> Reached {
+        if self.completed >= stamp {
+            return Reached::Done;
+        }
+        if self.planned < stamp {
+            return Reached::Unplanned;
+        }
+        let at = self.segments.partition_point(|segment| segment.last < stamp);
+        match self.segments.range(..=at).rev().find_map(|segment| segment.seq) {
+            Some(seq) => Reached::Planned(seq),
+            None => Reached::Trailing,
+        }
+    }
+
+    /// Notes which stretches are done, and gives whom to wake.
+    pub(crate) fn settle(&mut self, done: impl Fn(Seq) -> bool) -> Vec<Waker> {
+        while let Some(front) = self.segments.front() {
+            if front.seq.is_some_and(|seq| !done(seq)) {
+                break;
+            }
+            self.completed = front.last;
+            self.segments.pop_front();
+        }
+        self.due()
+    }
+
+    /// Whom to wake, as far as it has got.
+    pub(crate) fn due(&mut self) -> Vec<Waker> {
+        self.wakers.take(self.completed.0)
+    }
+
+    /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
+    pub(crate) fn batches(&self) -> impl Iterator<Item = Seq> {
+        self.segments.iter().filter_map(|segment| segment.seq)
+    }
+
+    /// Fails everything from `first` on, what is pending included, and gives that to be dropped.
+    pub(crate) fn fail(&mut self, first: Stamp, error: Error) -> VecDeque<Command> {
+        self.failed.push((first..=self.enqueued, error.clone()));
+        self.error.get_or_insert(error);
+        self.hold = None;
+        let dropped = std::mem::take(&mut self.pending);
+        if self.planned < self.enqueued {
+            self.advance_plan(self.enqueued, None);
+        }
+        dropped
+    }
+
+    /// The error of a point that is done, if it has one.
+    pub(crate) fn result(&self, stamp: Stamp) -> Result<(), Error> {
+        let failed = self.failed.iter().find(|(stamps, _)| stamps.contains(&stamp));
+        failed.map_or(Ok(()), |(_, error)| Err(error.clone()))
+    }
+
+    /// The point of everything enqueued so far.
+    pub(crate) fn end(&self, slot: Slot) -> Point {
+        Point { slot, stamp: self.enqueued }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Op;
+
+    fn queue(commands: u64) -> QueueState {
+        let mut queue = QueueState::new("q".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
+        for stamp in 1..=commands {
+            queue.push(Command { stamp: Stamp(stamp), op: Op::Callback(Box::new(|| ())) });
+        }
+        queue
+    }
+
+    #[test]
+    fn a_point_is_done_when_its_batch_is() {
+        let mut q = queue(2);
+        assert_eq!(q.reached(Stamp(1)), Reached::Unplanned);
+        q.pop(Some(Seq(7)));
+        assert_eq!(q.reached(Stamp(1)), Reached::Planned(Seq(7)));
+        q.settle(|seq| seq == Seq(7));
+        assert_eq!(q.reached(Stamp(1)), Reached::Done);
+        assert_eq!(q.reached(Stamp(2)), Reached::Unplanned);
+    }
+
+    #[test]
+    fn what_trails_a_batch_is_done_with_it() {
+        let mut q = queue(2);
+        q.pop(Some(Seq(7)));
+        q.pop(None);
+        assert_eq!(q.reached(Stamp(2)), Reached::Planned(Seq(7)));
+        q.settle(|_| true);
+        assert_eq!(q.completed(), Stamp(2));
+    }
+
+    #[test]
+    fn a_failure_does_not_overtake_what_runs() {
+        let mut q = queue(3);
+        q.pop(Some(Seq(1)));
+        q.fail(Stamp(2), crate::Kind::Busy { array: "x".into() }.into());
+        assert_eq!(q.reached(Stamp(3)), Reached::Planned(Seq(1)));
+        q.settle(|_| true);
+        assert!(q.result(Stamp(1)).is_ok() && q.result(Stamp(3)).is_err());
+    }
+}

@@ -1,0 +1,227 @@
+//! What the state lock guards.
+
+use super::batch::{Batches, Seq};
+use super::lane::LaneState;
+use super::queue::{Hold, HoldId, Priority, QueueState, Reached};
+use crate::command::{Callback, Command, Site, What};
+use crate::error::{Error, Result};
+use crate::event::Point;
+use crate::kernel::KernelId;
+use crate::memory::Pool;
+use crate::ordering::{Policy, Use};
+use fencepost_sync::{Clock, Slot, Stamp};
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// What must not be done under S: arrays are dropped and wakers called outside.
+#[derive(Default)]
+pub(crate) struct After {
+    pub(crate) dropped: Vec<Command>,
+    pub(crate) wakers: Vec<Waker>,
+}
+
+/// All bookkeeping of a context.
+pub(crate) struct State {
+    stamp: Stamp,
+    pub(crate) queues: Vec<QueueState>,
+    pub(crate) lanes: Vec<LaneState>,
+    pub(crate) batches: Batches,
+    pub(crate) pool: Pool,
+    pub(crate) lost: Option<Error>,
+    /// The last handle is gone: threads end once everything is done.
+    pub(crate) closing: bool,
+    /// Callbacks whose turn has come, for the callback thread.
+    pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
+    /// The callback that runs at this moment.
+    pub(crate) calling: Option<HoldId>,
+    /// What has to be done once S is released.
+    pub(crate) after: After,
+    /// How many blocks the host is at.
+    pub(crate) host_uses: u32,
+    kernels: Vec<Arc<str>>,
+    policy: Policy,
+    host: Clock,
+    holds: u64,
+}
+
+impl State {
+    /// The slot of the context's own queue: its commands never wait, and come before every later use on any queue.
+    pub(crate) const CONTEXT: Slot = Slot(0);
+
+    pub(crate) fn new(lanes: usize, policy: Policy) -> Self {
+        let own = QueueState::new("context".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
+        Self {
+            stamp: Stamp(0),
+            queues: vec![own],
+            lanes: (0..lanes).map(|_| LaneState::default()).collect(),
+            batches: Batches::default(),
+            pool: Pool::default(),
+            lost: None,
+            closing: false,
+            calls: VecDeque::new(),
+            calling: None,
+            after: After::default(),
+            host_uses: 0,
+            kernels: Vec::new(),
+            policy,
+            host: Clock::default(),
+            holds: 0,
+        }
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    pub(crate) fn queue(&self, slot: Slot) -> &QueueState {
+        &self.queues[slot.0 as usize]
+    }
+
+    pub(crate) fn queue_mut(&mut self, slot: Slot) -> &mut QueueState {
+        &mut self.queues[slot.0 as usize]
+    }
+
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.queues.len() as u32).map(Slot)
+    }
+
+    /// Whether there is nothing to order: one queue is in order by itself.
+    pub(crate) fn single_queue(&self) -> bool {
+        self.queues.len() <= 2
+    }
+
+    pub(crate) fn next_stamp(&mut self) -> Stamp {
+        self.stamp.0 += 1;
+        self.stamp
+    }
+
+    pub(crate) fn new_hold(&mut self) -> HoldId {
+        self.holds += 1;
+        HoldId(self.holds)
+    }
+
+    pub(crate) fn new_kernel(&mut self, name: Arc<str>) -> KernelId {
+        self.kernels.push(name);
+        KernelId(self.kernels.len() as u32 - 1)
+    }
+
+    /// Makes a queue that comes after everything enqueued so far.
+    pub(crate) fn new_queue(&mut self, label: Arc<str>, priority: Priority, lane: usize) -> Slot {
+        let mut clock = Clock::default();
+        let mut born_after = Vec::new();
+        for slot in self.slots() {
+            let end = self.queue(slot).end(slot);
+            clock.see(slot, end.stamp);
+            if slot != Self::CONTEXT && self.queue(slot).reached(end.stamp) != Reached::Done {
+                born_after.push(end);
+            }
+        }
+        let stamp = self.stamp;
+        let queue = QueueState::new(label, lane, priority, clock, stamp);
+        let slot = self.place(queue);
+        for point in born_after {
+            self.push_wait(slot, point);
+        }
+        slot
+    }
+
+    fn place(&mut self, queue: QueueState) -> Slot {
+        match self.queues.iter().position(|q| q.free) {
+            Some(at) => {
+                self.queues[at] = queue;
+                Slot(at as u32)
+            }
+            None => {
+                self.queues.push(queue);
+                Slot(self.queues.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// Marks the slots of queues that are gone and done as free.
+    pub(crate) fn reap(&mut self) {
+        for queue in self.queues.iter_mut().skip(1).filter(|q| !q.open && !q.free) {
+            queue.free = queue.spent();
+        }
+    }
+
+    pub(crate) fn reached(&self, point: Point) -> Reached {
+        self.queue(point.slot).reached(point.stamp)
+    }
+
+    /// What the program was told is done.
+    pub(crate) fn host_clock(&self) -> &Clock {
+        &self.host
+    }
+
+    /// Notes that a call has told the program that `point`, and what it came after, is done.
+    pub(crate) fn host_sees(&mut self, point: Point, clock: &Clock) {
+        self.host.join(clock);
+        self.host.see(point.slot, point.stamp);
+    }
+
+    /// Whether no later use can have to wait for this one. Under [`Policy::Checked`] how far the device is must
+    /// not count.
+    pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
+        match self.policy {
+            Policy::Checked => self.host.covers(earlier.slot, earlier.stamp),
+            _ => self.queue(earlier.slot).completed() >= earlier.stamp,
+        }
+    }
+
+    pub(crate) fn site(&self, slot: Slot, what: What, location: &'static Location<'static>) -> Site {
+        let command = match what {
+            What::Launch(id) => format!("kernel `{}`", self.kernels[id.0 as usize]),
+            What::Copy => "a copy".into(),
+            What::Fill => "a fill".into(),
+            What::Upload => "an upload".into(),
+            What::Read => "a read".into(),
+            What::Map => "a map".into(),
+        };
+        Site { queue: self.queue(slot).label.clone(), command, location }
+    }
+
+    /// Whether a call that enqueues on `slot` is let in at all.
+    pub(crate) fn check(&self, slot: Slot) -> Result<()> {
+        let error = self.lost.as_ref().or(self.queue(slot).error.as_ref());
+        error.map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Lets go of whatever `hold` held; `true` if that was anything.
+    pub(crate) fn release(&mut self, is: impl Fn(Hold) -> bool) -> bool {
+        let mut any = false;
+        for queue in &mut self.queues {
+            if queue.hold.is_some_and(&is) {
+                queue.hold = None;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Takes the wakers of queues that got further without a batch's ending.
+    pub(crate) fn collect_wakers(&mut self) {
+        for queue in &mut self.queues {
+            self.after.wakers.extend(queue.due());
+        }
+    }
+
+    /// Notes that the queues in a finished batch are further, and gives whom to wake.
+    pub(crate) fn settle(&mut self, seq: Seq) -> Vec<Waker> {
+        let slots = self.batches.finish(seq);
+        let mut wakers = Vec::new();
+        for slot in slots {
+            let batches = &self.batches;
+            let queue = &mut self.queues[slot.0 as usize];
+            wakers.extend(queue.settle(|seq| batches.is_done(seq)));
+            if queue.drained() {
+                self.release(|hold| hold == Hold::Drain(slot));
+            }
+        }
+        self.batches.trim();
+        self.reap();
+        wakers
+    }
+}

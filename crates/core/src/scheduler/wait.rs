@@ -1,0 +1,239 @@
+//! The only calls that block.
+
+use super::batch::{Seq, Status};
+use super::callbacks;
+use super::engine::{Engine, SLICE};
+use super::queue::{Hold, Priority, Reached};
+use super::state::State;
+use crate::error::{Error, Kind, Result};
+use crate::event::Point;
+use fencepost_sync::prim::{MutexGuard, sleep_for};
+use fencepost_sync::{Clock, Slot, Value};
+use std::task::Waker;
+use std::time::Duration;
+use web_time::Instant;
+
+/// When a wait has to end, if ever.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    pub(crate) fn after(limit: Option<Duration>) -> Self {
+        Self(limit.and_then(|limit| Instant::now().checked_add(limit)))
+    }
+
+    /// What is left of it, at most a slice.
+    pub(crate) fn slice(self) -> Duration {
+        self.0.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
+    }
+
+    pub(crate) fn over(self) -> bool {
+        self.0.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+/// What a waiter does next.
+enum Turn {
+    /// The device has it: wait natively, on this very thread.
+    Native(usize, Value),
+    /// It is planned, and nothing stands before it: submit it on this very thread.
+    Submit(usize),
+    /// Somebody else has to move first.
+    Sleep,
+}
+
+impl Engine {
+    /// Blocks until `point` is done; `false` if the deadline came first.
+    ///
+    /// Plans and submits what it needs, and no more.
+    pub(crate) fn wait(&self, point: Point, deadline: Deadline) -> Result<bool> {
+        self.wait_until(deadline, |state| match state.reached(point) {
+            Reached::Done => Some(Err(state.queue(point.slot).result(point.stamp))),
+            Reached::Unplanned => Some(Ok(None)),
+            Reached::Planned(seq) => Some(Ok(Some(seq))),
+            Reached::Trailing => None,
+        }, Some(point))
+    }
+
+    /// Blocks until batch `seq` is done; `false` if the deadline came first.
+    pub(crate) fn wait_batch(&self, seq: Seq, deadline: Deadline) -> Result<bool> {
+        self.wait_until(deadline, |state| {
+            Some(if state.batches.is_done(seq) { Err(Ok(())) } else { Ok(Some(seq)) })
+        }, None)
+    }
+
+    /// `where_is`: `Err(result)` when done, `Ok(Some(seq))` in a batch, `Ok(None)` not planned.
+    #[allow(clippy::type_complexity, reason = "one private caller pair")]
+    fn wait_until(
+        &self,
+        deadline: Deadline,
+        where_is: impl Fn(&State) -> Option<Result<Option<Seq>, Result<(), Error>>>,
+        point: Option<Point>,
+    ) -> Result<bool> {
+        loop {
+            let mut state = self.lock();
+            let mut at = where_is(&state);
+            if let Some(Err(result)) = at {
+                return result.map(|()| true);
+            }
+            state.lost()?;
+            if let (Some(Ok(None)), Some(point)) = (&at, point) {
+                let priority = state.queue(point.slot).priority.max(Priority::Normal);
+                state.plan([point], priority);
+                at = where_is(&state);
+                self.check_deadlock(&state, point)?;
+            }
+            if deadline.over() {
+                self.unlock(state);
+                return Ok(false);
+            }
+            let turn = match at {
+                Some(Ok(Some(seq))) => self.turn_for(&mut state, seq),
+                Some(Err(_)) => {
+                    self.unlock(state);
+                    continue;
+                }
+                _ => Turn::Sleep,
+            };
+            self.take_turn(state, turn, deadline);
+        }
+    }
+
+    /// What to do for a planned batch. Waiting for a queue of low priority lifts what it waits for.
+    fn turn_for(&self, state: &mut State, seq: Seq) -> Turn {
+        let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return Turn::Sleep };
+        match state.batches.status(seq) {
+            Status::Submitted(value) => Turn::Native(lane, value),
+            Status::Ready(_) => {
+                state.lift(seq, Priority::Normal);
+                let free = state.lanes[lane].timeline.in_flight() == 0 && !state.lanes[lane].token;
+                let own = !self.threads || (self.lanes[lane].async_submit && free);
+                if own { Turn::Submit(lane) } else { Turn::Sleep }
+            }
+            _ => Turn::Sleep,
+        }
+    }
+
+    fn take_turn(&self, mut state: MutexGuard<'_, State>, turn: Turn, deadline: Deadline) {
+        let slice = deadline.slice();
+        match turn {
+            Turn::Native(lane, value) => {
+                self.unlock_quietly(state);
+                self.wait_native(lane, value, slice);
+            }
+            Turn::Submit(lane) if self.threads => {
+                self.unlock_quietly(state);
+                self.pump(lane, 1);
+            }
+            _ if self.threads => {
+                self.work.iter().for_each(|work| work.notify_all());
+                self.calls.notify_all();
+                let after = std::mem::take(&mut state.after);
+                if after.dropped.is_empty() && after.wakers.is_empty() {
+                    drop(sleep_for(&self.done, state, slice));
+                } else {
+                    state.after = after;
+                    self.unlock(state);
+                }
+            }
+            _ => {
+                self.unlock(state);
+                self.turn(slice);
+            }
+        }
+    }
+
+    fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
+        let after = std::mem::take(&mut state.after);
+        drop(state);
+        after.wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// A wait in a callback for what is behind a callback of the same context could never end: there is one
+    /// callback thread.
+    fn check_deadlock(&self, state: &State, point: Point) -> Result<()> {
+        let queue = state.queue(point.slot);
+        if callbacks::running_here(self) && matches!(queue.hold, Some(Hold::Callback(_))) {
+            return Err(Kind::WouldDeadlock { queue: queue.label.to_string() }.into());
+        }
+        Ok(())
+    }
+
+    /// Starts everything enqueued on a queue, with all that it waits for.
+    pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
+        let mut state = self.lock();
+        state.check(slot)?;
+        let end = state.queue(slot).end(slot);
+        self.flush_to(state, end);
+        Ok(())
+    }
+
+    fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
+        let priority = state.queue(point.slot).priority;
+        state.plan([point], priority);
+        self.unlock(state);
+        if !self.threads {
+            self.turn(Duration::ZERO);
+        }
+    }
+
+    /// Whether a point is done. Flushes first; never waits.
+    pub(crate) fn is_complete(&self, point: Point, clock: &Clock) -> Result<bool> {
+        let state = self.lock();
+        if state.reached(point) != Reached::Done {
+            state.lost()?;
+            self.flush_to(state, point);
+            (0..self.lanes.len()).for_each(|lane| self.look(lane));
+        } else {
+            drop(state);
+        }
+        let mut state = self.lock();
+        if state.reached(point) != Reached::Done {
+            return state.lost().map(|()| false);
+        }
+        state.host_sees(point, clock);
+        state.queue(point.slot).result(point.stamp).map(|()| true)
+    }
+
+    /// Notes that the program was told that `point` is done.
+    pub(crate) fn host_sees(&self, point: Point, clock: &Clock) {
+        self.lock().host_sees(point, clock);
+    }
+
+    /// The result of a point if it is done; else flushes it and has `waker` called when it is.
+    pub(crate) fn poll(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
+        let mut state = self.lock();
+        if state.reached(point) == Reached::Done {
+            return Some(state.queue(point.slot).result(point.stamp));
+        }
+        if let Err(lost) = state.lost() {
+            return Some(Err(lost));
+        }
+        state.queue_mut(point.slot).wakers.push(point.stamp.0, waker.clone());
+        self.flush_to(state, point);
+        None
+    }
+
+    /// Does the work of all threads once, on this one: for contexts that have none.
+    pub(crate) fn turn(&self, limit: Duration) {
+        let mut state = self.lock();
+        (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane));
+        self.unlock(state);
+        self.run_calls();
+        for lane in 0..self.lanes.len() {
+            self.pump(lane, usize::MAX);
+        }
+        for lane in 0..self.lanes.len() {
+            let oldest = {
+                let state = self.lock();
+                let timeline = state.lanes[lane].timeline;
+                (timeline.in_flight() > 0).then(|| Value(timeline.completed().0 + 1))
+            };
+            match oldest {
+                Some(value) if !limit.is_zero() => self.wait_native(lane, value, limit),
+                Some(_) => self.look(lane),
+                None => {}
+            }
+        }
+    }
+}

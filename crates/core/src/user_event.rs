@@ -1,0 +1,122 @@
+//! Events that the host signals.
+
+use crate::context::Owner;
+use crate::error::{Error, Kind, Result};
+use crate::event::{Event, Recording};
+use crate::scheduler::{Engine, HoldId};
+use fencepost_sync::prim::{Mutex, lock};
+use std::sync::{Arc, Weak};
+use std::task::Waker;
+
+/// The right to signal an event by hand. Device work that waits for the event is held back on the host until
+/// then, and no other queue is held up meanwhile.
+///
+/// Clones signal the same event. When the last one is dropped without having signalled, the event completes with
+/// [`Kind::Abandoned`], and queues that wait for it fail with that error.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost_core::doctest();
+/// let gate = ctx.user_event("gate");
+/// queue.wait_for(&gate.event())?;
+/// let x = queue.zeros::<u32, 1>([16])?;
+/// queue.flush()?;                        // nothing starts yet
+/// gate.signal();
+/// assert_eq!(queue.read(&x).wait()?, [0; 16]);
+/// # Ok::<(), fencepost_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct UserEvent {
+    event: Event,
+    signaller: Arc<Signaller>,
+}
+
+/// Abandons the event when the last clone goes.
+struct Signaller(Arc<UserState>);
+
+/// The state behind a user event.
+pub(crate) struct UserState {
+    pub(crate) hold: HoldId,
+    label: Arc<str>,
+    /// Weak: a context does not live on because a gate of it is kept in one of its own queues.
+    engine: Weak<Engine>,
+    outcome: Mutex<Outcome>,
+}
+
+#[derive(Default)]
+struct Outcome {
+    result: Option<Result<(), Error>>,
+    wakers: Vec<Waker>,
+}
+
+impl UserEvent {
+    pub(crate) fn new(owner: Owner, label: &str) -> Self {
+        let engine = owner.engine();
+        let state = Arc::new(UserState {
+            hold: engine.new_hold(),
+            label: label.into(),
+            engine: Arc::downgrade(engine),
+            outcome: Mutex::default(),
+        });
+        let event = Event::new(owner, Recording::User(state.clone()));
+        Self { event, signaller: Arc::new(Signaller(state)) }
+    }
+
+    /// The event to wait for.
+    pub fn event(&self) -> Event {
+        self.event.clone()
+    }
+
+    /// Completes the event. Signalling again changes nothing.
+    pub fn signal(&self) {
+        self.signaller.0.complete(Ok(()));
+    }
+}
+
+impl Drop for Signaller {
+    fn drop(&mut self) {
+        let event = self.0.label.to_string();
+        self.0.complete(Err(Kind::Abandoned { event }.into()));
+    }
+}
+
+impl UserState {
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn result(&self) -> Option<Result<()>> {
+        lock(&self.outcome).result.clone()
+    }
+
+    /// Calls `waker` when it ends; `false` if it has.
+    pub(crate) fn wake(&self, waker: &Waker) -> bool {
+        let mut outcome = lock(&self.outcome);
+        let open = outcome.result.is_none();
+        if open {
+            outcome.wakers.push(waker.clone());
+        }
+        open
+    }
+
+    fn complete(&self, result: Result<()>) {
+        let wakers = {
+            let mut outcome = lock(&self.outcome);
+            if outcome.result.is_some() {
+                return;
+            }
+            outcome.result = Some(result);
+            std::mem::take(&mut outcome.wakers)
+        };
+        if let Some(engine) = self.engine.upgrade() {
+            engine.release(self.hold);
+        }
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends it because the context goes, or is lost.
+    pub(crate) fn abandon(&self, error: Error) {
+        self.complete(Err(error));
+    }
+}

@@ -1,0 +1,224 @@
+//! Writes the implementation.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::VisitMut;
+use syn::{DeriveInput, Error, GenericParam, Generics, Lifetime, Result, Type};
+
+use crate::attribute::{Alias, Attribute};
+use crate::fields::{self, Field, Pass};
+use crate::locate::{Located, locate};
+use crate::verify::{Verified, verify};
+
+/// The whole expansion: the implementation, and what the check found wrong.
+pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
+    let attribute = Attribute::read(input)?;
+    let fields = fields::read(input)?;
+    require_lists(input, &attribute, &fields)?;
+    let located = locate(&attribute.origin, &input.ident)?;
+    let verified = verify(&input.ident, &attribute, &located, &fields)?;
+
+    let krate = &attribute.krate;
+    let implementation = implementation(input, &attribute, &located, &verified, &fields);
+    let errors = verified.errors.as_ref().map(Error::to_compile_error);
+    let assertions = errors.is_none().then(|| assertions(input, &verified, &fields));
+    Ok(quote! {
+        #errors
+        const _: () = {
+            use #krate::__private as __k;
+            #implementation
+            #assertions
+        };
+    })
+}
+
+// A type parameter that is an element type has to be listed: the shader is compiled for each of its types.
+fn require_lists(input: &DeriveInput, attribute: &Attribute, fields: &[Field]) -> Result<()> {
+    for parameter in input.generics.type_params() {
+        let name = &parameter.ident;
+        let listed = attribute.aliases.iter().any(|alias| alias.name == *name);
+        let is_element = |field: &&Field| field.element().is_some_and(|ty| fields::is_parameter(ty, name));
+        if let Some(field) = fields.iter().find(is_element).filter(|_| !listed) {
+            let message = format!("list the types of `{name}`: `#[kernel(..., {name} = [f32, u32])]`");
+            return Err(Error::new_spanned(&field.ty, message));
+        }
+    }
+    for alias in attribute.aliases.iter().filter(|alias| !is_generic(input, alias)) {
+        if let [_, second, ..] = &alias.types[..] {
+            let message = format!(
+                "`{}` has no type parameter `{}`, so that it can be one type only",
+                input.ident, alias.name
+            );
+            return Err(Error::new_spanned(second, message));
+        }
+    }
+    Ok(())
+}
+
+fn is_generic(input: &DeriveInput, alias: &Alias) -> bool {
+    input.generics.type_params().any(|parameter| parameter.ident == alias.name)
+}
+
+fn implementation(
+    input: &DeriveInput,
+    attribute: &Attribute,
+    located: &Located,
+    verified: &Verified,
+    fields: &[Field],
+) -> TokenStream {
+    let (owner, entry) = (&input.ident, &verified.entry);
+    let label = owner.to_string();
+    let generic: Vec<_> = attribute.aliases.iter().filter(|alias| is_generic(input, alias)).collect();
+    let traits = generic.iter().map(|alias| list_trait(alias, entry));
+    let generics = with_list_bounds(&input.generics, &generic);
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let family = static_arguments(&input.generics);
+    let source = source(input, attribute, located);
+    let described = fields.iter().map(describe);
+    let bound = fields.iter().map(bind);
+    quote! {
+        #(#traits)*
+        #[automatically_derived]
+        impl #impl_generics __k::KernelArgs for #owner #type_generics #where_clause {
+            type Family = #owner #family;
+            fn label() -> &'static str {
+                #label
+            }
+            fn source() -> __k::Result<__k::Source> {
+                #source
+            }
+            fn entry() -> &'static str {
+                #entry
+            }
+            fn fields() -> __k::Vec<__k::ArgField> {
+                __k::Vec::from([#(#described),*])
+            }
+            fn bind<__B: __k::Binder + ?::core::marker::Sized>(&self, __binder: &mut __B) {
+                #(#bound)*
+                let _ = __binder;
+            }
+        }
+    }
+}
+
+fn source(input: &DeriveInput, attribute: &Attribute, located: &Located) -> TokenStream {
+    let expression = &located.expression;
+    let types = attribute.aliases.iter().map(|alias| {
+        let (name, parameter) = (alias.name.to_string(), &alias.name);
+        let ty = match &alias.types[..] {
+            [only] if !is_generic(input, alias) => quote!(#only),
+            _ => quote!(#parameter),
+        };
+        quote!(.and_then(|source| source.with_type(#name, __k::dtype_of_value::<#ty>())))
+    });
+    quote!(#expression #(#types)*)
+}
+
+// Implemented for the listed types only, so that another one is an error that lists them.
+fn list_trait(alias: &Alias, entry: &str) -> TokenStream {
+    let (name, types) = (list_name(alias), &alias.types);
+    let listed: Vec<_> = types.iter().map(|ty| quote!(#ty).to_string()).collect();
+    let message = format!("kernel `{entry}` is not made for `{} = {{Self}}`", alias.name);
+    let note = format!("it is made for {}", listed.join(", "));
+    quote! {
+        #[diagnostic::on_unimplemented(message = #message, note = #note)]
+        trait #name: __k::Element {}
+        #(impl #name for #types {})*
+    }
+}
+
+fn list_name(alias: &Alias) -> syn::Ident {
+    format_ident!("__TypesOf{}", alias.name)
+}
+
+fn with_list_bounds(generics: &Generics, aliases: &[&Alias]) -> Generics {
+    let mut generics = generics.clone();
+    for alias in aliases {
+        let (parameter, list) = (&alias.name, list_name(alias));
+        generics.make_where_clause().predicates.push(syn::parse_quote!(#parameter: #list));
+    }
+    generics
+}
+
+fn describe(field: &Field) -> TokenStream {
+    let (name, dtype) = (&field.name, dtype_expression(field, field.target()));
+    let kind = match field.pass {
+        Pass::Read => quote!(Read),
+        Pass::ReadWrite => quote!(ReadWrite),
+        Pass::Value => quote!(Value),
+    };
+    quote!(__k::ArgField { name: #name, kind: __k::ArgKind::#kind(#dtype) })
+}
+
+fn dtype_expression(field: &Field, target: &Type) -> TokenStream {
+    let span = field.target().span();
+    match field.pass {
+        Pass::Value => quote_spanned!(span=> __k::dtype_of_value::<#target>()),
+        Pass::Read | Pass::ReadWrite => {
+            quote_spanned!(span=> __k::dtype_of::<#target>())
+        }
+    }
+}
+
+fn bind(field: &Field) -> TokenStream {
+    let (ident, target, span) = (&field.ident, field.target(), field.target().span());
+    match field.pass {
+        Pass::Value => quote_spanned!(span=> __k::bind_value::<__B, #target>(__binder, &self.#ident);),
+        Pass::Read | Pass::ReadWrite => {
+            quote_spanned!(span=> __k::bind_buffer::<__B, #target>(__binder, &*self.#ident);)
+        }
+    }
+}
+
+// Fields whose element type the tokens do not tell are compared as constants, where no parameter is in the way.
+fn assertions(input: &DeriveInput, verified: &Verified, fields: &[Field]) -> TokenStream {
+    if input.generics.type_params().next().is_some() || input.generics.const_params().next().is_some() {
+        return TokenStream::new();
+    }
+    let hidden = fields.iter().filter(|field| field.element().and_then(fields::dtype).is_none());
+    hidden.filter_map(|field| assertion(verified, field)).collect()
+}
+
+fn assertion(verified: &Verified, field: &Field) -> Option<TokenStream> {
+    let declared = verified.interface.dtype_of(&field.name)?;
+    let mut target = field.target().clone();
+    Static.visit_type_mut(&mut target);
+    let found = dtype_expression(field, &target);
+    let (scalar, lanes) = (format_ident!("{}", format!("{:?}", declared.scalar)), declared.lanes);
+    let message = format!(
+        "kernel `{}`, argument `{}`: the host's type is not the shader's `{declared}`",
+        verified.entry, field.name
+    );
+    Some(quote_spanned! {field.target().span()=>
+        const _: () = ::core::assert!(
+            #found.same(__k::DType { scalar: __k::Scalar::#scalar, lanes: #lanes }),
+            #message
+        );
+    })
+}
+
+// The struct's own arguments with `'static` for every lifetime.
+fn static_arguments(generics: &Generics) -> TokenStream {
+    let arguments = generics.params.iter().map(|parameter| match parameter {
+        GenericParam::Lifetime(_) => quote!('static),
+        GenericParam::Type(parameter) => {
+            let ident = &parameter.ident;
+            quote!(#ident)
+        }
+        GenericParam::Const(parameter) => {
+            let ident = &parameter.ident;
+            quote!(#ident)
+        }
+    });
+    quote!(<#(#arguments),*>)
+}
+
+/// Turns every lifetime into `'static`.
+struct Static;
+
+impl VisitMut for Static {
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        lifetime.ident = format_ident!("static", span = lifetime.span());
+    }
+}

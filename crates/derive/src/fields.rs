@@ -1,0 +1,110 @@
+//! Reads the struct: which fields are buffers, which are values, and of what type.
+
+use fencepost_kernels::{ArgKind, DType, Scalar};
+use syn::ext::IdentExt;
+use syn::{Data, DeriveInput, Error, Expr, Fields, GenericArgument, Ident, Lit, PathArguments, Result, Type};
+
+/// One field of the struct.
+pub(crate) struct Field {
+    pub(crate) ident: Ident,
+    /// The name without `r#`, which is the name in the shader.
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    pub(crate) pass: Pass,
+}
+
+/// How the field passes its argument.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    Read,
+    ReadWrite,
+    Value,
+}
+
+impl Pass {
+    pub(crate) fn kind(self, dtype: DType) -> ArgKind {
+        match self {
+            Self::Read => ArgKind::Read(dtype),
+            Self::ReadWrite => ArgKind::ReadWrite(dtype),
+            Self::Value => ArgKind::Value(dtype),
+        }
+    }
+}
+
+impl Field {
+    /// The type behind the reference, or the value's.
+    pub(crate) fn target(&self) -> &Type {
+        match &self.ty {
+            Type::Reference(reference) => &reference.elem,
+            ty => ty,
+        }
+    }
+
+    /// The element type as far as it can be read: the first type argument of an array, or the value's type.
+    pub(crate) fn element(&self) -> Option<&Type> {
+        match self.pass {
+            Pass::Value => Some(&self.ty),
+            Pass::Read | Pass::ReadWrite => first_type_argument(self.target()),
+        }
+    }
+}
+
+/// Reads the fields of a struct.
+pub(crate) fn read(input: &DeriveInput) -> Result<Vec<Field>> {
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(input.ident.span(), "kernel arguments are a struct"));
+    };
+    let fields = match &data.fields {
+        Fields::Named(fields) => &fields.named,
+        Fields::Unit => return Ok(Vec::new()),
+        Fields::Unnamed(_) => {
+            return Err(Error::new(input.ident.span(), "kernel arguments have names: those of the shader"));
+        }
+    };
+    Ok(fields.iter().filter_map(|field| Some(read_field(field.ident.clone()?, field.ty.clone()))).collect())
+}
+
+fn read_field(ident: Ident, ty: Type) -> Field {
+    let pass = match &ty {
+        Type::Reference(reference) if reference.mutability.is_some() => Pass::ReadWrite,
+        Type::Reference(_) => Pass::Read,
+        _ => Pass::Value,
+    };
+    Field { name: ident.unraw().to_string(), ident, ty, pass }
+}
+
+/// The element type that a type's tokens spell, if they do.
+pub(crate) fn dtype(ty: &Type) -> Option<DType> {
+    match ty {
+        Type::Path(path) => {
+            let last = path.path.segments.last()?;
+            let scalar = Scalar::from_name(&last.ident.to_string())?;
+            let bare = path.path.segments.len() == 1 || scalar == Scalar::F16;
+            (bare && last.arguments.is_none()).then_some(DType::scalar(scalar))
+        }
+        Type::Array(array) => {
+            let Expr::Lit(length) = &array.len else { return None };
+            let Lit::Int(length) = &length.lit else { return None };
+            let scalar = dtype(&array.elem).filter(|dtype| dtype.lanes == 1)?.scalar;
+            let lanes = length.base10_parse().ok().filter(|lanes| [2, 4].contains(lanes))?;
+            Some(DType::vector(scalar, lanes))
+        }
+        Type::Paren(inner) => dtype(&inner.elem),
+        Type::Group(inner) => dtype(&inner.elem),
+        _ => None,
+    }
+}
+
+fn first_type_argument(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
+}
+
+/// Whether a type is the bare name of this type parameter.
+pub(crate) fn is_parameter(ty: &Type, parameter: &Ident) -> bool {
+    matches!(ty, Type::Path(path) if path.path.is_ident(parameter))
+}

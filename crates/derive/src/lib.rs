@@ -1,0 +1,56 @@
+//! `#[derive(KernelArgs)]`: a struct of kernel arguments, checked against its WGSL while Rust compiles.
+//!
+//! ```
+//! use fencepost_derive::KernelArgs;
+//! # use fencepost_kernels as fencepost;
+//! # use fencepost_kernels::{BufferArg, DType, Element, TypedBuffer};
+//! # struct DeviceArray<T>(Vec<T>);
+//! # impl<T: Element> BufferArg for DeviceArray<T> {
+//! #     fn dtype(&self) -> DType { T::DTYPE }
+//! #     fn len(&self) -> usize { self.0.len() }
+//! #     fn handle(&self) -> &dyn std::any::Any { &self.0 }
+//! # }
+//! # impl<T: Element> TypedBuffer for DeviceArray<T> { type Element = T; }
+//! #[derive(KernelArgs)]
+//! #[kernel(source = "saxpy.wgsl", T = [f32, i32, u32], crate = fencepost)]
+//! struct Saxpy<'a, T: Element> {
+//!     a: T,                        // a plain value: a member of the uniform block
+//!     x: &'a DeviceArray<T>,       // `&`: var<storage, read>
+//!     y: &'a mut DeviceArray<T>,   // `&mut`: var<storage, read_write>
+//! }
+//! ```
+//!
+//! `#[kernel(...)]` takes
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `source = "name.wgsl"` | a file: `shaders/name.wgsl` of the package, then `name.wgsl` of the package, then a built-in shader |
+//! | `wgsl = "..."` | the text itself, instead of `source` |
+//! | `entry = "name"` | the entry point; by default the file's stem, or the only one of a text |
+//! | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
+//! | `T = u32` | the type for `alias T` of a struct that is not |
+//! | `crate = path` | where the framework is; by default `::fencepost` |
+//!
+//! What it writes refers to `fencepost::__private` and nothing else: whatever `crate` names must re-export
+//! `fencepost_kernels::__private`.
+//!
+//! Names, types and access are compared with the shader when the struct is compiled, and a difference is an
+//! error at the field that shows both sides. Where the element type is hidden behind an alias, a constant is
+//! compared instead; where it depends on a type parameter in another way, the check is left to the time when the
+//! kernel is made.
+#![forbid(unsafe_code)]
+
+mod attribute;
+mod expand;
+mod fields;
+mod locate;
+mod verify;
+
+use proc_macro::TokenStream;
+
+/// Implements `KernelArgs` for a struct; see the crate's documentation.
+#[proc_macro_derive(KernelArgs, attributes(kernel))]
+pub fn kernel_args(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    expand::kernel_args(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}

@@ -1,0 +1,157 @@
+//! The compile-time check: the same comparison that a launch from a string makes, on the struct's tokens.
+
+use fencepost_kernels::{DType, Element, Interface, Module, Source, check_argument, check_complete};
+use quote::ToTokens;
+use syn::{Error, Ident, Result, Type};
+
+use crate::attribute::{Alias, Attribute};
+use crate::fields::{self, Field, Pass};
+use crate::locate::Located;
+
+/// What the check found out.
+pub(crate) struct Verified {
+    pub(crate) entry: String,
+    /// The first interface; the others differ only in their aliased types.
+    pub(crate) interface: Interface,
+    /// Everything that is wrong with the fields, together.
+    pub(crate) errors: Option<Error>,
+}
+
+/// Checks the struct against the shader, once for every combination of aliased types.
+pub(crate) fn verify(
+    owner: &Ident,
+    attribute: &Attribute,
+    located: &Located,
+    fields: &[Field],
+) -> Result<Verified> {
+    let mut verified: Option<Verified> = None;
+    for choice in choices(&attribute.aliases)? {
+        let module = Module::parse(&choice.apply(&located.source, attribute)?)
+            .map_err(|error| at_shader(attribute, &error))?;
+        let entry = entry(attribute, located, &module)?;
+        let interface = interface(attribute, &module, &entry)?;
+        let errors = compare(owner, &choice, &interface, fields);
+        let first = verified.get_or_insert(Verified { entry, interface, errors: None });
+        first.errors = first.errors.take().or(errors);
+    }
+    verified.ok_or_else(|| Error::new(owner.span(), "bug: no combination of types to check"))
+}
+
+/// One type for each alias.
+#[derive(Clone, Default)]
+struct Choice<'a>(Vec<(&'a Alias, &'a Type, DType)>);
+
+fn choices(aliases: &[Alias]) -> Result<Vec<Choice<'_>>> {
+    let mut choices = vec![Choice::default()];
+    for alias in aliases {
+        let mut longer = Vec::new();
+        for ty in &alias.types {
+            let dtype = fields::dtype(ty).ok_or_else(|| {
+                Error::new_spanned(
+                    ty,
+                    "expected an element type: f32, i32, u32, f64, i64, u64, f16, or [T; 2], [T; 4]",
+                )
+            })?;
+            for Choice(shorter) in &choices {
+                let mut choice = shorter.clone();
+                choice.push((alias, ty, dtype));
+                longer.push(Choice(choice));
+            }
+        }
+        choices = longer;
+    }
+    Ok(choices)
+}
+
+impl Choice<'_> {
+    fn apply(&self, source: &Source, attribute: &Attribute) -> Result<Source> {
+        let mut source = source.clone();
+        for (alias, _, dtype) in &self.0 {
+            source = source
+                .with_type(&alias.name.to_string(), *dtype)
+                .map_err(|error| at_shader(attribute, &error))?;
+        }
+        Ok(source)
+    }
+
+    // The element type of a field, with this choice put in for type parameters.
+    fn dtype(&self, field: &Field) -> Option<DType> {
+        let element = field.element()?;
+        let chosen = self.0.iter().find(|(alias, ..)| fields::is_parameter(element, &alias.name));
+        chosen.map(|(.., dtype)| *dtype).or_else(|| fields::dtype(element))
+    }
+
+    // ` (with T = u32)`, to tell one message of many apart.
+    fn suffix(&self) -> String {
+        let list: Vec<_> =
+            self.0.iter().map(|(alias, _, dtype)| format!("{} = {dtype}", alias.name)).collect();
+        if list.is_empty() { String::new() } else { format!(" (with {})", list.join(", ")) }
+    }
+}
+
+fn entry(attribute: &Attribute, located: &Located, module: &Module) -> Result<String> {
+    if let Some(entry) = &attribute.entry {
+        return Ok(entry.value());
+    }
+    if let Some(stem) = &located.stem {
+        return Ok(stem.clone());
+    }
+    let entries: Vec<_> = module.entries().collect();
+    match entries[..] {
+        [only] => Ok(only.to_string()),
+        _ => Err(Error::new(
+            attribute.origin.literal().span(),
+            format!(
+                "the shader has {} compute entry points; say which with `entry = \"...\"`",
+                entries.len()
+            ),
+        )),
+    }
+}
+
+// Overrides without a default get their value when the kernel is made; any will do here.
+fn interface(attribute: &Attribute, module: &Module, entry: &str) -> Result<Interface> {
+    let open: Vec<_> =
+        module.overrides().into_iter().filter(|o| o.default.is_none()).map(|o| o.name).collect();
+    let values: Vec<_> = open.iter().map(|name| (name.as_str(), 1.0)).collect();
+    module.interface(entry, &values).map_err(|error| match (&attribute.entry, &error) {
+        (Some(literal), fencepost_kernels::Error::UnknownEntry { .. }) => Error::new(literal.span(), error),
+        _ => at_shader(attribute, &error),
+    })
+}
+
+fn at_shader(attribute: &Attribute, error: &fencepost_kernels::Error) -> Error {
+    Error::new(attribute.origin.literal().span(), error)
+}
+
+fn compare(owner: &Ident, choice: &Choice<'_>, interface: &Interface, fields: &[Field]) -> Option<Error> {
+    let mut errors: Option<Error> = None;
+    let mut add = |error: Error| match &mut errors {
+        Some(all) => all.combine(error),
+        None => errors = Some(error),
+    };
+    for field in fields {
+        let dtype = choice.dtype(field).unwrap_or_else(|| assumed(interface, field));
+        if let Err(error) = check_argument(interface, &field.name, field.pass.kind(dtype)) {
+            add(Error::new_spanned(field_tokens(field), format!("{error}{}", choice.suffix())));
+        }
+    }
+    let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
+    if let Err(error) = check_complete(interface, &names) {
+        add(Error::new(owner.span(), format!("{error}{}", choice.suffix())));
+    }
+    errors
+}
+
+// A type that the tokens hide counts as right here; a constant in the program compares it.
+fn assumed(interface: &Interface, field: &Field) -> DType {
+    interface.dtype_of(&field.name).unwrap_or(match field.pass {
+        Pass::Read | Pass::ReadWrite => u32::DTYPE,
+        Pass::Value => f32::DTYPE,
+    })
+}
+
+fn field_tokens(field: &Field) -> impl ToTokens {
+    let (ident, ty) = (&field.ident, &field.ty);
+    quote::quote!(#ident: #ty)
+}

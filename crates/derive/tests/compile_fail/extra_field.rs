@@ -1,0 +1,14 @@
+use fencepost_derive::KernelArgs;
+
+include!("../support/array.rs");
+
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl", entry = "saxpy", crate = fencepost_kernels)]
+struct Saxpy<'a> {
+    a: f32,
+    n: u32,
+    x: &'a DeviceArray<f32>,
+    y: &'a mut DeviceArray<f32>,
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use fencepost_derive::KernelArgs;
+
+include!("../support/array.rs");
+
+type Words = DeviceArray<u32>;
+
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl", crate = fencepost_kernels)]
+struct Saxpy<'a> {
+    a: f32,
+    x: &'a Words,
+    y: &'a mut DeviceArray<f32>,
+}
+
+fn main() {}

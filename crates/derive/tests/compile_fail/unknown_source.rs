@@ -1,0 +1,12 @@
+use fencepost_derive::KernelArgs;
+
+include!("../support/array.rs");
+
+#[derive(KernelArgs)]
+#[kernel(wgsl = "", source = "mix.wgsl", crate = fencepost_kernels)]
+struct Both;
+
+#[derive(KernelArgs)]
+struct Neither;
+
+fn main() {}

@@ -1,0 +1,15 @@
+use fencepost_derive::KernelArgs;
+
+include!("../support/array.rs");
+
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "@compute @workgroup_size(1)
+fn k() {
+    let a = ;
+}",
+    crate = fencepost_kernels
+)]
+struct Broken;
+
+fn main() {}

@@ -1,0 +1,122 @@
+//! What the derived implementation does when it runs.
+
+use fencepost_derive::KernelArgs;
+use fencepost_kernels::{ArgField, ArgKind, Binder, BufferArg, Element, KernelArgs, Module, check};
+
+include!("support/array.rs");
+
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl", T = [f32, i32, u32], crate = fencepost_kernels)]
+struct Saxpy<'a, T: Element> {
+    y: &'a mut DeviceArray<T>,
+    a: T,
+    x: &'a DeviceArray<T>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "fill.wgsl", T = u32, crate = fencepost_kernels)]
+struct FillWords<'a> {
+    value: u32,
+    out: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "scale.wgsl", crate = fencepost_kernels)]
+struct Scale<'a> {
+    r#by: f32,
+    data: &'a mut DeviceArray<f32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "override N: u32;
+            @compute @workgroup_size(N) fn first() {}
+            @compute @workgroup_size(1) fn second() {}",
+    entry = "first",
+    crate = fencepost_kernels
+)]
+struct NeedsOverride;
+
+#[derive(Default)]
+struct Seen(Vec<String>);
+
+impl Binder for Seen {
+    fn buffer(&mut self, buffer: &dyn BufferArg) {
+        self.0.push(format!("{} x {}", buffer.len(), buffer.dtype()));
+    }
+    fn value(&mut self, bytes: &[u8]) {
+        self.0.push(format!("{bytes:?}"));
+    }
+}
+
+fn interface_of<K: KernelArgs>() -> fencepost_kernels::Interface {
+    Module::parse(&K::source().unwrap()).unwrap().interface(K::entry(), &[]).unwrap()
+}
+
+#[test]
+fn fields_are_described_in_the_order_of_their_declaration() {
+    assert_eq!(
+        Saxpy::<u32>::fields(),
+        [
+            ArgField { name: "y", kind: ArgKind::ReadWrite(u32::DTYPE) },
+            ArgField { name: "a", kind: ArgKind::Value(u32::DTYPE) },
+            ArgField { name: "x", kind: ArgKind::Read(u32::DTYPE) },
+        ]
+    );
+    assert_eq!((Saxpy::<u32>::label(), Saxpy::<u32>::entry()), ("Saxpy", "saxpy"));
+}
+
+#[test]
+fn fields_are_bound_in_the_order_of_their_declaration() {
+    let (x, mut y) = (DeviceArray(vec![1u32; 3]), DeviceArray(vec![2u32; 5]));
+    let mut seen = Seen::default();
+    Saxpy { y: &mut y, a: 7u32, x: &x }.bind(&mut seen);
+    assert_eq!(seen.0, ["5 x u32", "[7, 0, 0, 0]", "3 x u32"]);
+}
+
+#[test]
+fn each_type_has_its_own_source_and_passes_its_check() {
+    fn passes<T: Element>()
+    where
+        Saxpy<'static, T>: KernelArgs,
+    {
+        let interface = interface_of::<Saxpy<'static, T>>();
+        assert_eq!(interface.bindings[0].dtype, Some(T::DTYPE));
+        check(&interface, &Saxpy::<T>::fields()).unwrap();
+    }
+    passes::<f32>();
+    passes::<i32>();
+    passes::<u32>();
+}
+
+#[test]
+fn a_plain_struct_may_fix_the_alias() {
+    let interface = interface_of::<FillWords<'_>>();
+    assert_eq!(interface.bindings[0].element, "u32");
+    check(&interface, &FillWords::fields()).unwrap();
+}
+
+#[test]
+fn a_file_of_the_package_is_found_and_embedded() {
+    let source = Scale::source().unwrap();
+    assert_eq!(source.label(), "scale.wgsl");
+    assert!(Module::parse(&source).unwrap().text().contains("fn scale("));
+    check(&interface_of::<Scale<'_>>(), &Scale::fields()).unwrap();
+}
+
+#[test]
+fn an_override_without_default_waits_until_the_kernel_is_made() {
+    let module = Module::parse(&NeedsOverride::source().unwrap()).unwrap();
+    assert_eq!(module.interface(NeedsOverride::entry(), &[("N", 3.0)]).unwrap().workgroup, [3, 1, 1]);
+}
+
+#[test]
+fn all_lifetimes_of_a_struct_belong_to_one_family() {
+    fn family<K: KernelArgs>(_: &K) -> std::any::TypeId {
+        std::any::TypeId::of::<K::Family>()
+    }
+    let (x, mut y, mut z) = (DeviceArray(vec![1u32]), DeviceArray(vec![2u32]), DeviceArray(vec![2.0f32]));
+    let saxpy = family(&Saxpy { y: &mut y, a: 7, x: &x });
+    assert_eq!(saxpy, std::any::TypeId::of::<Saxpy<'static, u32>>());
+    assert_ne!(saxpy, family(&Saxpy { y: &mut z, a: 7.0, x: &DeviceArray(vec![1.0]) }));
+}

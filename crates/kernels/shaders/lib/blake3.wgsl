@@ -1,0 +1,87 @@
+// blake3: the compression function of BLAKE3, shared by the chunk kernel and the parent kernel
+
+const BLAKE3_CHUNK_START: u32 = 1u;
+const BLAKE3_CHUNK_END: u32 = 2u;
+const BLAKE3_PARENT: u32 = 4u;
+const BLAKE3_ROOT: u32 = 8u;
+
+// What every chunk and every parent starts from.
+const BLAKE3_START: Blake3Value = Blake3Value(
+    vec4<u32>(0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au),
+    vec4<u32>(0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u),
+);
+
+// A chaining value or a hash.
+struct Blake3Value { low: vec4<u32>, high: vec4<u32> }
+
+// 64 bytes of a message. Loading them as one struct costs one bounds check; word by word it is four times slower.
+struct Blake3Block { p: vec4<u32>, q: vec4<u32>, r: vec4<u32>, s: vec4<u32> }
+
+// The sixteen words of a block as a round uses them: the first and the second word of each of the four
+// columns, then of each of the four diagonals.
+struct Blake3Words { column_x: vec4<u32>, column_y: vec4<u32>, diagonal_x: vec4<u32>, diagonal_y: vec4<u32> }
+
+// The four rows of the 4 x 4 state.
+struct Blake3State { a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32> }
+
+// Mixes one block into `value`. `tail`: counter low, counter high, bytes in the block, flags.
+fn blake3_compress(value: Blake3Value, block: Blake3Block, tail: vec4<u32>) -> Blake3Value {
+    var w = blake3_words(block);
+    var s = blake3_round(Blake3State(value.low, value.high, BLAKE3_START.low, tail), w);
+    // Seven rounds, written out: in a loop the permutation would move data, here it only renames it.
+    w = blake3_permute(w);
+    s = blake3_round(s, w);
+    w = blake3_permute(w);
+    s = blake3_round(s, w);
+    w = blake3_permute(w);
+    s = blake3_round(s, w);
+    w = blake3_permute(w);
+    s = blake3_round(s, w);
+    w = blake3_permute(w);
+    s = blake3_round(s, w);
+    w = blake3_permute(w);
+    s = blake3_round(s, w);
+    return Blake3Value(s.a ^ s.c, s.b ^ s.d);
+}
+
+// The word order of the first round: even words are first words, odd ones second words.
+fn blake3_words(m: Blake3Block) -> Blake3Words {
+    return Blake3Words(
+        vec4<u32>(m.p.xz, m.q.xz), vec4<u32>(m.p.yw, m.q.yw),
+        vec4<u32>(m.r.xz, m.s.xz), vec4<u32>(m.r.yw, m.s.yw),
+    );
+}
+
+// The word order of the next round.
+fn blake3_permute(w: Blake3Words) -> Blake3Words {
+    return Blake3Words(
+        vec4<u32>(w.column_x.y, w.column_y.y, w.column_y.w, w.column_x.z),
+        vec4<u32>(w.column_x.w, w.diagonal_x.y, w.column_x.x, w.diagonal_y.z),
+        vec4<u32>(w.column_y.x, w.diagonal_x.z, w.diagonal_y.x, w.diagonal_y.w),
+        vec4<u32>(w.diagonal_y.y, w.column_y.z, w.diagonal_x.w, w.diagonal_x.x),
+    );
+}
+
+// The columns, then the diagonals, which are the columns of the state with its rows turned.
+fn blake3_round(s: Blake3State, w: Blake3Words) -> Blake3State {
+    let t = blake3_mix(s, w.column_x, w.column_y);
+    let turned = Blake3State(t.a, t.b.yzwx, t.c.zwxy, t.d.wxyz);
+    let u = blake3_mix(turned, w.diagonal_x, w.diagonal_y);
+    return Blake3State(u.a, u.b.wxyz, u.c.zwxy, u.d.yzwx);
+}
+
+// Mixes the four columns, each with its two words.
+fn blake3_mix(s: Blake3State, x: vec4<u32>, y: vec4<u32>) -> Blake3State {
+    let a = s.a + s.b + x;
+    let d = blake3_rotate_right(s.d ^ a, 16u);
+    let c = s.c + d;
+    let b = blake3_rotate_right(s.b ^ c, 12u);
+    let a2 = a + b + y;
+    let d2 = blake3_rotate_right(d ^ a2, 8u);
+    let c2 = c + d2;
+    return Blake3State(a2, blake3_rotate_right(b ^ c2, 7u), c2, d2);
+}
+
+fn blake3_rotate_right(v: vec4<u32>, bits: u32) -> vec4<u32> {
+    return (v >> vec4<u32>(bits)) | (v << vec4<u32>(32u - bits));
+}

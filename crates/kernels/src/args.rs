@@ -1,0 +1,230 @@
+//! What the host passes: typed argument structs, and lists made at run time.
+
+use std::any::Any;
+use std::fmt;
+
+use crate::{DType, Element, Result, Source};
+
+/// Device memory that can be bound to a kernel.
+pub trait BufferArg {
+    /// The type of its elements.
+    fn dtype(&self) -> DType;
+    /// How many elements it has.
+    fn len(&self) -> usize;
+    /// Whether it has none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// What the crate that runs kernels knows it by.
+    fn handle(&self) -> &dyn Any;
+}
+
+/// Device memory whose element type is known when the program is compiled.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array that a kernel can be given",
+    label = "not a device array",
+    note = "references in kernel arguments are arrays; pass a parameter as a plain value"
+)]
+pub trait TypedBuffer: BufferArg {
+    /// The type of its elements.
+    type Element: Element;
+}
+
+/// Takes a kernel's arguments one after the other, in the order of its fields.
+pub trait Binder {
+    /// Takes a buffer.
+    fn buffer(&mut self, buffer: &dyn BufferArg);
+    /// Takes the bytes of a parameter.
+    fn value(&mut self, bytes: &[u8]);
+}
+
+/// What one field of an argument struct passes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ArgKind {
+    /// `&`: a buffer that the kernel only reads.
+    Read(DType),
+    /// `&mut`: a buffer that the kernel may write.
+    ReadWrite(DType),
+    /// A plain value: a parameter.
+    Value(DType),
+}
+
+impl ArgKind {
+    /// The element or value type.
+    pub const fn dtype(self) -> DType {
+        match self {
+            Self::Read(dtype) | Self::ReadWrite(dtype) | Self::Value(dtype) => dtype,
+        }
+    }
+}
+
+impl fmt::Display for ArgKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(dtype) => write!(f, "`&` to an array of {dtype}"),
+            Self::ReadWrite(dtype) => write!(f, "`&mut` to an array of {dtype}"),
+            Self::Value(dtype) => write!(f, "a value of {dtype}"),
+        }
+    }
+}
+
+/// One field of an argument struct.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ArgField {
+    /// The field's name, which is the name in the shader.
+    pub name: &'static str,
+    /// What it passes.
+    pub kind: ArgKind,
+}
+
+/// The arguments of one kernel as a struct; made by `#[derive(KernelArgs)]`.
+///
+/// References are buffers (`&` reads, `&mut` writes), plain values are parameters, and the fields have the
+/// names that the shader uses.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a struct of kernel arguments",
+    note = "add `#[derive(KernelArgs)]` and `#[kernel(source = \"...\")]` to it"
+)]
+pub trait KernelArgs {
+    /// The same struct with every lifetime `'static`: what makes two argument structs those of one kernel.
+    type Family: KernelArgs + 'static;
+
+    /// Returns the struct's name, for messages.
+    fn label() -> &'static str;
+
+    /// Returns the shader, with the element type of a generic struct filled in.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBuiltin`](crate::Error::UnknownBuiltin) and
+    /// [`Error::UnknownAlias`](crate::Error::UnknownAlias); not after the derive has checked them.
+    fn source() -> Result<Source>;
+
+    /// Returns the name of the entry point.
+    fn entry() -> &'static str;
+
+    /// Returns the fields in the order of their declaration.
+    fn fields() -> Vec<ArgField>;
+
+    /// Hands every field to `binder`, in the order of their declaration.
+    fn bind<B: Binder + ?Sized>(&self, binder: &mut B);
+}
+
+/// The bytes of one parameter and their type.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Value {
+    dtype: DType,
+    bytes: [u8; 16],
+}
+
+impl Value {
+    /// Copies a value.
+    pub fn new<T: Element>(value: T) -> Self {
+        let mut bytes = [0; 16];
+        bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+        Self { dtype: T::DTYPE, bytes }
+    }
+
+    /// Returns its type.
+    pub const fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Returns its bytes, as many as its type has.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.dtype.size()]
+    }
+}
+
+/// One argument of a launch that is checked at run time.
+#[derive(Clone, Copy)]
+pub enum DynArg<'a> {
+    /// From `&array`.
+    Read(&'a dyn BufferArg),
+    /// From `&mut array`.
+    ReadWrite(&'a dyn BufferArg),
+    /// From a plain value.
+    Value(Value),
+}
+
+impl DynArg<'_> {
+    /// Returns what it passes, without the thing itself.
+    pub fn kind(&self) -> ArgKind {
+        match self {
+            Self::Read(buffer) => ArgKind::Read(buffer.dtype()),
+            Self::ReadWrite(buffer) => ArgKind::ReadWrite(buffer.dtype()),
+            Self::Value(value) => ArgKind::Value(value.dtype()),
+        }
+    }
+
+    /// Hands it to `binder`.
+    pub fn bind<B: Binder + ?Sized>(&self, binder: &mut B) {
+        match self {
+            Self::Read(buffer) | Self::ReadWrite(buffer) => binder.buffer(*buffer),
+            Self::Value(value) => binder.value(value.bytes()),
+        }
+    }
+}
+
+impl fmt::Debug for DynArg<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind().fmt(f)
+    }
+}
+
+/// An argument with its name, if it is passed by name: one item of [`args!`](crate::args!).
+pub type NamedArg<'a> = (Option<&'static str>, DynArg<'a>);
+
+/// What [`args!`](crate::args!) takes: `&array`, `&mut array`, or a plain value.
+pub trait IntoArg<'a> {
+    /// Wraps it.
+    fn into_arg(self) -> DynArg<'a>;
+}
+
+impl<'a, A: BufferArg> IntoArg<'a> for &'a A {
+    fn into_arg(self) -> DynArg<'a> {
+        DynArg::Read(self)
+    }
+}
+
+impl<'a, A: BufferArg> IntoArg<'a> for &'a mut A {
+    fn into_arg(self) -> DynArg<'a> {
+        DynArg::ReadWrite(self)
+    }
+}
+
+macro_rules! value_arg {
+    ($($host:ty),* $(,)?) => {$(
+        impl<'a> IntoArg<'a> for $host {
+            fn into_arg(self) -> DynArg<'a> {
+                DynArg::Value(Value::new(self))
+            }
+        }
+    )*};
+}
+
+value_arg! {
+    f32, i32, u32, f64, i64, u64, half::f16,
+    [f32; 2], [i32; 2], [u32; 2], [f32; 4], [i32; 4], [u32; 4],
+}
+
+/// Makes the argument list of a launch that is checked at run time: an array of [`NamedArg`].
+///
+/// By name, `args![a = 2.0f32, x = &x, y = &mut y]`, or by position, `args![2.0f32, &x, &mut y]`: bindings by
+/// rising index, the members of the uniform block in its place. A number needs its type: a bare `2.0` is an `f64`.
+///
+/// # Example
+/// ```
+/// use fencepost_kernels::{args, ArgKind, Element};
+/// let list = args![a = 2.0f32, n = 7u32];
+/// assert_eq!(list[0].0, Some("a"));
+/// assert_eq!(list[1].1.kind(), ArgKind::Value(u32::DTYPE));
+/// ```
+#[macro_export]
+macro_rules! args {
+    ($($name:ident = $value:expr),+ $(,)?) => {
+        [$((::core::option::Option::Some(::core::stringify!($name)), $crate::IntoArg::into_arg($value))),+]
+    };
+    ($($value:expr),* $(,)?) => {
+        [$((::core::option::Option::<&'static str>::None, $crate::IntoArg::into_arg($value))),*]
+    };
+}

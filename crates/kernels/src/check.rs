@@ -1,0 +1,212 @@
+//! Compares what the host passes with what the shader declares.
+
+use smallvec::SmallVec;
+
+use crate::interface::Argument;
+use crate::{Access, ArgField, ArgKind, Binding, DType, Error, Interface, NamedArg, ParamField, Result};
+
+/// Where each argument of a launch goes, in the host's order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    slots: SmallVec<[Slot; 8]>,
+    params_size: u32,
+}
+
+impl Plan {
+    /// Returns one slot an argument.
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Returns the bytes of the uniform block; 0 without one.
+    pub fn params_size(&self) -> u32 {
+        self.params_size
+    }
+}
+
+/// Where one argument goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// To this position in [`Interface::bindings`].
+    Buffer(usize),
+    /// Into the uniform block.
+    Value {
+        /// Bytes from the block's start.
+        offset: u32,
+        /// Bytes of the value.
+        size: u32,
+    },
+}
+
+/// Checks a struct's fields against an entry point, by name.
+///
+/// A buffer of structs, matrices or `vec3` takes an array of any element whose size divides the stride.
+///
+/// # Errors
+/// [`Error::Signature`], [`Error::ExtraArgument`], [`Error::MissingArgument`], [`Error::DuplicateArgument`].
+///
+/// # Example
+/// ```
+/// use fencepost_kernels::{check, ArgField, ArgKind, Element, Module, Source};
+/// let saxpy = Module::parse(&Source::builtin("saxpy.wgsl")?)?.interface("saxpy", &[])?;
+/// let fields = [
+///     ArgField { name: "a", kind: ArgKind::Value(f32::DTYPE) },
+///     ArgField { name: "x", kind: ArgKind::ReadWrite(f32::DTYPE) },
+///     ArgField { name: "y", kind: ArgKind::ReadWrite(f32::DTYPE) },
+/// ];
+/// assert_eq!(
+///     check(&saxpy, &fields).unwrap_err().to_string(),
+///     "kernel `saxpy`, argument `x`: host passes `&mut` to an array of f32, \
+///      the shader declares `var<storage, read> x: array<f32>`",
+/// );
+/// # Ok::<(), fencepost_kernels::Error>(())
+/// ```
+pub fn check(interface: &Interface, fields: &[ArgField]) -> Result<Plan> {
+    by_name(interface, fields.iter().map(|field| (field.name, field.kind)))
+}
+
+/// Checks a list made by [`args!`](crate::args!) against an entry point, by name or by position.
+///
+/// # Errors
+/// Those of [`check`], and [`Error::MixedArguments`].
+pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
+    let named = args.iter().filter(|(name, _)| name.is_some()).count();
+    if named == args.len() {
+        by_name(interface, args.iter().map(|(name, arg)| (name.unwrap_or_default(), arg.kind())))
+    } else if named == 0 {
+        by_position(interface, args)
+    } else {
+        Err(Error::MixedArguments { kernel: interface.entry.clone() })
+    }
+}
+
+/// Checks one argument by name: whether it exists, and its type and access.
+///
+/// # Errors
+/// [`Error::ExtraArgument`], [`Error::Signature`].
+pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
+    match find(interface, name) {
+        Some(argument) => check_one(interface, argument, kind, name),
+        None => Err(extra(interface, name, kind)),
+    }
+}
+
+/// Checks that every argument of the shader is named, and none twice.
+///
+/// # Errors
+/// [`Error::MissingArgument`], [`Error::DuplicateArgument`].
+pub fn check_complete(interface: &Interface, names: &[&str]) -> Result<()> {
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) {
+            return Err(Error::DuplicateArgument { kernel: interface.entry.clone(), arg: (*name).into() });
+        }
+    }
+    let not_named = |argument: &Argument| !names.contains(&argument_name(interface, *argument));
+    match interface.arguments().find(not_named) {
+        Some(argument) => Err(missing(interface, argument)),
+        None => Ok(()),
+    }
+}
+
+fn by_name<'a>(interface: &Interface, args: impl Iterator<Item = (&'a str, ArgKind)>) -> Result<Plan> {
+    let mut names: SmallVec<[&str; 8]> = SmallVec::new();
+    let mut slots = SmallVec::new();
+    for (name, kind) in args {
+        slots.push(check_argument(interface, name, kind)?);
+        names.push(name);
+    }
+    check_complete(interface, &names)?;
+    Ok(plan(interface, slots))
+}
+
+fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
+    let mut declared = interface.arguments();
+    let mut slots = SmallVec::new();
+    for (position, (_, arg)) in args.iter().enumerate() {
+        let name = format!("#{position}");
+        let Some(argument) = declared.next() else { return Err(extra(interface, &name, arg.kind())) };
+        let name = format!("{name} {}", argument_name(interface, argument));
+        slots.push(check_one(interface, argument, arg.kind(), &name)?);
+    }
+    match declared.next() {
+        Some(argument) => Err(missing(interface, argument)),
+        None => Ok(plan(interface, slots)),
+    }
+}
+
+fn plan(interface: &Interface, slots: SmallVec<[Slot; 8]>) -> Plan {
+    Plan { slots, params_size: interface.params.as_ref().map_or(0, |params| params.size) }
+}
+
+fn check_one(interface: &Interface, argument: Argument, kind: ArgKind, name: &str) -> Result<Slot> {
+    let (slot, fits) = match argument {
+        Argument::Buffer(at) => (Slot::Buffer(at), buffer_fits(&interface.bindings[at], kind)),
+        Argument::Value(at) => {
+            let field = &interface.fields()[at];
+            (Slot::Value { offset: field.offset, size: field.size }, value_fits(field, kind))
+        }
+    };
+    if fits {
+        return Ok(slot);
+    }
+    Err(Error::Signature {
+        kernel: interface.entry.clone(),
+        arg: name.into(),
+        found: kind.to_string(),
+        declared: declaration(interface, argument),
+    })
+}
+
+fn buffer_fits(binding: &Binding, kind: ArgKind) -> bool {
+    match kind {
+        ArgKind::Read(dtype) => binding.declared == Access::Read && element_fits(binding, dtype),
+        ArgKind::ReadWrite(dtype) => binding.declared == Access::ReadWrite && element_fits(binding, dtype),
+        ArgKind::Value(_) => false,
+    }
+}
+
+fn element_fits(binding: &Binding, dtype: DType) -> bool {
+    match binding.dtype {
+        Some(declared) => declared == dtype,
+        None => (binding.stride as usize).is_multiple_of(dtype.size()),
+    }
+}
+
+fn value_fits(field: &ParamField, kind: ArgKind) -> bool {
+    matches!(kind, ArgKind::Value(dtype) if field.dtype == Some(dtype))
+}
+
+fn find(interface: &Interface, name: &str) -> Option<Argument> {
+    interface.arguments().find(|argument| argument_name(interface, *argument) == name)
+}
+
+fn argument_name(interface: &Interface, argument: Argument) -> &str {
+    match argument {
+        Argument::Buffer(at) => &interface.bindings[at].name,
+        Argument::Value(at) => &interface.fields()[at].name,
+    }
+}
+
+fn declaration(interface: &Interface, argument: Argument) -> String {
+    match argument {
+        Argument::Buffer(at) => interface.bindings[at].declaration(),
+        Argument::Value(at) => interface.fields()[at].declaration(),
+    }
+}
+
+fn missing(interface: &Interface, argument: Argument) -> Error {
+    Error::MissingArgument {
+        kernel: interface.entry.clone(),
+        arg: argument_name(interface, argument).into(),
+        declared: declaration(interface, argument),
+    }
+}
+
+fn extra(interface: &Interface, name: &str, kind: ArgKind) -> Error {
+    Error::ExtraArgument {
+        kernel: interface.entry.clone(),
+        arg: name.into(),
+        found: kind.to_string(),
+        known: interface.argument_names().collect(),
+    }
+}

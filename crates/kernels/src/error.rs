@@ -1,0 +1,172 @@
+//! What can be wrong with a kernel or with what is passed to it.
+
+use std::fmt;
+
+/// A mistake in a shader, or in the arguments for it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no built-in shader of that name.
+    #[error("there is no built-in shader `{name}`; there are {known}")]
+    UnknownBuiltin {
+        /// The name asked for.
+        name: String,
+        /// All names.
+        known: Names,
+    },
+    /// A `//#use` line names a snippet that does not exist.
+    #[error("{label}:{line}: there is no snippet `{name}`; there are {known}")]
+    UnknownSnippet {
+        /// The source with the line.
+        label: String,
+        /// Its line number, from 1.
+        line: usize,
+        /// The name asked for.
+        name: String,
+        /// All names.
+        known: Names,
+    },
+    /// `with_type` names an alias that the source does not have.
+    #[error("{label} has no line `alias {alias} = ...;` to replace")]
+    UnknownAlias {
+        /// The source.
+        label: String,
+        /// The alias asked for.
+        alias: String,
+    },
+    /// The WGSL does not parse or does not validate.
+    #[error("{label}:{line}:{column}: {message}\n  | {text}")]
+    Wgsl {
+        /// The file, or what stands for it.
+        label: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column in bytes, from 1.
+        column: usize,
+        /// What naga says, with the reasons below it.
+        message: String,
+        /// The source line.
+        text: String,
+    },
+    /// The module has no compute entry point of that name.
+    #[error("{module} has no compute entry point `{entry}`; it has {known}")]
+    UnknownEntry {
+        /// The module.
+        module: String,
+        /// The name asked for.
+        entry: String,
+        /// The compute entry points there are.
+        known: Names,
+    },
+    /// The module has no override of that name.
+    #[error("kernel `{kernel}` has no override `{name}`; it has {known}")]
+    UnknownOverride {
+        /// The entry point.
+        kernel: String,
+        /// The name asked for.
+        name: String,
+        /// The overrides there are.
+        known: Names,
+    },
+    /// An override has no default and was given no value, or its value does not fit its type.
+    #[error("kernel `{kernel}`, override `{name}`: {reason}")]
+    Override {
+        /// The entry point.
+        kernel: String,
+        /// The override.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The workgroup size cannot be computed, or has a zero in it.
+    #[error("kernel `{kernel}`: workgroup size {reason}")]
+    Workgroup {
+        /// The entry point.
+        kernel: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The shader uses something that kernels here do not have.
+    #[error("{module}, `{name}`: {what}")]
+    Unsupported {
+        /// The module.
+        module: String,
+        /// The variable.
+        name: String,
+        /// What it is, and what is possible instead.
+        what: String,
+    },
+    /// An argument and its declaration differ in type or access.
+    #[error("kernel `{kernel}`, argument `{arg}`: host passes {found}, the shader declares {declared}")]
+    Signature {
+        /// The entry point.
+        kernel: String,
+        /// The argument's name, or its position.
+        arg: String,
+        /// The host's side.
+        found: String,
+        /// The shader's side.
+        declared: String,
+    },
+    /// The shader declares something that the host does not pass.
+    #[error("kernel `{kernel}`, argument `{arg}`: host passes nothing, the shader declares {declared}")]
+    MissingArgument {
+        /// The entry point.
+        kernel: String,
+        /// The name in the shader.
+        arg: String,
+        /// The shader's side.
+        declared: String,
+    },
+    /// The host passes something that the shader does not declare.
+    #[error("kernel `{kernel}`, argument `{arg}`: host passes {found}, the shader declares {known}")]
+    ExtraArgument {
+        /// The entry point.
+        kernel: String,
+        /// The argument's name, or its position.
+        arg: String,
+        /// The host's side.
+        found: String,
+        /// The names there are.
+        known: Names,
+    },
+    /// The host passes the same argument twice.
+    #[error("kernel `{kernel}`, argument `{arg}` is passed twice")]
+    DuplicateArgument {
+        /// The entry point.
+        kernel: String,
+        /// The argument's name.
+        arg: String,
+    },
+    /// Some of a launch's arguments have names and some have not.
+    #[error("kernel `{kernel}`: arguments are passed either all by name or all by position")]
+    MixedArguments {
+        /// The entry point.
+        kernel: String,
+    },
+}
+
+/// The result of this crate's fallible calls.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A list of names for a message: `none`, or `` `a`, `b` ``.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(pub Vec<String>);
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none");
+        }
+        for (i, name) in self.0.iter().enumerate() {
+            write!(f, "{}`{name}`", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Into<String>> FromIterator<S> for Names {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
+        Self(names.into_iter().map(Into::into).collect())
+    }
+}

@@ -1,0 +1,58 @@
+//! Packs parameter values into the bytes of the uniform block.
+
+use smallvec::SmallVec;
+
+use crate::{Interface, Slot};
+
+/// The bytes of one launch's uniform block.
+///
+/// # Example
+/// ```
+/// use fencepost_kernels::{args, check_dyn, Module, ParamsBlock, Source};
+/// let module = Module::parse(&Source::text("k", "
+///     struct Params { n: u32, scale: vec2<f32> }
+///     @group(0) @binding(0) var<uniform> params: Params;
+///     @compute @workgroup_size(1) fn k() { _ = params.n; }"))?;
+/// let interface = module.interface("k", &[])?;
+/// let list = args![n = 7u32, scale = [1.0f32, 2.0]];
+/// let plan = check_dyn(&interface, &list)?;
+/// let mut block = ParamsBlock::new(&interface);
+/// for ((_, arg), slot) in list.iter().zip(plan.slots()) {
+///     if let fencepost_kernels::DynArg::Value(value) = arg {
+///         block.set(*slot, value.bytes());
+///     }
+/// }
+/// assert_eq!(block.bytes().len(), 16);              // `scale` is aligned to 8
+/// assert_eq!(block.bytes()[..4], 7u32.to_ne_bytes());
+/// # Ok::<(), fencepost_kernels::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParamsBlock(SmallVec<[u8; 64]>);
+
+impl ParamsBlock {
+    /// A block of zeros as large as the interface's.
+    pub fn new(interface: &Interface) -> Self {
+        Self::with_size(interface.params.as_ref().map_or(0, |params| params.size))
+    }
+
+    /// A block of `size` zeros.
+    pub fn with_size(size: u32) -> Self {
+        Self(SmallVec::from_elem(0, size as usize))
+    }
+
+    /// Writes one value; does nothing for a buffer's slot.
+    ///
+    /// # Panics
+    /// If `slot` is of another interface, or `bytes` of another size than the slot.
+    pub fn set(&mut self, slot: Slot, bytes: &[u8]) {
+        if let Slot::Value { offset, size } = slot {
+            let (offset, size) = (offset as usize, size as usize);
+            self.0[offset..offset + size].copy_from_slice(bytes);
+        }
+    }
+
+    /// Returns the bytes, padding included.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}

@@ -1,0 +1,69 @@
+//! What a kernel is: WGSL sources, reflection, typed arguments and CPU references.
+//!
+//! - [`Source`] finds a shader, sets its `alias T`, and appends the snippets that its `//#use name` lines ask for.
+//! - [`Module`] parses it with naga and reads the [`Interface`] of an entry point: bindings with the access the
+//!   entry point really makes, parameters with their offsets, overrides, workgroup size.
+//! - [`KernelArgs`] (derived) or [`args!`] say what the host passes; [`check()`] and [`check_dyn`] compare the
+//!   two and give the [`Plan`] by which a [`Binder`] places each argument.
+//! - [`reference()`] gives the plain sequential Rust function of a built-in shader, as a [`HostKernel`].
+//!
+//! This crate knows naga and no device.
+//!
+//! # Writing a kernel
+//! One kernel a file in `shaders/`, the entry point named like the file, group 0 only. Values are the members of
+//! one uniform struct; arrays are storage buffers named like the host's fields. A kernel for several element
+//! types has one line `alias T = f32;`, and is valid as it stands. Shared functions live in `shaders/lib`.
+#![forbid(unsafe_code)]
+
+mod args;
+mod check;
+mod constants;
+mod element;
+mod error;
+mod interface;
+mod layout;
+mod reference;
+mod reflect;
+mod source;
+mod types;
+
+pub use args::{
+    ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, TypedBuffer, Value,
+};
+pub use check::{Plan, Slot, check, check_argument, check_complete, check_dyn};
+pub use element::{DType, Element, Scalar};
+pub use error::{Error, Names, Result};
+pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
+pub use layout::ParamsBlock;
+pub use reference::{HostBuffer, HostKernel, reference, reference_of};
+pub use reflect::Module;
+pub use source::{Source, builtins};
+
+/// What `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::{
+        ArgField, ArgKind, Binder, BufferArg, DType, Element, KernelArgs, Result, Scalar, Source, TypedBuffer,
+    };
+    pub use std::vec::Vec;
+
+    /// The type of an array's elements.
+    pub const fn dtype_of<A: TypedBuffer>() -> DType {
+        <A::Element as Element>::DTYPE
+    }
+
+    /// The type of a parameter.
+    pub const fn dtype_of_value<T: Element>() -> DType {
+        T::DTYPE
+    }
+
+    /// Hands over an array.
+    pub fn bind_buffer<B: Binder + ?Sized, A: TypedBuffer>(binder: &mut B, buffer: &A) {
+        binder.buffer(buffer);
+    }
+
+    /// Hands over a parameter.
+    pub fn bind_value<B: Binder + ?Sized, T: Element>(binder: &mut B, value: &T) {
+        binder.value(bytemuck::bytes_of(value));
+    }
+}

@@ -1,0 +1,14 @@
+use super::{HostBuffer, Number, get, invocations, len, set};
+
+pub(super) fn iota<T: Number>(
+    groups: [u32; 3],
+    workgroup: [u32; 3],
+    params: &[u8],
+    buffers: &mut [HostBuffer<'_>],
+) {
+    let [out] = buffers else { panic!("bug: iota has one buffer") };
+    let (start, step, out): (T, T, _) = (get(params, 0), get(params, 1), out.bytes_mut());
+    for i in 0..invocations(groups, workgroup).min(len::<T>(out)) {
+        set(out, i, start.plus(T::of_index(i).times(step)));
+    }
+}

@@ -1,0 +1,56 @@
+//! Arithmetic and element access on plain bytes.
+
+/// A 32-bit number with the device's arithmetic: integers wrap.
+pub(super) trait Number: bytemuck::Pod {
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn of_index(i: usize) -> Self;
+}
+
+impl Number for f32 {
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+    fn times(self, other: Self) -> Self {
+        self * other
+    }
+    fn of_index(i: usize) -> Self {
+        i as f32
+    }
+}
+
+macro_rules! wrapping {
+    ($($host:ty),*) => {$(
+        impl Number for $host {
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            fn of_index(i: usize) -> Self {
+                i as Self
+            }
+        }
+    )*};
+}
+
+wrapping!(i32, u32);
+
+// Element `i` of an array of `T`; the bytes may lie anywhere.
+pub(super) fn get<T: bytemuck::Pod>(bytes: &[u8], i: usize) -> T {
+    bytemuck::pod_read_unaligned(&bytes[i * size_of::<T>()..][..size_of::<T>()])
+}
+
+pub(super) fn set<T: bytemuck::Pod>(bytes: &mut [u8], i: usize, value: T) {
+    bytes[i * size_of::<T>()..][..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+}
+
+pub(super) fn len<T>(bytes: &[u8]) -> usize {
+    bytes.len() / size_of::<T>()
+}
+
+// Invocations of a one-dimensional grid.
+pub(super) fn invocations(groups: [u32; 3], workgroup: [u32; 3]) -> usize {
+    groups[0] as usize * workgroup[0] as usize
+}

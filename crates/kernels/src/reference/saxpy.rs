@@ -1,0 +1,15 @@
+use super::{HostBuffer, Number, get, invocations, len, set};
+
+pub(super) fn saxpy<T: Number>(
+    groups: [u32; 3],
+    workgroup: [u32; 3],
+    params: &[u8],
+    buffers: &mut [HostBuffer<'_>],
+) {
+    let [x, y] = buffers else { panic!("bug: saxpy has two buffers") };
+    let (a, x, y): (T, _, _) = (get(params, 0), x.bytes(), y.bytes_mut());
+    let n = invocations(groups, workgroup).min(len::<T>(x)).min(len::<T>(y));
+    for i in 0..n {
+        set(y, i, a.times(get(x, i)).plus(get(y, i)));
+    }
+}

@@ -1,0 +1,274 @@
+//! Parses WGSL with naga and reads interfaces out of it.
+
+use naga::valid::{Capabilities, GlobalUse, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, GlobalVariable, Handle, ShaderStage};
+
+use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
+use crate::source::Spliced;
+use crate::{Error, Result, Source, constants, types};
+
+/// A parsed and validated shader.
+///
+/// Validation accepts every ability that naga knows; a device's own validation narrows that later, and
+/// [`Interface::needs`] says for what.
+#[derive(Debug)]
+pub struct Module {
+    source: Spliced,
+    naga: naga::Module,
+    info: ModuleInfo,
+    needs: Needs,
+}
+
+impl Module {
+    /// Splices, parses and validates.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line.
+    pub fn parse(source: &Source) -> Result<Self> {
+        let source = source.splice()?;
+        let naga =
+            naga::front::wgsl::parse_str(&source.text).map_err(|error| parse_error(&source, &error))?;
+        let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(&source, &error))?;
+        let needs = needs(&naga);
+        Ok(Self { source, naga, info, needs })
+    }
+
+    /// Returns the names of the compute entry points.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        let compute = self.naga.entry_points.iter().filter(|entry| entry.stage == ShaderStage::Compute);
+        compute.map(|entry| entry.name.as_str())
+    }
+
+    /// Returns the overrides that the module declares.
+    pub fn overrides(&self) -> Vec<Override> {
+        constants::declared(&self.naga)
+    }
+
+    /// Returns what one entry point wants from the host, with these overrides.
+    ///
+    /// A variable belongs to it if it or a function it calls mentions the variable, or if no entry point of
+    /// the module does.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEntry`], [`Error::UnknownOverride`] with what there is; [`Error::Override`] and
+    /// [`Error::Workgroup`]; [`Error::Unsupported`] for other groups than 0, textures, samplers, and a second
+    /// uniform block.
+    pub fn interface(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Interface> {
+        let at = self.entry_index(entry)?;
+        let constants = constants::Constants::new(&self.naga, entry, overrides)?;
+        let mut interface = Interface {
+            entry: entry.into(),
+            workgroup: constants.workgroup(&self.naga.entry_points[at])?,
+            bindings: Vec::new(),
+            params: None,
+            overrides: self.overrides(),
+            needs: self.needs,
+        };
+        for (handle, variable) in self.naga.global_variables.iter() {
+            if variable.binding.is_some() && self.belongs(at, handle) {
+                self.add_variable(&mut interface, at, handle, variable)?;
+            }
+        }
+        interface.bindings.sort_by_key(|binding| binding.index);
+        Ok(interface)
+    }
+
+    /// Returns the whole WGSL text, snippets included.
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// Returns the file name, or what stands for it.
+    pub fn label(&self) -> &str {
+        self.source.label()
+    }
+
+    /// Returns naga's form of it.
+    pub fn naga(&self) -> &naga::Module {
+        &self.naga
+    }
+
+    /// Returns the same module with the entry point's uniform block moved to immediate data.
+    ///
+    /// The variable keeps its struct type, which every back end takes, and loses its binding. Without a block
+    /// the module is returned as it is.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEntry`]; [`Error::Wgsl`] if the block holds what immediates cannot, such as `f16`: then
+    /// it must stay a uniform.
+    pub fn with_immediates(&self, entry: &str) -> Result<naga::Module> {
+        let at = self.entry_index(entry)?;
+        let mut module = self.naga.clone();
+        for (handle, variable) in module.global_variables.iter_mut() {
+            if variable.space == AddressSpace::Uniform && self.belongs(at, handle) {
+                variable.space = AddressSpace::Immediate;
+                variable.binding = None;
+            }
+        }
+        validate(&module, Capabilities::all()).map_err(|error| invalid(&self.source, &error))?;
+        Ok(module)
+    }
+
+    fn entry_index(&self, entry: &str) -> Result<usize> {
+        let mut entries = self.naga.entry_points.iter();
+        entries.position(|e| e.stage == ShaderStage::Compute && e.name == entry).ok_or_else(|| {
+            Error::UnknownEntry {
+                module: self.label().into(),
+                entry: entry.into(),
+                known: self.entries().collect(),
+            }
+        })
+    }
+
+    fn belongs(&self, at: usize, variable: Handle<GlobalVariable>) -> bool {
+        let mentions = |entry: usize| !self.info.get_entry_point(entry)[variable].is_empty();
+        mentions(at) || !(0..self.naga.entry_points.len()).any(mentions)
+    }
+
+    fn add_variable(
+        &self,
+        interface: &mut Interface,
+        at: usize,
+        handle: Handle<GlobalVariable>,
+        variable: &GlobalVariable,
+    ) -> Result<()> {
+        let Some(binding) = variable.binding.filter(|binding| binding.group == 0) else {
+            return Err(self.unsupported(variable, "arguments are in `@group(0)`, no other"));
+        };
+        match variable.space {
+            AddressSpace::Storage { access } => {
+                let used = access_of(self.info.get_entry_point(at)[handle]);
+                interface.bindings.push(self.storage(variable, binding.binding, access, used));
+                Ok(())
+            }
+            AddressSpace::Uniform if interface.params.is_some() => {
+                Err(self.unsupported(variable, "a kernel has one uniform block; put all values into it"))
+            }
+            AddressSpace::Uniform => {
+                interface.params = Some(self.uniform(variable, binding.binding)?);
+                Ok(())
+            }
+            _ => {
+                Err(self
+                    .unsupported(variable, "textures, samplers and acceleration structures are no arguments"))
+            }
+        }
+    }
+
+    fn storage(
+        &self,
+        variable: &GlobalVariable,
+        index: u32,
+        access: naga::StorageAccess,
+        used: Option<Access>,
+    ) -> Binding {
+        let element = types::element(&self.naga, variable.ty);
+        let writable = access.contains(naga::StorageAccess::STORE);
+        Binding {
+            name: variable.name.clone().unwrap_or_default(),
+            index,
+            declared: if writable { Access::ReadWrite } else { Access::Read },
+            used,
+            text: types::text(&self.naga, variable.ty),
+            element: types::text(&self.naga, element.ty),
+            dtype: types::dtype(&self.naga.types[element.ty].inner),
+            stride: element.stride,
+            min_size: u64::from(types::size(&self.naga, variable.ty)),
+            runtime_sized: element.runtime_sized,
+        }
+    }
+
+    fn uniform(&self, variable: &GlobalVariable, index: u32) -> Result<Params> {
+        let naga::TypeInner::Struct { members, span } = &self.naga.types[variable.ty].inner else {
+            return Err(self.unsupported(variable, "the uniform block must be a struct"));
+        };
+        let fields = members.iter().map(|member| ParamField {
+            name: member.name.clone().unwrap_or_default(),
+            dtype: types::dtype(&self.naga.types[member.ty].inner),
+            text: types::text(&self.naga, member.ty),
+            offset: member.offset,
+            size: types::size(&self.naga, member.ty),
+        });
+        Ok(Params {
+            name: variable.name.clone().unwrap_or_default(),
+            index,
+            size: *span,
+            fields: fields.collect(),
+        })
+    }
+
+    fn unsupported(&self, variable: &GlobalVariable, what: &str) -> Error {
+        Error::Unsupported {
+            module: self.label().into(),
+            name: variable.name.clone().unwrap_or_default(),
+            what: what.into(),
+        }
+    }
+}
+
+fn access_of(used: GlobalUse) -> Option<Access> {
+    let atomic = used.contains(GlobalUse::ATOMIC);
+    match (used.contains(GlobalUse::READ) || atomic, used.contains(GlobalUse::WRITE) || atomic) {
+        (true, true) => Some(Access::ReadWrite),
+        (true, false) => Some(Access::Read),
+        (false, true) => Some(Access::Write),
+        (false, false) => None,
+    }
+}
+
+type Invalid = naga::WithSpan<naga::valid::ValidationError>;
+
+fn validate(module: &naga::Module, allowed: Capabilities) -> std::result::Result<ModuleInfo, Box<Invalid>> {
+    Validator::new(ValidationFlags::all(), allowed).validate(module).map_err(Box::new)
+}
+
+// A module needs what it does not validate without.
+fn needs(module: &naga::Module) -> Needs {
+    let int64 = Capabilities::SHADER_INT64
+        | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
+        | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;
+    let subgroups = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
+    let optional = Capabilities::SHADER_FLOAT16
+        | Capabilities::FLOAT64
+        | int64
+        | subgroups
+        | Capabilities::SHADER_FLOAT32_ATOMIC;
+    let fails_without = |ability| validate(module, Capabilities::all() - ability).is_err();
+    if !fails_without(optional) {
+        return Needs::default();
+    }
+    Needs {
+        f16: fails_without(Capabilities::SHADER_FLOAT16),
+        f64: fails_without(Capabilities::FLOAT64),
+        int64: fails_without(int64),
+        subgroups: fails_without(subgroups),
+        float32_atomics: fails_without(Capabilities::SHADER_FLOAT32_ATOMIC),
+    }
+}
+
+fn parse_error(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
+    let mut message = error.message().to_string();
+    for note in error.notes() {
+        message += &format!("; {note}");
+    }
+    located(source, error.location(&source.text), message)
+}
+
+fn invalid(source: &Spliced, error: &Invalid) -> Error {
+    let mut message = error.to_string();
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        message += &format!(": {next}");
+        cause = next;
+    }
+    // The last span is the innermost: the expression rather than the function around it.
+    let inner = error.spans().last().map(|(span, _)| span.location(&source.text));
+    located(source, inner, message)
+}
+
+fn located(source: &Spliced, location: Option<naga::SourceLocation>, message: String) -> Error {
+    let (line, column) = location.map_or((1, 1), |l| (l.line_number as usize, l.line_position as usize));
+    let (label, own_line) = source.origin(line);
+    let text = source.text.lines().nth(line - 1).unwrap_or_default().to_string();
+    Error::Wgsl { label: label.into(), line: own_line, column, message, text }
+}

@@ -1,0 +1,65 @@
+//! Every built-in shader: valid alone, with the interface that its users rely on.
+
+use fencepost_kernels::{DType, Module, Needs, Scalar, Source, builtins};
+
+fn stem(name: &str) -> &str {
+    name.strip_suffix(".wgsl").expect("a shader's name ends in .wgsl")
+}
+
+#[test]
+fn every_builtin_validates_alone_and_its_entry_is_its_stem() {
+    for (name, _) in builtins() {
+        let module = Module::parse(&Source::builtin(name).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(module.entries().collect::<Vec<_>>(), [stem(name)]);
+    }
+}
+
+#[test]
+fn every_builtin_has_the_interface_of_its_snapshot() {
+    for (name, _) in builtins() {
+        let module = Module::parse(&Source::builtin(name).unwrap()).unwrap();
+        let interface = module.interface(stem(name), &[]).unwrap();
+        insta::assert_debug_snapshot!(stem(name), interface);
+    }
+}
+
+#[test]
+fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
+    let mut found = 0;
+    for (name, text) in builtins().iter().filter(|(_, text)| text.contains("\nalias T = ")) {
+        assert!(text.contains("// f32 | i32 | u32"), "{name} does not list its types");
+        found += 1;
+        for scalar in [Scalar::F32, Scalar::I32, Scalar::U32] {
+            let source = Source::builtin(name).unwrap().with_type("T", DType::scalar(scalar)).unwrap();
+            let module =
+                Module::parse(&source).unwrap_or_else(|error| panic!("{name} with {scalar:?}: {error}"));
+            let interface = module.interface(stem(name), &[]).unwrap();
+            assert!(interface.bindings.iter().all(|b| b.dtype == Some(DType::scalar(scalar))));
+            assert!(source.reference().is_some(), "{name} has no reference for {scalar:?}");
+        }
+    }
+    assert_eq!(found, 4, "add, fill, iota and saxpy");
+}
+
+#[test]
+fn every_builtin_runs_on_any_device_and_with_immediates() {
+    for (name, _) in builtins() {
+        let module = Module::parse(&Source::builtin(name).unwrap()).unwrap();
+        let interface = module.interface(stem(name), &[]).unwrap();
+        assert_eq!(interface.needs, Needs::default(), "{name}");
+        let moved = module.with_immediates(stem(name)).unwrap();
+        let immediates =
+            moved.global_variables.iter().filter(|(_, v)| v.space == naga::AddressSpace::Immediate);
+        assert_eq!(immediates.count(), usize::from(interface.params.is_some()), "{name}");
+    }
+}
+
+#[test]
+fn every_header_says_what_the_kernel_promises() {
+    for (name, text) in builtins() {
+        assert!(text.starts_with(&format!("// {}: ", stem(name))), "{name}");
+        for heading in ["// Shape ", "// Dispatch ", "// Workgroup ", "// Barriers ", "// Tolerance "] {
+            assert!(text.contains(heading), "{name} has no line `{heading}`");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Interfaces read out of WGSL.
+
+use fencepost_kernels::{Access, DType, Interface, Module, Scalar, Source};
+
+fn parse(wgsl: &'static str) -> Module {
+    Module::parse(&Source::text("test.wgsl", wgsl)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn interface(wgsl: &'static str, entry: &str) -> Interface {
+    parse(wgsl).interface(entry, &[]).unwrap()
+}
+
+fn fails(wgsl: &'static str) -> String {
+    let module = Module::parse(&Source::text("test.wgsl", wgsl));
+    module.and_then(|module| module.interface("k", &[])).unwrap_err().to_string()
+}
+
+const HELPERS: &str = "
+    @group(0) @binding(3) var<storage, read_write> both: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> written: array<u32>;
+    @group(0) @binding(2) var<storage, read> seen: array<u32>;
+    @group(0) @binding(4) var<storage, read_write> count: atomic<u32>;
+    @group(0) @binding(5) var<storage, read_write> nobody: array<f32>;
+    @group(0) @binding(6) var<storage, read_write> measured: array<f32>;
+    fn store(i: u32, v: u32) { written[i] = v; }
+    fn load(i: u32) -> u32 { return seen[i] + arrayLength(&measured); }
+    fn outer(i: u32) { store(i, load(i)); both[i] += 1u; }
+    @compute @workgroup_size(8, 4) fn k(@builtin(global_invocation_id) gid: vec3<u32>) {
+        outer(gid.x);
+        atomicAdd(&count, 1u);
+    }
+    @compute @workgroup_size(1) fn reader(@builtin(global_invocation_id) gid: vec3<u32>) {
+        both[gid.x] = written[gid.x];
+    }";
+
+#[test]
+fn access_is_what_the_called_functions_do() {
+    let found = interface(HELPERS, "k");
+    let used: Vec<_> = found.bindings.iter().map(|b| (b.name.as_str(), b.index, b.used)).collect();
+    assert_eq!(
+        used,
+        [
+            ("written", 1, Some(Access::Write)),
+            ("seen", 2, Some(Access::Read)),
+            ("both", 3, Some(Access::ReadWrite)),
+            ("count", 4, Some(Access::ReadWrite)),
+            ("nobody", 5, None),
+            ("measured", 6, None),
+        ]
+    );
+    assert_eq!(found.workgroup, [8, 4, 1]);
+}
+
+#[test]
+fn another_entry_point_has_its_own_access_and_bindings() {
+    let found = interface(HELPERS, "reader");
+    let used: Vec<_> = found.bindings.iter().map(|b| (b.name.as_str(), b.declared, b.used)).collect();
+    assert_eq!(
+        used,
+        [
+            ("written", Access::ReadWrite, Some(Access::Read)),
+            ("both", Access::ReadWrite, Some(Access::Write)),
+            ("nobody", Access::ReadWrite, None),
+        ]
+    );
+}
+
+#[test]
+fn elements_strides_and_sizes_follow_wgsl() {
+    let found = interface(
+        "struct Cell { at: vec3<f32>, id: u32, more: f32 }
+         struct Tail { count: u32, rest: array<u32> }
+         @group(0) @binding(0) var<storage> scalars: array<u32>;
+         @group(0) @binding(1) var<storage> quads: array<vec4<f32>, 5>;
+         @group(0) @binding(2) var<storage> threes: array<vec3<f32>>;
+         @group(0) @binding(3) var<storage> cells: array<Cell>;
+         @group(0) @binding(4) var<storage> tail: Tail;
+         @group(0) @binding(5) var<storage, read_write> bins: array<atomic<i32>, 4>;
+         @group(0) @binding(6) var<storage> matrices: array<mat2x2<f32>>;
+         @compute @workgroup_size(1) fn k() {}",
+        "k",
+    );
+    let shape = |at: usize| {
+        let b = &found.bindings[at];
+        (b.element.as_str(), b.dtype, b.stride, b.min_size, b.runtime_sized)
+    };
+    assert_eq!(shape(0), ("u32", Some(DType::scalar(Scalar::U32)), 4, 4, true));
+    assert_eq!(shape(1), ("vec4<f32>", Some(DType::vector(Scalar::F32, 4)), 16, 80, false));
+    assert_eq!(shape(2), ("vec3<f32>", None, 16, 16, true));
+    assert_eq!(shape(3), ("Cell", None, 32, 32, true));
+    assert_eq!(shape(4), ("Tail", None, 8, 8, true));
+    assert_eq!(shape(5), ("atomic<i32>", Some(DType::scalar(Scalar::I32)), 4, 16, false));
+    assert_eq!(shape(6), ("mat2x2<f32>", None, 16, 16, true));
+    assert_eq!(found.bindings[5].text, "array<atomic<i32>, 4>");
+}
+
+#[test]
+fn params_have_wgsl_offsets() {
+    let found = interface(
+        "struct Params { n: u32, scale: vec4<f32>, small: f32, pair: vec2<i32>, three: vec3<f32> }
+         @group(0) @binding(7) var<uniform> params: Params;
+         @compute @workgroup_size(1) fn k() { _ = params.n; }",
+        "k",
+    );
+    let params = found.params.unwrap();
+    let layout: Vec<_> =
+        params.fields.iter().map(|f| (f.name.as_str(), f.offset, f.size, f.text.as_str())).collect();
+    assert_eq!(
+        layout,
+        [
+            ("n", 0, 4, "u32"),
+            ("scale", 16, 16, "vec4<f32>"),
+            ("small", 32, 4, "f32"),
+            ("pair", 40, 8, "vec2<i32>"),
+            ("three", 48, 12, "vec3<f32>"),
+        ]
+    );
+    assert_eq!((params.index, params.size), (7, 64));
+    assert_eq!(params.fields[4].dtype, None);
+}
+
+const SIZES: &str = "
+    override WIDTH: u32 = 8;
+    override HALF: u32 = (WIDTH + 1u) / 2u;
+    const ROWS = 3u;
+    override SCALE: f32 = 1.5;
+    var<workgroup> tile: array<f32, WIDTH>;
+    @compute @workgroup_size(WIDTH * 2u, HALF, ROWS) fn k() { tile[0] = SCALE; }";
+
+#[test]
+fn workgroup_size_follows_overrides_and_arithmetic_on_them() {
+    let module = parse(SIZES);
+    assert_eq!(module.interface("k", &[]).unwrap().workgroup, [16, 4, 3]);
+    assert_eq!(module.interface("k", &[("WIDTH", 32.0)]).unwrap().workgroup, [64, 16, 3]);
+    assert_eq!(module.interface("k", &[("HALF", 1.0)]).unwrap().workgroup, [16, 1, 3]);
+}
+
+#[test]
+fn overrides_are_listed_with_type_and_default() {
+    let found = interface(SIZES, "k");
+    let listed: Vec<_> =
+        found.overrides.iter().map(|o| (o.name.as_str(), o.text.as_str(), o.default)).collect();
+    assert_eq!(
+        listed,
+        [("WIDTH", "u32", Some(8.0)), ("HALF", "u32", Some(4.0)), ("SCALE", "f32", Some(1.5))]
+    );
+}
+
+#[test]
+fn wrong_overrides_are_errors_that_say_what_there_is() {
+    let fails = |overrides: &[(&str, f64)]| parse(SIZES).interface("k", overrides).unwrap_err().to_string();
+    assert_eq!(
+        fails(&[("WITDH", 1.0)]),
+        "kernel `k` has no override `WITDH`; it has `WIDTH`, `HALF`, `SCALE`"
+    );
+    assert_eq!(fails(&[("WIDTH", 1.5)]), "kernel `k`, override `WIDTH`: 1.5 is not a value of u32");
+    assert_eq!(fails(&[("WIDTH", -1.0)]), "kernel `k`, override `WIDTH`: -1 is not a value of u32");
+    assert_eq!(fails(&[("SCALE", f64::NAN)]), "kernel `k`, override `SCALE`: NaN is not a finite number");
+    assert_eq!(
+        fails(&[("WIDTH", 0.0)]),
+        "kernel `k`: workgroup size along axis 0 is 0, it must be at least 1"
+    );
+}
+
+#[test]
+fn an_override_without_default_needs_a_value() {
+    let module = parse("override N: u32; @compute @workgroup_size(N) fn k() {}");
+    let error = module.interface("k", &[]).unwrap_err().to_string();
+    assert_eq!(error, "kernel `k`, override `N`: has no default and was given no value");
+    assert_eq!(module.interface("k", &[("N", 5.0)]).unwrap().workgroup, [5, 1, 1]);
+}
+
+#[test]
+fn an_unknown_entry_is_answered_with_the_entries_there_are() {
+    let error = parse(HELPERS).interface("main", &[]).unwrap_err().to_string();
+    assert_eq!(error, "test.wgsl has no compute entry point `main`; it has `k`, `reader`");
+}
+
+#[test]
+fn what_kernels_do_not_have_is_refused_by_name() {
+    assert_eq!(
+        fails("@group(1) @binding(0) var<storage> x: array<u32>; @compute @workgroup_size(1) fn k() {}"),
+        "test.wgsl, `x`: arguments are in `@group(0)`, no other"
+    );
+    assert_eq!(
+        fails("@group(0) @binding(0) var image: texture_2d<f32>; @compute @workgroup_size(1) fn k() {}"),
+        "test.wgsl, `image`: textures, samplers and acceleration structures are no arguments"
+    );
+    assert_eq!(
+        fails("@group(0) @binding(0) var<uniform> n: u32; @compute @workgroup_size(1) fn k() { _ = n; }"),
+        "test.wgsl, `n`: the uniform block must be a struct"
+    );
+    assert_eq!(
+        fails(
+            "struct P { n: u32 }
+             @group(0) @binding(0) var<uniform> a: P; @group(0) @binding(1) var<uniform> b: P;
+             @compute @workgroup_size(1) fn k() { _ = a.n + b.n; }"
+        ),
+        "test.wgsl, `b`: a kernel has one uniform block; put all values into it"
+    );
+}
+
+#[test]
+fn syntax_errors_show_file_line_column_and_the_line() {
+    insta::assert_snapshot!(fails("\n@compute @workgroup_size(1) fn k() {\n    let a = ;\n}"));
+}
+
+#[test]
+fn type_errors_show_file_line_column_and_the_line() {
+    insta::assert_snapshot!(fails("@compute @workgroup_size(1)\nfn k() {\n    var a: u32 = 1.5;\n}"));
+}
+
+#[test]
+fn validation_errors_show_file_line_column_and_the_line() {
+    insta::assert_snapshot!(fails(
+        "@group(0) @binding(0) var<storage, read> x: array<u32>;\n@compute @workgroup_size(1)\nfn k() {\n    x[0] = 1u;\n}"
+    ));
+}
+
+#[test]
+fn needs_name_exactly_what_the_module_uses() {
+    let needs = |wgsl| interface(wgsl, "k").needs;
+    let plain = needs("@compute @workgroup_size(1) fn k() {}");
+    assert_eq!(plain, fencepost_kernels::Needs::default());
+    let half = needs("enable f16; @compute @workgroup_size(1) fn k() { var a = 1.0h; a += 1h; }");
+    assert!(half.f16 && !half.f64 && !half.int64 && !half.subgroups && !half.float32_atomics);
+    let double = needs("@compute @workgroup_size(1) fn k() { var a = 1.0lf; a += 1.0lf; }");
+    assert!(double.f64 && !double.f16);
+    let long = needs("@compute @workgroup_size(1) fn k() { var a = 1lu; a += 1lu; }");
+    assert!(long.int64 && !long.f64);
+    let subgroup = needs("@compute @workgroup_size(1) fn k() { var a = subgroupAdd(1u); a += 1u; }");
+    assert!(subgroup.subgroups && !subgroup.int64);
+    let atomic = needs(
+        "@group(0) @binding(0) var<storage, read_write> x: atomic<f32>;
+         @compute @workgroup_size(1) fn k() { atomicAdd(&x, 1.0); }",
+    );
+    assert!(atomic.float32_atomics && !atomic.subgroups);
+}
+
+#[test]
+fn immediates_hold_the_struct_and_lose_the_binding() {
+    let module = parse(
+        "struct A { n: u32 }
+         @group(0) @binding(0) var<uniform> params: A;
+         @compute @workgroup_size(1) fn k() { _ = params.n; }",
+    );
+    let moved = module.with_immediates("k").unwrap();
+    let (_, variable) = moved.global_variables.iter().next().unwrap();
+    assert_eq!((variable.space, &variable.binding), (naga::AddressSpace::Immediate, &None));
+    assert!(matches!(moved.types[variable.ty].inner, naga::TypeInner::Struct { .. }));
+    assert!(module.with_immediates("main").is_err());
+}
+
+#[test]
+fn each_entry_point_moves_its_own_block() {
+    let module = parse(
+        "struct A { n: u32 } struct B { f: f32 }
+         @group(0) @binding(0) var<uniform> first: A;
+         @group(0) @binding(0) var<uniform> second: B;
+         @compute @workgroup_size(1) fn k() { _ = first.n; }
+         @compute @workgroup_size(1) fn l() { _ = second.f; }",
+    );
+    assert_eq!(module.interface("k", &[]).unwrap().params.unwrap().name, "first");
+    assert_eq!(module.interface("l", &[]).unwrap().params.unwrap().name, "second");
+    let moved = module.with_immediates("l").unwrap();
+    let space = |name: &str| {
+        moved.global_variables.iter().find(|(_, v)| v.name.as_deref() == Some(name)).unwrap().1.space
+    };
+    assert_eq!(space("second"), naga::AddressSpace::Immediate);
+    assert_eq!(space("first"), naga::AddressSpace::Uniform);
+}
+
+#[test]
+fn f16_cannot_be_immediate() {
+    let module = parse(
+        "enable f16; struct A { n: f16 }
+         @group(0) @binding(0) var<uniform> params: A;
+         @compute @workgroup_size(1) fn k() { _ = params.n; }",
+    );
+    assert!(module.with_immediates("k").is_err());
+}
+
+#[test]
+fn damaged_shaders_are_errors_or_valid_but_never_panics() {
+    let mut refused = 0;
+    for (name, text) in fencepost_kernels::builtins() {
+        for (at, _) in text.char_indices().step_by(11) {
+            let parsed = Module::parse(&Source::text(*name, text[..at].to_string()));
+            refused += usize::from(parsed.is_err());
+        }
+        let lines: Vec<_> = text.lines().collect();
+        for gone in 0..lines.len() {
+            let damaged = [&lines[..gone], &lines[gone + 1..]].concat().join("\n");
+            if let Ok(module) = Module::parse(&Source::text(*name, damaged)) {
+                let entries: Vec<_> = module.entries().collect();
+                entries.iter().for_each(|entry| drop(module.interface(entry, &[])));
+            }
+        }
+    }
+    assert!(refused > 100, "most of the truncated shaders are wrong, {refused} were refused");
+}

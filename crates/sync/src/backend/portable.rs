@@ -1,0 +1,138 @@
+//! Any wgpu device: a value is passed when the callbacks of its submission have come.
+
+use super::{Fence, LostFlag};
+use crate::prim::{Mutex, lock};
+use crate::{Lost, Value};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const FIRST_NAP: Duration = Duration::from_micros(20);
+const LONGEST_NAP: Duration = Duration::from_millis(1);
+
+/// A [`Fence`] on callbacks of wgpu's: works on every device, needs polling on all but the browser's.
+///
+/// `gate` is held by whoever calls wgpu in a way that may last; a wait does not poll meanwhile, as some backends let
+/// one thread in at a time and give up on the others.
+pub struct PortableFence {
+    device: wgpu::Device,
+    lost: LostFlag,
+    gate: Arc<Mutex<()>>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+#[derive(Default)]
+struct Progress {
+    completed: Value,
+    /// Values that were submitted, in order, with the number of callbacks that each still waits for.
+    armed: VecDeque<(Value, usize)>,
+}
+
+/// One callback that a value waits for: it has come when this is dropped, called or not.
+pub struct Arrival {
+    value: Value,
+    progress: Arc<Mutex<Progress>>,
+}
+
+impl PortableFence {
+    /// Makes a fence for `device`.
+    pub fn new(device: &wgpu::Device, lost: LostFlag, gate: Arc<Mutex<()>>) -> Self {
+        Self { device: device.clone(), lost, gate, progress: Arc::default() }
+    }
+
+    /// Makes `value` wait for so many callbacks; each is given one of the arrivals. Values come in order.
+    pub fn arm(&self, value: Value, callbacks: usize) -> Vec<Arrival> {
+        lock(&self.progress).armed.push_back((value, callbacks));
+        (0..callbacks).map(|_| Arrival { value, progress: self.progress.clone() }).collect()
+    }
+
+    fn passed(&self) -> Value {
+        lock(&self.progress).completed
+    }
+}
+
+/// Lets wgpu run the callbacks that are due, unless somebody is at work behind `gate`; returns at once.
+///
+/// # Errors
+/// [`Lost`] if the device is gone. wgpu panics when it finds that out here; the panic ends here.
+pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<(), Lost> {
+    lost.check()?;
+    let Ok(_inside) = gate.try_lock() else { return Ok(()) };
+    let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| device.poll(wgpu::PollType::Poll)));
+    if polled.is_err() {
+        lost.raise("polling the device failed");
+    }
+    lost.check()
+}
+
+impl Progress {
+    fn arrived(&mut self, value: Value) {
+        if let Some(armed) = self.armed.iter_mut().find(|armed| armed.0 == value) {
+            armed.1 -= 1;
+        }
+        while let Some(&(value, 0)) = self.armed.front() {
+            self.completed = value;
+            self.armed.pop_front();
+        }
+    }
+}
+
+impl Drop for Arrival {
+    fn drop(&mut self) {
+        lock(&self.progress).arrived(self.value);
+    }
+}
+
+impl Fence for PortableFence {
+    fn completed(&self) -> Result<Value, Lost> {
+        self.lost.check()?;
+        Ok(self.passed())
+    }
+
+    /// In the browser, where nothing blocks, it only looks.
+    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+        if cfg!(target_arch = "wasm32") {
+            return self.completed();
+        }
+        let (start, mut nap) = (Instant::now(), FIRST_NAP);
+        loop {
+            poll(&self.device, &self.lost, &self.gate)?;
+            let (passed, left) = (self.passed(), limit.saturating_sub(start.elapsed()));
+            if passed >= value || left.is_zero() {
+                return Ok(passed);
+            }
+            std::thread::sleep(nap.min(left));
+            nap = (nap * 2).min(LONGEST_NAP);
+        }
+    }
+}
+
+#[cfg(all(test, not(fencepost_loom)))]
+mod tests {
+    use super::*;
+
+    fn progress(values: &[(u64, usize)]) -> Arc<Mutex<Progress>> {
+        let armed = values.iter().map(|&(value, callbacks)| (Value(value), callbacks)).collect();
+        Arc::new(Mutex::new(Progress { completed: Value(0), armed }))
+    }
+
+    fn arrive(progress: &Arc<Mutex<Progress>>, value: u64) -> Value {
+        drop(Arrival { value: Value(value), progress: progress.clone() });
+        lock(progress).completed
+    }
+
+    #[test]
+    fn a_value_waits_for_all_its_callbacks() {
+        let progress = progress(&[(1, 2)]);
+        assert_eq!(arrive(&progress, 1), Value(0));
+        assert_eq!(arrive(&progress, 1), Value(1));
+    }
+
+    #[test]
+    fn values_complete_in_order_whatever_the_order_of_callbacks() {
+        let progress = progress(&[(1, 1), (2, 1), (3, 1)]);
+        assert_eq!(arrive(&progress, 2), Value(0));
+        assert_eq!(arrive(&progress, 1), Value(2));
+        assert_eq!(arrive(&progress, 3), Value(3));
+    }
+}

@@ -1,0 +1,145 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::environment::{Request, Wanted};
+use crate::shell::flag;
+
+/// Set-up and checks of the Fencepost workspace.
+///
+/// Needs Rust and a C compiler; sets up what else is missing, and prints each command it runs.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+#[command(
+    after_help = "Examples:\n  cargo xtask demo\n  cargo xtask test\n  cargo xtask test --all-adapters -- p08"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Hashes the largest files of the Rust toolchain on the GPU, checked on the CPU
+    #[command(after_help = "Examples:\n  cargo xtask demo\n  cargo xtask demo --json\n\n\
+        Installs a software Vulkan driver through the system's package manager if no usable one is found.\n\
+        Everything this command does not know goes to the example: see `cargo run --example b3sum -- --help`.")]
+    Demo {
+        /// Fail instead of installing a driver
+        #[arg(long)]
+        no_install: bool,
+        /// Arguments for the example
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Runs everything a change must pass and prints a table
+    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n\n\
+        Steps: fmt, lint, readme, clippy, doc, adapters, test, targets --web, deny, package.\n\
+        All are run, however many fail; the last line is `N passed, N failed`.\n\
+        With CI set: as with --install-tools and every adapter the system can get, and `cargo package` refuses uncommitted changes.")]
+    Test {
+        #[command(flatten)]
+        adapters: Adapters,
+        /// Build cargo-deny into target/tools if it is missing (about a minute)
+        #[arg(long)]
+        install_tools: bool,
+        /// Arguments for the test programs, for instance a part of a test's name
+        #[arg(last = true)]
+        filter: Vec<String>,
+    },
+    /// Checks the rules rustc and clippy do not know: where `unsafe` may stand, lengths, unfinished work
+    #[command(after_help = "Example:\n  cargo xtask lint")]
+    Lint,
+    /// Runs the loom models of the crates sync and core
+    #[command(
+        after_help = "Examples:\n  cargo xtask model\n  LOOM_MAX_PREEMPTIONS=3 cargo xtask model waiter"
+    )]
+    Model {
+        /// Arguments for the test programs
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        filter: Vec<String>,
+    },
+    /// Type-checks the library for the web, macOS and Windows; for all three without a flag
+    #[command(
+        after_help = "Examples:\n  cargo xtask targets --web\n  cargo xtask targets --metal --dx12\n\n\
+        Uses the target of the installed toolchain, else adds it with rustup, else unpacks Debian's\n\
+        rustc-web packages below target/tools (not installed on the system)."
+    )]
+    Targets {
+        /// wasm32-unknown-unknown
+        #[arg(long)]
+        web: bool,
+        /// aarch64-apple-darwin
+        #[arg(long)]
+        metal: bool,
+        /// x86_64-pc-windows-msvc
+        #[arg(long)]
+        dx12: bool,
+        /// Use Debian's rustc-web even where rustup has the target
+        #[arg(long)]
+        debian: bool,
+        /// Fail instead of adding or fetching anything
+        #[arg(long)]
+        no_install: bool,
+    },
+    /// Runs the benchmarks
+    #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --json")]
+    Bench {
+        /// Arguments for the benchmark program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Prints the variables of a test run as `export` lines
+    #[command(
+        after_help = "Example:\n  eval \"$(cargo xtask env --all-adapters)\" && cargo test -p fencepost"
+    )]
+    Env {
+        #[command(flatten)]
+        adapters: Adapters,
+    },
+    /// Prints the drivers a run would find on this machine
+    #[command(after_help = "Example:\n  cargo xtask doctor")]
+    Doctor,
+}
+
+#[derive(Args)]
+pub(crate) struct Adapters {
+    /// Use every adapter: the system's, SwiftShader and GL, under the validation layer
+    #[arg(long)]
+    all_adapters: bool,
+    /// Fail instead of installing a driver or fetching a tool
+    #[arg(long)]
+    no_install: bool,
+}
+
+impl Adapters {
+    /// What to set up; CI asks for every adapter its system can get.
+    pub(crate) fn request(&self) -> Request {
+        let wanted = match () {
+            () if self.all_adapters => Wanted::All,
+            () if flag("CI") => Wanted::AllThereAre,
+            () => Wanted::FirstPerBackend,
+        };
+        Request { wanted, may_install: !self.no_install }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_demo_passes_on_what_it_does_not_know() {
+        let cli = Cli::parse_from(["cargo xtask", "demo", "--no-install", "--json", "--block", "4"]);
+        let Command::Demo { no_install, args } = cli.command else { panic!("another command") };
+        assert!(no_install);
+        assert_eq!(args, ["--json", "--block", "4"]);
+    }
+}

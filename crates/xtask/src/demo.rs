@@ -1,0 +1,95 @@
+//! `cargo xtask demo`: BLAKE3 of the largest files of the Rust toolchain, on the GPU, checked on the CPU.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{cargo, line};
+use crate::software::ensure_adapter;
+use crate::workspace::Workspace;
+
+/// How much real input the demo reads at least, where the toolchain has so much, in bytes.
+const ENOUGH: u64 = 400 << 20;
+/// How many files it takes at most.
+const MOST_FILES: usize = 16;
+
+/// Builds the example and hashes the toolchain's largest files with it.
+pub(crate) fn demo(workspace: &Workspace, may_install: bool, args: &[String]) -> Result<()> {
+    let found =
+        ["examples/b3sum.rs", "examples/b3sum/main.rs"].iter().any(|file| workspace.path(file).is_file());
+    if !found {
+        bail!("the demo runs examples/b3sum.rs, which is not in this working tree");
+    }
+    ensure_adapter(may_install)?;
+    let sysroot = line("rustc").args(["--print", "sysroot"]).read()?;
+    let files = input(Path::new(sysroot.trim()))?;
+    let example =
+        cargo().args(["run", "--release", "-p", "fencepost", "--example", "b3sum", "--", "--verify"]);
+    example.args(args).args(files).dir(workspace.root()).run()
+}
+
+/// The largest files below `dir`, until they are enough.
+fn input(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    sizes(dir, &mut files).with_context(|| format!("cannot read {}", dir.display()))?;
+    let files = largest(files, ENOUGH, MOST_FILES);
+    if files.is_empty() {
+        bail!("no files below {}", dir.display());
+    }
+    Ok(files)
+}
+
+/// The size and path of every file below `dir`; links are left out.
+fn sizes(dir: &Path, files: &mut Vec<(u64, PathBuf)>) -> std::io::Result<()> {
+    for entry in fs::read_dir(dir)?.flatten() {
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sizes(&entry.path(), files)?;
+        } else if kind.is_file() {
+            files.push((entry.metadata()?.len(), entry.path()));
+        }
+    }
+    Ok(())
+}
+
+fn largest(mut files: Vec<(u64, PathBuf)>, enough: u64, most: usize) -> Vec<PathBuf> {
+    files.sort_by(|a, b| b.cmp(a));
+    let mut total = 0;
+    let mut chosen = Vec::new();
+    for (size, path) in files.into_iter().take(most) {
+        if total >= enough {
+            break;
+        }
+        total += size;
+        chosen.push(path);
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(sizes: &[(u64, &str)]) -> Vec<(u64, PathBuf)> {
+        sizes.iter().map(|(size, name)| (*size, PathBuf::from(name))).collect()
+    }
+
+    #[test]
+    fn the_largest_files_come_first_and_stop_when_they_are_enough() {
+        let files = named(&[(1, "a"), (50, "b"), (60, "c"), (40, "d")]);
+        assert_eq!(largest(files.clone(), 100, 9), [Path::new("c"), Path::new("b")]);
+        assert_eq!(largest(files.clone(), 111, 9).len(), 3);
+        assert_eq!(largest(files, 1000, 2).len(), 2);
+    }
+
+    #[test]
+    fn files_are_found_at_any_depth() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir_all(dir.path().join("lib/deep")).expect("made");
+        fs::write(dir.path().join("lib/deep/big"), [0; 9]).expect("written");
+        fs::write(dir.path().join("small"), [0; 2]).expect("written");
+        let files = input(dir.path()).expect("two files");
+        assert_eq!(files, [dir.path().join("lib/deep/big"), dir.path().join("small")]);
+    }
+}

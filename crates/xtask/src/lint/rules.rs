@@ -1,0 +1,152 @@
+//! The rules, one function each, over one file's text.
+
+use super::code::{code_only, is_word};
+
+const MAX_FILE_LINES: usize = 600;
+const MAX_FUNCTION_LINES: usize = 80;
+
+/// Macros that mark unfinished work.
+const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
+
+/// Where native handles are touched; everything else is safe code.
+const UNSAFE_FILES: [&str; 8] = [
+    "crates/sync/src/backend/vulkan.rs",
+    "crates/sync/src/backend/metal.rs",
+    "crates/sync/src/backend/dx12.rs",
+    "crates/core/src/lane/vulkan.rs",
+    "crates/core/src/lane/metal.rs",
+    "crates/core/src/lane/dx12.rs",
+    "crates/core/src/recorder/hal.rs",
+    "crates/core/src/memory/host_memory.rs",
+];
+
+/// One broken rule: the line it starts on, and what is wrong.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+/// Every broken rule of one file; `path` is relative to the root, with forward slashes.
+pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
+    let code = code_only(source);
+    let mut findings = unfinished(&code);
+    if !path.starts_with("benches/") {
+        findings.extend(unsafe_code(path, &code));
+    }
+    if path.starts_with("crates/") && path.contains("/src/") {
+        findings.extend(long_file(source));
+        findings.extend(long_functions(&code));
+    }
+    findings.sort_by_key(|finding| finding.line);
+    findings
+}
+
+fn unsafe_code(path: &str, code: &str) -> Vec<Finding> {
+    if UNSAFE_FILES.contains(&path) {
+        return Vec::new();
+    }
+    let what = "`unsafe` outside the native files of DESIGN.md section 8";
+    words(code, "unsafe").map(|at| finding(code, at, what.to_owned())).collect()
+}
+
+fn unfinished(code: &str) -> Vec<Finding> {
+    let of = |name: &'static str| {
+        let is_macro = move |at: &usize| code[at + name.len()..].starts_with("!(");
+        words(code, name)
+            .filter(is_macro)
+            .map(move |at| finding(code, at, format!("`{name}!` left in the code")))
+    };
+    UNFINISHED.into_iter().flat_map(of).collect()
+}
+
+fn long_file(source: &str) -> Option<Finding> {
+    let lines = source.lines().count();
+    let what = format!("{lines} lines in a file, the limit is {MAX_FILE_LINES}");
+    (lines > MAX_FILE_LINES).then_some(Finding { line: 1, what })
+}
+
+fn long_functions(code: &str) -> Vec<Finding> {
+    let lengths = words(code, "fn").filter_map(|at| Some((at, function_lines(&code[at..])?)));
+    let long = lengths.filter(|(_, lines)| *lines > MAX_FUNCTION_LINES);
+    let what = |lines| format!("{lines} lines in a function, the limit is {MAX_FUNCTION_LINES}");
+    long.map(|(at, lines)| finding(code, at, what(lines))).collect()
+}
+
+/// The number of lines from `fn` to the brace that closes its body; `None` without a body.
+fn function_lines(from_fn: &str) -> Option<usize> {
+    let (mut round, mut curly, mut lines) = (0_usize, 0_usize, 1);
+    for c in from_fn.chars() {
+        match c {
+            '(' | '[' => round += 1,
+            ')' | ']' => round = round.saturating_sub(1),
+            '{' => curly += 1,
+            '}' if curly <= 1 => return (curly == 1).then_some(lines),
+            '}' => curly -= 1,
+            ';' if round == 0 && curly == 0 => return None,
+            '\n' => lines += 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where `word` stands in `code` as a whole word.
+fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_whole = move |at: &usize| {
+        let before = code[..*at].chars().next_back().is_some_and(is_word);
+        let after = code[at + word.len()..].chars().next().is_some_and(is_word);
+        !before && !after
+    };
+    code.match_indices(word).map(|(at, _)| at).filter(is_whole)
+}
+
+fn finding(code: &str, at: usize, what: String) -> Finding {
+    Finding { line: code[..at].matches('\n').count() + 1, what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(path: &str, source: &str) -> Vec<usize> {
+        check(path, source).iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn unsafe_is_found_in_code_only_and_only_outside_the_native_files() {
+        let source = "#![allow(unsafe_code)]\n// unsafe\nlet a = \"unsafe\";\nunsafe { x() }\n";
+        assert_eq!(lines_of("crates/core/src/queue.rs", source), [4]);
+        assert_eq!(lines_of("crates/fencepost/tests/a.rs", source), [4]);
+        assert!(lines_of("crates/core/src/lane/vulkan.rs", source).is_empty());
+    }
+
+    #[test]
+    fn unfinished_work_is_found_everywhere() {
+        let name = ["to", "do"].concat();
+        assert_eq!(lines_of("benches/src/main.rs", &format!("fn f() {{\n    {name}!()\n}}")), [2]);
+        assert!(lines_of("benches/src/main.rs", &format!("let {name} = 1; my_{name}!()")).is_empty());
+    }
+
+    #[test]
+    fn the_601st_line_is_one_too_many() {
+        assert!(lines_of("crates/core/src/a.rs", &"\n".repeat(600)).is_empty());
+        assert_eq!(lines_of("crates/core/src/a.rs", &"\n".repeat(601)), [1]);
+        assert!(lines_of("crates/core/tests/a.rs", &"\n".repeat(601)).is_empty());
+    }
+
+    #[test]
+    fn the_81st_line_of_a_function_is_one_too_many() {
+        let function =
+            |lines: usize| format!("struct A;\nfn f(a: [u8; 3]) {{{}}}\nfn g();\n", "\n".repeat(lines - 1));
+        assert!(lines_of("crates/core/src/a.rs", &function(80)).is_empty());
+        assert_eq!(lines_of("crates/core/src/a.rs", &function(81)), [2]);
+    }
+
+    #[test]
+    fn a_function_ends_at_its_own_brace() {
+        assert_eq!(function_lines("fn a() {\n if x { y }\n}\nfn b() {}"), Some(3));
+        assert_eq!(function_lines("fn a(x: [u8; 2]);\nfn b() {}"), None);
+        assert_eq!(function_lines("fn(u8) -> u8, }"), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! `cargo xtask <command>`: set-up and checks, the same for people and for CI.
+
+mod adapters;
+mod cli;
+mod debs;
+mod demo;
+mod deny;
+mod environment;
+mod lint;
+mod model;
+mod packages;
+mod rust_web;
+mod shell;
+mod software;
+mod steps;
+mod targets;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::workspace::Workspace;
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE, // its steps have said why
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs one command; false if it has reported its own failures.
+fn run(command: Command) -> Result<bool> {
+    let workspace = Workspace::find()?;
+    match command {
+        Command::Demo { no_install, args } => demo::demo(&workspace, !no_install, &args),
+        Command::Test { adapters, install_tools, filter } => {
+            let options = test::Options { request: adapters.request(), install_tools, filter };
+            return Ok(test::test(&workspace, &options));
+        }
+        Command::Lint => lint::lint(&workspace),
+        Command::Model { filter } => model::model(&workspace, &filter),
+        Command::Targets { web, metal, dx12, debian, no_install } => {
+            let sources = targets::Sources { may_install: !no_install, debian };
+            targets::check(&workspace, &targets::chosen(web, metal, dx12), sources)
+        }
+        Command::Bench { args } => bench(&workspace, &args),
+        Command::Env { adapters } => env(&workspace, adapters.request()),
+        Command::Doctor => doctor(),
+    }
+    .map(|()| true)
+}
+
+/// Runs the benchmarks of `benches/`, which print medians and ratios.
+fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
+    software::ensure_adapter(true)?;
+    let bench = shell::cargo().args(["run", "--release", "-p", "fencepost-benches", "--"]).args(args);
+    bench.dir(workspace.root()).run()
+}
+
+/// Prints the variables of a test run.
+fn env(workspace: &Workspace, request: environment::Request) -> Result<()> {
+    let found = environment::set_up(workspace, request)?;
+    if let Some(missing) = found.missing {
+        eprintln!("xtask: {missing}");
+    }
+    environment::print_exports(&found.vars);
+    Ok(())
+}
+
+/// Prints what a run would find on this machine.
+fn doctor() -> Result<()> {
+    for driver in adapters::usable_drivers() {
+        println!("vulkan  {}  ({})", driver.manifest.display(), driver.library);
+    }
+    println!("egl     {}", if adapters::has_egl() { "found" } else { "not found" });
+    let manager = packages::Manager::find();
+    println!("packages  {}", manager.map_or("no known package manager".to_owned(), |m| format!("{m:?}")));
+    Ok(())
+}

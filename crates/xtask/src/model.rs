@@ -1,0 +1,70 @@
+//! `cargo xtask model`: the loom models, which try every order of threads.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::shell::{Line, cargo};
+use crate::workspace::Workspace;
+
+/// The crates that may hold models: folder and package name.
+const CRATES: [(&str, &str); 2] = [("crates/sync", "fencepost-sync"), ("crates/core", "fencepost-core")];
+
+/// Runs each crate's `tests/loom_*.rs` and its unit tests in modules named `loom*`.
+pub(crate) fn model(workspace: &Workspace, filter: &[String]) -> Result<()> {
+    let mut ran = 0;
+    for (folder, package) in CRATES {
+        let dir = workspace.path(folder);
+        if has_model_tests(&dir.join("tests")) {
+            models(workspace, package).args(["--test", "loom_*", "--"]).args(filter).run()?;
+            ran += 1;
+        }
+        if mentions_model(&dir.join("src")) {
+            models(workspace, package).args(["--lib", "--", "loom"]).args(filter).run()?;
+            ran += 1;
+        }
+    }
+    if ran == 0 {
+        bail!("no loom models: neither tests/loom_*.rs nor a module `loom*` in the crates sync and core");
+    }
+    Ok(())
+}
+
+fn models(workspace: &Workspace, package: &str) -> Line {
+    let preemptions = std::env::var("LOOM_MAX_PREEMPTIONS").unwrap_or_else(|_| "2".to_owned());
+    let test = cargo().var("RUSTFLAGS", "--cfg fencepost_loom").var("LOOM_MAX_PREEMPTIONS", preemptions);
+    let test = test.args(["test", "--release", "-p", package, "--target-dir"]);
+    test.arg(workspace.path("target/loom")).dir(workspace.root())
+}
+
+/// True if `tests` holds a `loom_*.rs`.
+fn has_model_tests(tests: &Path) -> bool {
+    let names = fs::read_dir(tests).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names
+        .map(|name| name.to_string_lossy().into_owned())
+        .any(|name| name.starts_with("loom_") && name.ends_with(".rs"))
+}
+
+/// True if a file below `src` declares a module whose name starts with `loom`.
+fn mentions_model(src: &Path) -> bool {
+    let entries = fs::read_dir(src).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.into_iter().any(|path| {
+        let declares = |text: String| text.lines().any(|line| line.trim_start().starts_with("mod loom"));
+        if path.is_dir() { mentions_model(&path) } else { fs::read_to_string(&path).is_ok_and(declares) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_found_in_tests_and_in_modules() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::write(dir.path().join("other.rs"), "mod bloom;").expect("written");
+        assert!(!has_model_tests(dir.path()) && !mentions_model(dir.path()));
+        fs::write(dir.path().join("loom_wait.rs"), "#[cfg(test)]\nmod loom_models {}").expect("written");
+        assert!(has_model_tests(dir.path()) && mentions_model(dir.path()));
+    }
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask test`: everything a change must pass, in one table.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+
+use crate::deny::deny;
+use crate::environment::{Request, Vars, set_up};
+use crate::lint::lint;
+use crate::shell::{Line, cargo, flag};
+use crate::steps::{Done, Steps};
+use crate::targets::{self, Sources, Target};
+use crate::workspace::Workspace;
+
+/// What the command line of `test` asks for.
+pub(crate) struct Options {
+    pub(crate) request: Request,
+    pub(crate) install_tools: bool,
+    pub(crate) filter: Vec<String>,
+}
+
+/// Runs every step, however many fail; true if none did.
+pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
+    let at_root = |line: Line| line.dir(workspace.root());
+    let may_install = options.request.may_install;
+    let sources = Sources { may_install, debian: false };
+    let mut steps = Steps::default();
+    steps.run("fmt", || at_root(cargo().args(["fmt", "--all", "--check"])).run());
+    steps.run("lint", || lint(workspace));
+    steps.run("readme", || readme(workspace));
+    steps.run("clippy", || at_root(clippy()).run());
+    steps.run("doc", || at_root(doc()).run());
+    let mut vars = vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]; // holds if the set-up fails
+    steps.try_run("adapters", || {
+        let found = set_up(workspace, options.request)?;
+        vars = found.vars;
+        Ok(found.missing.map_or(Done::Yes, Done::Skipped))
+    });
+    steps.run("test", || at_root(tests(&vars, &options.filter)).run());
+    steps.run("targets --web", || targets::check(workspace, &[Target::Web], sources));
+    steps.try_run("deny", || deny(workspace, may_install && (options.install_tools || flag("CI"))));
+    steps.run("package", || at_root(package()).run());
+    steps.finish()
+}
+
+fn clippy() -> Line {
+    cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+fn doc() -> Line {
+    cargo().args(["doc", "--workspace", "--no-deps"]).var("RUSTDOCFLAGS", "-D warnings")
+}
+
+/// Unit, integration, compile-fail and documentation tests.
+fn tests(vars: &Vars, filter: &[String]) -> Line {
+    let tests = cargo().args(["test", "--workspace", "--no-fail-fast"]).vars(vars);
+    if filter.is_empty() { tests } else { tests.arg("--").args(filter) }
+}
+
+/// Packages the published crates together, so that each finds the others before any is published.
+fn package() -> Line {
+    let package =
+        cargo().args(["package", "--workspace", "--exclude", "xtask", "--exclude", "fencepost-benches"]);
+    if flag("CI") { package } else { package.arg("--allow-dirty") }
+}
+
+/// The README is the facade's crate documentation; the root's copy is for people.
+fn readme(workspace: &Workspace) -> Result<()> {
+    let read =
+        |name: &str| fs::read_to_string(workspace.path(name)).with_context(|| format!("cannot read {name}"));
+    if read("README.md")? != read("crates/fencepost/README.md")? {
+        bail!("README.md differs from crates/fencepost/README.md: copy one over the other");
+    }
+    Ok(())
+}

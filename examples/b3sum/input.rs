@@ -1,0 +1,199 @@
+//! A file or standard input, read piece by piece.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::tree::{CHUNK, Piece};
+
+/// What is being hashed.
+pub struct Input {
+    pieces: Pieces<Box<dyn Read>>,
+    file: Option<File>,
+    length: u64,
+}
+
+impl Input {
+    /// Opens a file; `-` is standard input.
+    ///
+    /// # Errors
+    /// If it is a directory, or cannot be opened.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self { pieces: Pieces::new(Box::new(io::stdin().lock())), file: None, length: 0 });
+        }
+        let file = File::open(path)?;
+        let about = file.metadata()?;
+        if about.is_dir() {
+            bail!(io::Error::from(ErrorKind::IsADirectory));
+        }
+        let reader = Box::new(file.try_clone()?);
+        Ok(Self { pieces: Pieces::new(reader), file: Some(file), length: about.len() })
+    }
+
+    /// Returns the length that the file had when it was opened, if it is known.
+    pub fn length(&self) -> Option<u64> {
+        Some(self.length).filter(|length| *length > 0)
+    }
+
+    /// Reads the next piece into `buffer`, which only the last piece may leave partly unused.
+    ///
+    /// # Errors
+    /// If reading fails, or the file has become shorter since it was opened: there is then no moment at which
+    /// it held the bytes that were read.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Piece> {
+        let from = self.pieces.position();
+        let piece = self.pieces.read(buffer).with_context(|| format!("after {from} bytes"))?;
+        if piece.last {
+            self.check_length()?;
+        }
+        Ok(piece)
+    }
+
+    fn check_length(&self) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let now = file.metadata()?.len();
+        if now < self.length {
+            bail!("the file shrank from {} to {now} bytes while it was read", self.length);
+        }
+        Ok(())
+    }
+}
+
+// Cuts a stream into pieces, and knows at each whether it is the last one.
+struct Pieces<R> {
+    reader: R,
+    ahead: Option<u8>,
+    next_chunk: u64,
+}
+
+impl<R: Read> Pieces<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, ahead: None, next_chunk: 0 }
+    }
+
+    fn position(&self) -> u64 {
+        self.next_chunk * CHUNK as u64
+    }
+
+    // A full piece may still be the last: one byte of the next one is read ahead to know.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Piece> {
+        let mut bytes = 0;
+        if let Some(byte) = self.ahead.take() {
+            buffer[0] = byte;
+            bytes = 1;
+        }
+        bytes += read_all(&mut self.reader, &mut buffer[bytes..])?;
+        let mut next = [0];
+        if bytes == buffer.len() && read_all(&mut self.reader, &mut next)? == 1 {
+            self.ahead = Some(next[0]);
+        }
+        let piece = Piece { bytes, first_chunk: self.next_chunk, last: self.ahead.is_none() };
+        self.next_chunk += (buffer.len() / CHUNK) as u64;
+        Ok(piece)
+    }
+}
+
+// Reads until `buffer` is full or the input ends.
+fn read_all(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match reader.read(&mut buffer[done..]) {
+            Ok(0) => break,
+            Ok(bytes) => done += bytes,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    // Gives a few bytes at a time, and is interrupted in between, as pipes are.
+    struct Trickle<'a>(&'a [u8], bool);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let bytes = buffer.len().min(700).min(self.0.len());
+            buffer[..bytes].copy_from_slice(&self.0[..bytes]);
+            self.0 = &self.0[bytes..];
+            Ok(bytes)
+        }
+    }
+
+    #[test]
+    fn pieces_are_the_input_and_only_the_last_one_says_so() {
+        let all: Vec<u8> = (0..10_000).map(|i| (i % 251) as u8).collect();
+        for length in [0, 1, 2047, 2048, 2049, 4095, 4096, 4097, 10_000] {
+            let mut pieces = Pieces::new(Trickle(&all[..length], false));
+            let (mut read, mut count) = (Vec::new(), 0);
+            loop {
+                let mut buffer = [0; 2 * CHUNK];
+                let piece = pieces.read(&mut buffer).unwrap();
+                assert_eq!(piece.first_chunk, count * 2);
+                read.extend_from_slice(&buffer[..piece.bytes]);
+                count += 1;
+                if piece.last {
+                    break;
+                }
+                assert_eq!(piece.bytes, buffer.len());
+            }
+            assert_eq!(read, all[..length]);
+            assert_eq!(count as usize, length.div_ceil(2 * CHUNK).max(1), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_file_that_shrinks_is_an_error_with_both_lengths() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[7; 5000]).unwrap();
+        let mut input = Input::open(file.path()).unwrap();
+        let mut buffer = [0; 2 * CHUNK];
+        assert!(!input.read(&mut buffer).unwrap().last);
+        file.as_file().set_len(3000).unwrap();
+        let error = input.read(&mut buffer).unwrap_err().to_string();
+        assert_eq!(error, "the file shrank from 5000 to 3000 bytes while it was read");
+    }
+
+    #[test]
+    fn a_file_that_grows_is_read_to_its_new_end() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[7; 2 * CHUNK + 1]).unwrap();
+        let mut input = Input::open(file.path()).unwrap();
+        let mut buffer = [0; 2 * CHUNK];
+        assert!(!input.read(&mut buffer).unwrap().last);
+        file.write_all(&[8; 10]).unwrap();
+        assert_eq!(input.read(&mut buffer).unwrap().bytes, 11);
+    }
+
+    #[test]
+    fn a_missing_file_and_a_directory_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Input::open(&folder.path().join("none")).is_err());
+        assert!(Input::open(folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_failing_reader_says_how_far_it_came() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the disk is gone"))
+            }
+        }
+        let pieces = Pieces::new(Box::new(Broken) as Box<dyn Read>);
+        let error = Input { pieces, file: None, length: 0 }.read(&mut [0; CHUNK]).unwrap_err();
+        assert_eq!(format!("{error:#}"), "after 0 bytes: the disk is gone");
+    }
+}

@@ -1,0 +1,229 @@
+//! What is printed: lines like those of the b3sum tool, or one JSON document.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+/// How a run went.
+#[derive(Serialize)]
+pub struct Report {
+    adapter: String,
+    files: Vec<FileReport>,
+    bytes: u64,
+    seconds: f64,
+    gigabytes_per_second: f64,
+    queues: Vec<QueueReport>,
+}
+
+/// How a file went.
+#[derive(Serialize)]
+pub struct FileReport {
+    name: String,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Outcome {
+    Hashed(Hashed),
+    Failed { error: String },
+}
+
+/// A file's hash.
+#[derive(Serialize)]
+pub struct Hashed {
+    /// In hexadecimal.
+    pub hash: String,
+    /// The file's length.
+    pub bytes: u64,
+    /// From opening the file to its hash.
+    pub seconds: f64,
+    /// Whether the CPU came to the same hash too.
+    pub verified: bool,
+}
+
+/// How busy a queue was.
+#[derive(Clone, Serialize)]
+pub struct QueueReport {
+    /// Its label.
+    pub name: &'static str,
+    /// The seconds in which it had work.
+    pub busy_seconds: f64,
+}
+
+impl Report {
+    /// Begins the report of a run on the adapter of this name.
+    pub fn new(adapter: String) -> Self {
+        Self {
+            adapter,
+            files: Vec::new(),
+            bytes: 0,
+            seconds: 0.0,
+            gigabytes_per_second: 0.0,
+            queues: Vec::new(),
+        }
+    }
+
+    /// Adds a file.
+    pub fn push(&mut self, file: FileReport) {
+        if let Outcome::Hashed(hashed) = &file.outcome {
+            self.bytes += hashed.bytes;
+            self.seconds += hashed.seconds;
+            self.gigabytes_per_second = self.bytes as f64 / self.seconds / 1e9;
+        }
+        self.files.push(file);
+    }
+
+    /// Sets how busy the queues were.
+    pub fn set_queues(&mut self, queues: Vec<QueueReport>) {
+        self.queues = queues;
+    }
+
+    /// Whether every file was hashed.
+    pub fn is_good(&self) -> bool {
+        self.files.iter().all(|file| matches!(file.outcome, Outcome::Hashed(_)))
+    }
+
+    /// Writes the run as a JSON document.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        writeln!(out)
+    }
+
+    /// Writes the adapter, the rate, and how busy each queue was.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn write_summary(&self, out: &mut impl Write) -> io::Result<()> {
+        let hashed = self.files.iter().filter_map(FileReport::hashed);
+        let (files, verified) =
+            hashed.fold((0, 0), |(files, verified), one| (files + 1, verified + usize::from(one.verified)));
+        let gigabytes = self.bytes as f64 / 1e9;
+        writeln!(out, "adapter   {}", self.adapter)?;
+        writeln!(out, "hashed    {files} of {} files, {gigabytes:.3} GB", self.files.len())?;
+        writeln!(out, "verified  {verified} of {files} on the CPU")?;
+        writeln!(out, "rate      {:.2} GB/s in {:.2} s", self.gigabytes_per_second, self.seconds)?;
+        for queue in &self.queues {
+            let share = 100.0 * queue.busy_seconds / self.seconds.max(f64::MIN_POSITIVE);
+            writeln!(out, "{:9} busy {share:.0} % of the time, {:.2} s", queue.name, queue.busy_seconds)?;
+        }
+        Ok(())
+    }
+}
+
+impl FileReport {
+    /// Reports a file that was hashed, or why it was not.
+    pub fn new(path: &Path, outcome: anyhow::Result<Hashed>) -> Self {
+        let outcome = match outcome {
+            Ok(hashed) => Outcome::Hashed(hashed),
+            Err(error) => Outcome::Failed { error: format!("{error:#}") },
+        };
+        Self { name: path.to_string_lossy().into_owned(), outcome }
+    }
+
+    /// Writes the file's hash to `out`, or what went wrong to `errors`.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write_line(&self, out: &mut impl Write, errors: &mut impl Write) -> io::Result<()> {
+        match &self.outcome {
+            Outcome::Hashed(hashed) => {
+                let (mark, name) = escape(&self.name);
+                writeln!(out, "{mark}{}  {name}", hashed.hash)
+            }
+            Outcome::Failed { error } => writeln!(errors, "b3sum: {}: {error}", self.name),
+        }
+    }
+
+    fn hashed(&self) -> Option<&Hashed> {
+        match &self.outcome {
+            Outcome::Hashed(hashed) => Some(hashed),
+            Outcome::Failed { .. } => None,
+        }
+    }
+}
+
+// A name on one line; a backslash in front of the whole line says that it had to be escaped.
+fn escape(name: &str) -> (&'static str, String) {
+    let name = if cfg!(windows) { name.replace('\\', "/") } else { name.to_owned() };
+    if !name.contains(['\\', '\n', '\r']) {
+        return ("", name);
+    }
+    ("\\", name.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hashed(name: &str) -> FileReport {
+        let hashed = Hashed { hash: "00ff".into(), bytes: 3_000_000_000, seconds: 1.5, verified: true };
+        FileReport::new(Path::new(name), Ok(hashed))
+    }
+
+    fn failed(name: &str) -> FileReport {
+        FileReport::new(Path::new(name), Err(anyhow::anyhow!("too bad").context("after 7 bytes")))
+    }
+
+    fn lines(file: &FileReport) -> (String, String) {
+        let (mut out, mut errors) = (Vec::new(), Vec::new());
+        file.write_line(&mut out, &mut errors).unwrap();
+        (String::from_utf8(out).unwrap(), String::from_utf8(errors).unwrap())
+    }
+
+    #[test]
+    fn a_hash_goes_to_the_output_and_an_error_to_the_errors() {
+        assert_eq!(lines(&hashed("a b")), ("00ff  a b\n".into(), String::new()));
+        assert_eq!(lines(&failed("a")), (String::new(), "b3sum: a: after 7 bytes: too bad\n".into()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_name_stays_on_one_line() {
+        assert_eq!(lines(&hashed("a\nb")).0, "\\00ff  a\\nb\n");
+        assert_eq!(lines(&hashed("a\\\rb")).0, "\\00ff  a\\\\\\rb\n");
+    }
+
+    #[test]
+    fn json_has_every_file_and_the_rate_of_those_that_were_hashed() {
+        let mut report = Report::new("a GPU".into());
+        report.push(hashed("a"));
+        report.push(failed("b"));
+        report.set_queues(vec![QueueReport { name: "copy", busy_seconds: 0.5 }]);
+        let mut out = Vec::new();
+        report.write_json(&mut out).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(json["adapter"], "a GPU");
+        assert_eq!(json["files"][0]["hash"], "00ff");
+        assert_eq!(json["files"][0]["verified"], true);
+        assert_eq!(json["files"][1]["error"], "after 7 bytes: too bad");
+        assert_eq!(json["gigabytes_per_second"], 2.0);
+        assert_eq!(json["queues"][0]["busy_seconds"], 0.5);
+    }
+
+    #[test]
+    fn one_failure_spoils_a_run() {
+        let mut report = Report::new(String::new());
+        report.push(hashed("a"));
+        assert!(report.is_good());
+        report.push(failed("b"));
+        assert!(!report.is_good());
+    }
+
+    #[test]
+    fn the_summary_says_how_busy_each_queue_was() {
+        let mut report = Report::new("a GPU".into());
+        report.push(hashed("a"));
+        report.set_queues(vec![QueueReport { name: "copy", busy_seconds: 0.75 }]);
+        let mut out = Vec::new();
+        report.write_summary(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("copy      busy 50 % of the time, 0.75 s"), "{text}");
+        assert!(text.contains("rate      2.00 GB/s in 1.50 s"), "{text}");
+    }
+}
