@@ -1,7 +1,10 @@
 //! A kernel made ready for a context.
 
+use crate::context::Owner;
+use crate::error::{Kind, Result};
+use crate::lane::Caps;
 use crate::recorder::wgpu::WgpuPipeline;
-use fencepost_kernels::{HostKernel, Interface, KernelArgs, Module, Plan};
+use fencepost_kernels::{HostKernel, Interface, KernelArgs, Module, Plan, Source};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -38,13 +41,74 @@ pub(crate) struct Recipe<'a> {
 pub struct Kernel<A: KernelArgs> {
     pub(crate) inner: Arc<KernelInner>,
     pub(crate) plan: Arc<Plan>,
-    pub(crate) owner: crate::context::Owner,
-    pub(crate) args: PhantomData<fn(A)>,
+    pub(crate) owner: Owner,
+    args: PhantomData<fn(A)>,
+}
+
+impl<A: KernelArgs> Clone for Kernel<A> {
+    fn clone(&self) -> Self {
+        let Self { inner, plan, owner, args } = self;
+        Self { inner: inner.clone(), plan: plan.clone(), owner: owner.clone(), args: *args }
+    }
+}
+
+impl<F: KernelArgs> Kernel<F> {
+    /// Compiles and checks the kernel of `A`, whose family `F` is.
+    pub(crate) fn compile<A: KernelArgs<Family = F>>(owner: &Owner, overrides: &[(&str, f64)]) -> Result<Self> {
+        let source = A::source()?;
+        let inner = compile(owner, &source, A::entry(), overrides)?;
+        let plan = Arc::new(fencepost_kernels::check(&inner.interface, &A::fields())?);
+        Ok(Self { inner, plan, owner: owner.clone(), args: PhantomData })
+    }
+
+    /// Invocations in a workgroup, in each dimension.
+    pub fn workgroup(&self) -> [u32; 3] {
+        self.inner.interface.workgroup
+    }
+}
+
+impl DynKernel {
+    pub(crate) fn compile(owner: &Owner, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<Self> {
+        let source = Source::text(entry, wgsl.to_owned());
+        Ok(Self { inner: compile(owner, &source, entry, overrides)?, owner: owner.clone() })
+    }
+
+    /// What the entry point takes and how it is run.
+    pub fn interface(&self) -> &Interface {
+        &self.inner.interface
+    }
+}
+
+fn compile(owner: &Owner, source: &Source, entry: &str, overrides: &[(&str, f64)]) -> Result<Arc<KernelInner>> {
+    let module = Module::parse(source)?;
+    let interface = module.interface(entry, overrides)?;
+    let caps = owner.device().caps();
+    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
+    if found > limit as usize {
+        return Err(Kind::TooManyBindings { kernel: entry.into(), found, limit }.into());
+    }
+    check_workgroup(caps, entry, interface.workgroup)?;
+    let reference = source.reference();
+    let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
+    let pipeline = owner.device().compile(&recipe)?;
+    let name: Arc<str> = entry.into();
+    let id = owner.engine().new_kernel(name.clone());
+    Ok(Arc::new(KernelInner { id, name, interface, pipeline }))
+}
+
+fn check_workgroup(caps: &Caps, entry: &str, found: [u32; 3]) -> Result<()> {
+    let invocations = found.iter().map(|&n| u64::from(n)).product::<u64>();
+    let fits = found.iter().zip(caps.max_workgroup).all(|(&n, max)| n <= max);
+    if fits && invocations <= u64::from(caps.max_invocations) {
+        return Ok(());
+    }
+    let (limit, total) = (caps.max_workgroup, caps.max_invocations);
+    Err(Kind::WorkgroupTooLarge { kernel: entry.into(), found, limit, total }.into())
 }
 
 /// A kernel whose arguments are checked when it is launched. A cheap handle.
 #[derive(Clone)]
 pub struct DynKernel {
     pub(crate) inner: Arc<KernelInner>,
-    pub(crate) owner: crate::context::Owner,
+    pub(crate) owner: Owner,
 }

@@ -1,1 +1,64 @@
-//! Fencepost.
+//! Command queues, events, arrays and kernel launches on wgpu: what `fencepost` is made of.
+//!
+//! Programs use the `fencepost` crate, which re-exports this one.
+
+#![recursion_limit = "256"] // wgpu's types nest deeply under Send and Sync
+
+mod adapter;
+mod command;
+mod context;
+mod error;
+mod event;
+mod kernel;
+mod lane;
+mod launch;
+mod memory;
+mod ordering;
+mod pending;
+mod queue;
+mod recorder;
+mod scheduler;
+#[cfg(not(target_arch = "wasm32"))]
+mod threads;
+mod transfer;
+mod user_event;
+
+pub use adapter::{AdapterChoice, AdapterInfo, adapters};
+pub use command::Site;
+pub use command::grid::Grid;
+pub use context::{Context, ContextOptions};
+pub use error::{Error, Kind, Result};
+pub use event::{Event, Events};
+pub use fencepost_kernels::{Access, DType, Element, HostBuffer, HostKernel, Interface, KernelArgs, args, reference};
+pub use kernel::{DynKernel, Kernel};
+pub use memory::{AnyArray, DeviceArray, Direction, Download, HostArray, PoolStats, ReadMap, Upload, WriteMap};
+pub use ordering::Policy;
+pub use pending::Pending;
+pub use queue::{CommandQueue, QueueOptions};
+pub use recorder::cpu::CpuOptions;
+pub use scheduler::Priority;
+pub use transfer::Source;
+pub use user_event::UserEvent;
+
+/// What derived code refers to.
+#[doc(hidden)]
+pub use fencepost_kernels::__private;
+
+/// The text of a built-in shader, by file name.
+///
+/// # Example
+/// ```
+/// assert!(fencepost_core::builtin_shader("saxpy.wgsl").unwrap().contains("fn saxpy"));
+/// assert!(fencepost_core::builtin_shader("nothing.wgsl").is_none());
+/// ```
+pub fn builtin_shader(name: &str) -> Option<&'static str> {
+    fencepost_kernels::builtins().iter().find(|(builtin, _)| *builtin == name).map(|(_, text)| *text)
+}
+
+/// A context and a queue for the examples in documentation: the CPU recorder, which needs no device.
+#[doc(hidden)]
+pub fn doctest() -> (Context, CommandQueue) {
+    let ctx = Context::on_cpu(CpuOptions::default());
+    let queue = ctx.queue("doctest");
+    (ctx, queue)
+}

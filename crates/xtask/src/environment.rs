@@ -63,7 +63,7 @@ fn add_drivers(workspace: &Workspace, request: Request, vars: &mut Vars) -> Resu
     match extras(workspace, request.may_install) {
         Ok(extras) => vars.extend(vulkan_variables(extras)?),
         Err(error) if request.wanted == Wanted::AllThereAre => {
-            return Ok(Some(format!("no SwiftShader and no layer: {error:#}")));
+            return Ok(Some(format!("SwiftShader and the validation layer: {error:#}")));
         }
         Err(error) => return Err(error),
     }

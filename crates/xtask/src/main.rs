@@ -69,7 +69,7 @@ fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
 fn env(workspace: &Workspace, request: environment::Request) -> Result<()> {
     let found = environment::set_up(workspace, request)?;
     if let Some(missing) = found.missing {
-        eprintln!("xtask: {missing}");
+        eprintln!("xtask: without {missing}");
     }
     environment::print_exports(&found.vars);
     Ok(())

@@ -7,6 +7,7 @@ use anyhow::Result;
 /// What became of a step.
 enum Outcome {
     Passed,
+    Partly(String),
     Failed(String),
     Skipped(String),
 }
@@ -21,6 +22,8 @@ struct Step {
 pub(crate) enum Done {
     /// The step did its work.
     Yes,
+    /// The step did what could be done here and found nothing; the text says what was left out.
+    Partly(String),
     /// The step could not be done here; the text says why.
     Skipped(String),
 }
@@ -43,6 +46,7 @@ impl Steps {
         let start = Instant::now();
         let outcome = match step() {
             Ok(Done::Yes) => Outcome::Passed,
+            Ok(Done::Partly(without)) => Outcome::Partly(without),
             Ok(Done::Skipped(why)) => Outcome::Skipped(why),
             Err(error) => Outcome::Failed(format!("{error:#}")),
         };
@@ -69,7 +73,11 @@ impl Steps {
             let seconds = step.took.as_secs_f64();
             format!("{:width$}  {seconds:8.1} s  {}", step.name, shown(&step.outcome))
         });
-        let passed = self.steps.iter().filter(|step| matches!(step.outcome, Outcome::Passed)).count();
+        let passed = self
+            .steps
+            .iter()
+            .filter(|step| matches!(step.outcome, Outcome::Passed | Outcome::Partly(_)))
+            .count();
         let totals = format!("{passed} passed, {} failed", self.failed());
         lines.chain([totals]).collect::<Vec<_>>().join("\n")
     }
@@ -80,6 +88,7 @@ fn shown(outcome: &Outcome) -> String {
     let first = |why: &str| why.lines().next().unwrap_or_default().to_owned();
     match outcome {
         Outcome::Passed => "pass".to_owned(),
+        Outcome::Partly(without) => format!("pass, without: {}", first(without)),
         Outcome::Failed(why) => format!("FAIL  {}", first(why)),
         Outcome::Skipped(why) => format!("skipped: {}", first(why)),
     }
@@ -109,6 +118,14 @@ mod tests {
         let table = three().table();
         assert!(table.contains("FAIL  first line\n"), "{table}");
         assert!(!three().finish());
+    }
+
+    #[test]
+    fn a_step_that_left_something_out_says_so_and_counts_as_passed() {
+        let mut steps = Steps::default();
+        steps.try_run("half", || Ok(Done::Partly("the network".to_owned())));
+        assert!(steps.table().contains("pass, without: the network"));
+        assert!(steps.table().ends_with("1 passed, 0 failed"));
     }
 
     #[test]

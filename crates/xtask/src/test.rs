@@ -34,7 +34,7 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     steps.try_run("adapters", || {
         let found = set_up(workspace, options.request)?;
         vars = found.vars;
-        Ok(found.missing.map_or(Done::Yes, Done::Skipped))
+        Ok(found.missing.map_or(Done::Yes, Done::Partly))
     });
     steps.run("test", || at_root(tests(&vars, &options.filter)).run());
     steps.run("targets --web", || targets::check(workspace, &[Target::Web], sources));

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Kind};
 use crate::memory::ArrayRef;
+use std::fmt;
 
 /// The size of a launch: by threads, by workgroups, or read from the device.
 ///
@@ -12,10 +13,10 @@ use crate::memory::ArrayRef;
 /// let exact = Grid::groups([4, 4]);
 /// # let _ = (rounded_up, exact);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Grid(pub(crate) Size);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Size {
     Threads([u64; 3]),
     Groups([u64; 3]),
@@ -37,6 +38,16 @@ impl Grid {
     /// As many workgroups as the three u32 at element `at` of `groups` say when the launch runs.
     pub fn indirect<const D: usize>(groups: &crate::DeviceArray<u32, D>, at: usize) -> Self {
         Self(Size::Indirect(groups.array_ref(), at))
+    }
+}
+
+impl fmt::Debug for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Size::Threads(n) => write!(f, "Grid::threads({n:?})"),
+            Size::Groups(n) => write!(f, "Grid::groups({n:?})"),
+            Size::Indirect(array, at) => write!(f, "Grid::indirect(`{}`, {at})", array.storage.label),
+        }
     }
 }
 

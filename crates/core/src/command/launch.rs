@@ -5,6 +5,7 @@ use crate::kernel::KernelInner;
 use crate::memory::Block;
 use fencepost_kernels::{Access, ParamsBlock};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A kernel launch, checked: nothing in it can fail for a user's reason any more.
@@ -37,8 +38,12 @@ impl Launch {
 }
 
 impl Bound {
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.offset..self.offset + self.size
+    }
+
     fn touch(&self) -> Option<Touch<'_>> {
         let write = self.used?.writes();
-        Some(Touch { block: &self.block, range: self.offset..self.offset + self.size, write })
+        Some(Touch { block: &self.block, range: self.range(), write })
     }
 }

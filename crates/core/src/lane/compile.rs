@@ -3,6 +3,7 @@
 use super::caps::Caps;
 use super::scopes::{reasons, scoped};
 use crate::error::{Error, Kind, Result};
+use crate::kernel::Recipe;
 use fencepost_kernels::{Access, Interface, Module, Needs};
 use std::borrow::Cow;
 use std::num::NonZeroU64;
@@ -14,7 +15,8 @@ pub(crate) struct WgpuPipeline {
     plain: Variant,
     /// With every storage binding writable: for launches that bind one buffer both ways.
     writable: OnceLock<Result<Variant>>,
-    recipe: Recipe,
+    both_ways: bool,
+    origin: Origin,
 }
 
 /// One compiled form of a kernel.
@@ -45,7 +47,7 @@ pub(crate) enum Carry {
 }
 
 /// What a compiled form is made from.
-struct Recipe {
+struct Origin {
     device: wgpu::Device,
     kernel: String,
     source: wgpu::naga::Module,
@@ -63,16 +65,11 @@ impl WgpuPipeline {
     /// # Errors
     /// `Unsupported`, `WorkgroupTooLarge`, `TooManyBindings` where the device lacks what it needs; `Compile` if the
     /// driver rejects it.
-    pub(crate) fn new(
-        device: &wgpu::Device,
-        caps: &Caps,
-        module: &Module,
-        interface: &Interface,
-        overrides: &[(&str, f64)],
-    ) -> Result<Self> {
-        check(caps, interface)?;
-        let recipe = Recipe::new(device, caps, module, interface, overrides);
-        Ok(Self { plain: recipe.make(false)?, writable: OnceLock::new(), recipe })
+    pub(crate) fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Result<Self> {
+        check(caps, recipe.interface)?;
+        let origin = Origin::new(device, caps, recipe);
+        let both_ways = [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
+        Ok(Self { plain: origin.make(false)?, writable: OnceLock::new(), both_ways, origin })
     }
 
     /// The form for a launch; `mixed` if it binds one buffer both to a readable and to a writable binding.
@@ -83,28 +80,28 @@ impl WgpuPipeline {
         if !mixed {
             return Ok(&self.plain);
         }
-        self.writable.get_or_init(|| self.recipe.make(true)).as_ref().map_err(Error::clone)
+        self.writable.get_or_init(|| self.origin.make(true)).as_ref().map_err(Error::clone)
     }
 
     pub(crate) fn carry(&self) -> Carry {
-        self.recipe.carry
+        self.origin.carry
     }
 
-    /// Index of each binding, in the order of the interface, and whether the shader declares it writable.
+    /// The index of a binding and whether the shader declares it writable; in the order of the interface.
     pub(crate) fn binding(&self, at: usize) -> (u32, bool) {
-        let (index, _, writable) = self.recipe.bindings[at];
+        let (index, _, writable) = self.origin.bindings[at];
         (index, writable)
+    }
+
+    /// Whether some bindings are writable and some are not.
+    pub(crate) fn both_ways(&self) -> bool {
+        self.both_ways
     }
 }
 
-impl Recipe {
-    fn new(
-        device: &wgpu::Device,
-        caps: &Caps,
-        module: &Module,
-        interface: &Interface,
-        overrides: &[(&str, f64)],
-    ) -> Self {
+impl Origin {
+    fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Self {
+        let Recipe { module, interface, overrides, .. } = *recipe;
         let (carry, immediates, source) = carry(caps, module, interface);
         let writable = |access: Access| access != Access::Read;
         let bindings = interface.bindings.iter().map(|b| (b.index, b.min_size, writable(b.declared)));

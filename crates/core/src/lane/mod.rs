@@ -1,12 +1,29 @@
 //! A hardware queue and the device it belongs to.
 
+mod bind_groups;
 mod caps;
-#[cfg(not(target_arch = "wasm32"))]
-mod vulkan;
+mod compile;
+mod gate;
+mod memory;
+#[cfg(vulkan)]
+#[path = "vulkan.rs"]
+mod native;
+#[cfg(not(vulkan))]
+#[path = "unmapped.rs"]
+mod native;
+mod opening;
+mod scopes;
 mod wgpu;
 
+pub(crate) use self::wgpu::WgpuDevice;
+pub(crate) use bind_groups::{BindGroups, Key};
 pub(crate) use caps::Caps;
-pub(crate) use wgpu::{HostView, WgpuDevice, WgpuMemory};
+pub(crate) use compile::{Carry, LayoutId, WgpuPipeline};
+pub(crate) use gate::Gate;
+pub(crate) use memory::WgpuMemory;
+pub(crate) use native::HostView;
+pub(crate) use opening::OpenOptions;
+pub(crate) use scopes::{Doing, reasons, scoped};
 
 use crate::error::Result;
 use crate::kernel::{Pipeline, Recipe};

@@ -29,19 +29,19 @@ pub(crate) fn allocate(
 }
 
 impl HostView {
-    pub(crate) fn read(&self, _: &HostAccess, _: u64, _: &mut [u8]) {
+    pub(crate) fn read(&self, _: u64, _: &mut [u8], _: &HostAccess) {
         match *self {}
     }
 
-    pub(crate) fn write(&self, _: &HostAccess, _: u64, _: &[u8]) {
+    pub(crate) fn write(&self, _: u64, _: &[u8], _: &HostAccess) {
         match *self {}
     }
 
-    pub(crate) fn slice<'a>(&'a self, _: &'a HostAccess, _: Range<u64>) -> &'a [u8] {
+    pub(crate) fn slice<'a>(&'a self, _: Range<u64>, _: &'a HostAccess) -> &'a [u8] {
         match *self {}
     }
 
-    pub(crate) fn slice_mut<'a>(&'a self, _: &'a mut HostAccess, _: Range<u64>) -> &'a mut [u8] {
+    pub(crate) fn slice_mut<'a>(&'a self, _: Range<u64>, _: &'a mut HostAccess) -> &'a mut [u8] {
         match *self {}
     }
 

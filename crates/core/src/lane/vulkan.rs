@@ -124,12 +124,12 @@ impl Drop for Native {
 
 impl HostView {
     /// Copies bytes from `offset` on into `out`.
-    pub(crate) fn read(&self, access: &HostAccess, offset: u64, out: &mut [u8]) {
-        out.copy_from_slice(self.slice(access, offset..offset + out.len() as u64));
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8], access: &HostAccess) {
+        out.copy_from_slice(self.slice(offset..offset + out.len() as u64, access));
     }
 
     /// Copies `bytes` to `offset` and on.
-    pub(crate) fn write(&self, _: &HostAccess, offset: u64, bytes: &[u8]) {
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8], _: &HostAccess) {
         let to = self.0.at(&(offset..offset + bytes.len() as u64));
         // SAFETY: in bounds, mapped and coherent; the scheduler gave the access, so neither the device nor another
         // host use touches these bytes, and `bytes` is a reference, so it is not these bytes either.
@@ -137,14 +137,14 @@ impl HostView {
     }
 
     /// The bytes of `range`.
-    pub(crate) fn slice<'a>(&'a self, _: &'a HostAccess, range: Range<u64>) -> &'a [u8] {
+    pub(crate) fn slice<'a>(&'a self, range: Range<u64>, _: &'a HostAccess) -> &'a [u8] {
         // SAFETY: in bounds, mapped, coherent and written before; the scheduler gave the access, so nobody writes
         // these bytes as long as it lasts.
         unsafe { std::slice::from_raw_parts(self.0.at(&range).as_ptr(), (range.end - range.start) as usize) }
     }
 
     /// The bytes of `range`, to be changed.
-    pub(crate) fn slice_mut<'a>(&'a self, _: &'a mut HostAccess, range: Range<u64>) -> &'a mut [u8] {
+    pub(crate) fn slice_mut<'a>(&'a self, range: Range<u64>, _: &'a mut HostAccess) -> &'a mut [u8] {
         // SAFETY: as in `slice`; and the access is borrowed mutably, so this is the only slice made by it.
         unsafe { std::slice::from_raw_parts_mut(self.0.at(&range).as_ptr(), (range.end - range.start) as usize) }
     }

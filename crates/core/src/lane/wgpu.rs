@@ -5,9 +5,8 @@ use super::gate::Gate;
 use super::memory::WgpuMemory;
 use super::{Caps, Device, WgpuPipeline};
 use crate::error::{Kind, Result};
-use crate::kernel::Pipeline;
-use crate::memory::{Allocate, Arena, BlockId, Heap, Memory, Piece, Staged};
-use fencepost_kernels::{Interface, Module};
+use crate::kernel::{Pipeline, Recipe};
+use crate::memory::{Allocate, Arena, Block, BlockId, Heap, Memory, Piece, Staged};
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
@@ -150,14 +149,14 @@ impl Device for WgpuDevice {
         Ok(Staged::Wgpu(Arc::new(piece)))
     }
 
-    fn compile(&self, module: &Module, interface: &Interface, overrides: &[(&str, f64)]) -> Result<Pipeline> {
-        self.alive(&interface.entry)?;
+    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
+        self.alive(&recipe.interface.entry)?;
         let _inside = self.gate.enter();
-        WgpuPipeline::new(&self.device, &self.caps, module, interface, overrides).map(Pipeline::Wgpu)
+        WgpuPipeline::new(&self.device, &self.caps, recipe).map(Pipeline::Wgpu)
     }
 
-    fn forget(&self, block: BlockId) {
-        lock(&self.gone).push(block);
+    fn forget(&self, block: &Block) {
+        lock(&self.gone).push(block.id);
         if let Ok(mut groups) = self.groups.try_lock() {
             self.sweep(&mut groups);
         }

@@ -2,22 +2,40 @@
 
 mod any_array;
 mod block;
+mod bytes;
 mod cells;
 mod device_array;
 mod host_array;
 mod map;
 mod pool;
 mod read_slot;
+pub(crate) mod reading;
 mod staging;
 
 pub use any_array::AnyArray;
 pub(crate) use block::{Allocate, Block, BlockId, Heap, HostUse, Memory, Order, overlap};
 pub(crate) use cells::Cells;
-pub(crate) use device_array::ArrayRef;
+pub(crate) use device_array::{ArrayRef, Storage};
 pub use device_array::DeviceArray;
 pub use host_array::{Direction, Download, HostArray, Upload};
+pub(crate) use host_array::HostPlace;
 pub use map::{ReadMap, WriteMap};
 pub(crate) use pool::Pool;
 pub use pool::PoolStats;
 pub(crate) use read_slot::{Place, ReadSlot, Readback};
-pub(crate) use staging::Staged;
+pub(crate) use staging::{Arena, Claim, Piece, Staged};
+
+use crate::error::{Kind, Result};
+use fencepost_kernels::Element;
+
+/// The number of elements of a shape.
+///
+/// # Errors
+/// [`Kind::TooLarge`] if their bytes cannot be counted.
+pub(crate) fn elements<T: Element>(object: &str, shape: &[usize]) -> Result<usize> {
+    let size = T::DTYPE.size();
+    let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+    count.filter(|n| n.checked_mul(size).is_some_and(|bytes| bytes <= isize::MAX as usize)).ok_or_else(|| {
+        Kind::TooLarge { object: object.into(), bytes: u64::MAX, limit: isize::MAX as u64 }.into()
+    })
+}

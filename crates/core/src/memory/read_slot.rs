@@ -30,6 +30,8 @@ pub(crate) enum Place {
     Staging,
     /// In staging memory, once the batch that filled it is complete.
     Staged(Arc<dyn Readback>),
+    /// Nobody wants them.
+    Dropped,
     /// The host took them before it wrote there.
     Taken(Arc<[u8]>),
 }

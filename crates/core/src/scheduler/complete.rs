@@ -4,6 +4,7 @@ use super::batch::Submitted;
 use super::engine::{Engine, SLICE};
 use super::state::State;
 use crate::error::{Error, Kind};
+use crate::recorder::KeepAlive;
 use fencepost_sync::Value;
 use fencepost_sync::prim::sleep;
 use std::task::Waker;
@@ -108,8 +109,8 @@ impl State {
     }
 
     /// Takes everything there is, for good.
-    fn give_up(&mut self) -> (Vec<Box<dyn std::any::Any>>, Vec<Waker>) {
-        let mut leaked: Vec<Box<dyn std::any::Any>> = Vec::new();
+    fn give_up(&mut self) -> (Vec<Box<dyn KeepAlive>>, Vec<Waker>) {
+        let mut leaked: Vec<Box<dyn KeepAlive>> = Vec::new();
         for lane in &mut self.lanes {
             let (batches, submitted) = lane.take_all();
             batches.into_iter().for_each(|batch| leaked.push(Box::new(batch)));
@@ -121,6 +122,7 @@ impl State {
             queue.hold = None;
             wakers.extend(queue.wakers.take_all());
         }
+        wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
         (leaked, wakers)
     }

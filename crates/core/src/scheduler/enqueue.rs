@@ -8,15 +8,25 @@ use crate::event::Point;
 use crate::memory::HostUse;
 use crate::ordering::{self, Admission};
 use crate::user_event::UserState;
+use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};
 use std::sync::Arc;
 
 impl Engine {
     /// Enqueues work: checks it, adds the waits that the policy asks for, gives it its stamp.
     pub(crate) fn enqueue(&self, by: Admission, work: Work) -> Result<Stamp> {
-        let mut state = self.lock();
-        state.check(by.slot)?;
+        let state = self.lock();
         check_maps(&work)?;
+        self.admit(state, by, work)
+    }
+
+    /// As [`enqueue`](Self::enqueue), for the guard of a map: the bytes that it touches are its own.
+    pub(crate) fn enqueue_mapped(&self, by: Admission, work: Work) -> Result<Stamp> {
+        self.admit(self.lock(), by, work)
+    }
+
+    fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
+        state.check(by.slot)?;
         for point in ordering::admit(&state, by, &work)? {
             state.push_wait(by.slot, point);
         }
@@ -64,13 +74,12 @@ impl Engine {
     }
 
     /// The point of everything enqueued so far on a queue, and what that comes after.
-    pub(crate) fn marker(&self, slot: Slot) -> Result<(Point, Arc<Clock>)> {
+    pub(crate) fn marker(&self, slot: Slot) -> (Point, Arc<Clock>) {
         let state = self.lock();
-        state.check(slot)?;
         let queue = state.queue(slot);
         let mut clock = queue.clock.clone();
         clock.see(slot, queue.enqueued());
-        Ok((queue.end(slot), Arc::new(clock)))
+        (queue.end(slot), Arc::new(clock))
     }
 }
 

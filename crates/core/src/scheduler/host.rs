@@ -7,8 +7,9 @@ use super::wait::Deadline;
 use crate::error::{Kind, Result};
 use crate::event::Point;
 use crate::command::Span;
-use crate::memory::{Block, HostUse, Memory, Order, Place, overlap};
+use crate::memory::{Block, HostUse, Memory, Order, Place, ReadSlot, overlap};
 use fencepost_sync::Clock;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The right of the host to read, or to write, a range of a block, until it is dropped.
@@ -86,8 +87,8 @@ impl Engine {
         order.host = kind;
         state.host_uses += 1;
         let access = HostAccess { engine: self.clone(), block: span.block.clone() };
-        if want.writes() {
-            order.fresh = false;
+        order.fresh &= !want.writes();
+        if want != Want::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
         }
         Ok(Claim::Given(access))
@@ -154,9 +155,37 @@ fn save_reads(order: &mut Order, span: &Span, access: &HostAccess) {
     });
 }
 
+impl Engine {
+    /// The right to read what `read` left in place; `None` if the bytes are elsewhere by now. The read's own point
+    /// is done, and whoever plans a writer saves the bytes first: so nobody writes them.
+    pub(crate) fn claim_lazy(self: &Arc<Self>, span: &Span, read: &Arc<ReadSlot>) -> Option<HostAccess> {
+        let mut state = self.lock();
+        let mut order = span.block.order();
+        let found = order.lazy.iter().position(|(_, slot)| Arc::ptr_eq(slot, read))?;
+        order.host = order.host.joined(Want::Read)?;
+        order.lazy.swap_remove(found);
+        state.host_uses += 1;
+        Some(HostAccess { engine: self.clone(), block: span.block.clone() })
+    }
+
+    /// Nobody wants the bytes of `read` any more.
+    pub(crate) fn drop_read(&self, block: &Block, read: &Arc<ReadSlot>) {
+        let _state = self.lock();
+        block.order().lazy.retain(|(_, slot)| !Arc::ptr_eq(slot, read));
+        if matches!(read.place(), Place::Queued | Place::Lazy) {
+            read.set(Place::Dropped);
+        }
+    }
+}
+
 impl HostAccess {
     pub(crate) fn block(&self) -> &Arc<Block> {
         &self.block
+    }
+
+    /// The bytes of a range, in place; none if the host has no view.
+    pub(crate) fn bytes(&self, range: Range<u64>) -> &[u8] {
+        self.block.view().map_or(&[], |view| view.slice(range, self))
     }
 
     /// Copies bytes of the block from `offset` on into `out`.

@@ -7,6 +7,7 @@
 
 mod batch;
 mod callbacks;
+mod close;
 mod complete;
 mod dump;
 mod engine;
@@ -22,7 +23,7 @@ mod wait;
 
 pub(crate) use batch::Seq;
 pub(crate) use engine::Engine;
-pub(crate) use host::{HostAccess, Want};
+pub(crate) use host::{Claim, HostAccess, Want};
 pub use queue::Priority;
 pub(crate) use queue::{HoldId, QueueState};
 pub(crate) use state::State;

@@ -407,6 +407,9 @@ impl Open {
 /// Leaves a read to whoever waits for it, if the bytes can be reached where they are and are visible to the host
 /// without a submission.
 fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
+    if matches!(read.place(), Place::Dropped) {
+        return true;
+    }
     let ready = src.block.direct() && src.block.order().visible;
     if ready {
         keep_in_place(src, read);

@@ -36,6 +36,10 @@ pub(crate) struct State {
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
     /// The callback that runs at this moment.
     pub(crate) calling: Option<HoldId>,
+    /// Who waits for a batch rather than for a point of a queue.
+    pub(crate) batch_wakers: Vec<(Seq, Waker)>,
+    /// An error that came up in a `Drop`.
+    pub(crate) drop_error: Option<Error>,
     /// What has to be done once S is released.
     pub(crate) after: After,
     /// How many blocks the host is at.
@@ -62,6 +66,8 @@ impl State {
             closing: false,
             calls: VecDeque::new(),
             calling: None,
+            batch_wakers: Vec::new(),
+            drop_error: None,
             after: After::default(),
             host_uses: 0,
             kernels: Vec::new(),
@@ -211,7 +217,13 @@ impl State {
     /// Notes that the queues in a finished batch are further, and gives whom to wake.
     pub(crate) fn settle(&mut self, seq: Seq) -> Vec<Waker> {
         let slots = self.batches.finish(seq);
-        let mut wakers = Vec::new();
+        let mut wakers: Vec<Waker> = Vec::new();
+        self.batch_wakers.retain(|(at, waker)| {
+            if *at == seq {
+                wakers.push(waker.clone());
+            }
+            *at != seq
+        });
         for slot in slots {
             let batches = &self.batches;
             let queue = &mut self.queues[slot.0 as usize];

@@ -22,6 +22,16 @@ impl Deadline {
         Self(limit.and_then(|limit| Instant::now().checked_add(limit)))
     }
 
+    /// At once.
+    pub(crate) fn now() -> Self {
+        Self(Some(Instant::now()))
+    }
+
+    /// What is left of it.
+    pub(crate) fn left(self) -> Duration {
+        self.0.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
+    }
+
     /// What is left of it, at most a slice.
     pub(crate) fn slice(self) -> Duration {
         self.0.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
@@ -40,6 +50,18 @@ enum Turn {
     Submit(usize),
     /// Somebody else has to move first.
     Sleep,
+}
+
+/// Steps of a batch that a caller may encode itself in a time that nobody notices.
+const FEW: usize = 64;
+
+impl State {
+    /// Whether a caller may submit the next batch of a lane itself: nothing is running, and it is small.
+    fn quick(&mut self, lane: usize, priority: Priority) -> bool {
+        let at = &mut self.lanes[lane];
+        let idle = at.timeline.in_flight() == 0 && !at.token;
+        idle && at.list(priority).front().is_some_and(|batch| batch.steps.len() <= FEW)
+    }
 }
 
 impl Engine {
@@ -168,6 +190,25 @@ impl Engine {
         Ok(())
     }
 
+    /// As [`flush`](Self::flush), on this very thread if the lane is idle and the work little: whoever asks for the
+    /// end of it is about to wait.
+    pub(crate) fn flush_soon(&self, slot: Slot) -> Result<()> {
+        let mut state = self.lock();
+        state.check(slot)?;
+        let end = state.queue(slot).end(slot);
+        let lane = state.queue(slot).lane;
+        let priority = state.queue(slot).priority;
+        state.plan([end], priority);
+        let own = self.threads && self.lanes[lane].async_submit && state.quick(lane, priority);
+        if own {
+            self.unlock_quietly(state);
+            self.pump(lane, 1);
+            return Ok(());
+        }
+        self.flush_to(state, end);
+        Ok(())
+    }
+
     fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
         let priority = state.queue(point.slot).priority;
         state.plan([point], priority);
@@ -212,6 +253,17 @@ impl Engine {
         state.queue_mut(point.slot).wakers.push(point.stamp.0, waker.clone());
         self.flush_to(state, point);
         None
+    }
+
+    /// Whether batch `seq` is done; else has `waker` called when it is.
+    pub(crate) fn poll_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
+        let mut state = self.lock();
+        if state.batches.is_done(seq) {
+            return Ok(true);
+        }
+        state.lost()?;
+        state.batch_wakers.push((seq, waker.clone()));
+        Ok(false)
     }
 
     /// Does the work of all threads once, on this one: for contexts that have none.

@@ -1,0 +1,329 @@
+//! Which devices this machine has, and which of them is meant.
+
+use crate::error::{Error, Kind, Result};
+use std::env;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::OnceLock;
+use wgpu::{Backend, DeviceType, Features};
+
+/// The variable that chooses an adapter: a part of its name and backend, or its place in [`adapters`].
+const CHOICE: &str = "FENCEPOST_ADAPTER";
+/// The variable that has the drivers' validation layers watch, if it is 1.
+const VALIDATION: &str = "FENCEPOST_VALIDATION";
+
+/// What an adapter is and can do.
+///
+/// # Example
+/// ```
+/// for adapter in fencepost_core::adapters() {
+///     println!("{adapter}");
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdapterInfo {
+    /// As its driver calls it.
+    pub name: String,
+    /// The graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`.
+    pub backend: &'static str,
+    /// What sort of device it is.
+    pub kind: AdapterKind,
+    /// The driver, with its version where it tells.
+    pub driver: String,
+    /// The optional abilities of kernels that it has.
+    pub abilities: Vec<&'static str>,
+    /// Bytes of the largest array.
+    pub max_array: u64,
+    /// Invocations in a workgroup, at most.
+    pub max_invocations: u32,
+}
+
+impl AdapterInfo {
+    pub(crate) fn of(adapter: &wgpu::Adapter) -> Self {
+        describe(adapter)
+    }
+
+    /// What a device of the program's own tells.
+    pub(crate) fn of_device(device: &wgpu::Device) -> Self {
+        from_parts(device.adapter_info(), device.features(), &device.limits())
+    }
+
+    /// The CPU recorder's.
+    pub(crate) fn cpu_recorder() -> Self {
+        Self {
+            name: "CPU recorder".into(),
+            backend: "host",
+            kind: AdapterKind::Software,
+            driver: String::new(),
+            abilities: Vec::new(),
+            max_array: 1 << 31,
+            max_invocations: 1024,
+        }
+    }
+}
+
+/// What sort of device an adapter is, the likely fastest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum AdapterKind {
+    /// A card with memory of its own.
+    Discrete,
+    /// A part of the processor, with the same memory.
+    Integrated,
+    /// One that is handed through to this virtual machine.
+    Virtual,
+    /// The driver does not say.
+    Unknown,
+    /// The processor itself.
+    Software,
+}
+
+/// Which adapter to open.
+///
+/// # Example
+/// ```
+/// use fencepost_core::AdapterChoice;
+/// assert_eq!("1".parse(), Ok(AdapterChoice::Index(1)));
+/// assert_eq!("llvmpipe".parse(), Ok(AdapterChoice::Name("llvmpipe".into())));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AdapterChoice {
+    /// What `FENCEPOST_ADAPTER` says, else the first of [`adapters`].
+    #[default]
+    Auto,
+    /// The first whose name and backend, written one after the other, contain this in any case of letters.
+    Name(String),
+    /// The one at this place of [`adapters`].
+    Index(usize),
+}
+
+/// Returns what this machine has, in the order in which `Auto` prefers it: discrete, integrated, virtual, software;
+/// of one kind Vulkan, Metal and DX12 before GL.
+///
+/// In the browser, which asks its user first, the list is empty.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn adapters() -> Vec<AdapterInfo> {
+    pollster::block_on(sorted()).iter().map(describe).collect()
+}
+
+/// Returns what this machine has: in the browser, which tells only who asks for a device, nothing.
+#[cfg(target_arch = "wasm32")]
+pub fn adapters() -> Vec<AdapterInfo> {
+    Vec::new()
+}
+
+/// The adapter that is meant.
+///
+/// # Errors
+/// `NoAdapter`, with what there is.
+pub(crate) async fn choose(choice: &AdapterChoice) -> Result<wgpu::Adapter> {
+    let choice = match (choice, env::var(CHOICE)) {
+        (AdapterChoice::Auto, Ok(value)) => value.parse().unwrap_or_default(),
+        _ => choice.clone(),
+    };
+    if cfg!(target_arch = "wasm32") && choice == AdapterChoice::Auto {
+        return any().await;
+    }
+    let mut found = sorted().await;
+    let known: Vec<AdapterInfo> = found.iter().map(describe).collect();
+    match choice.find(&known) {
+        Some(at) => Ok(found.swap_remove(at)),
+        None => Err(no_adapter(&choice, &known)),
+    }
+}
+
+/// The browser's own choice.
+async fn any() -> Result<wgpu::Adapter> {
+    let options = wgpu::RequestAdapterOptions {
+        power_preference: wgpu::PowerPreference::HighPerformance,
+        ..Default::default()
+    };
+    instance().request_adapter(&options).await.map_err(|_| no_adapter(&AdapterChoice::Auto, &[]))
+}
+
+fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
+    let list: Vec<String> = known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
+    let found = if list.is_empty() { "none".into() } else { list.join("; ") };
+    Kind::NoAdapter { wanted: choice.to_string(), found }.into()
+}
+
+/// All adapters that can compute, the preferred first.
+async fn sorted() -> Vec<wgpu::Adapter> {
+    let mut adapters = instance().enumerate_adapters(backends()).await;
+    let computes = wgpu::DownlevelFlags::COMPUTE_SHADERS;
+    adapters.retain(|adapter| adapter.get_downlevel_capabilities().flags.contains(computes));
+    adapters.sort_by_key(|adapter| {
+        let info = adapter.get_info();
+        (kind(info.device_type), info.backend == Backend::Gl)
+    });
+    adapters
+}
+
+fn backends() -> wgpu::Backends {
+    use wgpu::Backends as B;
+    B::VULKAN | B::METAL | B::DX12 | B::GL | B::BROWSER_WEBGPU
+}
+
+/// The one instance of the process. Old layers object to the names that debug information gives, so it has none.
+fn instance() -> &'static wgpu::Instance {
+    static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
+    INSTANCE.get_or_init(|| {
+        let mut flags = wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
+        flags.set(wgpu::InstanceFlags::VALIDATION, env::var(VALIDATION).is_ok_and(|value| value == "1"));
+        let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        wgpu::Instance::new(wgpu::InstanceDescriptor { backends: backends(), flags, ..descriptor })
+    })
+}
+
+/// What the validation layers complained about since the last call. Only with the feature `validation`, a debug
+/// build of wgpu-hal and `FENCEPOST_VALIDATION=1` is anybody listening.
+#[cfg(feature = "validation")]
+#[doc(hidden)]
+pub fn validation_messages() -> Vec<String> {
+    wgpu_hal::VALIDATION_CANARY.get_and_reset()
+}
+
+fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
+    from_parts(adapter.get_info(), adapter.features(), &adapter.limits())
+}
+
+fn from_parts(info: wgpu::AdapterInfo, features: Features, limits: &wgpu::Limits) -> AdapterInfo {
+    let driver = format!("{} {}", info.driver, info.driver_info);
+    AdapterInfo {
+        name: info.name,
+        backend: backend(info.backend),
+        kind: kind(info.device_type),
+        driver: driver.trim().into(),
+        abilities: abilities(features),
+        max_array: limits.max_buffer_size,
+        max_invocations: limits.max_compute_invocations_per_workgroup,
+    }
+}
+
+fn backend(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Vulkan => "Vulkan",
+        Backend::Metal => "Metal",
+        Backend::Dx12 => "DX12",
+        Backend::Gl => "GL",
+        Backend::BrowserWebGpu => "WebGPU",
+        Backend::Noop => "Noop",
+    }
+}
+
+fn kind(kind: DeviceType) -> AdapterKind {
+    match kind {
+        DeviceType::DiscreteGpu => AdapterKind::Discrete,
+        DeviceType::IntegratedGpu => AdapterKind::Integrated,
+        DeviceType::VirtualGpu => AdapterKind::Virtual,
+        DeviceType::Other => AdapterKind::Unknown,
+        DeviceType::Cpu => AdapterKind::Software,
+    }
+}
+
+fn abilities(has: Features) -> Vec<&'static str> {
+    let named = [
+        (Features::SHADER_F16, "f16"),
+        (Features::SHADER_F64, "f64"),
+        (Features::SHADER_INT64, "int64"),
+        (Features::SUBGROUP, "subgroups"),
+        (Features::SHADER_FLOAT32_ATOMIC, "f32 atomics"),
+        (Features::TIMESTAMP_QUERY, "timestamps"),
+    ];
+    named.iter().filter(|(feature, _)| has.contains(*feature)).map(|&(_, name)| name).collect()
+}
+
+impl AdapterChoice {
+    /// The place of the adapter that is meant.
+    fn find(&self, known: &[AdapterInfo]) -> Option<usize> {
+        match self {
+            Self::Auto => (!known.is_empty()).then_some(0),
+            Self::Index(at) => (*at < known.len()).then_some(*at),
+            Self::Name(part) => {
+                let part = part.to_lowercase();
+                known.iter().position(|a| format!("{} {}", a.name, a.backend).to_lowercase().contains(&part))
+            }
+        }
+    }
+}
+
+impl FromStr for AdapterChoice {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.trim() {
+            "" => Self::Auto,
+            text => text.parse().map_or_else(|_| Self::Name(text.into()), Self::Index),
+        })
+    }
+}
+
+impl fmt::Display for AdapterChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("any"),
+            Self::Name(part) => write!(f, "`{part}`"),
+            Self::Index(at) => write!(f, "number {at}"),
+        }
+    }
+}
+
+impl fmt::Display for AdapterInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {}, {})", self.name, self.backend, self.kind, self.driver)
+    }
+}
+
+impl fmt::Display for AdapterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Unknown => "of unknown kind",
+            Self::Software => "software",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapter(name: &str, backend: &'static str) -> AdapterInfo {
+        let (name, driver, abilities) = (name.into(), String::new(), Vec::new());
+        let kind = AdapterKind::Software;
+        AdapterInfo { name, backend, kind, driver, abilities, max_array: 0, max_invocations: 0 }
+    }
+
+    fn found(text: &str) -> Option<usize> {
+        let known = [adapter("llvmpipe (LLVM 15)", "Vulkan"), adapter("llvmpipe", "GL"), adapter("Swift", "Vulkan")];
+        let choice: AdapterChoice = text.parse().expect("every text is a choice");
+        choice.find(&known)
+    }
+
+    #[test]
+    fn a_name_is_found_in_any_case_and_with_its_backend() {
+        assert_eq!(found("LLVMpipe"), Some(0));
+        assert_eq!(found("llvmpipe gl"), Some(1));
+        assert_eq!(found("swift"), Some(2));
+        assert_eq!(found("radeon"), None);
+    }
+
+    #[test]
+    fn a_number_is_a_place_and_is_checked() {
+        assert_eq!(found("2"), Some(2));
+        assert_eq!(found("3"), None);
+        assert_eq!(found(" "), Some(0));
+    }
+
+    #[test]
+    fn what_there_is_not_is_an_error_that_lists_what_there_is() {
+        let error = no_adapter(&AdapterChoice::Name("x".into()), &[adapter("Swift", "Vulkan")]);
+        assert_eq!(
+            error.to_string(),
+            "no adapter fits `x`; this machine has: 0: Swift (Vulkan, software, )"
+        );
+    }
+}

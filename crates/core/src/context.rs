@@ -1,0 +1,359 @@
+//! One device and everything made on it.
+
+use crate::adapter::{self, AdapterChoice, AdapterInfo};
+use crate::command::What;
+use crate::error::{Error, Kind, Result};
+use crate::event::{Event, Recording};
+use crate::kernel::{DynKernel, Kernel};
+use crate::lane::{Device, Lane, OpenOptions, WgpuDevice};
+use crate::memory::{Direction, DeviceArray, HostArray, PoolStats};
+use crate::ordering::{Admission, Policy};
+use crate::pending::{FutureLate, Pending};
+use crate::queue::{CommandQueue, QueueOptions};
+use crate::recorder::cpu::{self, CpuDevice, CpuOptions};
+use crate::scheduler::{Engine, State};
+use crate::user_event::UserEvent;
+use fencepost_kernels::{Element, HostKernel, KernelArgs};
+use fencepost_sync::Slot;
+use std::fmt;
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
+
+/// How a context is opened.
+///
+/// # Example
+/// ```no_run
+/// use fencepost_core::{AdapterChoice, Context, ContextOptions, Policy};
+/// let options = ContextOptions {
+///     adapter: AdapterChoice::Name("llvmpipe".into()),
+///     policy: Policy::Checked,
+///     ..ContextOptions::default()
+/// };
+/// let ctx = Context::with_options(options).wait()?;
+/// # Ok::<(), fencepost_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ContextOptions {
+    /// Which adapter.
+    pub adapter: AdapterChoice,
+    /// What to do about uses of the same bytes that the program leaves unordered.
+    pub policy: Policy,
+    /// Whether values of a launch may travel as immediates where the adapter has them; else they go through a
+    /// uniform buffer. The results are the same.
+    pub immediates: bool,
+    /// Whether native fences and memory that the host keeps mapped may be used where there are any; else wgpu's own
+    /// means serve alone. The results are the same.
+    pub native: bool,
+}
+
+impl Default for ContextOptions {
+    fn default() -> Self {
+        Self { adapter: AdapterChoice::Auto, policy: Policy::default(), immediates: true, native: true }
+    }
+}
+
+/// One device and everything made on it: queues, events, arrays, kernels. A cheap handle.
+///
+/// When the last handle of it goes (queues, events, arrays and kernels are handles too), what is enqueued is
+/// flushed and waited for, and its threads end.
+///
+/// # Example
+/// ```no_run
+/// use fencepost_core::Context;
+/// let ctx = Context::new().wait()?;
+/// println!("{}", ctx.info());
+/// # Ok::<(), fencepost_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) owner: Owner,
+}
+
+/// A handle that keeps a context going.
+#[derive(Clone)]
+pub(crate) struct Owner(Arc<Shared>);
+
+struct Shared {
+    engine: Arc<Engine>,
+    cpu: Option<Arc<CpuDevice>>,
+    wgpu: Option<Arc<WgpuDevice>>,
+    info: AdapterInfo,
+    default_queue: OnceLock<Result<Slot>>,
+    #[cfg(not(target_arch = "wasm32"))]
+    threads: crate::threads::Threads,
+}
+
+impl Owner {
+    fn new(engine: Engine, cpu: Option<Arc<CpuDevice>>, wgpu: Option<Arc<WgpuDevice>>, info: AdapterInfo) -> Self {
+        let engine = Arc::new(engine);
+        Self(Arc::new(Shared {
+            #[cfg(not(target_arch = "wasm32"))]
+            threads: crate::threads::Threads::start(&engine),
+            engine,
+            cpu,
+            wgpu,
+            info,
+            default_queue: OnceLock::new(),
+        }))
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.0.engine
+    }
+
+    pub(crate) fn device(&self) -> &dyn Device {
+        &*self.0.engine.device
+    }
+
+    /// Whether both are handles of one context.
+    pub(crate) fn is(&self, other: &Owner) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        self.threads.end(&self.engine);
+        #[cfg(target_arch = "wasm32")]
+        self.engine.flush_all();
+    }
+}
+
+impl Context {
+    /// Opens the best adapter: discrete before integrated before software, or what `FENCEPOST_ADAPTER` names.
+    ///
+    /// # Errors
+    /// [`Kind::NoAdapter`] with a list of what there is; [`Kind::Device`] if it cannot be opened.
+    #[allow(clippy::new_ret_no_self, reason = "opening a device takes time: the context comes late")]
+    pub fn new() -> Pending<Context> {
+        Self::with_options(ContextOptions::default())
+    }
+
+    /// Opens an adapter.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_options(options: ContextOptions) -> Pending<Context> {
+        Pending::late(FutureLate(Box::pin(async move {
+            let adapter = adapter::choose(&options.adapter).await?;
+            let open = OpenOptions { immediates: options.immediates, native: options.native };
+            let (device, lanes) = WgpuDevice::open(&adapter, open).await?;
+            Ok(Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter)))
+        })))
+    }
+
+    /// A context on a wgpu device and queue of the program's own.
+    ///
+    /// The program may go on using both; wgpu orders the submissions of one queue as they are made.
+    pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue, policy: Policy) -> Context {
+        let info = AdapterInfo::of_device(&device);
+        let (device, lanes) = WgpuDevice::adopt(device, queue);
+        Self::on_wgpu(device, lanes, policy, info)
+    }
+
+    fn on_wgpu(device: Arc<WgpuDevice>, lanes: Vec<Lane>, policy: Policy, info: AdapterInfo) -> Context {
+        let engine = Engine::new(device.clone(), lanes, policy, cfg!(not(target_arch = "wasm32")));
+        Self { owner: Owner::new(engine, None, Some(device), info) }
+    }
+
+    /// A context on host bytes, for tests: commands run in any order that is allowed, chosen by a seed, with the
+    /// reference functions of the kernels.
+    pub fn on_cpu(options: CpuOptions) -> Context {
+        Self::on_cpu_with(options, Policy::default())
+    }
+
+    /// As [`on_cpu`](Self::on_cpu), with a policy.
+    pub fn on_cpu_with(options: CpuOptions, policy: Policy) -> Context {
+        let (device, lanes) = cpu::open(&options);
+        let engine = Engine::new(device.clone(), lanes, policy, options.threads);
+        Self { owner: Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()) }
+    }
+
+    /// Gives the CPU recorder the function that stands for the entry point `entry`; kernels made before keep theirs.
+    ///
+    /// # Errors
+    /// [`Kind::Device`] if the context is on a real device.
+    pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
+        let Some(cpu) = &self.owner.0.cpu else {
+            let (object, message) = (format!("host kernel `{entry}`"), "only the CPU recorder runs those".into());
+            return Err(Kind::Device { object, message }.into());
+        };
+        cpu.host_kernel(entry, kernel);
+        Ok(())
+    }
+
+    /// The adapter.
+    pub fn info(&self) -> &AdapterInfo {
+        &self.owner.0.info
+    }
+
+    /// The wgpu device and queue, if that is what the context is on. Submit to the queue yourself only what touches
+    /// nothing of the context.
+    pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
+        self.owner.0.wgpu.as_ref().map(|device| (device.raw(), device.queue()))
+    }
+
+    /// Bytes on a multiple of which the slices that are bound as arguments must start.
+    pub fn binding_alignment(&self) -> u64 {
+        self.owner.device().caps().binding_alignment
+    }
+
+    /// Makes a command queue, ordered after everything enqueued on the context so far.
+    ///
+    /// On a lost device the queue is made all the same, and every verb of it says so.
+    pub fn queue(&self, label: &str) -> CommandQueue {
+        self.queue_with(QueueOptions { label: label.into(), ..QueueOptions::default() })
+    }
+
+    /// Makes a command queue with options.
+    pub fn queue_with(&self, options: QueueOptions) -> CommandQueue {
+        let slot = self.owner.engine().new_queue(&options.label, options.priority);
+        CommandQueue::new(self.owner.clone(), slot, options)
+    }
+
+    /// The queue that is there without being made.
+    pub fn default_queue(&self) -> CommandQueue {
+        let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
+        let make = || self.owner.engine().new_queue(&options.label, options.priority);
+        let slot = self.owner.0.default_queue.get_or_init(make).clone();
+        CommandQueue::shared(self.owner.clone(), slot, options)
+    }
+
+    /// Compiles the kernel of an argument struct, and checks the two against each other.
+    ///
+    /// # Errors
+    /// [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks what the
+    /// shader needs, [`Kind::Compile`] if the driver refuses it.
+    pub fn kernel<A: KernelArgs>(&self) -> Result<Kernel<A::Family>> {
+        self.kernel_with::<A>(&[])
+    }
+
+    /// As [`kernel`](Self::kernel), with values for `override` constants, by name.
+    ///
+    /// # Errors
+    /// As [`kernel`](Self::kernel); [`Kind::Kernel`] for a name that the shader does not have.
+    pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
+        Kernel::compile::<A>(&self.owner, overrides)
+    }
+
+    /// Compiles an entry point of a WGSL text. Its arguments are checked at each launch.
+    ///
+    /// # Errors
+    /// As [`kernel_with`](Self::kernel_with); [`Kind::Kernel`] with line and column for a text that is not WGSL.
+    pub fn kernel_from(&self, wgsl: &str, entry: &str) -> Result<DynKernel> {
+        self.kernel_from_with(wgsl, entry, &[])
+    }
+
+    /// As [`kernel_from`](Self::kernel_from), with values for `override` constants, by name.
+    ///
+    /// # Errors
+    /// As [`kernel_from`](Self::kernel_from).
+    pub fn kernel_from_with(&self, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<DynKernel> {
+        DynKernel::compile(&self.owner, wgsl, entry, overrides)
+    }
+
+    /// An array of zeros, before every later use on any queue.
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
+    #[track_caller]
+    pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.own(What::Fill).zeros(shape)
+    }
+
+    /// An array whose elements are all `value`, before every later use on any queue.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
+        self.own(What::Fill).full(shape, value)
+    }
+
+    /// An array with the elements of a slice, copied at the call, before every later use on any queue.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
+        self.own(What::Upload).array(elements)
+    }
+
+    /// An array whose elements are whatever was there.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.own(What::Fill).empty(shape)
+    }
+
+    /// An array of zeros of the shape and type of another, before every later use on any queue.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn zeros_like<T: Element, const D: usize>(&self, like: &DeviceArray<T, D>) -> Result<DeviceArray<T, D>> {
+        self.zeros(like.shape())
+    }
+
+    /// An array of the shape and type of another whose elements are whatever was there.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn empty_like<T: Element, const D: usize>(&self, like: &DeviceArray<T, D>) -> Result<DeviceArray<T, D>> {
+        self.empty(like.shape())
+    }
+
+    #[track_caller]
+    fn own(&self, what: What) -> crate::transfer::Maker<'_> {
+        let by = Admission { slot: State::CONTEXT, what, at: Location::caller() };
+        crate::transfer::Maker { owner: &self.owner, by }
+    }
+
+    /// A pinned host array, zeroed.
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
+    pub fn pinned<T: Element, Dir: Direction, const D: usize>(&self, shape: [usize; D]) -> Result<HostArray<T, Dir, D>> {
+        HostArray::new(&self.owner, shape)
+    }
+
+    /// An event that is not recorded: complete by definition, until a queue records it.
+    pub fn event(&self) -> Event {
+        Event::new(self.owner.clone(), Recording::Never)
+    }
+
+    /// An event that the program signals.
+    pub fn user_event(&self, label: &str) -> UserEvent {
+        UserEvent::new(self.owner.clone(), label)
+    }
+
+    /// What the memory pool holds.
+    pub fn pool_stats(&self) -> PoolStats {
+        self.owner.engine().lock().pool.stats()
+    }
+
+    /// Gives all free memory back to the driver that nothing on its way uses; the bytes given back.
+    pub fn trim(&self) -> u64 {
+        self.owner.engine().trim()
+    }
+
+    /// The state of all queues and lanes as text, for people who look for what a program waits for.
+    pub fn state_dump(&self) -> String {
+        self.owner.engine().dump(&self.owner.0.info)
+    }
+
+    /// An error that came up in a `Drop`, where nobody could be told; taken away by asking.
+    pub fn take_error(&self) -> Option<Error> {
+        self.owner.engine().lock().drop_error.take()
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({})", self.info())
+    }
+}

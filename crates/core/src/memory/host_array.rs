@@ -1,0 +1,205 @@
+//! Pinned host memory.
+
+use super::{ArrayRef, Heap, Storage};
+use crate::context::Owner;
+use crate::error::{Error, Kind, Result};
+use crate::memory::bytes;
+use crate::pending::Pending;
+use crate::scheduler::{Deadline, State, Want};
+use fencepost_kernels::Element;
+use fencepost_sync::prim::{Mutex, lock};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Memory that the host writes and uploads read.
+#[derive(Clone, Copy, Debug)]
+pub enum Upload {}
+/// Memory that downloads write and the host reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Download {}
+
+/// The direction of a [`HostArray`].
+pub trait Direction: sealed::Direction + Send + Sync + 'static {}
+impl Direction for Upload {}
+impl Direction for Download {}
+
+mod sealed {
+    pub trait Direction {
+        const HEAP: crate::memory::Heap;
+    }
+    impl Direction for super::Upload {
+        const HEAP: crate::memory::Heap = crate::memory::Heap::Upload;
+    }
+    impl Direction for super::Download {
+        const HEAP: crate::memory::Heap = crate::memory::Heap::Download;
+    }
+}
+
+/// Pinned host memory: the device copies from it or to it while the program goes on.
+///
+/// Touching it waits for the last use of it by the device; the `try_` twins say [`Kind::Busy`] instead. Where a
+/// device has no memory that both sides keep mapped (GL, browsers), it is ordinary memory that is copied at the
+/// call that enqueues it.
+///
+/// # Example
+/// ```
+/// use fencepost_core::{Download, HostArray, Upload};
+/// # let (ctx, queue) = fencepost_core::doctest();
+/// let mut block: HostArray<f32, Upload> = ctx.pinned([4])?;
+/// let mut result: HostArray<f32, Download> = ctx.pinned([4])?;
+/// let mut x = ctx.zeros([4])?;
+/// block.write(|host| host.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]))?;
+/// queue.upload(&block, &mut x)?;
+/// queue.download(&x, &mut result)?;
+/// assert_eq!(result.read(|host| host.to_vec())?, [1.0, 2.0, 3.0, 4.0]);
+/// # Ok::<(), fencepost_core::Error>(())
+/// ```
+pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
+    pub(crate) place: HostPlace<T>,
+    shape: [usize; D],
+    direction: PhantomData<Dir>,
+}
+
+pub(crate) enum HostPlace<T> {
+    /// Memory that both sides keep mapped.
+    Pinned(ArrayRef),
+    Plain(Owner, Mutex<Plain<T>>),
+}
+
+/// Ordinary memory that stands in.
+pub(crate) struct Plain<T> {
+    pub(crate) data: Vec<T>,
+    /// A download on its way.
+    pub(crate) coming: Option<Pending<Vec<T>>>,
+}
+
+impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
+    pub(crate) fn new(owner: &Owner, shape: [usize; D]) -> Result<Self> {
+        let len = super::elements::<T>("a pinned array", &shape)?;
+        let place = if owner.device().pinned() {
+            HostPlace::Pinned(pin::<T>(owner, <Dir as sealed::Direction>::HEAP, len)?)
+        } else {
+            let plain = Plain { data: vec![T::zeroed(); len], coming: None };
+            HostPlace::Plain(owner.clone(), Mutex::new(plain))
+        };
+        Ok(Self { place, shape, direction: PhantomData })
+    }
+
+    /// Elements in each dimension.
+    pub fn shape(&self) -> [usize; D] {
+        self.shape
+    }
+
+    /// Elements in all.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `f` with the elements, after the device's last write to them.
+    ///
+    /// # Errors
+    /// The error of a download on its way; [`Kind::DeviceLost`].
+    pub fn read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+        self.read_by(Deadline::after(None), f)
+    }
+
+    /// As [`read`](Self::read), without waiting.
+    ///
+    /// # Errors
+    /// [`Kind::Busy`] if the device may still write to it.
+    pub fn try_read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+        self.read_by(Deadline::now(), f)
+    }
+
+    /// Calls `f` with the elements to change, after the device's last use of them.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+        self.write_by(Deadline::after(None), f)
+    }
+
+    /// As [`write`](Self::write), without waiting.
+    ///
+    /// # Errors
+    /// [`Kind::Busy`] if the device may still use it.
+    pub fn try_write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+        self.write_by(Deadline::now(), f)
+    }
+
+    fn read_by<R>(&self, deadline: Deadline, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+        match &self.place {
+            HostPlace::Pinned(array) => {
+                let engine = array.storage.owner.engine();
+                let access = engine.host_access(&array.span(), Want::Read, deadline)?.ok_or_else(busy)?;
+                Ok(bytes::with(&access, array.offset, array.len, f))
+            }
+            HostPlace::Plain(_, plain) => {
+                let mut plain = lock(plain);
+                plain.arrive(deadline)?;
+                Ok(f(&plain.data))
+            }
+        }
+    }
+
+    fn write_by<R>(&mut self, deadline: Deadline, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+        match &mut self.place {
+            HostPlace::Pinned(array) => {
+                let engine = array.storage.owner.engine();
+                let mut access = engine.host_access(&array.span(), Want::Write, deadline)?.ok_or_else(busy)?;
+                Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
+            }
+            HostPlace::Plain(_, plain) => {
+                let mut plain = lock(plain);
+                plain.arrive(deadline)?;
+                Ok(f(&mut plain.data))
+            }
+        }
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        match &self.place {
+            HostPlace::Pinned(array) => &array.storage.owner,
+            HostPlace::Plain(owner, _) => owner,
+        }
+    }
+}
+
+impl<T: Element> Plain<T> {
+    /// Takes in a download that is on its way.
+    fn arrive(&mut self, deadline: Deadline) -> Result<()> {
+        let Some(mut coming) = self.coming.take() else { return Ok(()) };
+        match coming.wait_timeout(deadline.left())? {
+            Some(data) => self.data = data,
+            None => {
+                self.coming = Some(coming);
+                return Err(busy());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn busy() -> Error {
+    Kind::Busy { array: "pinned".into() }.into()
+}
+
+fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize) -> Result<ArrayRef> {
+    let label: Arc<str> = "pinned".into();
+    let bytes = len as u64 * T::DTYPE.size() as u64;
+    let block = owner.allocate(heap, bytes, &label, State::CONTEXT)?;
+    let storage = Storage::new(block, label, owner.clone());
+    Ok(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false })
+}
+
+impl<T: Element, Dir: Direction, const D: usize> fmt::Debug for HostArray<T, Dir, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostArray of {} {:?}", T::DTYPE, self.shape)
+    }
+}

@@ -1,0 +1,138 @@
+//! The late result of a read.
+
+use super::{Place, ReadSlot};
+use crate::command::Span;
+use crate::context::Owner;
+use crate::error::{Error, Kind, Result};
+use crate::event::Point;
+use crate::pending::may_block;
+use crate::scheduler::{Deadline, Seq};
+use fencepost_kernels::Element;
+use fencepost_sync::{Clock, Late};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// The bytes of a read: in the array itself, in staging memory, or already taken out.
+pub(crate) struct Reading<T> {
+    pub(crate) owner: Owner,
+    pub(crate) point: Point,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) span: Span,
+    pub(crate) slot: Arc<ReadSlot>,
+    pub(crate) len: usize,
+    /// Where the elements go; its storage is used again.
+    pub(crate) out: Vec<T>,
+}
+
+impl<T: Element> Reading<T> {
+    /// Copies the bytes to `into`, once the read's own point is done; the batch that has to be done first, if there
+    /// is one.
+    fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
+        let engine = self.owner.engine();
+        if let Some(access) = engine.claim_lazy(&self.span, &self.slot) {
+            access.read(self.span.offset, bytes);
+            return Ok(None);
+        }
+        if let Some(seq) = self.slot.late()
+            && !engine.lock().batches.is_done(seq)
+        {
+            return Ok(Some(seq));
+        }
+        match self.slot.place() {
+            Place::Staged(staging) => staging.copy_out(bytes),
+            Place::Taken(taken) => bytes.copy_from_slice(&taken[..bytes.len()]),
+            Place::Queued | Place::Lazy | Place::Staging | Place::Dropped => return Err(lost_bytes()),
+        }
+        Ok(None)
+    }
+
+    /// As [`fetch_into`](Self::fetch_into), to the storage that was given: `None` if a batch has to be done first.
+    fn fetch(&mut self) -> Result<Fetched<T>> {
+        let mut out = std::mem::take(&mut self.out);
+        out.resize(self.len, T::zeroed());
+        if let Some(seq) = self.fetch_into(&mut out)? {
+            self.out = out;
+            return Ok(Fetched::After(seq));
+        }
+        Ok(Fetched::Here(out))
+    }
+}
+
+enum Fetched<T> {
+    Here(Vec<T>),
+    After(Seq),
+}
+
+impl<T: Element> Reading<T> {
+    /// Blocks until the elements are in `into`, which has as many.
+    pub(crate) fn wait_into(&mut self, into: &mut [T]) -> Result<()> {
+        may_block()?;
+        let owner = self.owner.clone();
+        let engine = owner.engine();
+        engine.wait(self.point, Deadline::after(None))?;
+        engine.host_sees(self.point, &self.clock);
+        while let Some(seq) = self.fetch_into(into)? {
+            engine.wait_batch(seq, Deadline::after(None))?;
+        }
+        Ok(())
+    }
+}
+
+/// The batch that should have saved the bytes was refused.
+fn lost_bytes() -> Error {
+    let (object, message) = ("a read".into(), "the submission that should have copied the bytes failed".into());
+    Kind::Device { object, message }.into()
+}
+
+impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<T>>> {
+        let owner = self.owner.clone();
+        let engine = owner.engine();
+        match engine.poll(self.point, cx.waker()) {
+            None => return Poll::Pending,
+            Some(Err(error)) => return Poll::Ready(Err(error)),
+            Some(Ok(())) => engine.host_sees(self.point, &self.clock),
+        }
+        loop {
+            match self.fetch() {
+                Err(error) => return Poll::Ready(Err(error)),
+                Ok(Fetched::Here(out)) => return Poll::Ready(Ok(out)),
+                Ok(Fetched::After(seq)) => match engine.poll_batch(seq, cx.waker()) {
+                    Ok(true) => {}
+                    Ok(false) => return Poll::Pending,
+                    Err(error) => return Poll::Ready(Err(error)),
+                },
+            }
+        }
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<Vec<T>>> {
+        let deadline = Deadline::after(limit);
+        let owner = self.owner.clone();
+        let engine = owner.engine();
+        match may_block().and_then(|()| engine.wait(self.point, deadline)) {
+            Ok(false) => return None,
+            Err(error) => return Some(Err(error)),
+            Ok(true) => engine.host_sees(self.point, &self.clock),
+        }
+        loop {
+            match self.fetch() {
+                Err(error) => return Some(Err(error)),
+                Ok(Fetched::Here(out)) => return Some(Ok(out)),
+                Ok(Fetched::After(seq)) => match engine.wait_batch(seq, deadline) {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(error) => return Some(Err(error)),
+                },
+            }
+        }
+    }
+}
+
+impl<T> Drop for Reading<T> {
+    fn drop(&mut self) {
+        self.owner.engine().drop_read(&self.span.block, &self.slot);
+    }
+}

@@ -1,0 +1,120 @@
+//! Late results of this crate.
+
+use crate::context::Owner;
+use crate::error::{Error, Result};
+use crate::event::{Point, Recording};
+use crate::scheduler::Deadline;
+use crate::user_event::UserState;
+use fencepost_sync::prim::sleep_for;
+use fencepost_sync::{Clock, Late};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A result that comes later: `.wait()`, `.wait_timeout(..)` or `.await` on any executor. Dropping it cancels
+/// nothing.
+pub type Pending<T> = fencepost_sync::Pending<T, Error>;
+
+/// The end of what an event stands for.
+pub(crate) fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
+    match recording {
+        Recording::Never => Pending::ready(Ok(())),
+        Recording::Point(point, clock) => Pending::late(PointLate { owner, point, clock }),
+        Recording::User(event) => Pending::late(UserLate { owner, event }),
+    }
+}
+
+/// A point of a queue.
+pub(crate) struct PointLate {
+    pub(crate) owner: Owner,
+    pub(crate) point: Point,
+    pub(crate) clock: Arc<Clock>,
+}
+
+impl Late<(), Error> for PointLate {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let engine = self.owner.engine();
+        match engine.poll(self.point, cx.waker()) {
+            None => Poll::Pending,
+            Some(result) => {
+                engine.host_sees(self.point, &self.clock);
+                Poll::Ready(result)
+            }
+        }
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
+        if let Err(error) = may_block() {
+            return Some(Err(error));
+        }
+        let engine = self.owner.engine();
+        match engine.wait(self.point, Deadline::after(limit)) {
+            Ok(false) => None,
+            result => {
+                engine.host_sees(self.point, &self.clock);
+                Some(result.map(|_| ()))
+            }
+        }
+    }
+}
+
+/// An event of the host.
+struct UserLate {
+    owner: Owner,
+    event: Arc<UserState>,
+}
+
+impl Late<(), Error> for UserLate {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        if self.event.wake(cx.waker()) {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.event.result().unwrap_or(Ok(())))
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
+        if let Err(error) = may_block() {
+            return Some(Err(error));
+        }
+        let (engine, deadline) = (self.owner.engine(), Deadline::after(limit));
+        loop {
+            let state = engine.lock();
+            if let Some(result) = self.event.result() {
+                return Some(result);
+            }
+            if let Err(lost) = state.lost() {
+                return Some(Err(lost));
+            }
+            if deadline.over() {
+                return None;
+            }
+            drop(sleep_for(&engine.done, state, deadline.slice()));
+        }
+    }
+}
+
+/// The outcome of any future.
+pub(crate) struct FutureLate<F: ?Sized>(pub(crate) Pin<Box<F>>);
+
+impl<T, F> Late<T, Error> for FutureLate<F>
+where
+    F: Future<Output = Result<T>> + fencepost_sync::MaybeSend + ?Sized,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        self.0.as_mut().poll(cx)
+    }
+
+    fn wait(&mut self, _: Option<Duration>) -> Option<Result<T>> {
+        Some(may_block().and_then(|()| pollster::block_on(self.0.as_mut())))
+    }
+}
+
+/// Whether this thread may block at all.
+///
+/// # Errors
+/// `WouldBlock` in the browser.
+pub(crate) fn may_block() -> Result<()> {
+    if cfg!(target_arch = "wasm32") { Err(fencepost_sync::Error::WouldBlock.into()) } else { Ok(()) }
+}

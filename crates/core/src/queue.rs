@@ -1,0 +1,228 @@
+//! Command queues: what programs enqueue on.
+
+use crate::context::Owner;
+use crate::error::{Error, Result};
+use crate::event::{Event, Events, Recording, same_context};
+use crate::pending::{Pending, PointLate};
+use crate::scheduler::Priority;
+use fencepost_sync::Slot;
+use std::fmt;
+use std::sync::Arc;
+
+/// How a queue is made.
+///
+/// # Example
+/// ```
+/// # let (ctx, _) = fencepost_core::doctest();
+/// use fencepost_core::{Priority, QueueOptions};
+/// let urgent = ctx.queue_with(QueueOptions { label: "urgent".into(), priority: Priority::High });
+/// assert_eq!(urgent.priority(), Priority::High);
+/// ```
+#[derive(Clone, Debug)]
+pub struct QueueOptions {
+    /// What messages call it.
+    pub label: String,
+    /// How soon its work should run, compared with other queues.
+    pub priority: Priority,
+}
+
+impl Default for QueueOptions {
+    fn default() -> Self {
+        Self { label: "queue".into(), priority: Priority::Normal }
+    }
+}
+
+/// An in-order command queue. A cheap handle; several threads may use one, each command whole.
+///
+/// Verbs enqueue and return: nothing but a `wait` blocks. Commands of one queue run in the order of enqueueing; two
+/// queues are ordered by events, waits and the context's [`Policy`](crate::Policy). Dropping the last handle
+/// flushes it and loses nothing.
+///
+/// A failure while work is submitted becomes the queue's error: every later verb returns it until
+/// [`take_error`](Self::take_error).
+#[derive(Clone)]
+pub struct CommandQueue {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    owner: Owner,
+    slot: Result<Slot>,
+    options: QueueOptions,
+    /// Whether the queue ends with its last handle.
+    closes: bool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let (true, Ok(slot)) = (self.closes, &self.slot) {
+            self.owner.engine().close_queue(*slot);
+        }
+    }
+}
+
+impl CommandQueue {
+    pub(crate) fn new(owner: Owner, slot: Result<Slot>, options: QueueOptions) -> Self {
+        Self { inner: Arc::new(Inner { owner, slot, options, closes: true }) }
+    }
+
+    /// A handle of the context's default queue.
+    pub(crate) fn shared(owner: Owner, slot: Result<Slot>, options: QueueOptions) -> Self {
+        Self { inner: Arc::new(Inner { owner, slot, options, closes: false }) }
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.inner.owner
+    }
+
+    /// Its slot.
+    ///
+    /// # Errors
+    /// `DeviceLost` if the queue was made on a lost device.
+    pub(crate) fn slot(&self) -> Result<Slot> {
+        self.inner.slot.clone()
+    }
+
+    /// What messages call it.
+    pub fn label(&self) -> &str {
+        &self.inner.options.label
+    }
+
+    /// How soon its work should run, compared with other queues. A hint: it cannot interrupt what runs.
+    pub fn priority(&self) -> Priority {
+        self.inner.options.priority
+    }
+
+    /// *Returns* the event of everything enqueued so far.
+    ///
+    /// # Errors
+    /// None here: a queue that has failed gives an event whose wait says so.
+    pub fn marker(&self) -> Event {
+        let event = Event::new(self.owner().clone(), Recording::Never);
+        self.record_into(&event);
+        event
+    }
+
+    /// *Returns* nothing, and makes `event` stand for everything enqueued so far. Earlier waits for it stay where
+    /// they are.
+    ///
+    /// # Errors
+    /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context.
+    pub fn record(&self, event: &Event) -> Result<()> {
+        same_context(self.owner(), &event.owner, || "an event to be recorded".into())?;
+        self.record_into(event);
+        Ok(())
+    }
+
+    fn record_into(&self, event: &Event) {
+        if let Ok(slot) = self.slot() {
+            let (point, clock) = self.owner().engine().marker(slot);
+            event.set(Recording::Point(point, clock));
+        }
+    }
+
+    /// *Enqueues* a wait: what is enqueued here later runs after the event, or after all of several. Submits
+    /// nothing; an empty list is nothing.
+    ///
+    /// # Errors
+    /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context: wait for that on the
+    /// host. The queue's own error.
+    pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
+        let (slot, engine) = (self.slot()?, self.owner().engine());
+        events.for_each(&mut |event| {
+            same_context(self.owner(), &event.owner, || "an event to wait for".into())?;
+            match event.recording() {
+                Recording::Never => Ok(()),
+                Recording::Point(point, clock) => engine.enqueue_wait(slot, point, &clock),
+                Recording::User(event) => engine.enqueue_user_wait(slot, event),
+            }
+        })
+    }
+
+    /// *Enqueues* a wait for everything enqueued so far on another queue.
+    ///
+    /// # Errors
+    /// As [`wait_for`](Self::wait_for).
+    pub fn wait_for_queue(&self, other: &CommandQueue) -> Result<()> {
+        self.wait_for(&other.marker())
+    }
+
+    /// *Returns* a new queue, ordered after everything enqueued so far, with this one's priority.
+    pub fn fork(&self, label: &str) -> CommandQueue {
+        let options = QueueOptions { label: label.into(), priority: self.priority() };
+        let slot = self.owner().engine().new_queue(&options.label, options.priority);
+        CommandQueue::new(self.owner().clone(), slot, options)
+    }
+
+    /// *Enqueues* a wait for everything on `other`: what is enqueued here later comes after it.
+    ///
+    /// # Errors
+    /// As [`wait_for`](Self::wait_for).
+    pub fn join(&self, other: &CommandQueue) -> Result<()> {
+        self.wait_for_queue(other)
+    }
+
+    /// *Enqueues* a host function: it runs on the context's callback thread after everything before it, and what
+    /// comes later waits for it. It may enqueue; a wait in it for something behind it is
+    /// [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If it panics, the queue fails.
+    ///
+    /// # Errors
+    /// The queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// queue.callback(move || sender.send("done").unwrap())?;
+    /// queue.finish().wait()?;
+    /// assert_eq!(receiver.recv().unwrap(), "done");
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn callback(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
+        self.owner().engine().enqueue_callback(self.slot()?, Box::new(f))
+    }
+
+    /// *Starts* enqueued work, with all that it waits for, and returns.
+    ///
+    /// # Errors
+    /// The queue's own error.
+    pub fn flush(&self) -> Result<()> {
+        self.owner().engine().flush(self.slot()?)
+    }
+
+    /// *Flushes*; the result comes when everything enqueued so far on this queue is done. Other queues may go on.
+    ///
+    /// # Errors
+    /// The queue's own error.
+    pub fn finish(&self) -> Pending<()> {
+        let engine = self.owner().engine();
+        let late = self.slot().and_then(|slot| {
+            let (point, clock) = engine.marker(slot);
+            engine.flush_soon(slot)?;
+            Ok(PointLate { owner: self.owner().clone(), point, clock })
+        });
+        late.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+    }
+
+    /// Whether everything enqueued so far is done. Flushes first, so that asking again and again ends; never waits.
+    ///
+    /// # Errors
+    /// The error of the work; the queue's own error.
+    pub fn is_complete(&self) -> Result<bool> {
+        let (point, clock) = self.owner().engine().marker(self.slot()?);
+        self.owner().engine().is_complete(point, &clock)
+    }
+
+    /// Takes the queue's error away: it can be used again. What failed stays undone.
+    pub fn take_error(&self) -> Option<Error> {
+        let slot = self.slot().ok()?;
+        self.owner().engine().lock().queue_mut(slot).error.take()
+    }
+}
+
+impl fmt::Debug for CommandQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommandQueue `{}`", self.label())
+    }
+}

@@ -1,0 +1,160 @@
+//! One encoder, and in it compute passes that know what is set in them.
+
+use super::uniforms::{Slot, Uniforms};
+use crate::error::Result;
+use crate::lane::{BindGroups, Carry, Key, LayoutId, WgpuDevice, WgpuPipeline};
+use crate::memory::{Block, Memory};
+use smallvec::SmallVec;
+use std::num::NonZeroU64;
+
+/// The commands of a batch while they are recorded.
+pub(super) struct Passes<'a> {
+    pub(super) device: &'a WgpuDevice,
+    pub(super) uniforms: &'a mut Uniforms,
+    groups: &'a mut BindGroups,
+    encoder: wgpu::CommandEncoder,
+    pass: Option<wgpu::ComputePass<'static>>,
+    /// What is set in the open pass.
+    pipeline: Option<LayoutId>,
+    bound: Option<Key>,
+    /// The key of the dispatch being recorded; kept for its memory.
+    key: Option<Key>,
+}
+
+/// A dispatch, resolved to blocks.
+pub(super) struct Dispatch<'a> {
+    pub(super) pipeline: &'a WgpuPipeline,
+    /// Whether it binds one block both to a readable and to a writable binding.
+    pub(super) mixed: bool,
+    pub(super) params: &'a [u8],
+    pub(super) parts: &'a [Part<'a>],
+    pub(super) size: Size<'a>,
+}
+
+/// What is bound, in the order of the interface.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) block: &'a Block,
+    pub(super) offset: u64,
+    pub(super) size: u64,
+}
+
+/// How many workgroups a dispatch has.
+#[derive(Clone, Copy)]
+pub(super) enum Size<'a> {
+    Groups([u32; 3]),
+    /// As three words of this buffer say.
+    Indirect(&'a wgpu::Buffer, u64),
+}
+
+impl<'a> Passes<'a> {
+    pub(super) fn new(device: &'a WgpuDevice, groups: &'a mut BindGroups, uniforms: &'a mut Uniforms) -> Self {
+        let encoder = device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
+        Self { device, uniforms, groups, encoder, pass: None, pipeline: None, bound: None, key: None }
+    }
+
+    /// The encoder outside of any pass.
+    pub(super) fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
+        self.end_pass();
+        &mut self.encoder
+    }
+
+    pub(super) fn end_pass(&mut self) {
+        if self.pass.take().is_some() {
+            self.pipeline = None;
+            self.key = self.bound.take().or(self.key.take());
+        }
+    }
+
+    pub(super) fn finish(mut self) -> wgpu::CommandBuffer {
+        self.end_pass();
+        self.encoder.finish()
+    }
+
+    /// Records a dispatch.
+    ///
+    /// # Errors
+    /// `Compile` if it needs a form of the kernel that the driver rejects; out of memory.
+    pub(super) fn dispatch(&mut self, dispatch: &Dispatch<'_>) -> Result<()> {
+        let variant = dispatch.pipeline.variant(dispatch.mixed)?;
+        let carry = dispatch.pipeline.carry();
+        let slot = match carry {
+            Carry::Uniform { size, .. } => Some(self.uniforms.push(self.device, dispatch.params, size)?),
+            Carry::Nothing | Carry::Immediates => None,
+        };
+        let key = self.key_of(variant.id, dispatch.parts, slot);
+        let group = match self.bound.as_ref() == Some(&key) && slot.is_none() {
+            true => None,
+            false => Some(self.group(&key, &variant.layout, dispatch, slot)),
+        };
+        let new_pipeline = self.pipeline.replace(variant.id) != Some(variant.id);
+        let encoder = &mut self.encoder;
+        let pass = self.pass.get_or_insert_with(|| encoder.begin_compute_pass(&PASS).forget_lifetime());
+        if new_pipeline {
+            pass.set_pipeline(&variant.pipeline);
+        }
+        if let Some(group) = group {
+            let offset = slot.map(|slot| slot.offset);
+            pass.set_bind_group(0, &group, offset.as_slice());
+        }
+        if carry == Carry::Immediates {
+            pass.set_immediates(0, dispatch.params);
+        }
+        match dispatch.size {
+            Size::Groups([x, y, z]) => pass.dispatch_workgroups(x, y, z),
+            Size::Indirect(buffer, offset) => pass.dispatch_workgroups_indirect(buffer, offset),
+        }
+        self.key = self.bound.replace(key);
+        Ok(())
+    }
+
+    fn key_of(&mut self, layout: LayoutId, parts: &[Part<'_>], slot: Option<Slot>) -> Key {
+        let mut key = self.key.take().unwrap_or(Key { layout, parts: SmallVec::new() });
+        key.layout = layout;
+        key.parts.clear();
+        key.parts.extend(parts.iter().map(|part| (part.block.id, part.offset, part.size)));
+        key.parts.extend(slot.map(|slot| (slot.block(), 0, 0)));
+        key
+    }
+
+    fn group(
+        &mut self,
+        key: &Key,
+        layout: &wgpu::BindGroupLayout,
+        dispatch: &Dispatch<'_>,
+        slot: Option<Slot>,
+    ) -> wgpu::BindGroup {
+        let (device, uniforms) = (self.device, &*self.uniforms);
+        self.groups.get(key, || {
+            let mut entries: SmallVec<[_; 8]> = SmallVec::new();
+            for (at, part) in dispatch.parts.iter().enumerate() {
+                let index = dispatch.pipeline.binding(at).0;
+                entries.push(entry(index, buffer_of(part.block), part.offset, part.size));
+            }
+            if let (Some(slot), Carry::Uniform { index, size }) = (slot, dispatch.pipeline.carry()) {
+                entries.push(entry(index, uniforms.page(slot), 0, u64::from(size)));
+            }
+            let desc = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
+            device.raw().create_bind_group(&desc)
+        })
+    }
+}
+
+const PASS: wgpu::ComputePassDescriptor<'static> =
+    wgpu::ComputePassDescriptor { label: None, timestamp_writes: None };
+
+fn entry(binding: u32, buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::BindGroupEntry<'_> {
+    let bound = wgpu::BufferBinding { buffer, offset, size: NonZeroU64::new(size) };
+    wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(bound) }
+}
+
+/// The buffer behind a block of a wgpu device.
+///
+/// # Panics
+/// If the block is another device's: a bug of whoever made the command.
+pub(super) fn buffer_of(block: &Block) -> &wgpu::Buffer {
+    match &block.memory {
+        Memory::Wgpu(memory) => memory.buffer(),
+        Memory::Host(_) => unreachable!("bug: {block:?} is the CPU recorder's"),
+    }
+}

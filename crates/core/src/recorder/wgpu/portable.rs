@@ -1,0 +1,210 @@
+//! Staging through wgpu's own maps, where the host reaches no memory for good.
+
+use crate::error::Result;
+use crate::lane::{Doing, Gate, scoped};
+use crate::memory::Readback;
+use fencepost_sync::backend::{Arrival, LostFlag};
+use fencepost_sync::prim::{Mutex, lock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wgpu::{BufferUsages as Usages, MapMode};
+
+/// Bytes of the smallest staging buffer, and of all that are kept for later.
+const SMALLEST: u64 = 64 << 10;
+const CACHE: u64 = 256 << 20;
+/// Bytes on which pieces of a buffer start.
+const ALIGNMENT: u64 = 16;
+
+/// Staging buffers of one direction, those not in use.
+#[derive(Clone)]
+pub(super) struct Buffers {
+    device: wgpu::Device,
+    lost: LostFlag,
+    gate: Arc<Gate>,
+    mode: MapMode,
+    free: Arc<Mutex<Vec<Free>>>,
+}
+
+/// A staging buffer that nobody uses.
+struct Free {
+    buffer: wgpu::Buffer,
+    mapped: bool,
+}
+
+/// A staging buffer, filled from the front by one batch.
+pub(super) struct Filling {
+    pub(super) buffer: wgpu::Buffer,
+    used: u64,
+    home: Buffers,
+}
+
+impl Buffers {
+    pub(super) fn new(device: &wgpu::Device, lost: &LostFlag, gate: &Arc<Gate>, mode: MapMode) -> Self {
+        let (device, lost, gate) = (device.clone(), lost.clone(), gate.clone());
+        Self { device, lost, gate, mode, free: Arc::default() }
+    }
+
+    /// Room for `size` bytes, in the last of `filling` or in a buffer added to it.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn room<'a>(&self, filling: &'a mut Vec<Filling>, size: u64) -> Result<(&'a Filling, u64)> {
+        let fits = |f: &Filling| f.used + size <= f.buffer.size();
+        if !filling.last().is_some_and(fits) {
+            filling.push(self.take(size)?);
+        }
+        let at = filling.len() - 1;
+        let last = &mut filling[at];
+        let offset = last.used;
+        last.used = (offset + size).next_multiple_of(ALIGNMENT);
+        Ok((last, offset))
+    }
+
+    fn take(&self, size: u64) -> Result<Filling> {
+        let found = {
+            let mut free = lock(&self.free);
+            let fits = |free: &Free| (size..=(4 * size).max(SMALLEST)).contains(&free.buffer.size());
+            free.iter().position(fits).map(|at| free.swap_remove(at))
+        };
+        let buffer = match found {
+            Some(Free { buffer, mapped }) => {
+                if mapped && self.mode == MapMode::Read {
+                    buffer.unmap(); // as whoever read it left it
+                }
+                buffer
+            }
+            None => self.make(size)?,
+        };
+        Ok(Filling { buffer, used: 0, home: self.clone() })
+    }
+
+    /// A new buffer; one to write is mapped from the start.
+    fn make(&self, size: u64) -> Result<wgpu::Buffer> {
+        let size = if size > SMALLEST << 8 { size.next_multiple_of(SMALLEST) } else { size.next_power_of_two() };
+        let (label, usage) = match self.mode {
+            MapMode::Write => ("upload staging", Usages::MAP_WRITE | Usages::COPY_SRC),
+            MapMode::Read => ("download staging", Usages::MAP_READ | Usages::COPY_DST),
+        };
+        let (size, mapped_at_creation) = (size.max(SMALLEST), self.mode == MapMode::Write);
+        let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
+        let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
+        error.map_or(Ok(buffer), |error| Err(Doing { object: label, bytes: size }.failed(&error)))
+    }
+
+    fn keep(&self, buffer: wgpu::Buffer, mapped: bool) {
+        let mut free = lock(&self.free);
+        let kept: u64 = free.iter().map(|free| free.buffer.size()).sum();
+        if kept + buffer.size() <= CACHE {
+            free.push(Free { buffer, mapped });
+        } else {
+            drop(free);
+            self.gate.bury(buffer);
+        }
+    }
+}
+
+impl Filling {
+    /// Writes `bytes` at `offset` of the mapped buffer; the last word is filled up with zeros.
+    pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+        let mut tail = [0; 4];
+        tail[..rest.len()].copy_from_slice(rest);
+        let end = offset + bytes.len().next_multiple_of(4) as u64;
+        let view = self.buffer.slice(offset..end).get_mapped_range_mut();
+        let mut view = view.map_err(|error| crate::error::Kind::Device {
+            object: "upload staging".into(),
+            message: error.to_string(),
+        })?;
+        view.slice(..whole.len()).copy_from_slice(whole);
+        view.slice(whole.len()..).copy_from_slice(&tail[..rest.len().next_multiple_of(4)]);
+        Ok(())
+    }
+}
+
+/// An upload buffer of a batch on its way; asks to be mapped again when the batch is complete and this is dropped.
+pub(super) struct SentBuffer(Option<Filling>);
+
+impl SentBuffer {
+    /// Unmaps a filled buffer: the device may have it.
+    pub(super) fn new(filling: Filling) -> Self {
+        filling.buffer.unmap();
+        Self(Some(filling))
+    }
+}
+
+impl Drop for SentBuffer {
+    fn drop(&mut self) {
+        let Some(Filling { buffer, home, .. }) = self.0.take() else { return };
+        if home.lost.is_raised() {
+            return;
+        }
+        let device = home.device.clone();
+        let back = buffer.clone();
+        let mapped = move |result: Result<(), wgpu::BufferAsyncError>| {
+            if result.is_ok() {
+                home.keep(back, true);
+            }
+        };
+        let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
+        if let Some(error) = error {
+            log::debug!("an upload buffer is not used again: {error}");
+        }
+    }
+}
+
+/// A download buffer of a batch on its way; its bytes can be read when the batch is complete.
+pub(super) struct ReadBuffer(Arc<Mapped>);
+
+struct Mapped {
+    buffer: wgpu::Buffer,
+    used: u64,
+    mapped: Arc<AtomicBool>,
+    home: Buffers,
+}
+
+/// The bytes of one read.
+struct PortableRead {
+    from: Arc<Mapped>,
+    offset: u64,
+}
+
+impl ReadBuffer {
+    pub(super) fn new(filling: Filling) -> Self {
+        let Filling { buffer, used, home } = filling;
+        Self(Arc::new(Mapped { buffer, used, mapped: Arc::default(), home }))
+    }
+
+    /// The bytes from `offset` on, for whoever reads them later.
+    pub(super) fn read(&self, offset: u64) -> Arc<dyn Readback> {
+        Arc::new(PortableRead { from: self.0.clone(), offset })
+    }
+
+    /// Asks for the map after the submission; `arrival` tells when it is there.
+    pub(super) fn map(&self, arrival: Arrival) {
+        let slice = self.0.buffer.slice(..self.0.used);
+        let mapped = self.0.mapped.clone();
+        slice.map_async(MapMode::Read, move |result| {
+            mapped.store(result.is_ok(), Ordering::Release);
+            drop(arrival);
+        });
+    }
+}
+
+impl Readback for PortableRead {
+    fn copy_out(&self, out: &mut [u8]) {
+        let _inside = self.from.home.gate.enter();
+        let end = self.offset + out.len().next_multiple_of(4) as u64;
+        match self.from.buffer.slice(self.offset..end).get_mapped_range() {
+            Ok(view) => out.copy_from_slice(&view[..out.len()]),
+            Err(error) => log::error!("a read came too early, or its device is lost: {error}"),
+        }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if !self.home.lost.is_raised() {
+            self.home.keep(self.buffer.clone(), self.mapped.load(Ordering::Acquire));
+        }
+    }
+}

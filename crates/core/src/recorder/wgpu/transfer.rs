@@ -1,0 +1,234 @@
+//! Copies: between blocks, from staging memory, to staging memory.
+
+use super::fence::LaneFence;
+use super::passes::{Passes, buffer_of};
+use super::portable::{Buffers, Filling, ReadBuffer, SentBuffer};
+use crate::command::Span;
+use crate::error::Result;
+use crate::lane::{Doing, WgpuDevice, WgpuMemory, scoped};
+use crate::memory::{Piece, Place, ReadSlot, Readback, Staged};
+use fencepost_sync::Value;
+use fencepost_sync::backend::Fence;
+use std::sync::Arc;
+use wgpu::MapMode;
+
+/// Bytes of the buffer through which copies within one block go.
+const DETOUR: u64 = 16 << 20;
+
+/// The means of transfer of a recorder.
+pub(super) struct Transfers {
+    uploads: Buffers,
+    downloads: Buffers,
+    detour: Option<wgpu::Buffer>,
+    /// The portable buffers of the batch being recorded.
+    sending: Vec<Filling>,
+    reading: Vec<Filling>,
+    /// The reads in `reading`: which buffer, where in it, and for whom.
+    readers: Vec<(usize, u64, Arc<ReadSlot>)>,
+    /// What the batch being recorded needs until it is complete.
+    pieces: Vec<Piece<WgpuMemory>>,
+    reads: Vec<Arc<PinnedRead>>,
+}
+
+/// What must live until a submission is complete.
+pub(super) struct Kept {
+    _pieces: Vec<Piece<WgpuMemory>>,
+    _reads: Vec<Arc<PinnedRead>>,
+    _sent: Vec<SentBuffer>,
+    pub(super) downloads: Vec<ReadBuffer>,
+}
+
+/// The bytes of a read in memory that the host reaches.
+struct PinnedRead {
+    piece: Piece<WgpuMemory>,
+    fence: Arc<dyn Fence>,
+    value: Value,
+}
+
+impl Transfers {
+    pub(super) fn new(device: &WgpuDevice) -> Self {
+        let buffers = |mode| Buffers::new(device.raw(), device.lost(), device.gate(), mode);
+        Self {
+            uploads: buffers(MapMode::Write),
+            downloads: buffers(MapMode::Read),
+            detour: None,
+            sending: Vec::new(),
+            reading: Vec::new(),
+            readers: Vec::new(),
+            pieces: Vec::new(),
+            reads: Vec::new(),
+        }
+    }
+
+    /// Records a copy. Within one block it goes through a buffer between, piece by piece in the direction in which
+    /// no piece overwrites a later one.
+    ///
+    /// # Errors
+    /// Out of memory for the buffer between.
+    pub(super) fn copy(&mut self, passes: &mut Passes<'_>, src: &Span, dst: &Span) -> Result<()> {
+        let size = words(src.size);
+        let (from, to) = (buffer_of(&src.block), buffer_of(&dst.block));
+        if !Arc::ptr_eq(&src.block, &dst.block) {
+            passes.encoder().copy_buffer_to_buffer(from, src.offset, to, dst.offset, Some(size));
+            return Ok(());
+        }
+        let detour = self.detour(passes.device)?;
+        let encoder = passes.encoder();
+        for (start, size) in detour_pieces(size, dst.offset > src.offset) {
+            encoder.copy_buffer_to_buffer(from, src.offset + start, &detour, 0, Some(size));
+            encoder.copy_buffer_to_buffer(&detour, 0, to, dst.offset + start, Some(size));
+        }
+        Ok(())
+    }
+
+    /// Copies a few words that are also written by the launch which reads its size there: a place to read them from.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn aside(&mut self, passes: &mut Passes<'_>, span: &Span) -> Result<wgpu::Buffer> {
+        let detour = self.detour(passes.device)?;
+        let size = Some(words(span.size));
+        passes.encoder().copy_buffer_to_buffer(buffer_of(&span.block), span.offset, &detour, 0, size);
+        Ok(detour)
+    }
+
+    /// Records an upload of staged bytes.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn upload(&mut self, passes: &mut Passes<'_>, src: &Staged, dst: &Span) -> Result<()> {
+        let (to, size) = (buffer_of(&dst.block), words(dst.size));
+        match src {
+            Staged::Wgpu(piece) => {
+                let from = piece.memory().buffer();
+                passes.encoder().copy_buffer_to_buffer(from, piece.offset(), to, dst.offset, Some(size));
+            }
+            Staged::Host(bytes) => {
+                let (filling, offset) = self.uploads.room(&mut self.sending, size)?;
+                filling.write(offset, bytes)?;
+                passes.encoder().copy_buffer_to_buffer(&filling.buffer, offset, to, dst.offset, Some(size));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts parameters, whole words, into staging memory: the buffer and where in it.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn parameters(&mut self, device: &WgpuDevice, bytes: &[u8]) -> Result<(wgpu::Buffer, u64)> {
+        let Some(mut piece) = device.upload_piece(bytes.len() as u64)? else {
+            let (filling, offset) = self.uploads.room(&mut self.sending, bytes.len() as u64)?;
+            filling.write(offset, bytes)?;
+            return Ok((filling.buffer.clone(), offset));
+        };
+        let at = (piece.memory().buffer().clone(), piece.offset());
+        let (memory, claim) = piece.claim_mut();
+        if let Some(view) = memory.view() {
+            view.claimed_mut(claim)[..bytes.len()].copy_from_slice(bytes);
+        }
+        self.pieces.push(piece);
+        Ok(at)
+    }
+
+    /// Records a read to staging memory, and tells the slot where that is.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn read(
+        &mut self,
+        passes: &mut Passes<'_>,
+        src: &Span,
+        slot: &Arc<ReadSlot>,
+        (fence, value): (&LaneFence, Value),
+    ) -> Result<()> {
+        let (from, size) = (buffer_of(&src.block), words(src.size));
+        if let Some(piece) = passes.device.download_piece(size)? {
+            let to = piece.memory().buffer();
+            passes.encoder().copy_buffer_to_buffer(from, src.offset, to, piece.offset(), Some(size));
+            let read = Arc::new(PinnedRead { piece, fence: fence.shared(), value });
+            slot.set(Place::Staged(read.clone()));
+            self.reads.push(read);
+            return Ok(());
+        }
+        let (filling, offset) = self.downloads.room(&mut self.reading, size)?;
+        passes.encoder().copy_buffer_to_buffer(from, src.offset, &filling.buffer, offset, Some(size));
+        self.readers.push((self.reading.len() - 1, offset, slot.clone()));
+        Ok(())
+    }
+
+    /// Staging memory that the batch writes and the host reads.
+    pub(super) fn published(&self) -> impl Iterator<Item = &wgpu::Buffer> {
+        self.reads.iter().map(|read| read.piece.memory().buffer())
+    }
+
+    /// Ends the recording of a batch: what it needs until it is complete, if anything.
+    pub(super) fn finish(&mut self) -> Option<Kept> {
+        let downloads: Vec<_> = self.reading.drain(..).map(ReadBuffer::new).collect();
+        for (at, offset, slot) in self.readers.drain(..) {
+            slot.set(Place::Staged(downloads[at].read(offset)));
+        }
+        let kept = Kept {
+            _pieces: std::mem::take(&mut self.pieces),
+            _reads: std::mem::take(&mut self.reads),
+            _sent: self.sending.drain(..).map(SentBuffer::new).collect(),
+            downloads,
+        };
+        let nothing = kept._pieces.is_empty() && kept._reads.is_empty() && kept._sent.is_empty();
+        (!nothing || !kept.downloads.is_empty()).then_some(kept)
+    }
+
+    fn detour(&mut self, device: &WgpuDevice) -> Result<wgpu::Buffer> {
+        if let Some(made) = &self.detour {
+            return Ok(made.clone());
+        }
+        let label = "a copy within one array";
+        let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::INDIRECT;
+        let desc = wgpu::BufferDescriptor { label: Some(label), size: DETOUR, usage, mapped_at_creation: false };
+        let (made, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
+        if let Some(error) = error {
+            return Err(Doing { object: label, bytes: DETOUR }.failed(&error));
+        }
+        Ok(self.detour.insert(made).clone())
+    }
+}
+
+impl Readback for PinnedRead {
+    fn copy_out(&self, out: &mut [u8]) {
+        let (memory, claim) = self.piece.claim();
+        let bytes = memory.view().and_then(|view| view.claimed(claim, &*self.fence, self.value));
+        match bytes {
+            Some(bytes) => out.copy_from_slice(&bytes[..out.len()]),
+            None => log::error!("a read came too early, or its device is lost"),
+        }
+    }
+}
+
+/// wgpu copies whole words. Arrays end on 16 bytes, and what lies behind the last element is nobody's.
+fn words(size: u64) -> u64 {
+    size.next_multiple_of(4)
+}
+
+/// Start and size of the pieces of a copy through the buffer between.
+fn detour_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
+    let count = size.div_ceil(DETOUR);
+    (0..count).map(move |at| {
+        let start = if from_the_end { count - 1 - at } else { at } * DETOUR;
+        (start, DETOUR.min(size - start))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detour_covers_everything_once_in_either_direction() {
+        let size = 2 * DETOUR + 4;
+        let forth: Vec<_> = detour_pieces(size, false).collect();
+        assert_eq!(forth, [(0, DETOUR), (DETOUR, DETOUR), (2 * DETOUR, 4)]);
+        let mut back: Vec<_> = detour_pieces(size, true).collect();
+        back.reverse();
+        assert_eq!(back, forth);
+    }
+}

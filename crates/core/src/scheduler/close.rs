@@ -1,0 +1,66 @@
+//! The end of a context.
+
+use super::engine::Engine;
+use super::queue::Hold;
+use super::state::State;
+use super::wait::Deadline;
+use crate::error::Error;
+use crate::event::Point;
+
+impl Engine {
+    /// Flushes everything, waits for it unless the device is lost, and lets the threads end.
+    pub(crate) fn close(&self) {
+        for end in self.ends() {
+            if let Err(error) = self.wait(end, Deadline::after(None)) {
+                log::debug!("while a context ended: {error}");
+            }
+        }
+        self.lock().closing = true;
+        self.stir();
+    }
+
+    /// Plans everything there is; returns at once.
+    pub(crate) fn flush_all(&self) {
+        let ends = self.ends();
+        let mut state = self.lock();
+        for end in ends {
+            let priority = state.queue(end.slot).priority;
+            state.plan([end], priority);
+        }
+        self.unlock(state);
+        if !self.threads {
+            self.turn(std::time::Duration::ZERO);
+        }
+    }
+
+    /// The ends of all queues; what nobody can let go of any more fails.
+    fn ends(&self) -> Vec<Point> {
+        let mut state = self.lock();
+        if state.lost.is_none() {
+            state.fail_abandoned();
+        }
+        let ends = state.slots().map(|slot| state.queue(slot).end(slot)).collect();
+        self.unlock(state);
+        ends
+    }
+
+    /// Keeps an error that came up where nobody could be told; the first one stays.
+    pub(crate) fn note_drop_error(&self, error: Error) {
+        log::error!("{error}");
+        self.lock().drop_error.get_or_insert(error);
+    }
+}
+
+impl State {
+    /// Handles of user events keep a context going, so at its end nobody is left to signal one.
+    fn fail_abandoned(&mut self) {
+        for slot in self.slots() {
+            if let Some(Hold::User(_)) = self.queue(slot).hold
+                && let Some(first) = self.queue(slot).pending.front().map(|front| front.stamp)
+            {
+                let event = format!("what queue `{}` waits for", self.queue(slot).label);
+                self.fail_queue(slot, first, crate::Kind::Abandoned { event }.into());
+            }
+        }
+    }
+}

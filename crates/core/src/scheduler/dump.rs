@@ -1,0 +1,79 @@
+//! The state of everything, as text.
+
+use super::engine::Engine;
+use super::queue::{Hold, QueueState};
+use super::state::State;
+use crate::adapter::AdapterInfo;
+use crate::command::{Op, Work};
+use std::fmt::Write;
+
+impl Engine {
+    /// What all queues and lanes are doing, a line each.
+    pub(crate) fn dump(&self, info: &AdapterInfo) -> String {
+        let state = self.lock();
+        let mut text = format!("{info}\npolicy {:?}\n", state.policy());
+        if let Some(lost) = &state.lost {
+            let _ = writeln!(text, "lost: {lost}");
+        }
+        for (at, lane) in state.lanes.iter().enumerate() {
+            let timeline = lane.timeline;
+            let _ = writeln!(
+                text,
+                "lane {at}: completed {}, submitted {}, {} batches planned{}",
+                timeline.completed(),
+                timeline.submitted(),
+                lane.ready_len(),
+                if lane.token { ", submitting" } else { "" },
+            );
+        }
+        for (at, queue) in state.queues.iter().enumerate().filter(|(_, queue)| !queue.free) {
+            let _ = writeln!(text, "queue {at} `{}`: {}", queue.label, state.describe(queue));
+        }
+        text
+    }
+}
+
+impl State {
+    fn describe(&self, queue: &QueueState) -> String {
+        let mut text = format!(
+            "lane {}, {:?}, completed {} of {}, {} pending",
+            queue.lane,
+            queue.priority,
+            queue.completed(),
+            queue.enqueued(),
+            queue.pending.len(),
+        );
+        if let Some(front) = queue.pending.front() {
+            let _ = write!(text, ", next: {}", describe_op(&front.op));
+        }
+        if let Some(hold) = queue.hold {
+            let _ = write!(text, ", held: {}", describe_hold(hold));
+        }
+        if let Some(error) = &queue.error {
+            let _ = write!(text, ", failed: {error}");
+        }
+        text
+    }
+}
+
+fn describe_op(op: &Op) -> String {
+    match op {
+        Op::Wait(point) => format!("wait for queue {} at {}", point.slot.0, point.stamp),
+        Op::WaitUser(event) => format!("wait for user event `{}`", event.label()),
+        Op::Callback(_) | Op::Called => "host callback".into(),
+        Op::Work(Work::Launch(launch)) => format!("launch of `{}`", launch.kernel.name),
+        Op::Work(Work::Copy { .. }) => "copy".into(),
+        Op::Work(Work::Fill { .. }) => "fill".into(),
+        Op::Work(Work::Upload { .. }) => "upload".into(),
+        Op::Work(Work::Read { .. } | Work::Publish(_)) => "read".into(),
+    }
+}
+
+fn describe_hold(hold: Hold) -> &'static str {
+    match hold {
+        Hold::User(_) => "a user event is not signalled",
+        Hold::Callback(_) => "a host callback has not run",
+        Hold::Host(_) => "the host is at an array",
+        Hold::Drain(_) => "a host callback waits for earlier work",
+    }
+}

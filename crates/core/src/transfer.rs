@@ -1,0 +1,402 @@
+//! Moving bytes: making arrays, uploads, downloads, reads, copies, fills.
+
+use crate::command::{Pattern, Span, What, Work};
+use crate::context::Owner;
+use crate::error::{Kind, Result};
+use crate::event::same_context;
+use crate::memory::reading::Reading;
+use crate::memory::{
+    ArrayRef, DeviceArray, Download, Heap, HostArray, HostPlace, Place, ReadSlot, Storage, Upload, elements,
+};
+use crate::ordering::Admission;
+use crate::pending::Pending;
+use crate::queue::CommandQueue;
+use crate::scheduler::{State, Want};
+use fencepost_kernels::Element;
+use fencepost_sync::prim::lock;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Where an upload's elements come from: a slice, a `Vec`, an array or a pinned [`HostArray`].
+pub trait Source<T: Element> {
+    /// Calls `f` with what the source is.
+    #[doc(hidden)]
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()>;
+}
+
+/// A source, looked at.
+#[doc(hidden)]
+pub enum SourceRef<'a, T> {
+    /// Ordinary memory, copied at the call.
+    Slice(&'a [T]),
+    /// Memory that the device copies from.
+    #[doc(hidden)]
+    Pinned(PinnedRef<'a>),
+}
+
+/// Pinned memory of some context.
+#[doc(hidden)]
+pub struct PinnedRef<'a>(pub(crate) &'a ArrayRef);
+
+impl<T: Element> Source<T> for [T] {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        f(SourceRef::Slice(self))
+    }
+}
+
+impl<T: Element, const N: usize> Source<T> for [T; N] {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        f(SourceRef::Slice(self))
+    }
+}
+
+impl<T: Element> Source<T> for Vec<T> {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        f(SourceRef::Slice(self))
+    }
+}
+
+impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        match &self.place {
+            HostPlace::Pinned(array) => f(SourceRef::Pinned(PinnedRef(array))),
+            HostPlace::Plain(_, plain) => f(SourceRef::Slice(&lock(plain).data)),
+        }
+    }
+}
+
+/// Makes arrays in the order of one queue, or of the context.
+pub(crate) struct Maker<'a> {
+    pub(crate) owner: &'a Owner,
+    pub(crate) by: Admission,
+}
+
+impl Maker<'_> {
+    pub(crate) fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
+        let len = elements::<T>(&format!("array `{label}`"), &shape)?;
+        let bytes = len as u64 * T::DTYPE.size() as u64;
+        let block = self.owner.allocate(Heap::Device, bytes, &label, self.by.slot)?;
+        let storage = Storage::new(block, label, self.owner.clone());
+        Ok(DeviceArray::new(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false }, shape))
+    }
+
+    pub(crate) fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        let array = self.empty(shape)?;
+        let fresh = {
+            let _state = self.owner.engine().lock();
+            array.array.storage.block().order().fresh
+        };
+        if !fresh {
+            self.fill(&array.array, Pattern::ZERO)?;
+        }
+        Ok(array)
+    }
+
+    pub(crate) fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
+        let array = self.empty(shape)?;
+        self.fill(&array.array, Pattern::of(bytemuck::bytes_of(&value)))?;
+        Ok(array)
+    }
+
+    pub(crate) fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
+        let array = self.empty([elements.len()])?;
+        self.upload(&array.array, bytemuck::cast_slice(elements))?;
+        Ok(array)
+    }
+
+    pub(crate) fn fill(&self, array: &ArrayRef, pattern: Pattern) -> Result<()> {
+        let dst = array.words()?;
+        self.enqueue(What::Fill, Work::Fill { dst, pattern })
+    }
+
+    /// Copies `bytes` at the call: right to where they belong if nothing on its way uses those bytes and the host
+    /// reaches them, else to staging memory from where the device fetches them in its turn.
+    pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
+        let dst = array.words()?;
+        if dst.block.direct() && self.write_now(&dst, bytes)? {
+            return Ok(());
+        }
+        let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
+        let src = self.owner.device().stage(dst.size, fill)?;
+        self.enqueue(What::Upload, Work::Upload { src, dst })
+    }
+
+    fn write_now(&self, dst: &Span, bytes: &[u8]) -> Result<bool> {
+        self.owner.engine().lock().check(self.by.slot)?;
+        let access = self.owner.engine().try_host_access(dst, Want::Write)?;
+        if let Some(access) = &access {
+            access.write(dst.offset, bytes);
+        }
+        Ok(access.is_some())
+    }
+
+    fn enqueue(&self, what: What, work: Work) -> Result<()> {
+        if work.is_empty() {
+            return Ok(());
+        }
+        self.owner.engine().enqueue(Admission { what, ..self.by }, work).map(|_| ())
+    }
+
+    /// Copies `src` to `dst`. Inside one block by way of a third: there the two may overlap.
+    fn copy(&self, src: Span, dst: Span) -> Result<()> {
+        if src.block.id != dst.block.id {
+            return self.enqueue(What::Copy, Work::Copy { src, dst });
+        }
+        let label: Arc<str> = "copy within an array".into();
+        let block = self.owner.allocate(Heap::Device, src.size, &label, self.by.slot)?;
+        let storage = Storage::new(block.clone(), label, self.owner.clone());
+        let between = Span { block, offset: 0, size: src.size };
+        self.enqueue(What::Copy, Work::Copy { src, dst: between.clone() })?;
+        self.enqueue(What::Copy, Work::Copy { src: between, dst })?;
+        drop(storage);
+        Ok(())
+    }
+
+    fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
+        let (span, slot) = (array.words()?, ReadSlot::new());
+        let engine = self.owner.engine();
+        let work = Work::Read { src: span.clone(), slot: slot.clone() };
+        if self.by.slot == State::CONTEXT {
+            engine.enqueue_mapped(self.by, work)?;
+        } else if work.is_empty() {
+            slot.set(Place::Taken(Arc::new([])));
+        } else {
+            engine.enqueue(Admission { what: What::Read, ..self.by }, work)?;
+        }
+        let (point, clock) = engine.marker(self.by.slot);
+        Ok(Reading { owner: self.owner.clone(), point, clock, span, slot, len: array.len, out })
+    }
+}
+
+impl Work {
+    /// Whether there is nothing to move.
+    fn is_empty(&self) -> bool {
+        match self {
+            Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. } => dst.size == 0,
+            Work::Read { src, .. } => src.size == 0,
+            Work::Launch(_) | Work::Publish(_) => false,
+        }
+    }
+}
+
+impl Owner {
+    /// A read for the guard of a map, in the context's own order: nothing else can be enqueued for the array.
+    pub(crate) fn read_own<T: Element>(&self, array: &ArrayRef, at: &'static Location<'static>) -> Result<Reading<T>> {
+        let by = Admission { slot: State::CONTEXT, what: What::Map, at };
+        Maker { owner: self, by }.read(array, Vec::new())
+    }
+}
+
+/// Fails if the lengths differ.
+fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Kind::Shape { object: object.into(), found: found.into(), expected: expected.into() }.into())
+}
+
+impl CommandQueue {
+    #[track_caller]
+    pub(crate) fn by(&self, what: What) -> Result<Maker<'_>> {
+        let by = Admission { slot: self.slot()?, what, at: Location::caller() };
+        Ok(Maker { owner: self.owner(), by })
+    }
+
+    fn own(&self, array: &ArrayRef) -> Result<()> {
+        same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label))
+    }
+
+    /// *Enqueues* an array of zeros, in this queue's order.
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`]; the queue's own error.
+    #[track_caller]
+    pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.zeros(shape)
+    }
+
+    /// *Enqueues* an array whose elements are all `value`, in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.full(shape, value)
+    }
+
+    /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
+        self.by(What::Upload)?.array(elements)
+    }
+
+    /// *Returns* an array whose elements are whatever was there, for use in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.empty(shape)
+    }
+
+    /// *Enqueues* a fill: every element becomes `value`.
+    ///
+    /// # Errors
+    /// [`Kind::Alignment`] for a slice that starts or ends inside a word of 4 bytes; [`Kind::Mapped`];
+    /// [`Kind::Hazard`] under `Checked`; the queue's own error.
+    #[track_caller]
+    pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {
+        self.own(&array.array)?;
+        self.by(What::Fill)?.fill(&array.array, Pattern::of(bytemuck::bytes_of(&value)))
+    }
+
+    /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call; a pinned array
+    /// is read by the device, and must not be written before the upload is done, which its `write` sees to.
+    ///
+    /// # Shape
+    /// As many elements in `src` as in `dst`.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the numbers differ; the errors of [`fill`](Self::fill).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut x = ctx.zeros::<f32, 1>([4])?;
+    /// queue.upload(&[1.0, 2.0], &mut x.slice(1..3)?)?;
+    /// assert_eq!(queue.read(&x).wait()?, [0.0, 1.0, 2.0, 0.0]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn upload<T: Element, const D: usize>(
+        &self,
+        src: &(impl Source<T> + ?Sized),
+        dst: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        self.own(&dst.array)?;
+        let maker = self.by(What::Upload)?;
+        src.source(&mut |source| match source {
+            SourceRef::Slice(slice) => {
+                same_shape("the source of an upload", &[slice.len()], &[dst.len()])?;
+                maker.upload(&dst.array, bytemuck::cast_slice(slice))
+            }
+            SourceRef::Pinned(PinnedRef(pinned)) => {
+                self.own(pinned)?;
+                same_shape("the source of an upload", &[pinned.len], &[dst.len()])?;
+                maker.enqueue(What::Upload, Work::Copy { src: pinned.words()?, dst: dst.array.words()? })
+            }
+        })
+    }
+
+    /// *Enqueues* a copy of device memory into a pinned host array, whose `read` waits for it.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the numbers of elements differ; the errors of [`fill`](Self::fill).
+    #[track_caller]
+    pub fn download<T: Element, const D: usize, const E: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        dst: &mut HostArray<T, Download, E>,
+    ) -> Result<()> {
+        self.own(&src.array)?;
+        same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
+        same_shape("the target of a download", &[dst.len()], &[src.len()])?;
+        let maker = self.by(What::Read)?;
+        match &dst.place {
+            HostPlace::Pinned(pinned) => {
+                maker.enqueue(What::Copy, Work::Copy { src: src.array.words()?, dst: pinned.words()? })
+            }
+            HostPlace::Plain(_, plain) => {
+                let mut plain = lock(plain);
+                let data = std::mem::take(&mut plain.data);
+                plain.data = data.clone();
+                plain.coming = Some(Pending::late(maker.read(&src.array, data)?));
+                Ok(())
+            }
+        }
+    }
+
+    /// *Flushes*; the elements come when everything enqueued so far on this queue that they depend on is done. They
+    /// are those of this place in the queue, whatever is enqueued later.
+    ///
+    /// # Errors
+    /// [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::Hazard`] under `Checked`, the error of the work, the queue's
+    /// own error: all of them when the result is asked for.
+    #[track_caller]
+    pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
+        self.read_with(array, Vec::new())
+    }
+
+    /// As [`read`](Self::read), into the storage of a `Vec` that is used again.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn read_with<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>, storage: Vec<T>) -> Pending<Vec<T>> {
+        let reading = self.by(What::Read).and_then(|maker| {
+            self.own(&array.array)?;
+            let reading = maker.read(&array.array, storage)?;
+            self.owner().engine().flush_soon(maker.by.slot)?;
+            Ok(reading)
+        });
+        reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+    }
+
+    /// Blocks until the elements are in `out`.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if `out` has more or fewer elements; as [`read`](Self::read).
+    #[track_caller]
+    pub fn read_into<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>, out: &mut [T]) -> Result<()> {
+        same_shape("the target of a read", &[out.len()], &[array.len()])?;
+        self.own(&array.array)?;
+        let maker = self.by(What::Read)?;
+        let mut reading = maker.read::<T>(&array.array, Vec::new())?;
+        self.owner().engine().flush_soon(maker.by.slot)?;
+        reading.wait_into(out)
+    }
+
+    /// *Enqueues* a copy from one array to another, or between parts of one, which may overlap.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the shapes differ; the errors of [`fill`](Self::fill).
+    #[track_caller]
+    pub fn copy<T: Element, const D: usize>(&self, src: &DeviceArray<T, D>, dst: &mut DeviceArray<T, D>) -> Result<()> {
+        self.own(&src.array)?;
+        self.own(&dst.array)?;
+        same_shape("the target of a copy", &dst.shape(), &src.shape())?;
+        self.by(What::Copy)?.copy(src.array.words()?, dst.array.words()?)
+    }
+
+    /// *Enqueues* a copy of a pinned part: elements `range` of `src` to all of `dst`.
+    ///
+    /// # Errors
+    /// [`Kind::Range`] outside `src`; as [`upload`](Self::upload).
+    #[track_caller]
+    pub fn upload_range<T: Element, const D: usize, const E: usize>(
+        &self,
+        src: &HostArray<T, Upload, D>,
+        range: Range<usize>,
+        dst: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        self.own(&dst.array)?;
+        let maker = self.by(What::Upload)?;
+        if range.start > range.end || range.end > src.len() {
+            return Err(Kind::Range { array: "pinned".into(), range, len: src.len() }.into());
+        }
+        same_shape("the source of an upload", &[range.len()], &[dst.len()])?;
+        match &src.place {
+            HostPlace::Pinned(pinned) => {
+                self.own(pinned)?;
+                let src = pinned.slice(range)?.words()?;
+                maker.enqueue(What::Upload, Work::Copy { src, dst: dst.array.words()? })
+            }
+            HostPlace::Plain(_, plain) => maker.upload(&dst.array, bytemuck::cast_slice(&lock(plain).data[range])),
+        }
+    }
+}
