@@ -143,7 +143,8 @@ async fn any() -> Result<wgpu::Adapter> {
 }
 
 fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
-    let list: Vec<String> = known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
+    let list: Vec<String> =
+        known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
     let found = if list.is_empty() { "none".into() } else { list.join("; ") };
     Kind::NoAdapter { wanted: choice.to_string(), found }.into()
 }
@@ -298,7 +299,8 @@ mod tests {
     }
 
     fn found(text: &str) -> Option<usize> {
-        let known = [adapter("llvmpipe (LLVM 15)", "Vulkan"), adapter("llvmpipe", "GL"), adapter("Swift", "Vulkan")];
+        let known =
+            [adapter("llvmpipe (LLVM 15)", "Vulkan"), adapter("llvmpipe", "GL"), adapter("Swift", "Vulkan")];
         let choice: AdapterChoice = text.parse().expect("every text is a choice");
         choice.find(&known)
     }
@@ -321,9 +323,6 @@ mod tests {
     #[test]
     fn what_there_is_not_is_an_error_that_lists_what_there_is() {
         let error = no_adapter(&AdapterChoice::Name("x".into()), &[adapter("Swift", "Vulkan")]);
-        assert_eq!(
-            error.to_string(),
-            "no adapter fits `x`; this machine has: 0: Swift (Vulkan, software, )"
-        );
+        assert_eq!(error.to_string(), "no adapter fits `x`; this machine has: 0: Swift (Vulkan, software, )");
     }
 }

@@ -84,8 +84,7 @@ struct Shared {
 }
 
 impl Owner {
-    fn new(engine: Engine, cpu: Option<Arc<CpuDevice>>, wgpu: Option<Arc<WgpuDevice>>, info: AdapterInfo) -> Self {
-        let engine = Arc::new(engine);
+    fn new(engine: Arc<Engine>, cpu: Option<Arc<CpuDevice>>, wgpu: Option<Arc<WgpuDevice>>, info: AdapterInfo) -> Self {
         Self(Arc::new(Shared {
             #[cfg(not(target_arch = "wasm32"))]
             threads: crate::threads::Threads::start(&engine),

@@ -23,7 +23,10 @@ mod threads;
 mod transfer;
 mod user_event;
 
-pub use adapter::{AdapterChoice, AdapterInfo, adapters};
+pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
+#[cfg(feature = "validation")]
+#[doc(hidden)]
+pub use adapter::validation_messages;
 pub use command::Site;
 pub use command::grid::Grid;
 pub use context::{Context, ContextOptions};

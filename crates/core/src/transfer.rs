@@ -312,10 +312,8 @@ impl CommandQueue {
                 maker.enqueue(What::Copy, Work::Copy { src: src.array.words()?, dst: pinned.words()? })
             }
             HostPlace::Plain(_, plain) => {
-                let mut plain = lock(plain);
-                let data = std::mem::take(&mut plain.data);
-                plain.data = data.clone();
-                plain.coming = Some(Pending::late(maker.read(&src.array, data)?));
+                let coming = Pending::late(maker.read(&src.array, Vec::new())?);
+                lock(plain).coming = Some(coming);
                 Ok(())
             }
         }

@@ -114,9 +114,4 @@ impl UserState {
         }
         wakers.into_iter().for_each(Waker::wake);
     }
-
-    /// Ends it because the context goes, or is lost.
-    pub(crate) fn abandon(&self, error: Error) {
-        self.complete(Err(error));
-    }
 }

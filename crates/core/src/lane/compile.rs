@@ -16,7 +16,7 @@ pub(crate) struct WgpuPipeline {
     /// With every storage binding writable: for launches that bind one buffer both ways.
     writable: OnceLock<Result<Variant>>,
     both_ways: bool,
-    origin: Origin,
+    origin: Box<Origin>,
 }
 
 /// One compiled form of a kernel.
@@ -43,7 +43,10 @@ pub(crate) enum Carry {
     Nothing,
     Immediates,
     /// By the uniform ring, at this binding; so many bytes, rounded up to 16.
-    Uniform { index: u32, size: u32 },
+    Uniform {
+        index: u32,
+        size: u32,
+    },
 }
 
 /// What a compiled form is made from.
@@ -67,8 +70,9 @@ impl WgpuPipeline {
     /// driver rejects it.
     pub(crate) fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Result<Self> {
         check(caps, recipe.interface)?;
-        let origin = Origin::new(device, caps, recipe);
-        let both_ways = [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
+        let origin = Box::new(Origin::new(device, caps, recipe));
+        let both_ways =
+            [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
         Ok(Self { plain: origin.make(false)?, writable: OnceLock::new(), both_ways, origin })
     }
 
@@ -161,7 +165,10 @@ impl Origin {
             layout: Some(&layout),
             module: &module,
             entry_point: Some(&self.kernel),
-            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
+                ..Default::default()
+            },
             cache: None,
         })
     }
@@ -189,7 +196,11 @@ fn make_writable(module: &mut wgpu::naga::Module) {
 }
 
 fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) -> wgpu::BindGroupLayoutEntry {
-    let ty = wgpu::BindingType::Buffer { ty, has_dynamic_offset: dynamic, min_binding_size: NonZeroU64::new(size) };
+    let ty = wgpu::BindingType::Buffer {
+        ty,
+        has_dynamic_offset: dynamic,
+        min_binding_size: NonZeroU64::new(size),
+    };
     wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::COMPUTE, ty, count: None }
 }
 

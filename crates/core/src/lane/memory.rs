@@ -20,8 +20,19 @@ impl WgpuMemory {
     ///
     /// # Errors
     /// `OutOfMemory`, or whatever wgpu says.
-    pub(crate) fn plain(device: &wgpu::Device, gate: &Arc<Gate>, heap: Heap, size: u64, label: &str) -> Result<Self> {
-        let desc = wgpu::BufferDescriptor { label: Some(label), size, usage: usages(heap), mapped_at_creation: false };
+    pub(crate) fn plain(
+        device: &wgpu::Device,
+        gate: &Arc<Gate>,
+        heap: Heap,
+        size: u64,
+        label: &str,
+    ) -> Result<Self> {
+        let desc = wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage: usages(heap),
+            mapped_at_creation: false,
+        };
         let (buffer, error) = scoped(device, || device.create_buffer(&desc));
         let memory = Self { buffer, view: None, gate: gate.clone() };
         match error {

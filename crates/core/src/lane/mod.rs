@@ -23,18 +23,18 @@ pub(crate) use gate::Gate;
 pub(crate) use memory::WgpuMemory;
 pub(crate) use native::HostView;
 pub(crate) use opening::OpenOptions;
-pub(crate) use scopes::{Doing, reasons, scoped};
+pub(crate) use scopes::{Doing, scoped};
 
 use crate::error::Result;
 use crate::kernel::{Pipeline, Recipe};
 use crate::memory::{Allocate, Block, Staged};
 use crate::recorder::Recorder;
 use fencepost_sync::backend::Fence;
-use fencepost_sync::{MaybeSend, MaybeSync};
+
 use std::sync::Arc;
 
 /// What a context needs of a device besides its lanes.
-pub(crate) trait Device: Allocate + MaybeSend + MaybeSync {
+pub(crate) trait Device: Allocate + Send + Sync {
     /// What it can do.
     fn caps(&self) -> &Caps;
 

@@ -8,7 +8,7 @@ use super::{Caps, Lane};
 use crate::error::{Kind, Result};
 use crate::memory::Heap;
 use crate::recorder::wgpu::{LaneFence, WgpuRecorder};
-use fencepost_sync::backend::{Fence, LostFlag, PortableFence, VulkanFence};
+use fencepost_sync::backend::{LostFlag, PortableFence, VulkanFence};
 use std::sync::Arc;
 use wgpu::Features;
 
@@ -32,7 +32,10 @@ impl WgpuDevice {
     ///
     /// # Errors
     /// `Device` if the driver refuses.
-    pub(crate) async fn open(adapter: &wgpu::Adapter, options: OpenOptions) -> Result<(Arc<Self>, Vec<Lane>)> {
+    pub(crate) async fn open(
+        adapter: &wgpu::Adapter,
+        options: OpenOptions,
+    ) -> Result<(Arc<Self>, Vec<Lane>)> {
         let info = adapter.get_info();
         let requested = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("fencepost"),
@@ -65,14 +68,16 @@ fn assemble(
     options: OpenOptions,
 ) -> (Arc<WgpuDevice>, Vec<Lane>) {
     let gate = Gate::new(info.backend);
-    let fence = fence(&device, &lost, &gate, options);
     let reach = if options.native { reach(&device, info) } else { Reach::Nothing };
+    let fence = fence(&device, &lost, &gate, reach);
     let caps = caps(&device, info, options);
     let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach }));
     let lane = Lane {
         recorder: Box::new(WgpuRecorder::new(opened.clone(), fence.clone())),
         fence: fence.shared(),
-        async_submit: info.backend != wgpu::Backend::Gl,
+        // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind
+        // which some drivers block.
+        async_submit: options.native && info.backend != wgpu::Backend::Gl,
     };
     (opened, vec![lane])
 }
@@ -84,8 +89,9 @@ fn listen(device: &wgpu::Device, lost: &LostFlag) {
     device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
 }
 
-fn fence(device: &wgpu::Device, lost: &LostFlag, gate: &Gate, options: OpenOptions) -> LaneFence {
-    if options.native {
+/// A native fence knows nothing of maps, so it takes memory that is mapped for good.
+fn fence(device: &wgpu::Device, lost: &LostFlag, gate: &Gate, reach: Reach) -> LaneFence {
+    if reach >= Reach::Staging {
         match VulkanFence::new(device, lost.clone()) {
             Ok(fence) => return LaneFence::Vulkan(Arc::new(fence)),
             Err(error) => log::debug!("portable fence: {error}"),

@@ -59,9 +59,11 @@ fn lend(device: &wgpu::Device, native: &Arc<Native>, heap: Heap, label: &str) ->
     let handle = unsafe { native.buffer.as_ref()?.raw_handle() };
     let keeper = native.clone();
     // SAFETY: the callback holds the memory, so the handle outlives wgpu's buffer.
-    let lent = unsafe { hal::vulkan::Buffer::from_raw_externally_owned(handle, Box::new(move || drop(keeper))) };
+    let lent =
+        unsafe { hal::vulkan::Buffer::from_raw_externally_owned(handle, Box::new(move || drop(keeper))) };
     let usage = super::memory::usages(heap);
-    let desc = wgpu::BufferDescriptor { label: Some(label), size: native.size, usage, mapped_at_creation: false };
+    let desc =
+        wgpu::BufferDescriptor { label: Some(label), size: native.size, usage, mapped_at_creation: false };
     // SAFETY: made by this very device with `uses(heap)`, which covers `usage`; not empty, and zeroed.
     Some(unsafe { device.create_buffer_from_hal::<Vulkan>(lent, &desc) })
 }
@@ -105,7 +107,11 @@ impl Native {
     }
 
     fn at(&self, range: &Range<u64>) -> NonNull<u8> {
-        assert!(range.start <= range.end && range.end <= self.size, "bug: {range:?} of {} mapped bytes", self.size);
+        assert!(
+            range.start <= range.end && range.end <= self.size,
+            "bug: {range:?} of {} mapped bytes",
+            self.size
+        );
         // SAFETY: within the mapped bytes, as was just checked.
         unsafe { self.bytes.add(range.start as usize) }
     }
@@ -146,7 +152,9 @@ impl HostView {
     /// The bytes of `range`, to be changed.
     pub(crate) fn slice_mut<'a>(&'a self, range: Range<u64>, _: &'a mut HostAccess) -> &'a mut [u8] {
         // SAFETY: as in `slice`; and the access is borrowed mutably, so this is the only slice made by it.
-        unsafe { std::slice::from_raw_parts_mut(self.0.at(&range).as_ptr(), (range.end - range.start) as usize) }
+        unsafe {
+            std::slice::from_raw_parts_mut(self.0.at(&range).as_ptr(), (range.end - range.start) as usize)
+        }
     }
 
     /// The bytes of a piece of staging memory that no submission has seen.
@@ -154,15 +162,24 @@ impl HostView {
         let range = claim.range();
         // SAFETY: in bounds, mapped, coherent. Claims on one chunk never overlap, this one is borrowed mutably, and
         // submissions hold their pieces by shared references until they are complete.
-        unsafe { std::slice::from_raw_parts_mut(self.0.at(&range).as_ptr(), (range.end - range.start) as usize) }
+        unsafe {
+            std::slice::from_raw_parts_mut(self.0.at(&range).as_ptr(), (range.end - range.start) as usize)
+        }
     }
 
     /// The bytes of a piece of staging memory that the submission of `value` fills; `None` before it is complete.
-    pub(crate) fn claimed<'a>(&'a self, claim: &'a Claim, fence: &dyn Fence, value: Value) -> Option<&'a [u8]> {
+    pub(crate) fn claimed<'a>(
+        &'a self,
+        claim: &'a Claim,
+        fence: &dyn Fence,
+        value: Value,
+    ) -> Option<&'a [u8]> {
         let range = claim.range();
         fence.completed().ok().filter(|&completed| completed >= value)?;
         // SAFETY: in bounds, mapped, coherent. Claims on one chunk never overlap, and the one submission that
         // writes this one is complete.
-        Some(unsafe { std::slice::from_raw_parts(self.0.at(&range).as_ptr(), (range.end - range.start) as usize) })
+        Some(unsafe {
+            std::slice::from_raw_parts(self.0.at(&range).as_ptr(), (range.end - range.start) as usize)
+        })
     }
 }

@@ -112,9 +112,7 @@ impl WgpuDevice {
     fn refused(&self, object: &str, message: &str) -> crate::Error {
         match self.lost.check() {
             Ok(()) => Kind::Device { object: object.into(), message: message.into() }.into(),
-            Err(lost) => {
-                Kind::DeviceLost { device: self.caps.adapter.clone(), reason: lost.reason }.into()
-            }
+            Err(lost) => Kind::DeviceLost { device: self.caps.adapter.clone(), reason: lost.reason }.into(),
         }
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Order {
     pub(crate) label: Arc<str>,
     pub(crate) uses: Tracker,
     pub(crate) host: HostUse,
+    /// How many host reads are under way.
+    pub(crate) readers: u32,
     /// Reads whose bytes are taken from this block itself, if nobody writes them first.
     pub(crate) lazy: Vec<(Range<u64>, Arc<ReadSlot>)>,
     /// The host reads this block now and then: every batch that writes it makes its writes visible to the host.
@@ -63,8 +65,7 @@ pub(crate) struct Order {
 pub(crate) enum HostUse {
     #[default]
     Idle,
-    /// This many host reads are under way.
-    Reading(u32),
+    /// Being written.
     Writing,
     /// Mapped by a guard, or about to be.
     Mapped,

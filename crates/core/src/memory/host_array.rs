@@ -26,13 +26,13 @@ impl Direction for Download {}
 
 mod sealed {
     pub trait Direction {
-        const HEAP: crate::memory::Heap;
+        const UPLOADS: bool;
     }
     impl Direction for super::Upload {
-        const HEAP: crate::memory::Heap = crate::memory::Heap::Upload;
+        const UPLOADS: bool = true;
     }
     impl Direction for super::Download {
-        const HEAP: crate::memory::Heap = crate::memory::Heap::Download;
+        const UPLOADS: bool = false;
     }
 }
 
@@ -78,7 +78,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     pub(crate) fn new(owner: &Owner, shape: [usize; D]) -> Result<Self> {
         let len = super::elements::<T>("a pinned array", &shape)?;
         let place = if owner.device().pinned() {
-            HostPlace::Pinned(pin::<T>(owner, <Dir as sealed::Direction>::HEAP, len)?)
+            let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
+            HostPlace::Pinned(pin::<T>(owner, heap, len)?)
         } else {
             let plain = Plain { data: vec![T::zeroed(); len], coming: None };
             HostPlace::Plain(owner.clone(), Mutex::new(plain))

@@ -3,6 +3,7 @@
 use super::{Block, BlockId, Heap};
 use crate::context::Owner;
 use crate::error::{Kind, Result};
+use crate::ordering::Tracker;
 use crate::scheduler::{Engine, State};
 use fencepost_sync::Slot;
 use rustc_hash::FxHashMap;
@@ -109,6 +110,10 @@ impl Owner {
             let mut order = block.order();
             order.label = label.clone();
             order.host_reads = false;
+            if slot == State::CONTEXT {
+                // All of its uses are done.
+                order.uses = Tracker::default();
+            }
         }
         Ok(block)
     }

@@ -2,7 +2,6 @@
 
 use crate::scheduler::Seq;
 use fencepost_sync::prim::{Mutex, lock};
-use fencepost_sync::{MaybeSend, MaybeSync};
 use std::sync::Arc;
 
 /// One read on its way. The scheduler decides where its bytes end up; whoever waits for it fetches them there.
@@ -13,7 +12,7 @@ pub(crate) struct ReadSlot {
 }
 
 /// Staging memory that a recorder copied the bytes of a read to.
-pub(crate) trait Readback: MaybeSend + MaybeSync {
+pub(crate) trait Readback: Send + Sync {
     /// Copies the bytes out. Only after the batch that filled the memory is complete.
     fn copy_out(&self, out: &mut [u8]);
 }
@@ -53,6 +52,15 @@ impl ReadSlot {
     pub(crate) fn save_in(&self, seq: Seq) {
         *lock(&self.late) = Some(seq);
         self.set(Place::Staging);
+    }
+
+    /// Takes [`save_in`](Self::save_in) back; `false` if it never was.
+    pub(crate) fn forget_late(&self) -> bool {
+        let late = lock(&self.late).take().is_some();
+        if late {
+            self.set(Place::Lazy);
+        }
+        late
     }
 
     pub(crate) fn set(&self, place: Place) {

@@ -5,11 +5,11 @@ pub(crate) mod wgpu;
 
 use crate::command::Step;
 use crate::error::Error;
-use fencepost_sync::{MaybeSend, Value};
+use fencepost_sync::Value;
 use std::sync::Arc;
 
 /// Records and submits the batches of one lane. Whoever holds the lane's token has it to himself.
-pub(crate) trait Recorder: MaybeSend {
+pub(crate) trait Recorder: Send {
     /// Encodes `steps` in the order of their levels and submits them as one submission that signals `signal`.
     ///
     /// The device starts it only after the other lanes have passed their values in `waits`; all of those were
@@ -21,8 +21,8 @@ pub(crate) trait Recorder: MaybeSend {
 pub(crate) type Keep = Option<Box<dyn KeepAlive>>;
 
 /// Anything that can be kept.
-pub(crate) trait KeepAlive: MaybeSend {}
-impl<T: MaybeSend> KeepAlive for T {}
+pub(crate) trait KeepAlive: Send {}
+impl<T: Send> KeepAlive for T {}
 
 /// A value of another lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

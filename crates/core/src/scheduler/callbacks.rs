@@ -6,7 +6,7 @@ use super::state::State;
 use crate::command::Callback;
 use crate::error::Kind;
 use fencepost_sync::Slot;
-use fencepost_sync::prim::{MutexGuard, sleep};
+use fencepost_sync::prim::MutexGuard;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,20 +21,6 @@ pub(super) fn running_here(engine: &Engine) -> bool {
 }
 
 impl Engine {
-    /// The callback thread: runs what is due, one after the other, until the context ends.
-    pub(crate) fn callback_thread(&self) {
-        let mut state = self.lock();
-        loop {
-            while let Some((id, slot, run)) = state.calls.pop_front() {
-                state = self.call(state, id, slot, run);
-            }
-            if state.finished() {
-                return;
-            }
-            state = sleep(&self.calls, state);
-        }
-    }
-
     /// Runs what is due on this thread.
     pub(crate) fn run_calls(&self) {
         let mut state = self.lock();
@@ -43,7 +29,7 @@ impl Engine {
         }
     }
 
-    fn call<'a>(
+    pub(super) fn call<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
         id: HoldId,

@@ -3,15 +3,15 @@
 use super::engine::Engine;
 use super::queue::Hold;
 use super::state::State;
-use super::wait::Deadline;
 use crate::error::Error;
 use crate::event::Point;
 
 impl Engine {
     /// Flushes everything, waits for it unless the device is lost, and lets the threads end.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn close(&self) {
         for end in self.ends() {
-            if let Err(error) = self.wait(end, Deadline::after(None)) {
+            if let Err(error) = self.wait(end, super::wait::Deadline::after(None)) {
                 log::debug!("while a context ended: {error}");
             }
         }
@@ -20,6 +20,7 @@ impl Engine {
     }
 
     /// Plans everything there is; returns at once.
+    #[cfg(target_arch = "wasm32")]
     pub(crate) fn flush_all(&self) {
         let ends = self.ends();
         let mut state = self.lock();

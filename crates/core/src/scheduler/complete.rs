@@ -1,37 +1,15 @@
 //! Noticing what the device has done.
 
 use super::batch::Submitted;
-use super::engine::{Engine, SLICE};
+use super::engine::Engine;
 use super::state::State;
 use crate::error::{Error, Kind};
 use crate::recorder::KeepAlive;
 use fencepost_sync::Value;
-use fencepost_sync::prim::sleep;
 use std::task::Waker;
 use web_time::Instant;
 
 impl Engine {
-    /// The second thread of a lane: waits natively for the next value, for the sake of futures, callbacks and
-    /// memory that can be used again.
-    pub(crate) fn completer(&self, lane: usize) {
-        loop {
-            let next = {
-                let mut state = self.lock();
-                while state.lanes[lane].timeline.in_flight() == 0 {
-                    if state.finished() {
-                        return;
-                    }
-                    state = sleep(&self.done, state);
-                }
-                if state.lost.is_some() {
-                    return;
-                }
-                Value(state.lanes[lane].timeline.completed().0 + 1)
-            };
-            self.wait_native(lane, next, SLICE);
-        }
-    }
-
     /// Waits on the fence of a lane, holding nothing, and notes how far it got.
     pub(crate) fn wait_native(&self, lane: usize, value: Value, limit: std::time::Duration) {
         match self.lanes[lane].fence.wait(value, limit) {

@@ -10,7 +10,7 @@ use crate::recorder::Recorder;
 use fencepost_sync::Slot;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -30,6 +30,11 @@ pub(crate) struct Engine {
     pub(crate) device: Arc<dyn Device>,
     /// Whether lanes have threads. Without, whoever flushes or waits does their work.
     pub(crate) threads: bool,
+    /// Whether a microtask is on its way.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) scheduled: std::sync::atomic::AtomicBool,
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) me: std::sync::Weak<Engine>,
 }
 
 /// A lane, as far as the state lock does not guard it.
@@ -41,9 +46,9 @@ pub(crate) struct EngineLane {
 }
 
 impl Engine {
-    pub(crate) fn new(device: Arc<dyn Device>, lanes: Vec<Lane>, policy: Policy, threads: bool) -> Self {
+    pub(crate) fn new(device: Arc<dyn Device>, lanes: Vec<Lane>, policy: Policy, threads: bool) -> Arc<Self> {
         let state = State::new(lanes.len(), policy);
-        Self {
+        let engine = |_me: &Weak<Engine>| Self {
             state: Mutex::new(state),
             work: lanes.iter().map(|_| Condvar::new()).collect(),
             done: Condvar::new(),
@@ -51,7 +56,15 @@ impl Engine {
             lanes: lanes.into_iter().map(EngineLane::new).collect(),
             device,
             threads,
-        }
+            #[cfg(target_arch = "wasm32")]
+            scheduled: Default::default(),
+            #[cfg(target_arch = "wasm32")]
+            me: _me.clone(),
+        };
+        let engine = Arc::new_cyclic(engine);
+        #[cfg(target_arch = "wasm32")]
+        engine.listen();
+        engine
     }
 
     /// Takes S.

@@ -33,11 +33,7 @@ impl Engine {
         let stamp = state.next_stamp();
         ordering::record(&state, by, stamp, &work);
         state.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
-        let sleeper = state.sleeper(by.slot);
-        drop(state);
-        if let Some(lane) = sleeper {
-            self.work[lane].notify_all();
-        }
+        self.kick(state, by.slot);
         Ok(stamp)
     }
 
@@ -65,12 +61,19 @@ impl Engine {
         state.check(slot)?;
         let stamp = state.next_stamp();
         state.queue_mut(slot).push(Command { stamp, op });
+        self.kick(state, slot);
+        Ok(())
+    }
+
+    /// Releases S; wakes the thread of the queue's lane if it sleeps and could submit something.
+    fn kick(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let sleeper = state.sleeper(slot);
         drop(state);
+        #[cfg(target_arch = "wasm32")]
+        self.schedule();
         if let Some(lane) = sleeper {
             self.work[lane].notify_all();
         }
-        Ok(())
     }
 
     /// The point of everything enqueued so far on a queue, and what that comes after.

@@ -4,7 +4,7 @@ use super::batch::{Seq, Status};
 use super::engine::Engine;
 use super::queue::Priority;
 use super::state::State;
-use crate::command::{Command, Step};
+use crate::command::{Command, Step, Work};
 use crate::error::Error;
 use crate::recorder::Failure;
 use fencepost_sync::{Slot, Stamp};
@@ -28,6 +28,7 @@ impl Engine {
             steps.into_iter().partition(|step| blamed.is_none_or(|slot| step.slot == slot));
         let mut state = self.lock();
         state.lanes[lane].token = false;
+        bad.iter().for_each(leave_in_place);
         let dropped = state.fail_steps(&bad, &failure.error);
         let wakers = state.retry(lane, seq, good);
         state.after.wakers.extend(wakers);
@@ -80,5 +81,14 @@ impl State {
             self.release(|hold| hold == held);
         }
         dropped
+    }
+}
+
+/// The writer before which a read's bytes were to be saved does not run: they stay where they are.
+fn leave_in_place(step: &Step) {
+    if let Work::Read { src, slot } = &step.work
+        && slot.forget_late()
+    {
+        src.block.order().lazy.push((src.range(), slot.clone()));
     }
 }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub(crate) struct HostAccess {
     engine: Arc<Engine>,
     block: Arc<Block>,
+    want: Want,
 }
 
 /// What the host wants.
@@ -83,10 +84,11 @@ impl Engine {
         if let Some(point) = blocker(&state, &order, span, want.writes()) {
             return Ok(Claim::After(point));
         }
-        let Some(kind) = order.host.joined(want) else { return Ok(Claim::Shared) };
-        order.host = kind;
+        if !order.join(want) {
+            return Ok(Claim::Shared);
+        }
         state.host_uses += 1;
-        let access = HostAccess { engine: self.clone(), block: span.block.clone() };
+        let access = HostAccess { engine: self.clone(), block: span.block.clone(), want };
         order.fresh &= !want.writes();
         if want != Want::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
@@ -97,7 +99,7 @@ impl Engine {
     /// Waits for another host use of a block to end; `false` if the deadline came first.
     fn wait_for_host(&self, block: &Block, deadline: Deadline) -> bool {
         let state = self.lock();
-        if block.order().host == HostUse::Idle {
+        if block.order().host_idle() {
             return true;
         }
         drop(fencepost_sync::prim::sleep_for(&self.done, state, deadline.slice()));
@@ -114,24 +116,32 @@ pub(crate) enum Claim {
     Shared,
 }
 
-impl HostUse {
-    /// The use that `want` makes of this one, if both can be at once.
-    fn joined(self, want: Want) -> Option<HostUse> {
-        match (self, want) {
-            (HostUse::Idle, Want::Read) => Some(HostUse::Reading(1)),
-            (HostUse::Reading(n), Want::Read) => Some(HostUse::Reading(n + 1)),
-            (HostUse::Idle, Want::Write) => Some(HostUse::Writing),
-            (HostUse::Idle, Want::Map { .. }) => Some(HostUse::Mapped),
-            _ => None,
+impl Order {
+    /// Takes one more use of the host in, if it can be at once with those there are.
+    fn join(&mut self, want: Want) -> bool {
+        let free = match want {
+            Want::Read => self.host != HostUse::Writing,
+            Want::Write | Want::Map { write: true } => self.host == HostUse::Idle && self.readers == 0,
+            Want::Map { write: false } => self.host == HostUse::Idle,
+        };
+        match want {
+            _ if !free => {}
+            Want::Read => self.readers += 1,
+            Want::Write => self.host = HostUse::Writing,
+            Want::Map { .. } => self.host = HostUse::Mapped,
+        }
+        free
+    }
+
+    fn leave(&mut self, want: Want) {
+        match want {
+            Want::Read => self.readers -= 1,
+            Want::Write | Want::Map { .. } => self.host = HostUse::Idle,
         }
     }
 
-    /// What is left when one user is gone.
-    fn left(self) -> HostUse {
-        match self {
-            HostUse::Reading(n) if n > 1 => HostUse::Reading(n - 1),
-            _ => HostUse::Idle,
-        }
+    fn host_idle(&self) -> bool {
+        self.host == HostUse::Idle && self.readers == 0
     }
 }
 
@@ -162,10 +172,12 @@ impl Engine {
         let mut state = self.lock();
         let mut order = span.block.order();
         let found = order.lazy.iter().position(|(_, slot)| Arc::ptr_eq(slot, read))?;
-        order.host = order.host.joined(Want::Read)?;
+        if !order.join(Want::Read) {
+            return None;
+        }
         order.lazy.swap_remove(found);
         state.host_uses += 1;
-        Some(HostAccess { engine: self.clone(), block: span.block.clone() })
+        Some(HostAccess { engine: self.clone(), block: span.block.clone(), want: Want::Read })
     }
 
     /// Nobody wants the bytes of `read` any more.
@@ -217,8 +229,8 @@ impl Drop for HostAccess {
     fn drop(&mut self) {
         let mut state = self.engine.lock();
         let mut order = self.block.order();
-        order.host = order.host.left();
-        let idle = order.host == HostUse::Idle;
+        order.leave(self.want);
+        let idle = order.host_idle();
         drop(order);
         state.host_uses -= 1;
         if idle {

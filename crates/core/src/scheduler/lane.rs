@@ -35,6 +35,7 @@ impl LaneState {
     }
 
     /// Whether anything is planned and not submitted.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn has_ready(&self) -> bool {
         self.ready.iter().any(|list| !list.is_empty())
     }

@@ -19,12 +19,16 @@ mod plan;
 mod pump;
 mod queue;
 mod state;
+#[cfg(not(target_arch = "wasm32"))]
+mod threads;
 mod wait;
+#[cfg(target_arch = "wasm32")]
+mod web;
 
 pub(crate) use batch::Seq;
 pub(crate) use engine::Engine;
 pub(crate) use host::{Claim, HostAccess, Want};
 pub use queue::Priority;
-pub(crate) use queue::{HoldId, QueueState};
+pub(crate) use queue::HoldId;
 pub(crate) use state::State;
 pub(crate) use wait::Deadline;

@@ -431,11 +431,8 @@ fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
         return None;
     }
     work.touches().into_iter().find_map(|touch| {
-        let busy = match touch.block.order().host {
-            HostUse::Reading(_) => touch.write,
-            HostUse::Writing => true,
-            HostUse::Idle | HostUse::Mapped => false,
-        };
+        let order = touch.block.order();
+        let busy = order.host == HostUse::Writing || (touch.write && order.readers > 0);
         busy.then_some(Hold::Host(touch.block.id))
     })
 }

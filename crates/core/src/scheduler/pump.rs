@@ -6,7 +6,7 @@ use super::queue::Priority;
 use super::state::State;
 use crate::recorder::LaneValue;
 use fencepost_sync::Value;
-use fencepost_sync::prim::{lock, sleep};
+use fencepost_sync::prim::lock;
 use std::sync::Arc;
 
 /// A batch that has the token and is on its way to the device.
@@ -43,49 +43,11 @@ impl Engine {
             Err(failure) => self.fail_batch(lane, batch.seq, steps, failure),
         }
     }
-
-    /// The thread of a lane: plans what came together, submits what can be, sleeps.
-    pub(crate) fn lane_thread(&self, lane: usize) {
-        loop {
-            let mut state = self.lock();
-            while !state.something_for(lane) {
-                if state.finished() {
-                    return;
-                }
-                state.lanes[lane].asleep = true;
-                state = sleep(&self.work[lane], state);
-                state.lanes[lane].asleep = false;
-            }
-            if !state.lanes[lane].has_ready() {
-                state.plan_lane(lane);
-            }
-            self.unlock(state);
-            self.pump(lane, usize::MAX);
-        }
-    }
 }
 
 impl State {
-    /// Whether threads have nothing left to do, ever.
-    pub(crate) fn finished(&self) -> bool {
-        self.lost.is_some() || self.closing
-    }
-
-    /// Whether the thread of a lane could submit or plan something.
-    fn something_for(&self, lane: usize) -> bool {
-        let at = &self.lanes[lane];
-        if self.lost.is_some() || at.token {
-            return false;
-        }
-        if at.has_ready() {
-            return self.choose(lane).is_some();
-        }
-        let waiting = |q: &super::QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
-        at.has_room(false) && self.queues.iter().skip(1).any(waiting)
-    }
-
     /// The priority whose front batch can be submitted on a lane now.
-    fn choose(&self, lane: usize) -> Option<Priority> {
+    pub(super) fn choose(&self, lane: usize) -> Option<Priority> {
         let at = &self.lanes[lane];
         let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
         let priority = at.choose(submitted)?;

@@ -183,7 +183,7 @@ impl Engine {
 
     /// Starts everything enqueued on a queue, with all that it waits for.
     pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
-        let mut state = self.lock();
+        let state = self.lock();
         state.check(slot)?;
         let end = state.queue(slot).end(slot);
         self.flush_to(state, end);

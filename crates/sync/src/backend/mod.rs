@@ -14,14 +14,14 @@ pub use manual::ManualFence;
 pub use portable::{Arrival, PortableFence, poll};
 pub use vulkan::VulkanFence;
 
-use crate::{Lost, MaybeSend, MaybeSync, Value};
+use crate::{Lost, Value};
 use std::time::Duration;
 
 /// The progress of one hardware queue, as its device tells it.
 ///
 /// How a value comes to be signalled is each backend's own affair: it happens where work is submitted. What all
 /// of them share is how it is asked for.
-pub trait Fence: MaybeSend + MaybeSync {
+pub trait Fence: Send + Sync {
     /// The largest value that the device has passed; returns at once.
     ///
     /// # Errors
@@ -35,4 +35,10 @@ pub trait Fence: MaybeSend + MaybeSync {
     /// # Errors
     /// [`Lost`] if the device is gone, or goes while waiting.
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost>;
+
+    /// Has `moved` called when the device has passed something, where the backend tells by itself. Only the
+    /// browser needs it, where nobody can wait.
+    fn on_move(&self, moved: Box<dyn Fn() + Send + Sync>) {
+        drop(moved);
+    }
 }

@@ -4,7 +4,7 @@ use super::{Fence, LostFlag};
 use crate::prim::{Mutex, lock};
 use crate::{Lost, Value};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 const FIRST_NAP: Duration = Duration::from_micros(20);
@@ -19,7 +19,11 @@ pub struct PortableFence {
     lost: LostFlag,
     gate: Arc<Mutex<()>>,
     progress: Arc<Mutex<Progress>>,
+    moved: Arc<OnceLock<Moved>>,
 }
+
+/// Told when a callback has come.
+type Moved = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
 struct Progress {
@@ -32,18 +36,20 @@ struct Progress {
 pub struct Arrival {
     value: Value,
     progress: Arc<Mutex<Progress>>,
+    moved: Arc<OnceLock<Moved>>,
 }
 
 impl PortableFence {
     /// Makes a fence for `device`.
     pub fn new(device: &wgpu::Device, lost: LostFlag, gate: Arc<Mutex<()>>) -> Self {
-        Self { device: device.clone(), lost, gate, progress: Arc::default() }
+        Self { device: device.clone(), lost, gate, progress: Arc::default(), moved: Arc::default() }
     }
 
     /// Makes `value` wait for so many callbacks; each is given one of the arrivals. Values come in order.
     pub fn arm(&self, value: Value, callbacks: usize) -> Vec<Arrival> {
         lock(&self.progress).armed.push_back((value, callbacks));
-        (0..callbacks).map(|_| Arrival { value, progress: self.progress.clone() }).collect()
+        let arrival = |_| Arrival { value, progress: self.progress.clone(), moved: self.moved.clone() };
+        (0..callbacks).map(arrival).collect()
     }
 
     fn passed(&self) -> Value {
@@ -80,6 +86,9 @@ impl Progress {
 impl Drop for Arrival {
     fn drop(&mut self) {
         lock(&self.progress).arrived(self.value);
+        if let Some(moved) = self.moved.get() {
+            moved();
+        }
     }
 }
 
@@ -105,6 +114,11 @@ impl Fence for PortableFence {
             nap = (nap * 2).min(LONGEST_NAP);
         }
     }
+
+    fn on_move(&self, moved: Moved) {
+        // Whoever comes second finds somebody told already.
+        let _ = self.moved.set(moved);
+    }
 }
 
 #[cfg(all(test, not(fencepost_loom)))]
@@ -117,7 +131,7 @@ mod tests {
     }
 
     fn arrive(progress: &Arc<Mutex<Progress>>, value: u64) -> Value {
-        drop(Arrival { value: Value(value), progress: progress.clone() });
+        drop(Arrival { value: Value(value), progress: progress.clone(), moved: Arc::default() });
         lock(progress).completed
     }
 

@@ -134,7 +134,8 @@ fn raw_device(device: &wgpu::Device) -> Result<ash::Device, Error> {
     let hal = unsafe { device.as_hal::<Vulkan>() }.ok_or_else(|| refused("not a Vulkan device".into()))?;
     let instance = hal.shared_instance();
     // SAFETY: the physical device belongs to this instance, and the device keeps both.
-    let properties = unsafe { instance.raw_instance().get_physical_device_properties(hal.raw_physical_device()) };
+    let properties =
+        unsafe { instance.raw_instance().get_physical_device_properties(hal.raw_physical_device()) };
     let version = properties.api_version.min(instance.instance_api_version());
     if version < vk::API_VERSION_1_2 {
         let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));

@@ -74,7 +74,12 @@ fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<It
     let (start, end) = (offset / alignment * alignment, offset + size);
     (start..end).step_by(most as usize).map(move |bound| {
         let (from, to) = (bound.max(offset), end.min(bound + most));
-        Piece { offset: bound, size: to - bound, first: ((from - bound) / 4) as u32, count: ((to - from) / 4) as u32 }
+        Piece {
+            offset: bound,
+            size: to - bound,
+            first: ((from - bound) / 4) as u32,
+            count: ((to - from) / 4) as u32,
+        }
     })
 }
 

@@ -144,14 +144,21 @@ impl WgpuRecorder {
                 Kind::DeviceLost { device: self.device.caps().adapter.clone(), reason: lost.reason }.into()
             }
             (Ok(()), Some(error)) => Doing { object: "a submission", bytes: 0 }.failed(error),
-            (Ok(()), None) => Kind::Device { object: "a submission".into(), message: "no reason given".into() }.into(),
+            (Ok(()), None) => {
+                Kind::Device { object: "a submission".into(), message: "no reason given".into() }.into()
+            }
         };
         Failure { step: None, error, lost: lost.is_raised() }
     }
 }
 
 impl Recorder for WgpuRecorder {
-    fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Result<Keep, Failure> {
+    fn submit(
+        &mut self,
+        steps: &Arc<Vec<Step>>,
+        waits: &[LaneValue],
+        signal: Value,
+    ) -> Result<Keep, Failure> {
         if self.device.lost().is_raised() {
             return Err(self.failure(None, false));
         }
@@ -234,7 +241,8 @@ fn load_parameters(
         return Ok(None);
     }
     let (staging, offset) = transfers.parameters(device, uniforms.bytes())?;
-    let mut encoder = device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("parameters") });
+    let mut encoder =
+        device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("parameters") });
     uniforms.load(&mut encoder, &staging, offset);
     Ok(Some(encoder.finish()))
 }

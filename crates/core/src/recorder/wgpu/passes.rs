@@ -48,8 +48,13 @@ pub(super) enum Size<'a> {
 }
 
 impl<'a> Passes<'a> {
-    pub(super) fn new(device: &'a WgpuDevice, groups: &'a mut BindGroups, uniforms: &'a mut Uniforms) -> Self {
-        let encoder = device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
+    pub(super) fn new(
+        device: &'a WgpuDevice,
+        groups: &'a mut BindGroups,
+        uniforms: &'a mut Uniforms,
+    ) -> Self {
+        let encoder =
+            device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
         Self { device, uniforms, groups, encoder, pass: None, pipeline: None, bound: None, key: None }
     }
 

@@ -80,7 +80,8 @@ impl Buffers {
 
     /// A new buffer; one to write is mapped from the start.
     fn make(&self, size: u64) -> Result<wgpu::Buffer> {
-        let size = if size > SMALLEST << 8 { size.next_multiple_of(SMALLEST) } else { size.next_power_of_two() };
+        let size =
+            if size > SMALLEST << 8 { size.next_multiple_of(SMALLEST) } else { size.next_power_of_two() };
         let (label, usage) = match self.mode {
             MapMode::Write => ("upload staging", Usages::MAP_WRITE | Usages::COPY_SRC),
             MapMode::Read => ("download staging", Usages::MAP_READ | Usages::COPY_DST),

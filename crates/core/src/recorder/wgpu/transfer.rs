@@ -183,8 +183,10 @@ impl Transfers {
             return Ok(made.clone());
         }
         let label = "a copy within one array";
-        let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::INDIRECT;
-        let desc = wgpu::BufferDescriptor { label: Some(label), size: DETOUR, usage, mapped_at_creation: false };
+        let usage =
+            wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::INDIRECT;
+        let desc =
+            wgpu::BufferDescriptor { label: Some(label), size: DETOUR, usage, mapped_at_creation: false };
         let (made, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
         if let Some(error) = error {
             return Err(Doing { object: label, bytes: DETOUR }.failed(&error));
