@@ -1,8 +1,8 @@
 use anyhow::Result;
 
 use crate::{
-    adapter::Chosen, expert::Expert, implementation::Implementation, mapped::ExpertMapped, memcpy::Memcpy,
-    naive::Naive, vulkan::Vulkan,
+    adapter::Chosen, expert::Expert, fencepost::Fencepost, implementation::Implementation, mapped::ExpertMapped,
+    memcpy::Memcpy, naive::Naive, vulkan::Vulkan,
 };
 
 /// The implementations that run on the chosen adapter, in the order of the report.
@@ -16,6 +16,7 @@ pub(crate) struct Contestants {
 pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
     let mut all: Vec<Box<dyn Implementation>> =
         vec![Box::new(Naive::open(&chosen.adapter)?), Box::new(Expert::open(&chosen.adapter)?)];
+    all.push(Box::new(Fencepost::open(chosen)?));
     let mut absent = Vec::new();
     if chosen.adapter.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
         all.push(Box::new(ExpertMapped::open(&chosen.adapter)?));

@@ -21,6 +21,11 @@ pub(crate) trait Implementation {
     /// Timed: all launches of `job`, one flush, the wait.
     fn launch(&mut self, job: &Job) -> Result<LaunchTime>;
 
+    /// Timed: as `launch`, by whoever wants nothing but the end.
+    fn launch_and_wait(&mut self, job: &Job) -> Result<Duration> {
+        Ok(self.launch(job)?.total)
+    }
+
     /// What is in one output now.
     fn output(&mut self, index: usize) -> Result<Vec<f32>>;
 

@@ -45,7 +45,6 @@ impl Job {
     }
 
     /// The queue that a launch goes to; launches that share an output share the queue.
-    #[allow(dead_code, reason = "for implementations with several queues")]
     pub(crate) fn queue_of(&self, launch: usize) -> usize {
         launch % self.queues
     }

@@ -7,6 +7,7 @@
 mod adapter;
 mod contestants;
 mod expert;
+mod fencepost;
 mod ground;
 mod implementation;
 mod job;

@@ -23,7 +23,7 @@ pub struct Args {
 
     /// Print the adapter, the rate, and how busy each queue was, to standard error
     #[arg(long)]
-    pub stats: bool,
+    stats: bool,
 
     /// KiB that go to the GPU at once: a power of two up to 65536
     #[arg(long, value_name = "KIB", default_value = "16384", value_parser = parse_piece)]
@@ -35,6 +35,11 @@ impl Args {
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let none_given = self.files.is_empty().then_some(Path::new("-"));
         none_given.into_iter().chain(self.files.iter().map(PathBuf::as_path))
+    }
+
+    /// Whether a summary of the run is printed.
+    pub fn summary(&self) -> bool {
+        self.stats || self.verify
     }
 
     /// Returns the number of chunks in a piece.

@@ -8,6 +8,7 @@
 //! `cargo run --release --example b3sum -- FILE...` prints what the b3sum tool prints.
 
 mod args;
+mod busy;
 mod gpu;
 mod input;
 mod progress;
@@ -21,6 +22,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Parser;
+use fencepost::{Context, ContextOptions, Policy};
 
 use args::Args;
 use gpu::Gpu;
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
 
 // Hashes every file; `false` if one of them failed, which does not stop the others.
 fn run(args: &Args) -> Result<bool> {
-    let mut gpu = Gpu::new(args.piece_chunks())?;
+    let mut gpu = open(args)?;
     let mut report = Report::new(gpu.adapter());
     for path in args.files() {
         let file = FileReport::new(path, hash(&mut gpu, path, args.verify));
@@ -49,14 +51,24 @@ fn run(args: &Args) -> Result<bool> {
         }
         report.push(file);
     }
-    report.set_queues(gpu.queues()?);
+    report.set_queues(gpu.queues());
     if args.json {
         report.write_json(&mut stdout())?;
     }
-    if args.stats || args.verify {
+    if args.summary() {
         report.write_summary(&mut stderr())?;
     }
     Ok(report.is_good())
+}
+
+// Opens the device. `Checked` makes an error of every event that the two queues would lack.
+fn open(args: &Args) -> Result<Gpu> {
+    let options = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
+    let mut gpu = Gpu::new(Context::with_options(options).wait()?, args.piece_chunks())?;
+    if args.summary() || args.json {
+        gpu.watch();
+    }
+    Ok(gpu)
 }
 
 // Hashes one file; `verify` does it once more on the CPU, from the bytes that the GPU is given.

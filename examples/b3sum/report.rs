@@ -49,7 +49,7 @@ pub struct Hashed {
 pub struct QueueReport {
     /// Its label.
     pub name: &'static str,
-    /// The seconds in which it had work.
+    /// The seconds in which it had work that nothing held up.
     pub busy_seconds: f64,
 }
 
@@ -110,7 +110,7 @@ impl Report {
         writeln!(out, "rate      {:.2} GB/s in {:.2} s", self.gigabytes_per_second, self.seconds)?;
         for queue in &self.queues {
             let share = 100.0 * queue.busy_seconds / self.seconds.max(f64::MIN_POSITIVE);
-            writeln!(out, "{:9} busy {share:.0} % of the time, {:.2} s", queue.name, queue.busy_seconds)?;
+            writeln!(out, "{:9} had work {share:.0} % of the time, {:.2} s", queue.name, queue.busy_seconds)?;
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ mod tests {
         let mut out = Vec::new();
         report.write_summary(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.contains("copy      busy 50 % of the time, 0.75 s"), "{text}");
+        assert!(text.contains("copy      had work 50 % of the time, 0.75 s"), "{text}");
         assert!(text.contains("rate      2.00 GB/s in 1.50 s"), "{text}");
     }
 }

@@ -13,6 +13,7 @@ use crate::queue::{CommandQueue, QueueOptions};
 use crate::recorder::cpu::{self, CpuDevice, CpuOptions};
 use crate::scheduler::{Engine, State};
 use crate::user_event::UserEvent;
+use crate::watch::ContextWatch;
 use fencepost_kernels::{Element, HostKernel, KernelArgs};
 use fencepost_sync::Slot;
 use std::fmt;
@@ -343,6 +344,11 @@ impl Context {
     /// The state of all queues and lanes as text, for people who look for what a program waits for.
     pub fn state_dump(&self) -> String {
         self.owner.engine().dump(&self.owner.0.info)
+    }
+
+    /// Something that shows [`state_dump`](Self::state_dump) later and keeps nothing alive.
+    pub fn watch(&self) -> ContextWatch {
+        ContextWatch::new(self.owner.engine(), &self.owner.0.info)
     }
 
     /// An error that came up in a `Drop`, where nobody could be told; taken away by asking.

@@ -22,6 +22,7 @@ mod scheduler;
 mod threads;
 mod transfer;
 mod user_event;
+mod watch;
 
 pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 #[cfg(feature = "validation")]
@@ -42,6 +43,7 @@ pub use recorder::cpu::CpuOptions;
 pub use scheduler::Priority;
 pub use transfer::Source;
 pub use user_event::UserEvent;
+pub use watch::ContextWatch;
 
 /// What derived code refers to.
 #[doc(hidden)]

@@ -1,20 +1,22 @@
 //! A kernel becomes a compute pipeline.
 
 use super::caps::Caps;
+use super::gate::Gate;
 use super::scopes::{reasons, scoped};
 use crate::error::{Error, Kind, Result};
 use crate::kernel::Recipe;
 use fencepost_kernels::{Access, Interface, Module, Needs};
 use std::borrow::Cow;
 use std::num::NonZeroU64;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A compiled kernel.
 pub(crate) struct WgpuPipeline {
-    plain: Variant,
+    plain: Arc<Variant>,
     /// With every storage binding writable: for launches that bind one buffer both ways.
-    writable: OnceLock<Result<Variant>>,
+    writable: OnceLock<Result<Arc<Variant>>>,
+    gate: Arc<Gate>,
     both_ways: bool,
     origin: Box<Origin>,
 }
@@ -68,12 +70,18 @@ impl WgpuPipeline {
     /// # Errors
     /// `Unsupported`, `WorkgroupTooLarge`, `TooManyBindings` where the device lacks what it needs; `Compile` if the
     /// driver rejects it.
-    pub(crate) fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Result<Self> {
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        gate: &Arc<Gate>,
+        caps: &Caps,
+        recipe: &Recipe<'_>,
+    ) -> Result<Self> {
         check(caps, recipe.interface)?;
         let origin = Box::new(Origin::new(device, caps, recipe));
         let both_ways =
             [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
-        Ok(Self { plain: origin.make(false)?, writable: OnceLock::new(), both_ways, origin })
+        let (plain, writable) = (origin.make(false)?, OnceLock::new());
+        Ok(Self { plain, writable, gate: gate.clone(), both_ways, origin })
     }
 
     /// The form for a launch; `mixed` if it binds one buffer both to a readable and to a writable binding.
@@ -84,7 +92,7 @@ impl WgpuPipeline {
         if !mixed {
             return Ok(&self.plain);
         }
-        self.writable.get_or_init(|| self.origin.make(true)).as_ref().map_err(Error::clone)
+        self.writable.get_or_init(|| self.origin.make(true)).as_deref().map_err(Error::clone)
     }
 
     pub(crate) fn carry(&self) -> Carry {
@@ -100,6 +108,12 @@ impl WgpuPipeline {
     /// Whether some bindings are writable and some are not.
     pub(crate) fn both_ways(&self) -> bool {
         self.both_ways
+    }
+}
+
+impl Drop for WgpuPipeline {
+    fn drop(&mut self) {
+        self.gate.bury((self.plain.clone(), self.writable.take()));
     }
 }
 
@@ -121,7 +135,7 @@ impl Origin {
         }
     }
 
-    fn make(&self, all_writable: bool) -> Result<Variant> {
+    fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let (made, error) = scoped(&self.device, || {
             let layout = self.layout(all_writable);
@@ -132,7 +146,7 @@ impl Origin {
             Some(error) => {
                 Err(Kind::Compile { kernel: self.kernel.clone(), message: reasons(&error) }.into())
             }
-            None => Ok(made),
+            None => Ok(Arc::new(made)),
         }
     }
 
@@ -218,8 +232,10 @@ fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (Carry, u32, wg
 
 fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
-    if let Some(what) = missing(caps, interface.needs) {
-        return Err(Kind::Unsupported { kernel, what: what.into(), adapter: caps.adapter.clone() }.into());
+    let parameters = interface.params.as_ref().map_or(0, |params| params.size);
+    let too_many = (parameters > MOST_PARAMETERS).then(|| format!("{parameters} bytes of parameters"));
+    if let Some(what) = too_many.or(missing(caps, interface.needs).map(String::from)) {
+        return Err(Kind::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
     }
     let (found, limit) = (interface.workgroup, caps.max_workgroup);
     let total: u64 = found.iter().map(|&n| u64::from(n)).product();
@@ -232,6 +248,9 @@ fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     }
     Ok(())
 }
+
+/// Bytes of parameters that go through the uniform ring, at most: all devices have room for so many.
+const MOST_PARAMETERS: u32 = 16 << 10;
 
 /// What the kernel needs and the device lacks.
 fn missing(caps: &Caps, needs: Needs) -> Option<&'static str> {

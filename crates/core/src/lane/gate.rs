@@ -1,15 +1,16 @@
 //! One at a time, where a backend lets only one thread in.
 
+use fencepost_sync::MaybeSend;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::sync::Arc;
 
 /// The way into a wgpu device. On GL a submission may last as long as its work, and other threads that call
-/// meanwhile are thrown out with a panic after some seconds: there, calls take turns, and buffers that are dropped
-/// wait for the next one who is inside.
+/// meanwhile are thrown out with a panic after some seconds: there, calls take turns, and what is dropped waits for
+/// the next one who is inside.
 pub(crate) struct Gate {
     turn: Arc<Mutex<()>>,
     one_at_a_time: bool,
-    dead: Mutex<Vec<wgpu::Buffer>>,
+    dead: Mutex<Vec<Box<dyn MaybeSendAny>>>,
 }
 
 impl Gate {
@@ -26,15 +27,33 @@ impl Gate {
     /// Waits for its turn, where that is needed. Not to be entered twice.
     pub(crate) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
         let turn = self.one_at_a_time.then(|| lock(&self.turn))?;
-        let dead = std::mem::take(&mut *lock(&self.dead));
-        drop(dead);
+        self.clear();
         Some(turn)
     }
 
-    /// Drops a buffer without waiting.
-    pub(crate) fn bury(&self, buffer: wgpu::Buffer) {
-        if self.one_at_a_time {
-            lock(&self.dead).push(buffer);
+    /// Runs `work` if that takes no waiting.
+    pub(crate) fn try_inside(&self, work: impl FnOnce()) {
+        if !self.one_at_a_time {
+            work();
+        } else if let Ok(_turn) = self.turn.try_lock() {
+            self.clear();
+            work();
         }
     }
+
+    /// Drops an object of wgpu's without waiting.
+    pub(crate) fn bury(&self, object: impl MaybeSend + 'static) {
+        if self.one_at_a_time {
+            lock(&self.dead).push(Box::new(object));
+        }
+    }
+
+    fn clear(&self) {
+        let dead = std::mem::take(&mut *lock(&self.dead));
+        drop(dead);
+    }
 }
+
+/// Anything that can be dropped by another thread.
+trait MaybeSendAny: MaybeSend {}
+impl<T: MaybeSend> MaybeSendAny for T {}

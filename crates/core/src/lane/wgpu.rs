@@ -150,7 +150,7 @@ impl Device for WgpuDevice {
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         self.alive(&recipe.interface.entry)?;
         let _inside = self.gate.enter();
-        WgpuPipeline::new(&self.device, &self.caps, recipe).map(Pipeline::Wgpu)
+        WgpuPipeline::new(&self.device, &self.gate, &self.caps, recipe).map(Pipeline::Wgpu)
     }
 
     fn forget(&self, block: &Block) {
@@ -161,9 +161,11 @@ impl Device for WgpuDevice {
     }
 
     fn tick(&self) {
-        if let Ok(mut groups) = self.groups.try_lock() {
-            self.sweep(&mut groups);
-        }
+        self.gate.try_inside(|| {
+            if let Ok(mut groups) = self.groups.try_lock() {
+                self.sweep(&mut groups);
+            }
+        });
         if let Err(lost) = poll(&self.device, &self.lost, self.gate.turn()) {
             log::debug!("device `{}`: {lost}", self.caps.adapter);
         }

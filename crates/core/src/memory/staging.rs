@@ -121,7 +121,7 @@ impl<T> Piece<T> {
 
     /// Bytes from the start of that memory.
     pub(crate) fn offset(&self) -> u64 {
-        self.claim.0.start
+        self.claim.range().start
     }
 
     /// The memory, and the right to this part of it.

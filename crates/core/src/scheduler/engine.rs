@@ -127,6 +127,15 @@ impl Engine {
     }
 }
 
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if self.lock().lost.is_some() {
+            // No call is made to a lost device, not even the one that gives it back.
+            std::mem::forget(self.device.clone());
+        }
+    }
+}
+
 impl EngineLane {
     fn new(lane: Lane) -> Self {
         Self { recorder: Mutex::new(lane.recorder), fence: lane.fence, async_submit: lane.async_submit }

@@ -177,7 +177,7 @@ impl Planner<'_> {
     fn wait(&mut self, slot: Slot, point: Point) -> Next {
         match self.state.reached(point) {
             Reached::Unplanned => return Next::Needs(point),
-            Reached::Done | Reached::Trailing => return self.skip(slot),
+            Reached::Done => return self.skip(slot),
             Reached::Planned(seq) => {
                 self.edge(slot, point, seq);
                 self.state.queue_mut(slot).pop(Some(seq));

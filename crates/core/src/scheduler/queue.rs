@@ -68,8 +68,8 @@ pub(crate) enum Hold {
 /// A stretch of a queue's commands that is planned and not known to be done.
 struct Segment {
     last: Stamp,
-    /// The batch it is in; `None`: done as soon as the segments before it are.
-    seq: Option<Seq>,
+    /// The batch that it, or what it waits for, is in.
+    seq: Seq,
 }
 
 /// The scheduler's side of a queue. A slot that is free keeps its numbers.
@@ -100,8 +100,6 @@ pub(crate) enum Reached {
     Done,
     /// In this batch, or behind it.
     Planned(Seq),
-    /// Planned, and done with the stretch before it.
-    Trailing,
     Unplanned,
 }
 
@@ -160,10 +158,11 @@ impl QueueState {
 
     fn advance_plan(&mut self, stamp: Stamp, seq: Option<Seq>) {
         self.planned = stamp;
-        match self.segments.back_mut() {
-            None if seq.is_none() => self.completed = stamp,
-            Some(last) if last.seq == seq || seq.is_none() => last.last = stamp,
-            _ => self.segments.push_back(Segment { last: stamp, seq }),
+        match (self.segments.back_mut(), seq) {
+            (None, None) => self.completed = stamp,
+            (Some(last), None) => last.last = stamp,
+            (Some(last), Some(seq)) if last.seq == seq => last.last = stamp,
+            (_, Some(seq)) => self.segments.push_back(Segment { last: stamp, seq }),
         }
     }
 
@@ -175,16 +174,13 @@ impl QueueState {
             return Reached::Unplanned;
         }
         let at = self.segments.partition_point(|segment| segment.last < stamp);
-        match self.segments.range(..=at).rev().find_map(|segment| segment.seq) {
-            Some(seq) => Reached::Planned(seq),
-            None => Reached::Trailing,
-        }
+        Reached::Planned(self.segments[at].seq)
     }
 
     /// Notes which stretches are done, and gives whom to wake.
     pub(crate) fn settle(&mut self, done: impl Fn(Seq) -> bool) -> Vec<Waker> {
         while let Some(front) = self.segments.front() {
-            if front.seq.is_some_and(|seq| !done(seq)) {
+            if !done(front.seq) {
                 break;
             }
             self.completed = front.last;
@@ -200,7 +196,7 @@ impl QueueState {
 
     /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Seq> {
-        self.segments.iter().filter_map(|segment| segment.seq)
+        self.segments.iter().map(|segment| segment.seq)
     }
 
     /// Fails everything from `first` on, what is pending included, and gives that to be dropped.

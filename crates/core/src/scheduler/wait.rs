@@ -5,7 +5,7 @@ use super::callbacks;
 use super::engine::{Engine, SLICE};
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 use crate::event::Point;
 use fencepost_sync::prim::{MutexGuard, sleep_for};
 use fencepost_sync::{Clock, Slot, Value};
@@ -42,6 +42,20 @@ impl Deadline {
     }
 }
 
+/// What a wait is for.
+#[derive(Clone, Copy)]
+enum Target {
+    Point(Point),
+    Batch(Seq),
+}
+
+/// Where that is.
+enum Found {
+    Done(Result<()>),
+    In(Seq),
+    Unplanned,
+}
+
 /// What a waiter does next.
 enum Turn {
     /// The device has it: wait natively, on this very thread.
@@ -56,6 +70,18 @@ enum Turn {
 const FEW: usize = 64;
 
 impl State {
+    fn find(&self, target: Target) -> Found {
+        match target {
+            Target::Batch(seq) if self.batches.is_done(seq) => Found::Done(Ok(())),
+            Target::Batch(seq) => Found::In(seq),
+            Target::Point(point) => match self.reached(point) {
+                Reached::Done => Found::Done(self.queue(point.slot).result(point.stamp)),
+                Reached::Planned(seq) => Found::In(seq),
+                Reached::Unplanned => Found::Unplanned,
+            },
+        }
+    }
+
     /// Whether a caller may submit the next batch of a lane itself: nothing is running, and it is small.
     fn quick(&mut self, lane: usize, priority: Priority) -> bool {
         let at = &mut self.lanes[lane];
@@ -69,56 +95,46 @@ impl Engine {
     ///
     /// Plans and submits what it needs, and no more.
     pub(crate) fn wait(&self, point: Point, deadline: Deadline) -> Result<bool> {
-        self.wait_until(deadline, |state| match state.reached(point) {
-            Reached::Done => Some(Err(state.queue(point.slot).result(point.stamp))),
-            Reached::Unplanned => Some(Ok(None)),
-            Reached::Planned(seq) => Some(Ok(Some(seq))),
-            Reached::Trailing => None,
-        }, Some(point))
+        self.wait_for(Target::Point(point), deadline)
     }
 
     /// Blocks until batch `seq` is done; `false` if the deadline came first.
     pub(crate) fn wait_batch(&self, seq: Seq, deadline: Deadline) -> Result<bool> {
-        self.wait_until(deadline, |state| {
-            Some(if state.batches.is_done(seq) { Err(Ok(())) } else { Ok(Some(seq)) })
-        }, None)
+        self.wait_for(Target::Batch(seq), deadline)
     }
 
-    /// `where_is`: `Err(result)` when done, `Ok(Some(seq))` in a batch, `Ok(None)` not planned.
-    #[allow(clippy::type_complexity, reason = "one private caller pair")]
-    fn wait_until(
-        &self,
-        deadline: Deadline,
-        where_is: impl Fn(&State) -> Option<Result<Option<Seq>, Result<(), Error>>>,
-        point: Option<Point>,
-    ) -> Result<bool> {
+    fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
         loop {
             let mut state = self.lock();
-            let mut at = where_is(&state);
-            if let Some(Err(result)) = at {
+            if let Found::Done(result) = state.find(target) {
                 return result.map(|()| true);
             }
             state.lost()?;
-            if let (Some(Ok(None)), Some(point)) = (&at, point) {
-                let priority = state.queue(point.slot).priority.max(Priority::Normal);
-                state.plan([point], priority);
-                at = where_is(&state);
-                self.check_deadlock(&state, point)?;
-            }
+            self.plan_target(&mut state, target)?;
             if deadline.over() {
                 self.unlock(state);
                 return Ok(false);
             }
-            let turn = match at {
-                Some(Ok(Some(seq))) => self.turn_for(&mut state, seq),
-                Some(Err(_)) => {
+            let turn = match state.find(target) {
+                Found::Done(_) => {
                     self.unlock(state);
                     continue;
                 }
-                _ => Turn::Sleep,
+                Found::In(seq) => self.turn_for(&mut state, seq),
+                Found::Unplanned => Turn::Sleep,
             };
             self.take_turn(state, turn, deadline);
         }
+    }
+
+    /// Plans what is waited for, if it is not planned yet.
+    fn plan_target(&self, state: &mut State, target: Target) -> Result<()> {
+        if let (Target::Point(point), Found::Unplanned) = (target, state.find(target)) {
+            let priority = state.queue(point.slot).priority.max(Priority::Normal);
+            state.plan([point], priority);
+            self.check_deadlock(state, point)?;
+        }
+        Ok(())
     }
 
     /// What to do for a planned batch. Waiting for a queue of low priority lifts what it waits for.

@@ -65,7 +65,7 @@ fn compile(device: &WgpuDevice) -> Result<WgpuPipeline> {
     let module = Module::parse(&Source::text("fill_words.wgsl", include_str!("fill_words.wgsl")))?;
     let interface = module.interface("fill_words", &[])?;
     let recipe = Recipe { module: &module, interface: &interface, overrides: &[], reference: None };
-    WgpuPipeline::new(device.raw(), device.caps(), &recipe)
+    WgpuPipeline::new(device.raw(), device.gate(), device.caps(), &recipe)
 }
 
 /// Pieces of at most `most` bytes. All but the first start on an aligned offset, which is a multiple of the pattern.

@@ -165,7 +165,13 @@ impl Recorder for WgpuRecorder {
         let device = self.device.clone();
         let _inside = device.gate().enter();
         let (outcome, error) = scoped(device.raw(), || self.record_and_submit(steps, waits, signal));
-        let kept = outcome?;
+        if error.is_some() {
+            device.with_groups(BindGroups::clear); // one that could not be made may be among them
+        }
+        let kept = match outcome {
+            Err(_) if device.lost().is_raised() => return Err(self.failure(None, false)),
+            outcome => outcome?,
+        };
         if error.is_some() || device.lost().is_raised() {
             let taken_back = self.unstage(waits, signal);
             if taken_back || device.lost().is_raised() {

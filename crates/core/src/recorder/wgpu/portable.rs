@@ -183,9 +183,12 @@ impl ReadBuffer {
     /// Asks for the map after the submission; `arrival` tells when it is there.
     pub(super) fn map(&self, arrival: Arrival) {
         let slice = self.0.buffer.slice(..self.0.used);
-        let mapped = self.0.mapped.clone();
+        let (mapped, lost) = (self.0.mapped.clone(), self.0.home.lost.clone());
         slice.map_async(MapMode::Read, move |result| {
             mapped.store(result.is_ok(), Ordering::Release);
+            if result.is_err() {
+                lost.raise("it no longer maps buffers"); // a sound map of a sound buffer fails for no other reason
+            }
             drop(arrival);
         });
     }
@@ -193,7 +196,6 @@ impl ReadBuffer {
 
 impl Readback for PortableRead {
     fn copy_out(&self, out: &mut [u8]) {
-        let _inside = self.from.home.gate.enter();
         let end = self.offset + out.len().next_multiple_of(4) as u64;
         match self.from.buffer.slice(self.offset..end).get_mapped_range() {
             Ok(view) => out.copy_from_slice(&view[..out.len()]),

@@ -1,0 +1,39 @@
+//! Looking at a context without keeping it alive.
+
+use crate::adapter::AdapterInfo;
+use crate::scheduler::Engine;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// Shows the state of a context for as long as there is one, its end included: for test harnesses and watchdogs.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost_core::doctest();
+/// let watch = ctx.watch();
+/// assert!(watch.state_dump().unwrap().contains("doctest"));
+/// drop((ctx, queue));
+/// assert!(watch.state_dump().is_none());
+/// ```
+#[derive(Clone)]
+pub struct ContextWatch {
+    engine: Weak<Engine>,
+    info: AdapterInfo,
+}
+
+impl ContextWatch {
+    pub(crate) fn new(engine: &Arc<Engine>, info: &AdapterInfo) -> Self {
+        Self { engine: Arc::downgrade(engine), info: info.clone() }
+    }
+
+    /// What [`Context::state_dump`](crate::Context::state_dump) says; `None` once the context has ended.
+    pub fn state_dump(&self) -> Option<String> {
+        self.engine.upgrade().map(|engine| engine.dump(&self.info))
+    }
+}
+
+impl fmt::Debug for ContextWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ContextWatch({})", self.info)
+    }
+}

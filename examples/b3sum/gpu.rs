@@ -1,0 +1,262 @@
+//! The two queues, and the loop that keeps both of them busy.
+
+use std::collections::VecDeque;
+
+use anyhow::Result;
+use fencepost::Kernel;
+use fencepost::prelude::*;
+
+use crate::busy::Watch;
+use crate::input::Input;
+use crate::report::QueueReport;
+use crate::tree::{CHUNK, Piece, Tree, Value};
+
+#[derive(KernelArgs)]
+#[kernel(source = "blake3_chunks.wgsl")]
+struct Blake3Chunks<'a> {
+    bytes: u32,
+    counter_low: u32,
+    counter_high: u32,
+    root: u32,
+    input: &'a DeviceArray<u32>,
+    values: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "blake3_parents.wgsl")]
+struct Blake3Parents<'a> {
+    count: u32,
+    root: u32,
+    children: &'a DeviceArray<u32>,
+    parents: &'a mut DeviceArray<u32>,
+}
+
+// Pieces in memory at a time: one is uploaded while the other is hashed.
+const SLOTS: usize = 2;
+const VALUE_WORDS: usize = size_of::<Value>() / size_of::<u32>();
+
+/// A context with its two queues, and the memory that every file's pieces go through.
+pub struct Gpu {
+    ctx: Context,
+    copy: CommandQueue,
+    slots: [Slot; SLOTS],
+    hasher: Hasher,
+    watches: Option<[Watch; 2]>,
+}
+
+// The memory of one piece on its way, and the events that pass it from queue to queue.
+struct Slot {
+    staging: HostArray<u32, Upload>,
+    input: DeviceArray<u32>,
+    uploaded: Event,
+    hashed: Event,
+}
+
+// The compute queue and what it works with: two arrays of values, each level of the tree going to the other one.
+struct Hasher {
+    compute: CommandQueue,
+    chunks: Kernel<Blake3Chunks<'static>>,
+    parents: Kernel<Blake3Parents<'static>>,
+    values: [DeviceArray<u32>; 2],
+}
+
+impl Gpu {
+    /// Prepares a context for pieces of so many chunks.
+    ///
+    /// # Errors
+    /// If the device lacks the memory, or its driver refuses a kernel.
+    pub fn new(ctx: Context, piece_chunks: usize) -> Result<Self> {
+        let slot = |_| Slot::new(&ctx, piece_chunks * CHUNK / size_of::<u32>());
+        let slots = (0..SLOTS).map(slot).collect::<Result<Vec<_>>>()?;
+        let slots = slots.try_into().ok().expect("bug: SLOTS slots were made");
+        let hasher = Hasher::new(&ctx, piece_chunks)?;
+        Ok(Self { copy: ctx.queue("copy"), slots, hasher, ctx, watches: None })
+    }
+
+    /// Begins to watch how busy the queues are.
+    pub fn watch(&mut self) {
+        self.watches = Some([Watch::start("copy"), Watch::start("compute")]);
+    }
+
+    /// Returns the adapter's name.
+    pub fn adapter(&self) -> String {
+        self.ctx.info().to_string()
+    }
+
+    /// Returns how busy the queues were since [`watch`](Self::watch).
+    pub fn queues(&mut self) -> Vec<QueueReport> {
+        self.watches.take().into_iter().flatten().map(Watch::stop).collect()
+    }
+
+    /// Computes the hash of an input; `seen` is given the bytes of each piece.
+    ///
+    /// The host is at most `SLOTS` pieces ahead of the last value that it took, so memory does not grow.
+    ///
+    /// # Errors
+    /// If the input cannot be read, or the device fails.
+    pub fn hash(&mut self, input: &mut Input, mut seen: impl FnMut(&[u8])) -> Result<Value> {
+        let mut tree = Tree::default();
+        let mut late = VecDeque::new();
+        for i in (0..SLOTS).cycle() {
+            let piece = self.upload(i, input, &mut seen)?;
+            late.push_back(self.reduce(i, piece)?);
+            while late.len() > if piece.last { 0 } else { SLOTS } {
+                tree.push(value(late.pop_front())?);
+            }
+            if piece.last {
+                break;
+            }
+        }
+        Ok(tree.finish())
+    }
+
+    // Reads the next piece into pinned memory, and has the copy queue upload it.
+    fn upload(&mut self, slot: usize, input: &mut Input, seen: &mut impl FnMut(&[u8])) -> Result<Piece> {
+        let Slot { staging, input: array, uploaded, hashed } = &mut self.slots[slot];
+        // `write` waits until the upload that used this staging memory before is over.
+        let piece = staging.write(|words| {
+            let bytes = bytemuck::cast_slice_mut(words);
+            let piece = input.read(bytes)?;
+            seen(&bytes[..piece.bytes]);
+            anyhow::Ok(piece)
+        })??;
+        let words = piece.bytes.div_ceil(size_of::<u32>());
+        self.copy.wait_for(hashed)?;
+        self.copy.upload_range(staging, 0..words, &mut array.slice(0..words)?)?;
+        self.copy.record(uploaded)?;
+        self.copy.flush()?;
+        if let Some([copy, _]) = &self.watches {
+            copy.follow(hashed, uploaded);
+        }
+        Ok(piece)
+    }
+
+    // Has the compute queue reduce an uploaded piece to its value.
+    fn reduce(&mut self, slot: usize, piece: Piece) -> Result<Pending<Vec<u32>>> {
+        let Slot { input, uploaded, hashed, .. } = &self.slots[slot];
+        self.hasher.compute.wait_for(uploaded)?;
+        self.hasher.launch_chunks(piece, input)?;
+        self.hasher.compute.record(hashed)?;
+        let value = self.hasher.reduce(piece)?;
+        if let Some([_, compute]) = &self.watches {
+            compute.follow(uploaded, &self.hasher.compute.marker());
+        }
+        Ok(value)
+    }
+}
+
+impl Slot {
+    fn new(ctx: &Context, words: usize) -> Result<Self> {
+        let (staging, input) = (ctx.pinned([words])?, ctx.zeros([words])?);
+        Ok(Self { staging, input, uploaded: ctx.event(), hashed: ctx.event() })
+    }
+}
+
+impl Hasher {
+    fn new(ctx: &Context, piece_chunks: usize) -> Result<Self> {
+        let words = piece_chunks * VALUE_WORDS;
+        Ok(Self {
+            compute: ctx.queue("compute"),
+            chunks: ctx.kernel::<Blake3Chunks>()?,
+            parents: ctx.kernel::<Blake3Parents>()?,
+            values: [ctx.zeros([words])?, ctx.zeros([words])?],
+        })
+    }
+
+    fn launch_chunks(&mut self, piece: Piece, input: &DeviceArray<u32>) -> Result<()> {
+        let args = Blake3Chunks {
+            bytes: piece.bytes as u32,
+            counter_low: piece.first_chunk as u32,
+            counter_high: (piece.first_chunk >> 32) as u32,
+            root: u32::from(piece.whole() && piece.chunks() == 1),
+            input,
+            values: &mut self.values[0],
+        };
+        Ok(self.compute.launch(&self.chunks, Grid::threads([piece.chunks()]), args)?)
+    }
+
+    // One launch a level, until one value is left.
+    fn reduce(&mut self, piece: Piece) -> Result<Pending<Vec<u32>>> {
+        let [mut children, mut parents] = self.values.each_mut();
+        for count in piece.levels() {
+            let root = u32::from(piece.whole() && count == 2);
+            let args = Blake3Parents { count: count as u32, root, children, parents };
+            self.compute.launch(&self.parents, Grid::threads([count.div_ceil(2)]), args)?;
+            (children, parents) = (parents, children);
+        }
+        Ok(self.compute.read(&children.slice(0..VALUE_WORDS)?))
+    }
+}
+
+fn value(late: Option<Pending<Vec<u32>>>) -> Result<Value> {
+    let words = late.expect("bug: only a late value is taken").wait()?;
+    Ok(words.try_into().expect("bug: as many words as were read"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use fencepost::CpuOptions;
+
+    use super::*;
+    use crate::tree::hex;
+
+    // The CPU recorder runs commands in any order that the events allow, and `Checked` wants the events to be enough.
+    fn on_cpu(seed: u64) -> Gpu {
+        let options = CpuOptions { seed, ..CpuOptions::default() };
+        Gpu::new(Context::on_cpu_with(options, Policy::Checked), 4).unwrap()
+    }
+
+    fn hash(gpu: &mut Gpu, message: &[u8]) -> String {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(message).unwrap();
+        hex(gpu.hash(&mut Input::open(file.path()).unwrap(), |_| {}).unwrap())
+    }
+
+    #[test]
+    fn the_events_are_enough_in_whatever_order_the_device_works() {
+        let all: Vec<u8> = (0..40 * CHUNK + 1).map(|i| (i % 251) as u8).collect();
+        for seed in 0..8 {
+            let mut gpu = on_cpu(seed);
+            for length in [0, 1, 1023, 1024, 1025, 4096, 4097, 3 * 4096, 40 * CHUNK + 1] {
+                let message = &all[..length];
+                let expected = blake3::hash(message).to_string();
+                assert_eq!(hash(&mut gpu, message), expected, "{length} bytes, seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_watched_queue_had_work() {
+        let mut gpu = on_cpu(1);
+        gpu.watch();
+        hash(&mut gpu, &[7; 5 * 4096]);
+        let queues = gpu.queues();
+        assert_eq!(queues.len(), 2);
+        for queue in queues {
+            assert!(queue.busy_seconds > 0.0, "{}", queue.name);
+        }
+    }
+
+    #[test]
+    fn the_counter_of_a_chunk_past_four_tebibytes_has_a_high_word() {
+        let mut gpu = on_cpu(2);
+        let (first_chunk, message) = ((1 << 32) - 1, [9; 2 * CHUNK]);
+        let piece = Piece { bytes: message.len(), first_chunk, last: true };
+        let words: &[u32] = bytemuck::cast_slice(&message);
+        let queue = gpu.hasher.compute.clone();
+        queue.upload(words, &mut gpu.slots[0].input.slice(0..words.len()).unwrap()).unwrap();
+        gpu.hasher.launch_chunks(piece, &gpu.slots[0].input).unwrap();
+        let found = queue.read(&gpu.hasher.values[0].slice(0..2 * VALUE_WORDS).unwrap()).wait().unwrap();
+        assert_eq!(found, [chunk_value(&message[..CHUNK], first_chunk), chunk_value(&message[CHUNK..], 1 << 32)].concat());
+    }
+
+    fn chunk_value(chunk: &[u8], number: u64) -> Value {
+        use blake3::hazmat::HasherExt;
+        let mut hasher = blake3::Hasher::new();
+        hasher.set_input_offset(number * CHUNK as u64).update(chunk);
+        let bytes = hasher.finalize_non_root();
+        std::array::from_fn(|i| u32::from_le_bytes(std::array::from_fn(|byte| bytes[4 * i + byte])))
+    }
+}

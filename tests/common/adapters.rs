@@ -1,0 +1,60 @@
+//! Which adapters the tests run on: `FENCEPOST_TEST_ADAPTERS=first-per-backend|all|none`.
+
+use super::subject::Place;
+use fencepost::AdapterInfo;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const VARIABLE: &str = "FENCEPOST_TEST_ADAPTERS";
+
+/// What the cases run on, or the reason why none of that sort is here.
+pub struct Found {
+    pub places: Vec<Arc<Place>>,
+    /// Why there is no adapter, if there is none.
+    pub no_adapter: Option<&'static str>,
+}
+
+/// The chosen adapters, then the CPU recorder with one, two and three lanes.
+pub fn find() -> Found {
+    let (adapters, no_adapter) = chosen();
+    let mut places: Vec<Arc<Place>> =
+        adapters.into_iter().map(|(index, name, info)| Arc::new(Place::adapter(name, index, info))).collect();
+    places.extend((1..=3).map(|seed| Arc::new(Place::cpu(seed))));
+    Found { places, no_adapter }
+}
+
+fn chosen() -> (Vec<(usize, String, AdapterInfo)>, Option<&'static str>) {
+    let wanted = std::env::var(VARIABLE).unwrap_or_else(|_| "first-per-backend".into());
+    let known = match wanted.as_str() {
+        "none" => return (Vec::new(), Some("FENCEPOST_TEST_ADAPTERS is `none`")),
+        "all" | "first-per-backend" => fencepost::adapters(),
+        other => panic!("{VARIABLE} is `{other}`; it must be first-per-backend, all or none"),
+    };
+    let mut backends = BTreeSet::new();
+    let all = wanted == "all";
+    let kept = known.into_iter().enumerate().filter(|(_, info)| backends.insert(info.backend) || all);
+    let mut names = BTreeSet::new();
+    let named: Vec<_> = kept
+        .map(|(index, info)| {
+            let name = short_name(&info);
+            let name = if names.insert(name.clone()) { name } else { format!("{name}_{index}") };
+            (index, name, info)
+        })
+        .collect();
+    let no_adapter = named.is_empty().then_some("this machine has no adapter");
+    (named, no_adapter)
+}
+
+/// What the name of a test ends in.
+fn short_name(info: &AdapterInfo) -> String {
+    let name = info.name.to_lowercase();
+    match (name.contains("llvmpipe"), info.backend) {
+        (true, "Vulkan") => return "lavapipe".into(),
+        (true, "GL") => return "llvmpipe_gl".into(),
+        _ if name.contains("swiftshader") => return "swiftshader".into(),
+        _ => {}
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let text: String = format!("{} {}", info.name, info.backend).chars().map(plain).collect();
+    text.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
+}

@@ -1,0 +1,108 @@
+//! A case, and the trials that it makes: one for each subject.
+
+use super::adapters::{self, Found};
+use super::subject::{Place, Subject};
+use super::{validation, watchdog};
+use libtest_mimic::{Completion, Failed, Trial};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A hang is a failure after this long.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// One conformance test: a rule's number and a sentence that could be false.
+#[derive(Clone)]
+pub struct Case {
+    pub name: &'static str,
+    pub run: fn(&Subject),
+    pub needs: Needs,
+}
+
+/// What a case needs of its subject, and why.
+#[derive(Clone, Copy)]
+pub enum Needs {
+    Nothing,
+    /// A real adapter.
+    Gpu(&'static str),
+    /// The CPU recorder.
+    Cpu(&'static str),
+    /// Submissions that return before their work is done.
+    Asynchronous(&'static str),
+    /// All queues on one hardware queue.
+    OneLane(&'static str),
+}
+
+/// A case that runs on every subject.
+pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
+    Case { name, run, needs: Needs::Nothing }
+}
+
+impl Case {
+    /// Only on real adapters.
+    pub fn gpu_only(self, reason: &'static str) -> Self {
+        Self { needs: Needs::Gpu(reason), ..self }
+    }
+
+    /// Only on the CPU recorder.
+    pub fn cpu_only(self, reason: &'static str) -> Self {
+        Self { needs: Needs::Cpu(reason), ..self }
+    }
+
+    /// Only where submissions return before their work is done: not on lavapipe, not on GL.
+    pub fn asynchronous(self, reason: &'static str) -> Self {
+        Self { needs: Needs::Asynchronous(reason), ..self }
+    }
+
+    /// Only where all queues share one hardware queue.
+    pub fn one_lane(self, reason: &'static str) -> Self {
+        Self { needs: Needs::OneLane(reason), ..self }
+    }
+}
+
+impl Needs {
+    /// Why a case with these needs cannot run there, if it cannot.
+    fn missing(self, place: &Place) -> Option<&'static str> {
+        match self {
+            Needs::Nothing => None,
+            Needs::Gpu(reason) => place.is_cpu().then_some(reason),
+            Needs::Cpu(reason) => (!place.is_cpu()).then_some(reason),
+            Needs::Asynchronous(reason) => (!place.is_asynchronous()).then_some(reason),
+            Needs::OneLane(reason) => (place.lanes() > 1).then_some(reason),
+        }
+    }
+}
+
+/// A trial for each case on each subject; what cannot run here is listed as ignored, with its reason.
+pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
+    let Found { places, no_adapter } = adapters::find();
+    let mut trials = Vec::new();
+    for case in cases {
+        if let Some(reason) = no_adapter {
+            trials.push(ignored(format!("{}::no_adapter", case.name), reason));
+        }
+        for place in &places {
+            let name = format!("{}::{}", case.name, place.name());
+            trials.push(match case.needs.missing(place) {
+                Some(reason) => ignored(name, reason),
+                None => trial(name, case.run, place.clone()),
+            });
+        }
+    }
+    trials
+}
+
+fn ignored(name: String, reason: &'static str) -> Trial {
+    Trial::ignorable_test(name, move || Ok(Completion::ignored_with(reason)))
+}
+
+fn trial(name: String, run: fn(&Subject), place: Arc<Place>) -> Trial {
+    Trial::test(name.clone(), move || {
+        let watched = place.is_vulkan();
+        if watched {
+            validation::forget();
+        }
+        let subject = Subject::new(place);
+        watchdog::guard(&name, LIMIT, &subject, run).map_err(Failed::from)?;
+        if watched { validation::check().map_err(Failed::from) } else { Ok(()) }
+    })
+}

@@ -1,0 +1,64 @@
+//! Kernels that cases launch.
+
+use fencepost::prelude::*;
+use fencepost::{DynKernel, HostBuffer};
+use std::sync::Arc;
+
+/// `out[i]` = the state after `rounds` steps of a generator that starts at `out[i] + i`.
+#[derive(KernelArgs)]
+#[kernel(source = "spin.wgsl")]
+pub struct Spin<'a> {
+    pub rounds: u32,
+    pub out: &'a mut DeviceArray<u32>,
+}
+
+/// `y[i] = y[i] * a + x[i] + b`, wrapping: the order of launches shows in the result.
+#[derive(KernelArgs)]
+#[kernel(source = "mix.wgsl")]
+pub struct Mix<'a> {
+    pub a: u32,
+    pub b: u32,
+    pub x: &'a DeviceArray<u32>,
+    pub y: &'a mut DeviceArray<u32>,
+}
+
+/// `out[i] = start + i * step`.
+#[derive(KernelArgs)]
+#[kernel(source = "iota.wgsl")]
+pub struct Iota<'a> {
+    pub start: u32,
+    pub step: u32,
+    pub out: &'a mut DeviceArray<u32>,
+}
+
+/// What [`Mix`] computes.
+pub fn mixed(y: u32, a: u32, x: u32, b: u32) -> u32 {
+    y.wrapping_mul(a).wrapping_add(x).wrapping_add(b)
+}
+
+/// Notes in `ticks[at]` the how-manyth tick of `clock` it was: the order in which the device did things.
+const TICK: &str = "
+struct Params { at: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> clock: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read_write> ticks: array<u32>;
+@compute @workgroup_size(1)
+fn tick() {
+    ticks[params.at] = atomicAdd(&clock[0], 1u) + 1u;
+}
+";
+
+/// The kernel `tick(at, clock, ticks)`, on every subject.
+pub fn tick(ctx: &Context) -> DynKernel {
+    if ctx.wgpu().is_none() {
+        let run = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
+            let at = bytemuck::pod_read_unaligned::<u32>(&params[..4]) as usize;
+            let [clock, ticks] = buffers else { panic!("bug: tick has two buffers") };
+            let now = bytemuck::pod_read_unaligned::<u32>(&clock.bytes()[..4]) + 1;
+            clock.bytes_mut()[..4].copy_from_slice(&now.to_ne_bytes());
+            ticks.bytes_mut()[4 * at..4 * at + 4].copy_from_slice(&now.to_ne_bytes());
+        };
+        ctx.host_kernel("tick", Arc::new(run)).expect("a context on the CPU recorder");
+    }
+    ctx.kernel_from(TICK, "tick").expect("the kernel is right")
+}

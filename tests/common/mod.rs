@@ -1,0 +1,16 @@
+//! What the test programs share: subjects, cases, a watchdog, kernels.
+//!
+//! A *subject* is what a case runs on: an adapter of this machine, or the CPU recorder with some seed.
+#![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
+#![allow(unused_imports, reason = "each test program uses its part")]
+
+pub mod adapters;
+pub mod case;
+pub mod kernels;
+pub mod spin;
+pub mod subject;
+pub mod validation;
+pub mod watchdog;
+
+pub use case::{Case, Needs, case, trials};
+pub use subject::Subject;

@@ -1,0 +1,76 @@
+//! A kernel that keeps an adapter busy for a while.
+
+use super::kernels::Spin;
+use super::subject::Subject;
+use fencepost::Kernel;
+use fencepost::prelude::*;
+use std::time::Instant;
+
+type SpinKernel = Kernel<Spin<'static>>;
+
+/// Invocations of a launch where loops may be long.
+const INVOCATIONS: usize = 1024;
+/// Loops stay below what llvmpipe cuts off.
+const SHORT: u32 = 50_000;
+
+/// How fast an adapter spins, measured once.
+#[derive(Clone, Copy)]
+pub struct Rate {
+    /// Of this much work...
+    unit: Work,
+    /// ...a millisecond is as many times.
+    per_millisecond: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Work {
+    invocations: usize,
+    rounds: u32,
+}
+
+impl Work {
+    /// As much work as `times` this one: more invocations where loops must stay short, longer loops elsewhere.
+    fn times(self, times: f64, short_loops: bool) -> Self {
+        if short_loops {
+            let invocations = (self.invocations as f64 * times).ceil() as usize;
+            return Self { invocations: invocations.next_multiple_of(64), ..self };
+        }
+        Self { rounds: (f64::from(self.rounds) * times).ceil().min(4e9) as u32, ..self }
+    }
+}
+
+pub(super) fn enqueue(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) {
+    let rate = *subject.place().spin.get_or_init(|| measure(subject));
+    let times = rate.per_millisecond * f64::from(milliseconds);
+    let kernel = ctx.kernel::<Spin>().expect("a built-in kernel");
+    launch(&kernel, queue, rate.unit.times(times, subject.place().is_llvmpipe()));
+}
+
+fn launch(kernel: &SpinKernel, queue: &CommandQueue, work: Work) {
+    let mut out = queue.zeros([work.invocations]).expect("memory");
+    let args = Spin { rounds: work.rounds, out: &mut out };
+    queue.launch(kernel, Grid::threads([work.invocations]), args).expect("a launch");
+}
+
+/// Doubles the work until it takes a while; the fastest of some tries counts, so that a busy machine makes spins
+/// longer, never shorter.
+fn measure(subject: &Subject) -> Rate {
+    let (short_loops, ctx) = (subject.place().is_llvmpipe(), subject.ctx());
+    let (kernel, queue) = (ctx.kernel::<Spin>().expect("a built-in kernel"), ctx.queue("spin rate"));
+    let invocations = if subject.is_cpu() { 64 } else { INVOCATIONS };
+    let mut unit = Work { invocations, rounds: if short_loops { SHORT } else { 1000 } };
+    let fastest = |unit| (0..3).map(|_| milliseconds(&kernel, &queue, unit)).fold(f64::INFINITY, f64::min);
+    let mut best = fastest(unit);
+    while best < 20.0 {
+        unit = unit.times((30.0 / best).clamp(1.5, 8.0), short_loops);
+        best = fastest(unit);
+    }
+    Rate { unit, per_millisecond: 1.0 / best }
+}
+
+fn milliseconds(kernel: &SpinKernel, queue: &CommandQueue, work: Work) -> f64 {
+    let start = Instant::now();
+    launch(kernel, queue, work);
+    queue.finish().wait().expect("a spin");
+    start.elapsed().as_secs_f64() * 1e3
+}

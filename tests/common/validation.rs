@@ -1,0 +1,23 @@
+//! What the Vulkan validation layers say: with the feature `validation` and `FENCEPOST_VALIDATION=1`, every message
+//! fails the case that it came in.
+
+/// Forgets what was said before.
+pub fn forget() {
+    messages();
+}
+
+/// Fails if anything was said since.
+pub fn check() -> Result<(), String> {
+    let messages = messages();
+    if messages.is_empty() { Ok(()) } else { Err(format!("the validation layer says:\n{}", messages.join("\n"))) }
+}
+
+#[cfg(feature = "validation")]
+pub fn messages() -> Vec<String> {
+    fencepost::validation_messages()
+}
+
+#[cfg(not(feature = "validation"))]
+pub fn messages() -> Vec<String> {
+    Vec::new()
+}

@@ -1,0 +1,35 @@
+//! The contract, rule by rule, on every adapter of the machine and on the CPU recorder.
+//!
+//! A test is named after its rule and ends in what it ran on: `q01_enqueueing_never_blocks::lavapipe`.
+#![allow(unreachable_pub, reason = "modules of a program")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod devices;
+mod events;
+mod kernels;
+mod memory;
+mod policy;
+mod queues;
+mod robustness;
+
+use libtest_mimic::Arguments;
+
+/// One case at a time: what the validation layer says belongs to the case that runs, and the adapters are shared.
+fn main() {
+    env_logger::init();
+    let given = Arguments::from_args();
+    let arguments = Arguments { test_threads: given.test_threads.or(Some(1)), ..given };
+    let modules = [
+        queues::cases,
+        events::cases,
+        devices::cases,
+        memory::cases,
+        policy::cases,
+        kernels::cases,
+        robustness::cases,
+    ];
+    let cases = modules.into_iter().flat_map(|cases| cases()).collect();
+    libtest_mimic::run(&arguments, common::trials(cases)).exit();
+}

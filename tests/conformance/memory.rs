@@ -1,0 +1,14 @@
+//! Rules M: bytes get where they belong, in order, and nobody sees a stale one.
+
+mod copies;
+mod making;
+mod maps;
+mod pinned;
+mod pool;
+mod reads;
+
+use crate::common::Case;
+
+pub fn cases() -> Vec<Case> {
+    [making::cases(), reads::cases(), pinned::cases(), copies::cases(), maps::cases(), pool::cases()].concat()
+}

@@ -1,0 +1,213 @@
+//! M06: device memory shown to the host.
+
+use crate::common::{Case, Subject, case};
+use crate::kernels::shaders;
+use fencepost::{Context, DeviceArray, Download, Error, Grid, HostArray, Kind, Policy, args};
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m06_a_read_map_shows_what_the_last_writer_left", shows),
+        case("m06_a_write_map_changes_what_every_queue_sees", changes),
+        case("m06_a_map_of_a_slice_is_the_slice", slices),
+        case("m06_a_mapped_array_cannot_be_enqueued_or_mapped_again", mapped),
+        case("m06_a_read_map_waits_for_the_last_writer_only", last_writer_only),
+        case("m06_a_write_map_waits_for_the_last_users", last_users),
+        case("m06_a_leaked_guard_spoils_its_array_and_nothing_else", leaked),
+        case("m06_maps_are_futures", futures),
+        case("m06_a_map_that_is_dropped_before_it_is_there_changes_nothing", dropped),
+        case("m06_a_write_map_is_alone_with_its_bytes", alone),
+    ]
+}
+
+/// As long as a wait may take that nothing stands in the way of.
+const LONG: Duration = Duration::from_secs(20);
+/// As long as a wait is given that cannot end.
+const SHORT: Duration = Duration::from_millis(30);
+
+fn is_mapped<T>(result: Result<T, Error>) -> bool {
+    result.is_err_and(|error| matches!(error.kind(), Kind::Mapped { .. }))
+}
+
+fn shows(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Unchecked] {
+        let ctx = s.ctx_with(policy);
+        let queue = ctx.queue("q");
+        let mut x = ctx.array(&[1_u32, 2, 3]).unwrap();
+        assert_eq!(*x.map_read().wait().unwrap(), [1, 2, 3]);
+        s.spin(&ctx, &queue, 20);
+        queue.fill(&mut x, 4).unwrap();
+        assert_eq!(*x.map_read().wait().unwrap(), [4; 3]);
+        assert!(ctx.empty::<u32, 1>([0]).unwrap().map_read().wait().unwrap().is_empty());
+    }
+}
+
+fn changes(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        let ctx = s.ctx_with(policy);
+        let queues = [ctx.queue("one"), ctx.queue("two")];
+        let x = ctx.zeros::<u32, 1>([1000]).unwrap();
+        for round in 1..5 {
+            let mut map = x.map_write().wait().unwrap();
+            assert_eq!(map[999], round - 1);
+            map.fill(round);
+            drop(map);
+            let reads = [queues[0].read(&x), queues[1].read(&x)];
+            for read in reads {
+                assert_eq!(read.wait().unwrap(), [round; 1000], "{policy:?}");
+            }
+        }
+        assert!(ctx.take_error().is_none());
+    }
+}
+
+fn slices(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let x = ctx.array(&[1_u32, 2, 3, 4, 5]).unwrap();
+    let part = x.slice(1..3).unwrap();
+    assert_eq!(*part.map_read().wait().unwrap(), [2, 3]);
+    part.map_write().wait().unwrap().copy_from_slice(&[20, 30]);
+    assert_eq!(queue.read(&x).wait().unwrap(), [1, 20, 30, 4, 5]);
+}
+
+fn mapped(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let saxpy = shaders::saxpy(s, &ctx);
+    let (x, mut y) = (ctx.full([64], 1.0_f32).unwrap(), ctx.full([64], 2.0_f32).unwrap());
+    let mut host: HostArray<f32, Download> = ctx.pinned([64]).unwrap();
+    let refuse = |x: &DeviceArray<f32>, y: &mut DeviceArray<f32>, host: &mut HostArray<f32, Download>| {
+        let launch = queue.launch_dyn(&saxpy, Grid::threads([64]), args![a = 1.0_f32, x = x, y = &mut *y]);
+        assert!(is_mapped(launch), "launch");
+        assert!(is_mapped(queue.fill(&mut x.handle(), 0.0)), "fill");
+        assert!(is_mapped(queue.upload(&[0.0; 64], &mut x.handle())), "upload");
+        assert!(is_mapped(queue.copy(x, y)), "copy from it");
+        assert!(is_mapped(queue.copy(y, &mut x.handle())), "copy to it");
+        assert!(is_mapped(queue.read(x).wait()), "read");
+        assert!(is_mapped(queue.read_into(x, &mut [0.0; 64])), "read into a slice");
+        assert!(is_mapped(queue.download(x, host)), "download");
+        assert!(is_mapped(x.map_read().wait()), "map to read");
+        assert!(is_mapped(x.map_write().wait()), "map to write");
+        assert!(is_mapped(queue.read(&x.slice(32..64).unwrap()).wait()), "a part of it");
+    };
+    let map = x.map_read().wait().unwrap();
+    refuse(&x, &mut y, &mut host);
+    drop(map);
+    let map = x.map_write().wait().unwrap();
+    refuse(&x, &mut y, &mut host);
+    drop(map);
+    queue.launch_dyn(&saxpy, Grid::threads([64]), args![a = 3.0_f32, x = &x, y = &mut y]).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [5.0; 64]);
+}
+
+fn last_writer_only(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        let ctx = s.ctx_with(policy);
+        let (writer, reader) = (ctx.queue("writer"), ctx.queue("reader"));
+        let gate = ctx.user_event("gate");
+        let (mut x, mut y) = (ctx.zeros([64]).unwrap(), ctx.zeros([64]).unwrap());
+        writer.fill(&mut x, 5_u32).unwrap();
+        reader.wait_for_queue(&writer).unwrap();
+        reader.wait_for(&gate.event()).unwrap();
+        reader.copy(&x, &mut y).unwrap();
+        reader.flush().unwrap();
+        let map = x.map_read().wait_timeout(LONG).unwrap().expect("the reader is not waited for");
+        assert_eq!(*map, [5; 64]);
+        gate.signal();
+        reader.finish().wait().unwrap();
+        drop(map);
+        assert_eq!(reader.read(&y).wait().unwrap(), [5; 64], "{policy:?}");
+    }
+}
+
+fn last_users(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let (x, mut y) = (ctx.full([64], 5_u32).unwrap(), ctx.zeros([64]).unwrap());
+    queue.wait_for(&gate.event()).unwrap();
+    queue.copy(&x, &mut y).unwrap();
+    let mut late = x.map_write();
+    assert!(late.wait_timeout(SHORT).unwrap().is_none(), "the copy has not run");
+    gate.signal();
+    late.wait_timeout(LONG).unwrap().expect("nothing holds the copy").fill(6);
+    assert_eq!(queue.read(&y).wait().unwrap(), [5; 64]);
+    assert_eq!(queue.read(&x).wait().unwrap(), [6; 64]);
+}
+
+fn leaked(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let (mut x, mut y) = (ctx.full([64], 5_u32).unwrap(), ctx.zeros([64]).unwrap());
+    std::mem::forget(x.map_write().wait().unwrap());
+    for _ in 0..2 {
+        assert!(is_mapped(queue.fill(&mut x, 1)));
+        assert!(is_mapped(x.map_read().wait()));
+    }
+    queue.fill(&mut y, 8).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [8; 64]);
+    drop(x);
+    let again = ctx.zeros::<u32, 1>([64]).unwrap();
+    assert_eq!(queue.read(&again).wait().unwrap(), [0; 64], "the spoilt memory is not used again");
+}
+
+fn futures(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = ctx.zeros([64]).unwrap();
+    pollster::block_on(async {
+        for value in 1..10_u32 {
+            queue.fill(&mut x, value).unwrap();
+            assert_eq!(*x.map_read().await.unwrap(), [value; 64]);
+            x.map_write().await.unwrap()[0] = 100;
+            assert_eq!(queue.read(&x).await.unwrap()[..2], [100, value]);
+        }
+    });
+}
+
+fn dropped(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let mut x = ctx.zeros([64]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 3_u32).unwrap();
+    drop(x.map_read());
+    let mut late = x.map_write();
+    assert!(late.wait_timeout(SHORT).unwrap().is_none());
+    drop(late);
+    gate.signal();
+    assert_eq!(*x.map_read().wait().unwrap(), [3; 64]);
+    queue.fill(&mut x, 4).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [4; 64]);
+}
+
+/// Two threads take turns at one array; a third launches on it whenever it may.
+fn alone(s: &Subject) {
+    let ctx = s.ctx();
+    let x = ctx.zeros([16]).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| add_often(&ctx, &x));
+        }
+    });
+    assert_eq!(ctx.queue("q").read(&x).wait().unwrap(), [40; 16]);
+}
+
+/// Adds 1 to every element twenty times, each time in a map of its own.
+fn add_often(_: &Context, x: &DeviceArray<u32>) {
+    let mut done = 0;
+    while done < 20 {
+        match x.map_write().wait() {
+            Ok(mut map) => {
+                map.iter_mut().for_each(|element| *element += 1);
+                done += 1;
+            }
+            Err(error) => {
+                assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");
+                std::thread::yield_now();
+            }
+        }
+    }
+}

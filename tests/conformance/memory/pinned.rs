@@ -1,0 +1,123 @@
+//! M03: pinned host arrays, both ways.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, Download, HostArray, Kind, Upload};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m03_pinned_arrays_go_both_ways", both_ways),
+        case("m03_writing_a_pinned_array_again_waits_for_its_upload", writes_wait),
+        case("m03_reading_a_pinned_array_waits_for_its_download", reads_wait),
+        case("m03_a_try_never_waits_and_never_changes_what_is_on_its_way", tries),
+        case("m03_a_range_of_a_pinned_array_is_uploaded", ranges),
+        case("m03_dropping_a_pinned_array_in_flight_is_safe", dropped),
+    ]
+}
+
+fn upload(ctx: &Context, n: usize) -> HostArray<u32, Upload> {
+    ctx.pinned([n]).unwrap()
+}
+
+fn download(ctx: &Context, n: usize) -> HostArray<u32, Download> {
+    ctx.pinned([n]).unwrap()
+}
+
+fn both_ways(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for n in [1, 7, 4096] {
+        let (mut source, mut target) = (upload(&ctx, n), download(&ctx, n));
+        let mut x = queue.zeros([n]).unwrap();
+        assert_eq!(source.read(<[u32]>::to_vec).unwrap(), vec![0; n], "a pinned array starts as zeros");
+        for round in 0..3 {
+            source.write(|host| host.fill(round)).unwrap();
+            queue.upload(&source, &mut x).unwrap();
+            queue.download(&x, &mut target).unwrap();
+            assert_eq!(target.read(<[u32]>::to_vec).unwrap(), vec![round; n]);
+        }
+    }
+}
+
+fn writes_wait(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut source = upload(&ctx, 10_000);
+    let mut arrays = Vec::new();
+    for round in 0..20 {
+        source.write(|host| host.fill(round)).unwrap();
+        let mut x = queue.empty([10_000]).unwrap();
+        queue.upload(&source, &mut x).unwrap();
+        arrays.push(x);
+    }
+    for (round, x) in arrays.iter().enumerate() {
+        assert_eq!(queue.read(x).wait().unwrap(), vec![round as u32; 10_000]);
+    }
+}
+
+fn reads_wait(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut target = download(&ctx, 10_000);
+    let mut x = queue.zeros([10_000]).unwrap();
+    for round in 1..20 {
+        queue.fill(&mut x, round).unwrap();
+        queue.download(&x, &mut target).unwrap();
+        queue.fill(&mut x, 1000).unwrap();
+        assert_eq!(target.read(<[u32]>::to_vec).unwrap(), [round; 10_000]);
+    }
+}
+
+fn tries(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let (mut source, mut target) = (upload(&ctx, 64), download(&ctx, 64));
+    source.write(|host| host.fill(1)).unwrap();
+    let mut x = queue.zeros([64]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.upload(&source, &mut x).unwrap();
+    queue.download(&x, &mut target).unwrap();
+    // Where pinned memory is ordinary memory, the upload has its copy, and the host may go on.
+    if let Err(error) = source.try_write(|host| host.fill(2)) {
+        assert!(matches!(error.kind(), Kind::Busy { .. }), "{error}");
+    }
+    assert!(source.try_read(<[u32]>::len).is_ok(), "the device only reads it");
+    let error = target.try_read(<[u32]>::to_vec).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Busy { .. }), "{error}");
+    gate.signal();
+    assert_eq!(target.read(<[u32]>::to_vec).unwrap(), [1; 64]);
+    assert_eq!(target.try_read(<[u32]>::to_vec).unwrap(), [1; 64]);
+    source.try_write(|host| host.fill(3)).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [1; 64]);
+}
+
+fn ranges(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut source = upload(&ctx, 100);
+    source.write(|host| host.iter_mut().zip(0..).for_each(|(x, i)| *x = i)).unwrap();
+    let mut x = queue.zeros([10]).unwrap();
+    queue.upload_range(&source, 30..40, &mut x).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), (30..40).collect::<Vec<u32>>());
+    queue.upload_range(&source, 99..100, &mut x.slice(3..4).unwrap()).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap()[3], 99);
+}
+
+fn dropped(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let mut x = queue.zeros([1000]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    let mut source = upload(&ctx, 1000);
+    source.write(|host| host.fill(5)).unwrap();
+    queue.upload(&source, &mut x).unwrap();
+    let mut target = download(&ctx, 1000);
+    queue.download(&x, &mut target).unwrap();
+    drop((source, target));
+    // Another pinned array must not get the memory that the upload still needs.
+    let mut next = upload(&ctx, 1000);
+    next.write(|host| host.fill(6)).unwrap();
+    gate.signal();
+    assert_eq!(queue.read(&x).wait().unwrap(), [5; 1000]);
+}

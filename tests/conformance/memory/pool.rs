@@ -1,0 +1,127 @@
+//! M07: dropping arrays, and what becomes of their memory.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, Policy};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m07_dropping_an_array_neither_waits_nor_frees_under_running_work", never_waits),
+        case("m07_memory_is_used_again_in_the_order_of_its_queue", same_queue),
+        case("m07_another_queue_uses_memory_again_only_behind_its_last_use", another_queue),
+        case("m07_the_context_uses_memory_again_only_when_nothing_does", the_context),
+        case("m07_what_the_context_made_is_used_again_by_any_queue", made_by_the_context),
+        case("m07_zeros_never_show_what_was_there", zeros),
+    ]
+}
+
+const N: usize = 5000;
+
+fn free(ctx: &Context) -> u64 {
+    ctx.pool_stats().free
+}
+
+fn never_waits(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let mut results = Vec::new();
+    queue.wait_for(&gate.event()).unwrap();
+    for round in 0..10_u32 {
+        s.spin(&ctx, &queue, 1);
+        let x = queue.full([N], round).unwrap();
+        let mut y = queue.empty([N]).unwrap();
+        queue.copy(&x, &mut y).unwrap();
+        drop(x);
+        results.push(queue.read(&y));
+        drop(y);
+    }
+    gate.signal();
+    for (round, result) in results.into_iter().enumerate() {
+        assert_eq!(result.wait().unwrap(), [round as u32; N]);
+    }
+}
+
+fn same_queue(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, _other) = (ctx.queue("q"), ctx.queue("other"));
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
+    let first = queue.full([N], 1_u32).unwrap();
+    let read = queue.read(&first);
+    drop(first);
+    let kept = free(&ctx);
+    assert!(kept >= 4 * N as u64);
+    let second = queue.full([N], 2_u32).unwrap();
+    assert_eq!(free(&ctx), 0, "the same memory, while the first array is still in use");
+    gate.signal();
+    assert_eq!(queue.read(&second).wait().unwrap(), [2; N]);
+    assert_eq!(read.wait().unwrap(), [1; N]);
+    assert!(ctx.pool_stats().high_water >= kept && ctx.pool_stats().used >= kept);
+}
+
+fn another_queue(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        let ctx = s.ctx_with(policy);
+        let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+        let gate = ctx.user_event("gate");
+        queue.wait_for(&gate.event()).unwrap();
+        let first = queue.full([N], 1_u32).unwrap();
+        let read = queue.read(&first);
+        drop(first);
+        let kept = free(&ctx);
+        let second = other.full([N], 2_u32).unwrap();
+        assert_eq!(free(&ctx), kept, "the other queue may run now");
+        assert_eq!(other.read(&second).wait().unwrap(), [2; N]);
+        other.wait_for_queue(&queue).unwrap();
+        let third = other.full([N], 3_u32).unwrap();
+        assert_eq!(free(&ctx), 0, "the other queue comes behind");
+        gate.signal();
+        assert_eq!(read.wait().unwrap(), [1; N]);
+        assert_eq!(other.read(&third).wait().unwrap(), [3; N], "{policy:?}");
+    }
+}
+
+fn the_context(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
+    let first = queue.full([N], 1_u32).unwrap();
+    let read = queue.read(&first);
+    drop(first);
+    let second = ctx.full([N], 2_u32).unwrap();
+    let other = ctx.queue("other, born behind the gate's queue");
+    gate.signal();
+    assert_eq!(other.read(&second).wait().unwrap(), [2; N]);
+    assert_eq!(read.wait().unwrap(), [1; N]);
+    queue.finish().wait().unwrap();
+}
+
+fn made_by_the_context(s: &Subject) {
+    let ctx = s.ctx();
+    let queues = [ctx.queue("one"), ctx.queue("two")];
+    drop(ctx.full([N], 1_u32).unwrap());
+    assert!(free(&ctx) > 0);
+    let next = queues[1].full([N], 2_u32).unwrap();
+    assert_eq!(free(&ctx), 0, "the context's own commands come before every queue's");
+    assert_eq!(queues[1].read(&next).wait().unwrap(), [2; N]);
+}
+
+fn zeros(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Unchecked] {
+        let ctx = s.ctx_with(policy);
+        let queues = [ctx.queue("one"), ctx.queue("two")];
+        for round in 0..20_usize {
+            let queue = &queues[round % 2];
+            let n = N - round % 3;
+            drop(queue.full([n], u32::MAX).unwrap());
+            let own = queue.zeros::<u32, 1>([n]).unwrap();
+            drop(ctx.full([n], u32::MAX).unwrap());
+            let shared = ctx.zeros::<u32, 1>([n]).unwrap();
+            let pinned = ctx.pinned::<u32, fencepost::Download, 1>([n]).unwrap();
+            assert_eq!(queue.read(&own).wait().unwrap(), vec![0; n], "round {round}");
+            assert_eq!(queues[round / 2 % 2].read(&shared).wait().unwrap(), vec![0; n], "round {round}");
+            drop(pinned);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! M02: uploads and reads, whole and in part, and the place of a read in its queue.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{CommandQueue, Context, DeviceArray, Pending};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m02_a_blocking_read_fills_the_callers_slice", into_a_slice),
+        case("m02_an_upload_copies_ordinary_memory_at_the_call", uploads_copy),
+        case("m02_a_read_uses_the_storage_that_it_is_given", storage),
+        case("m02_parts_are_uploaded_and_read_by_slices", parts),
+        case("m02_a_read_gives_the_bytes_of_its_place_before_any_later_writer", before_any_writer),
+        case("m02_reads_between_writes_give_each_their_own_bytes_in_any_order_of_waits", interleaved),
+        case("m02_a_read_of_one_half_is_not_touched_by_a_writer_of_the_other", halves),
+        case("m02_a_read_that_is_dropped_changes_nothing", dropped),
+        case("m02_a_held_read_gives_the_bytes_of_its_place", held),
+        case("m02_sixteen_bit_arrays_of_odd_length_are_read_whole", odd_lengths),
+    ]
+}
+
+fn counted(n: u32) -> Vec<u32> {
+    (0..n).collect()
+}
+
+fn into_a_slice(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for n in [1_u32, 3, 64, 1000, 100_000] {
+        let x = queue.array(&counted(n)).unwrap();
+        let mut out = vec![0; n as usize];
+        queue.read_into(&x, &mut out).unwrap();
+        assert_eq!(out, counted(n));
+    }
+}
+
+fn uploads_copy(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let mut x = queue.zeros([1000]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 1).unwrap();
+    let mut host = counted(1000);
+    queue.upload(&host, &mut x).unwrap();
+    host.fill(77);
+    gate.signal();
+    assert_eq!(queue.read(&x).wait().unwrap(), counted(1000));
+}
+
+fn storage(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let x = queue.array(&counted(500)).unwrap();
+    let mut storage = Vec::with_capacity(4096);
+    for _ in 0..3 {
+        let place: *const u32 = storage.as_ptr();
+        storage = pollster::block_on(queue.read_with(&x, storage)).unwrap();
+        assert_eq!(storage, counted(500));
+        assert_eq!(storage.as_ptr(), place, "the storage is used again");
+    }
+    let longer = queue.array(&counted(10_000)).unwrap();
+    assert_eq!(queue.read_with(&longer, storage).wait().unwrap(), counted(10_000));
+}
+
+fn parts(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = queue.zeros::<u32, 1>([100]).unwrap();
+    queue.upload(&[1, 2, 3], &mut x.slice(10..13).unwrap()).unwrap();
+    queue.upload(&[4], &mut x.slice(99..100).unwrap()).unwrap();
+    queue.fill(&mut x.slice(0..2).unwrap(), 5).unwrap();
+    let mut expected = vec![0; 100];
+    expected[..2].fill(5);
+    expected[10..13].copy_from_slice(&[1, 2, 3]);
+    expected[99] = 4;
+    assert_eq!(queue.read(&x).wait().unwrap(), expected);
+    for range in [0..1, 9..14, 98..100, 50..50] {
+        let part = x.slice(range.clone()).unwrap();
+        assert_eq!(queue.read(&part).wait().unwrap(), expected[range]);
+    }
+    let rows = queue.array(&counted(12)).unwrap().reshape([4, 3]).unwrap();
+    assert_eq!(queue.read(&rows.slice(1..3).unwrap()).wait().unwrap(), [3, 4, 5, 6, 7, 8]);
+}
+
+/// Every way to write `value` to all of an array.
+type Writer = fn(&Context, &CommandQueue, &mut DeviceArray<u32>, u32);
+const WRITERS: [(&str, Writer); 4] = [
+    ("fill", |_, queue, x, value| queue.fill(x, value).unwrap()),
+    ("upload", |_, queue, x, value| queue.upload(&vec![value; x.len()], x).unwrap()),
+    ("copy", |ctx, queue, x, value| {
+        let source = ctx.full(x.shape(), value).unwrap();
+        queue.copy(&source, x).unwrap();
+    }),
+    ("map", |_, _, x, value| x.map_write().wait().unwrap().fill(value)),
+];
+
+/// In every order of read, writer, flush and wait, on one queue and on two.
+fn before_any_writer(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let mut x = queue.full([300], 0).unwrap();
+    let mut before = 0;
+    for (name, write) in WRITERS {
+        for order in 0..12 {
+            let (flush, finish, second) = (order % 2 == 1, order / 2 % 3, order / 6 == 1);
+            let value = before + 1;
+            let read = queue.read(&x);
+            let writer = if second { &other } else { &queue };
+            if finish == 1 {
+                queue.finish().wait().unwrap();
+            }
+            write(&ctx, writer, &mut x, value);
+            if flush {
+                writer.flush().unwrap();
+            }
+            if finish == 2 {
+                writer.finish().wait().unwrap();
+            }
+            assert_eq!(read.wait().unwrap(), [before; 300], "{name}, order {order}");
+            assert_eq!(queue.read(&x).wait().unwrap(), [value; 300], "{name}, order {order}");
+            before = value;
+        }
+    }
+}
+
+fn interleaved(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = queue.zeros([256]).unwrap();
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut reads: Vec<Option<Pending<Vec<u32>>>> = Vec::new();
+        for value in 0..3 {
+            queue.fill(&mut x, value).unwrap();
+            reads.push(Some(queue.read(&x)));
+            if value == order[0] {
+                queue.flush().unwrap();
+            }
+        }
+        for at in order {
+            let read = reads[at as usize].take().expect("every order asks once");
+            assert_eq!(read.wait().unwrap(), [at; 256], "{order:?}");
+        }
+    }
+}
+
+fn halves(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let x = queue.array(&counted(128)).unwrap();
+    let (mut low, high) = (x.slice(0..64).unwrap(), x.slice(64..128).unwrap());
+    let (read_low, read_high, read_all) = (queue.read(&low), queue.read(&high), queue.read(&x));
+    queue.fill(&mut low, 1000).unwrap();
+    queue.finish().wait().unwrap();
+    assert_eq!(read_all.wait().unwrap(), counted(128));
+    assert_eq!(read_high.wait().unwrap(), &counted(128)[64..]);
+    assert_eq!(read_low.wait().unwrap(), counted(64));
+    assert_eq!(queue.read(&low).wait().unwrap(), [1000; 64]);
+}
+
+fn dropped(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let mut x = queue.array(&counted(64)).unwrap();
+    drop(queue.read(&x));
+    queue.fill(&mut x, 3).unwrap();
+    drop(queue.read(&x));
+    queue.wait_for(&gate.event()).unwrap();
+    drop(queue.read(&x));
+    queue.fill(&mut x, 4).unwrap();
+    let last = queue.read(&x);
+    gate.signal();
+    assert_eq!(last.wait().unwrap(), [4; 64]);
+}
+
+/// Reads that are planned only later, with the host at the array in the meantime.
+fn held(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let x = queue.array(&counted(64)).unwrap();
+    queue.finish().wait().unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    let (first, second) = (queue.read(&x), queue.read(&x));
+    let map = x.map_read().wait().unwrap();
+    gate.signal();
+    assert_eq!(first.wait().unwrap(), counted(64), "while it is mapped to be read");
+    assert_eq!(*map, counted(64));
+    drop(map);
+    x.map_write().wait().unwrap().fill(9);
+    assert_eq!(second.wait().unwrap(), counted(64), "after the host has written");
+    assert_eq!(queue.read(&x).wait().unwrap(), [9; 64]);
+}
+
+fn odd_lengths(s: &Subject) {
+    use half::f16;
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for n in [1, 3, 5, 33] {
+        let host: Vec<f16> = (0..n).map(|i| f16::from_f32(i as f32)).collect();
+        let mut x = queue.array(&host).unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), host);
+        let y = queue.empty([n]).and_then(|mut y| queue.copy(&x, &mut y).map(|()| y)).unwrap();
+        queue.fill(&mut x, f16::ONE).unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), vec![f16::ONE; n]);
+        assert_eq!(*y.map_read().wait().unwrap(), host);
+    }
+}
