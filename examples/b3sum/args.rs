@@ -4,22 +4,22 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
-use crate::tree::CHUNK;
+use super::tree::CHUNK;
 
 /// Prints the BLAKE3 hash of files of any size, computed on the GPU.
 #[derive(Parser)]
 #[command(name = "b3sum")]
-pub struct Args {
+pub(crate) struct Args {
     /// Files to hash; `-`, or no file at all, is standard input
     files: Vec<PathBuf>,
 
     /// Hash again with the blake3 crate, on the CPU, and compare
     #[arg(long)]
-    pub verify: bool,
+    pub(crate) verify: bool,
 
     /// Print one JSON document instead of lines
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 
     /// Print the adapter, the rate, and how busy each queue was, to standard error
     #[arg(long)]
@@ -32,18 +32,18 @@ pub struct Args {
 
 impl Args {
     /// Returns the files in order; standard input is `-`.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         let none_given = self.files.is_empty().then_some(Path::new("-"));
         none_given.into_iter().chain(self.files.iter().map(PathBuf::as_path))
     }
 
     /// Whether a summary of the run is printed.
-    pub fn summary(&self) -> bool {
+    pub(crate) fn summary(&self) -> bool {
         self.stats || self.verify
     }
 
     /// Returns the number of chunks in a piece.
-    pub fn piece_chunks(&self) -> usize {
+    pub(crate) fn piece_chunks(&self) -> usize {
         self.piece * 1024 / CHUNK
     }
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use fencepost::prelude::*;
 
-use crate::report::QueueReport;
+use super::report::QueueReport;
 
 /// Adds up the time in which a queue had work that nothing held up, on a thread that waits for the queue's events.
 ///
 /// That is from when the work's last prerequisite was over to when it was over itself, as the host learns of both:
 /// an upper bound of the time in which the device worked on it. Waiting for events disturbs no queue.
-pub struct Watch {
+pub(crate) struct Watch {
     name: &'static str,
     jobs: Sender<Job>,
     thread: JoinHandle<Duration>,
@@ -26,20 +26,20 @@ struct Job {
 
 impl Watch {
     /// Starts to watch a queue that has nothing to do yet.
-    pub fn start(name: &'static str) -> Self {
+    pub(crate) fn start(name: &'static str) -> Self {
         let (jobs, received) = channel();
         Self { name, jobs, thread: std::thread::spawn(move || add_up(received)) }
     }
 
     /// Watches the next part of the queue's work.
-    pub fn follow(&self, after: &Event, done: &Event) {
+    pub(crate) fn follow(&self, after: &Event, done: &Event) {
         let job = Job { after: after.done(), done: done.done() };
         // The thread is gone only if it panicked, which `stop` reports.
         let _ = self.jobs.send(job);
     }
 
     /// Waits for the end of the work, and returns how much of the time it took.
-    pub fn stop(self) -> QueueReport {
+    pub(crate) fn stop(self) -> QueueReport {
         drop(self.jobs);
         let busy = self.thread.join().expect("bug: the watch panicked");
         QueueReport { name: self.name, busy_seconds: busy.as_secs_f64() }

@@ -6,10 +6,10 @@ use anyhow::Result;
 use fencepost::Kernel;
 use fencepost::prelude::*;
 
-use crate::busy::Watch;
-use crate::input::Input;
-use crate::report::QueueReport;
-use crate::tree::{CHUNK, Piece, Tree, Value};
+use super::busy::Watch;
+use super::input::Input;
+use super::report::QueueReport;
+use super::tree::{self, CHUNK, Piece, Value};
 
 #[derive(KernelArgs)]
 #[kernel(source = "blake3_chunks.wgsl")]
@@ -36,7 +36,7 @@ const SLOTS: usize = 2;
 const VALUE_WORDS: usize = size_of::<Value>() / size_of::<u32>();
 
 /// A context with its two queues, and the memory that every file's pieces go through.
-pub struct Gpu {
+pub(crate) struct Gpu {
     ctx: Context,
     copy: CommandQueue,
     slots: [Slot; SLOTS],
@@ -65,7 +65,7 @@ impl Gpu {
     ///
     /// # Errors
     /// If the device lacks the memory, or its driver refuses a kernel.
-    pub fn new(ctx: Context, piece_chunks: usize) -> Result<Self> {
+    pub(crate) fn new(ctx: Context, piece_chunks: usize) -> Result<Self> {
         let slot = |_| Slot::new(&ctx, piece_chunks * CHUNK / size_of::<u32>());
         let slots = (0..SLOTS).map(slot).collect::<Result<Vec<_>>>()?;
         let slots = slots.try_into().ok().expect("bug: SLOTS slots were made");
@@ -74,17 +74,17 @@ impl Gpu {
     }
 
     /// Begins to watch how busy the queues are.
-    pub fn watch(&mut self) {
+    pub(crate) fn watch(&mut self) {
         self.watches = Some([Watch::start("copy"), Watch::start("compute")]);
     }
 
     /// Returns the adapter's name.
-    pub fn adapter(&self) -> String {
+    pub(crate) fn adapter(&self) -> String {
         self.ctx.info().to_string()
     }
 
     /// Returns how busy the queues were since [`watch`](Self::watch).
-    pub fn queues(&mut self) -> Vec<QueueReport> {
+    pub(crate) fn queues(&mut self) -> Vec<QueueReport> {
         self.watches.take().into_iter().flatten().map(Watch::stop).collect()
     }
 
@@ -94,8 +94,8 @@ impl Gpu {
     ///
     /// # Errors
     /// If the input cannot be read, or the device fails.
-    pub fn hash(&mut self, input: &mut Input, mut seen: impl FnMut(&[u8])) -> Result<Value> {
-        let mut tree = Tree::default();
+    pub(crate) fn hash(&mut self, input: &mut Input, mut seen: impl FnMut(&[u8])) -> Result<Value> {
+        let mut tree = tree::Tree::default();
         let mut late = VecDeque::new();
         for i in (0..SLOTS).cycle() {
             let piece = self.upload(i, input, &mut seen)?;
@@ -200,7 +200,6 @@ mod tests {
     use fencepost::CpuOptions;
 
     use super::*;
-    use crate::tree::hex;
 
     // The CPU recorder runs commands in any order that the events allow, and `Checked` wants the events to be enough.
     fn on_cpu(seed: u64) -> Gpu {
@@ -211,7 +210,7 @@ mod tests {
     fn hash(gpu: &mut Gpu, message: &[u8]) -> String {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(message).unwrap();
-        hex(gpu.hash(&mut Input::open(file.path()).unwrap(), |_| {}).unwrap())
+        tree::hex(gpu.hash(&mut Input::open(file.path()).unwrap(), |_| {}).unwrap())
     }
 
     #[test]
@@ -249,7 +248,10 @@ mod tests {
         queue.upload(words, &mut gpu.slots[0].input.slice(0..words.len()).unwrap()).unwrap();
         gpu.hasher.launch_chunks(piece, &gpu.slots[0].input).unwrap();
         let found = queue.read(&gpu.hasher.values[0].slice(0..2 * VALUE_WORDS).unwrap()).wait().unwrap();
-        assert_eq!(found, [chunk_value(&message[..CHUNK], first_chunk), chunk_value(&message[CHUNK..], 1 << 32)].concat());
+        assert_eq!(
+            found,
+            [chunk_value(&message[..CHUNK], first_chunk), chunk_value(&message[CHUNK..], 1 << 32)].concat()
+        );
     }
 
     fn chunk_value(chunk: &[u8], number: u64) -> Value {

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::tree::{CHUNK, Piece};
+use super::tree::{CHUNK, Piece};
 
 /// What is being hashed.
-pub struct Input {
+pub(crate) struct Input {
     pieces: Pieces<Box<dyn Read>>,
     file: Option<File>,
     length: u64,
@@ -20,7 +20,7 @@ impl Input {
     ///
     /// # Errors
     /// If it is a directory, or cannot be opened.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Self { pieces: Pieces::new(Box::new(io::stdin().lock())), file: None, length: 0 });
         }
@@ -34,7 +34,7 @@ impl Input {
     }
 
     /// Returns the length that the file had when it was opened, if it is known.
-    pub fn length(&self) -> Option<u64> {
+    pub(crate) fn length(&self) -> Option<u64> {
         Some(self.length).filter(|length| *length > 0)
     }
 
@@ -43,7 +43,7 @@ impl Input {
     /// # Errors
     /// If reading fails, or the file has become shorter since it was opened: there is then no moment at which
     /// it held the bytes that were read.
-    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Piece> {
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<Piece> {
         let from = self.pieces.position();
         let piece = self.pieces.read(buffer).with_context(|| format!("after {from} bytes"))?;
         if piece.last {

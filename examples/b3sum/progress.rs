@@ -5,7 +5,7 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Starts the bar of a file; without a known length it only counts.
-pub fn start(path: &Path, length: Option<u64>) -> ProgressBar {
+pub(crate) fn start(path: &Path, length: Option<u64>) -> ProgressBar {
     let text = match length {
         Some(_) => "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}",
         None => "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec}",

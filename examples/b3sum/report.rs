@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// How a run went.
 #[derive(Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     adapter: String,
     files: Vec<FileReport>,
     bytes: u64,
@@ -18,7 +18,7 @@ pub struct Report {
 
 /// How a file went.
 #[derive(Serialize)]
-pub struct FileReport {
+pub(crate) struct FileReport {
     name: String,
     #[serde(flatten)]
     outcome: Outcome,
@@ -33,29 +33,29 @@ enum Outcome {
 
 /// A file's hash.
 #[derive(Serialize)]
-pub struct Hashed {
+pub(crate) struct Hashed {
     /// In hexadecimal.
-    pub hash: String,
+    pub(crate) hash: String,
     /// The file's length.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// From opening the file to its hash.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Whether the CPU came to the same hash too.
-    pub verified: bool,
+    pub(crate) verified: bool,
 }
 
 /// How busy a queue was.
 #[derive(Clone, Serialize)]
-pub struct QueueReport {
+pub(crate) struct QueueReport {
     /// Its label.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The seconds in which it had work that nothing held up.
-    pub busy_seconds: f64,
+    pub(crate) busy_seconds: f64,
 }
 
 impl Report {
     /// Begins the report of a run on the adapter of this name.
-    pub fn new(adapter: String) -> Self {
+    pub(crate) fn new(adapter: String) -> Self {
         Self {
             adapter,
             files: Vec::new(),
@@ -67,7 +67,7 @@ impl Report {
     }
 
     /// Adds a file.
-    pub fn push(&mut self, file: FileReport) {
+    pub(crate) fn push(&mut self, file: FileReport) {
         if let Outcome::Hashed(hashed) = &file.outcome {
             self.bytes += hashed.bytes;
             self.seconds += hashed.seconds;
@@ -77,12 +77,12 @@ impl Report {
     }
 
     /// Sets how busy the queues were.
-    pub fn set_queues(&mut self, queues: Vec<QueueReport>) {
+    pub(crate) fn set_queues(&mut self, queues: Vec<QueueReport>) {
         self.queues = queues;
     }
 
     /// Whether every file was hashed.
-    pub fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         self.files.iter().all(|file| matches!(file.outcome, Outcome::Hashed(_)))
     }
 
@@ -90,7 +90,7 @@ impl Report {
     ///
     /// # Errors
     /// If `out` cannot be written.
-    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut *out, self)?;
         writeln!(out)
     }
@@ -99,7 +99,7 @@ impl Report {
     ///
     /// # Errors
     /// If `out` cannot be written.
-    pub fn write_summary(&self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write_summary(&self, out: &mut impl Write) -> io::Result<()> {
         let hashed = self.files.iter().filter_map(FileReport::hashed);
         let (files, verified) =
             hashed.fold((0, 0), |(files, verified), one| (files + 1, verified + usize::from(one.verified)));
@@ -118,7 +118,7 @@ impl Report {
 
 impl FileReport {
     /// Reports a file that was hashed, or why it was not.
-    pub fn new(path: &Path, outcome: anyhow::Result<Hashed>) -> Self {
+    pub(crate) fn new(path: &Path, outcome: anyhow::Result<Hashed>) -> Self {
         let outcome = match outcome {
             Ok(hashed) => Outcome::Hashed(hashed),
             Err(error) => Outcome::Failed { error: format!("{error:#}") },
@@ -130,7 +130,7 @@ impl FileReport {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn write_line(&self, out: &mut impl Write, errors: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write_line(&self, out: &mut impl Write, errors: &mut impl Write) -> io::Result<()> {
         match &self.outcome {
             Outcome::Hashed(hashed) => {
                 let (mark, name) = escape(&self.name);

@@ -2,32 +2,32 @@
 //! the pieces become the hash. Nothing here touches a GPU.
 
 /// Bytes of a chunk, the leaf of the tree.
-pub const CHUNK: usize = 1024;
+pub(crate) const CHUNK: usize = 1024;
 
 /// A chaining value, or the hash that comes out at the root.
-pub type Value = [u32; 8];
+pub(crate) type Value = [u32; 8];
 
 /// What is known of a piece of a message once it has been read.
 ///
 /// Every piece but the last one is full, and a full piece is a power of two of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// Its length.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
     /// The number of its first chunk in the message.
-    pub first_chunk: u64,
+    pub(crate) first_chunk: u64,
     /// Whether the message ends with it.
-    pub last: bool,
+    pub(crate) last: bool,
 }
 
 impl Piece {
     /// Returns the number of chunks; an empty message has one.
-    pub fn chunks(&self) -> usize {
+    pub(crate) fn chunks(&self) -> usize {
         self.bytes.div_ceil(CHUNK).max(1)
     }
 
     /// Whether it is the whole message, so that its value is the hash.
-    pub fn whole(&self) -> bool {
+    pub(crate) fn whole(&self) -> bool {
         self.last && self.first_chunk == 0
     }
 
@@ -37,7 +37,7 @@ impl Piece {
     /// in which the left child of every parent has the largest power of two of chunks that is less than all:
     /// after `j` levels node `i` covers the chunks from `i * 2^j` to `(i + 1) * 2^j` or the end, so the last two
     /// nodes meet at the largest power of two below the number of chunks, and the same holds inside each of them.
-    pub fn levels(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn levels(&self) -> impl Iterator<Item = usize> + use<> {
         std::iter::successors(Some(self.chunks()), |children| Some(children.div_ceil(2)))
             .take_while(|children| *children > 1)
     }
@@ -49,7 +49,7 @@ impl Piece {
 /// subtree; so are two of them, four, and so on. The stack holds at most one subtree of each size, largest
 /// first: its memory does not grow with the message.
 #[derive(Default)]
-pub struct Tree {
+pub(crate) struct Tree {
     stack: Vec<Value>,
     pieces: u64,
 }
@@ -58,7 +58,7 @@ impl Tree {
     /// Takes the value of the next piece.
     ///
     /// Subtrees are joined only now that something follows them: none of their parents is the root.
-    pub fn push(&mut self, value: Value) {
+    pub(crate) fn push(&mut self, value: Value) {
         while self.stack.len() > self.pieces.count_ones() as usize {
             self.join(0);
         }
@@ -70,7 +70,7 @@ impl Tree {
     ///
     /// # Panics
     /// If there was no piece.
-    pub fn finish(mut self) -> Value {
+    pub(crate) fn finish(mut self) -> Value {
         while self.stack.len() > 1 {
             self.join(if self.stack.len() == 2 { ROOT } else { 0 });
         }
@@ -85,7 +85,7 @@ impl Tree {
 }
 
 /// Returns a hash the way it is printed.
-pub fn hex(hash: Value) -> String {
+pub(crate) fn hex(hash: Value) -> String {
     hash.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,7 +1,14 @@
-//! The rules of kernels.
+//! Rules K, and the native part of D04: what is launched is checked, and computes what its reference does.
+
+mod arguments;
+mod grids;
+mod results;
+pub mod shaders;
+mod workgroups;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    Vec::new()
+    let parts = [arguments::cases(), workgroups::cases(), grids::cases(), results::cases()];
+    parts.into_iter().flatten().collect()
 }

@@ -10,5 +10,7 @@ mod reads;
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    [making::cases(), reads::cases(), pinned::cases(), copies::cases(), maps::cases(), pool::cases()].concat()
+    let parts =
+        [making::cases(), reads::cases(), pinned::cases(), copies::cases(), maps::cases(), pool::cases()];
+    parts.into_iter().flatten().collect()
 }

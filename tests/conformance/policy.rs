@@ -1,7 +1,14 @@
-//! The rules of policy.
+//! Rules P: what a context does about uses of the same bytes that the program leaves unordered.
+
+mod access;
+mod checked;
+mod hazards;
+mod host;
+mod ordered;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    Vec::new()
+    let parts = [ordered::cases(), hazards::cases(), checked::cases(), access::cases(), host::cases()];
+    parts.into_iter().flatten().collect()
 }

@@ -1,7 +1,25 @@
-//! The rules of robustness.
+//! Rule R01: no mistake of a user panics; each has its error.
+
+mod arrays;
+mod devices;
+mod dropping;
+mod foreign;
+mod launching;
+mod table;
+mod texts;
+mod waiting;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    Vec::new()
+    let parts = [
+        arrays::cases(),
+        foreign::cases(),
+        texts::cases(),
+        launching::cases(),
+        waiting::cases(),
+        devices::cases(),
+        dropping::cases(),
+    ];
+    parts.into_iter().flatten().collect()
 }

@@ -5,7 +5,7 @@ use crate::command::What;
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
 use crate::kernel::{DynKernel, Kernel};
-use crate::lane::{Device, Lane, OpenOptions, WgpuDevice};
+use crate::lane::{Device, Lane, Opaque, OpenOptions, WgpuDevice};
 use crate::memory::{Direction, DeviceArray, HostArray, PoolStats};
 use crate::ordering::{Admission, Policy};
 use crate::pending::{FutureLate, Pending};
@@ -77,7 +77,7 @@ pub(crate) struct Owner(Arc<Shared>);
 struct Shared {
     engine: Arc<Engine>,
     cpu: Option<Arc<CpuDevice>>,
-    wgpu: Option<Arc<WgpuDevice>>,
+    wgpu: Option<Opaque<Arc<WgpuDevice>>>,
     info: AdapterInfo,
     default_queue: OnceLock<Result<Slot>>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -91,7 +91,7 @@ impl Owner {
             threads: crate::threads::Threads::start(&engine),
             engine,
             cpu,
-            wgpu,
+            wgpu: wgpu.map(Opaque::new),
             info,
             default_queue: OnceLock::new(),
         }))
@@ -121,7 +121,10 @@ impl Drop for Shared {
 }
 
 impl Context {
-    /// Opens the best adapter: discrete before integrated before software, or what `FENCEPOST_ADAPTER` names.
+    /// Opens the best adapter: discrete before integrated before software, or what `FENCEPOST_ADAPTER` names, by its
+    /// number in [`adapters`](crate::adapters) or by a part of its name and backend.
+    ///
+    /// A `wait_timeout` on the opening of a context ignores its limit.
     ///
     /// # Errors
     /// [`Kind::NoAdapter`] with a list of what there is; [`Kind::Device`] if it cannot be opened.
@@ -145,7 +148,18 @@ impl Context {
 
     /// A context on a wgpu device and queue of the program's own.
     ///
-    /// The program may go on using both; wgpu orders the submissions of one queue as they are made.
+    /// The program may go on using both; wgpu orders the submissions of one queue as they are made. The context uses
+    /// wgpu's own means only: no native fence, no memory that stays mapped. The handlers of the device for errors and
+    /// for its loss stay the program's.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use fencepost_core::{Context, Policy};
+    /// # let (device, queue): (wgpu::Device, wgpu::Queue) = panic!("not run");
+    /// let ctx = Context::from_wgpu(device.clone(), queue.clone(), Policy::Ordered);
+    /// ctx.queue("beside the program's own work").finish().wait()?;
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue, policy: Policy) -> Context {
         let info = AdapterInfo::of_device(&device);
         let (device, lanes) = WgpuDevice::adopt(device, queue);
@@ -159,6 +173,18 @@ impl Context {
 
     /// A context on host bytes, for tests: commands run in any order that is allowed, chosen by a seed, with the
     /// reference functions of the kernels.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_core::{Context, CpuOptions};
+    /// for seed in 0..10 {
+    ///     let ctx = Context::on_cpu(CpuOptions { seed, ..CpuOptions::default() });
+    ///     let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    ///     let x = a.array(&[1_u32, 2])?;
+    ///     assert_eq!(b.read(&x).wait()?, [1, 2]);
+    /// }
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn on_cpu(options: CpuOptions) -> Context {
         Self::on_cpu_with(options, Policy::default())
     }
@@ -174,6 +200,24 @@ impl Context {
     ///
     /// # Errors
     /// [`Kind::Device`] if the context is on a real device.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_core::{Grid, HostBuffer, args};
+    /// use std::sync::Arc;
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let seven = |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
+    ///     buffers[0].bytes_mut().fill(7);
+    /// };
+    /// ctx.host_kernel("sevens", Arc::new(seven))?;
+    /// let text = "@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+    ///     @compute @workgroup_size(1) fn sevens() { out[0] = 0x07070707u; }";
+    /// let kernel = ctx.kernel_from(text, "sevens")?;
+    /// let mut out = ctx.zeros::<u32, 1>([1])?;
+    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out])?;
+    /// assert_eq!(queue.read(&out).wait()?, [0x0707_0707]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
         let Some(cpu) = &self.owner.0.cpu else {
             let (object, message) = (format!("host kernel `{entry}`"), "only the CPU recorder runs those".into());
@@ -201,7 +245,15 @@ impl Context {
 
     /// Makes a command queue, ordered after everything enqueued on the context so far.
     ///
-    /// On a lost device the queue is made all the same, and every verb of it says so.
+    /// On a lost device the queue is made all the same, and every verb of it says so. It always is a new queue,
+    /// whatever the label; the queue ends with its last handle.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, _) = fencepost_core::doctest();
+    /// let queue = ctx.queue("main");
+    /// assert_eq!(queue.label(), "main");
+    /// ```
     pub fn queue(&self, label: &str) -> CommandQueue {
         self.queue_with(QueueOptions { label: label.into(), ..QueueOptions::default() })
     }
@@ -212,7 +264,7 @@ impl Context {
         CommandQueue::new(self.owner.clone(), slot, options)
     }
 
-    /// The queue that is there without being made.
+    /// The queue that is there without being made: every call gives the same one.
     pub fn default_queue(&self) -> CommandQueue {
         let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
         let make = || self.owner.engine().new_queue(&options.label, options.priority);
@@ -257,6 +309,15 @@ impl Context {
     ///
     /// # Errors
     /// [`Kind::TooLarge`], [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let x = ctx.zeros::<f32, 2>([2, 3])?;
+    /// assert_eq!((x.shape(), x.len()), ([2, 3], 6));
+    /// assert_eq!(queue.read(&x).wait()?, [0.0; 6]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
         self.own(What::Fill).zeros(shape)
@@ -313,7 +374,7 @@ impl Context {
         crate::transfer::Maker { owner: &self.owner, by }
     }
 
-    /// A pinned host array, zeroed.
+    /// A pinned host array, zeroed; see [`HostArray`].
     ///
     /// # Errors
     /// [`Kind::TooLarge`], [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
@@ -322,21 +383,41 @@ impl Context {
     }
 
     /// An event that is not recorded: complete by definition, until a queue records it.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let event = ctx.event();
+    /// assert!(event.is_complete()?);
+    /// queue.record(&event)?;
+    /// event.wait()?;
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn event(&self) -> Event {
         Event::new(self.owner.clone(), Recording::Never)
     }
 
-    /// An event that the program signals.
+    /// An event that the program signals; see [`UserEvent`].
     pub fn user_event(&self, label: &str) -> UserEvent {
         UserEvent::new(self.owner.clone(), label)
     }
 
     /// What the memory pool holds.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let x = ctx.zeros::<f32, 1>([1024])?;
+    /// assert!(ctx.pool_stats().used >= 4096);
+    /// # drop((x, queue));
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn pool_stats(&self) -> PoolStats {
         self.owner.engine().lock().pool.stats()
     }
 
-    /// Gives all free memory back to the driver that nothing on its way uses; the bytes given back.
+    /// Gives all free memory back to the driver that no enqueued or running work uses, and returns how many bytes
+    /// that was.
     pub fn trim(&self) -> u64 {
         self.owner.engine().trim()
     }

@@ -3,7 +3,6 @@
 use crate::command::Site;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -35,67 +34,90 @@ impl<K: Into<Kind>> From<K> for Error {
     }
 }
 
-/// What went wrong.
+/// What went wrong, to match on: [`Error::kind`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[allow(missing_docs, reason = "the fields are the words of the message")]
 pub enum Kind {
+    /// Shader and arguments do not fit, or the text is not WGSL.
     #[error(transparent)]
     Kernel(#[from] fencepost_kernels::Error),
+    /// A late result was asked for twice, or by blocking where nothing may block.
     #[error(transparent)]
     Pending(#[from] fencepost_sync::Error),
+    /// Under [`Policy::Checked`](crate::Policy::Checked): two queues use the same bytes and nothing orders them.
     #[error("{later} uses bytes {range:?} of array `{array}` while {earlier} may still {access} them; add `{wait}` before it")]
     Hazard { array: String, range: Range<u64>, earlier: Box<Site>, later: Box<Site>, access: &'static str, wait: String },
+    /// Two arguments of a launch overlap, and one of them is written.
     #[error("kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written")]
     Aliased { kernel: String, first: String, second: String, array: String },
+    /// More workgroups than the device takes in one dimension.
     #[error("grid of {groups:?} workgroups is over the device's limit of {limit} per dimension")]
     GridTooLarge { groups: [u64; 3], limit: u32 },
+    /// A workgroup of more invocations than the device takes.
     #[error("kernel `{kernel}`: a workgroup of {found:?} invocations is over the device's limit of {limit:?}, {total} in all")]
     WorkgroupTooLarge { kernel: String, found: [u32; 3], limit: [u32; 3], total: u32 },
+    /// More arrays than the device binds at once.
     #[error("kernel `{kernel}` binds {found} arrays, the device's limit is {limit}")]
     TooManyBindings { kernel: String, found: usize, limit: u32 },
+    /// Fewer bytes are bound than the shader's type needs.
     #[error("kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the shader's type needs at least {needed}")]
     BindingTooSmall { kernel: String, arg: String, found: u64, needed: u64 },
+    /// More bytes are bound than the device binds as one array.
     #[error("kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the device's limit for one binding is {limit}")]
     BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64 },
+    /// The shader needs an ability that the adapter lacks.
     #[error("kernel `{kernel}` needs {what}, which adapter `{adapter}` lacks")]
     Unsupported { kernel: String, what: String, adapter: String },
+    /// The CPU recorder has no function for the kernel.
     #[error("kernel `{kernel}` has no reference function: the CPU recorder runs built-in kernels and those given to `host_kernel`")]
     NoReference { kernel: String },
+    /// The driver refuses the kernel.
     #[error("the driver rejected kernel `{kernel}`: {message}")]
     Compile { kernel: String, message: String },
+    /// The shapes, or the numbers of elements, do not fit.
     #[error("{object} has shape {found:?}, {expected:?} is needed")]
     Shape { object: String, found: Vec<usize>, expected: Vec<usize> },
+    /// A part that is not in the array.
     #[error("range {range:?} is outside array `{array}` of {len} elements")]
     Range { array: String, range: Range<usize>, len: usize },
+    /// A slice starts or ends where arguments or copies cannot.
     #[error("slice of array `{array}` starts at byte {offset}; arguments and copies must start on a multiple of {needed} bytes")]
     Alignment { array: String, offset: u64, needed: u64 },
+    /// The array is mapped and cannot be enqueued, nor mapped again.
     #[error("array `{array}` is mapped; drop its guard before it is used again")]
     Mapped { array: String },
+    /// The device may still use the pinned array: what the `try_` methods say.
     #[error("pinned array `{array}` is in use by the device")]
     Busy { array: String },
+    /// The array, kernel, event or pinned array was made by another context.
     #[error("{object} belongs to another context")]
     ForeignContext { object: String },
+    /// A host callback waits for what waits for it.
     #[error("a wait inside a host callback of queue `{queue}` for something behind that callback can never end")]
     WouldDeadlock { queue: String },
+    /// A host callback panicked, and its queue ended with it.
     #[error("a host callback of queue `{queue}` panicked")]
     CallbackPanicked { queue: String },
+    /// Nobody can signal the user event any more.
     #[error("event `{event}` was abandoned: everything that could signal it was dropped")]
     Abandoned { event: String },
+    /// No adapter fits; the message lists those that there are.
     #[error("no adapter fits {wanted}; this machine has: {found}")]
     NoAdapter { wanted: String, found: String },
-    #[error("`{variable}` is `{value}`; {expected}")]
-    Environment { variable: String, value: String, expected: String },
+    /// The device has no memory left; the context works on.
     #[error("out of memory: {bytes} bytes for {object}")]
     OutOfMemory { object: String, bytes: u64 },
+    /// More bytes than the device takes for one array.
     #[error("{object} needs {bytes} bytes; the device's limit for one array is {limit}")]
     TooLarge { object: String, bytes: u64, limit: u64 },
+    /// The device refused a call for a reason of its own.
     #[error("the device refused {object}: {message}")]
     Device { object: String, message: String },
+    /// The device is gone, and with it everything that was to come. Sticky: every later call says it again.
     #[error("device `{device}` was lost: {reason}")]
     DeviceLost { device: String, reason: String },
-    #[error("not done within {limit:?}; the work goes on")]
-    Timeout { limit: Duration },
+    /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },
 }

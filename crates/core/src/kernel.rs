@@ -2,7 +2,7 @@
 
 use crate::context::Owner;
 use crate::error::{Kind, Result};
-use crate::lane::Caps;
+use crate::lane::{Caps, Opaque};
 use crate::recorder::wgpu::WgpuPipeline;
 use fencepost_kernels::{HostKernel, Interface, KernelArgs, Module, Plan, Source};
 use std::marker::PhantomData;
@@ -22,7 +22,7 @@ pub(crate) struct KernelInner {
 
 /// What runs it.
 pub(crate) enum Pipeline {
-    Wgpu(WgpuPipeline),
+    Wgpu(Opaque<WgpuPipeline>),
     /// The CPU recorder's.
     Host(Arc<dyn HostKernel>),
 }
@@ -61,7 +61,7 @@ impl<F: KernelArgs> Kernel<F> {
         Ok(Self { inner, plan, owner: owner.clone(), args: PhantomData })
     }
 
-    /// Invocations in a workgroup, in each dimension.
+    /// Invocations in a workgroup, in each dimension, with the overrides applied.
     pub fn workgroup(&self) -> [u32; 3] {
         self.inner.interface.workgroup
     }

@@ -18,7 +18,8 @@ impl CommandQueue {
     /// *Enqueues* a launch of `kernel` over `grid`.
     ///
     /// References in `args` are buffers, values are parameters. An empty grid is no work. Bytes that the kernel's
-    /// entry point does not touch need no order.
+    /// entry point does not touch need no order. `#[derive(KernelArgs)]` makes the argument struct; the crate
+    /// `fencepost` has an example.
     ///
     /// # Errors
     /// [`Kind::GridTooLarge`]; [`Kind::Aliased`] if two arguments overlap and one of them is written;

@@ -32,6 +32,10 @@ pub use command::Site;
 pub use command::grid::Grid;
 pub use context::{Context, ContextOptions};
 pub use error::{Error, Kind, Result};
+/// The cause in [`Kind::Kernel`].
+pub use fencepost_kernels::Error as KernelError;
+/// The cause in [`Kind::Pending`].
+pub use fencepost_sync::Error as PendingError;
 pub use event::{Event, Events};
 pub use fencepost_kernels::{Access, DType, Element, HostBuffer, HostKernel, Interface, KernelArgs, args, reference};
 pub use kernel::{DynKernel, Kernel};

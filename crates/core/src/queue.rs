@@ -93,10 +93,19 @@ impl CommandQueue {
         self.inner.options.priority
     }
 
-    /// *Returns* the event of everything enqueued so far.
+    /// *Returns* the event of everything enqueued so far. Enqueues nothing, submits nothing and cannot fail: if the
+    /// work has failed, waiting for the event says so.
     ///
-    /// # Errors
-    /// None here: a queue that has failed gives an event whose wait says so.
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// queue.fill(&mut x, 1)?;
+    /// let filled = queue.marker();
+    /// queue.fill(&mut x, 2)?;            // not covered
+    /// filled.wait()?;
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn marker(&self) -> Event {
         let event = Event::new(self.owner().clone(), Recording::Never);
         self.record_into(&event);
@@ -127,6 +136,15 @@ impl CommandQueue {
     /// # Errors
     /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context: wait for that on the
     /// host. The queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    /// queue.wait_for(&a.marker())?;
+    /// queue.wait_for(&[a.marker(), b.marker()])?;
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
         let (slot, engine) = (self.slot()?, self.owner().engine());
         events.for_each(&mut |event| {
@@ -147,7 +165,20 @@ impl CommandQueue {
         self.wait_for(&other.marker())
     }
 
-    /// *Returns* a new queue, ordered after everything enqueued so far, with this one's priority.
+    /// *Returns* a new queue, ordered after everything enqueued so far, with this one's priority. As every new queue,
+    /// it comes after the work of all queues of the context, not only after this one's.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut x = queue.full([4], 1_u32)?;
+    /// let side = queue.fork("side");
+    /// side.fill(&mut x, 2)?;             // after the first fill
+    /// queue.join(&side)?;
+    /// assert_eq!(queue.read(&x).wait()?, [2; 4]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn fork(&self, label: &str) -> CommandQueue {
         let options = QueueOptions { label: label.into(), priority: self.priority() };
         let slot = self.owner().engine().new_queue(&options.label, options.priority);
@@ -194,7 +225,19 @@ impl CommandQueue {
     /// *Flushes*; the result comes when everything enqueued so far on this queue is done. Other queues may go on.
     ///
     /// # Errors
-    /// The queue's own error.
+    /// The error of the work, the queue's own error: both when the result is asked for.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let x = queue.zeros::<f32, 1>([1 << 20])?;
+    /// let mut done = queue.finish();
+    /// while done.wait_timeout(std::time::Duration::from_millis(10))?.is_none() {
+    ///     println!("still at it");
+    /// }
+    /// # drop((ctx, x));
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     pub fn finish(&self) -> Pending<()> {
         let engine = self.owner().engine();
         let late = self.slot().and_then(|slot| {

@@ -163,7 +163,7 @@ impl Maker<'_> {
         } else if work.is_empty() {
             slot.set(Place::Taken(Arc::new([])));
         } else {
-            engine.enqueue(Admission { what: What::Read, ..self.by }, work)?;
+            engine.enqueue(self.by, work)?;
         }
         let (point, clock) = engine.marker(self.by.slot);
         Ok(Reading { owner: self.owner.clone(), point, clock, span, slot, len: array.len, out })
@@ -248,7 +248,17 @@ impl CommandQueue {
     ///
     /// # Errors
     /// [`Kind::Alignment`] for a slice that starts or ends inside a word of 4 bytes; [`Kind::Mapped`];
-    /// [`Kind::Hazard`] under `Checked`; the queue's own error.
+    /// [`Kind::ForeignContext`] for an array of another context; [`Kind::Hazard`] under `Checked`; the queue's own
+    /// error.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut x = ctx.zeros::<f32, 1>([4])?;
+    /// queue.fill(&mut x.slice(1..3)?, 7.0)?;
+    /// assert_eq!(queue.read(&x).wait()?, [0.0, 7.0, 7.0, 0.0]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {
         self.own(&array.array)?;
@@ -297,6 +307,17 @@ impl CommandQueue {
     ///
     /// # Errors
     /// [`Kind::Shape`] if the numbers of elements differ; the errors of [`fill`](Self::fill).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_core::{Download, HostArray};
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let x = queue.array(&[1_u32, 2, 3, 4])?;
+    /// let mut host: HostArray<u32, Download> = ctx.pinned([2])?;
+    /// queue.download(&x.slice(2..4)?, &mut host)?;
+    /// assert_eq!(host.read(|elements| elements.to_vec())?, [3, 4]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn download<T: Element, const D: usize, const E: usize>(
         &self,
@@ -306,10 +327,10 @@ impl CommandQueue {
         self.own(&src.array)?;
         same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
         same_shape("the target of a download", &[dst.len()], &[src.len()])?;
-        let maker = self.by(What::Read)?;
+        let maker = self.by(What::Download)?;
         match &dst.place {
             HostPlace::Pinned(pinned) => {
-                maker.enqueue(What::Copy, Work::Copy { src: src.array.words()?, dst: pinned.words()? })
+                maker.enqueue(What::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? })
             }
             HostPlace::Plain(_, plain) => {
                 let coming = Pending::late(maker.read(&src.array, Vec::new())?);
@@ -319,12 +340,23 @@ impl CommandQueue {
         }
     }
 
-    /// *Flushes*; the elements come when everything enqueued so far on this queue that they depend on is done. They
-    /// are those of this place in the queue, whatever is enqueued later.
+    /// *Flushes*; the elements come when everything enqueued so far on this queue is done. They are those of this
+    /// place in the queue, whatever is enqueued later.
     ///
     /// # Errors
-    /// [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::Hazard`] under `Checked`, the error of the work, the queue's
-    /// own error: all of them when the result is asked for.
+    /// [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::ForeignContext`], [`Kind::Hazard`] under `Checked`, the error
+    /// of the work, the queue's own error: all of them when the result is asked for.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut x = queue.array(&[1_u32, 2, 3])?;
+    /// let before = queue.read(&x);
+    /// queue.fill(&mut x, 0)?;
+    /// assert_eq!(before.wait()?, [1, 2, 3]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
         self.read_with(array, Vec::new())
@@ -345,7 +377,7 @@ impl CommandQueue {
         reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
     }
 
-    /// Blocks until the elements are in `out`.
+    /// Blocks until the elements are in `out`; not in the browser, where nothing blocks.
     ///
     /// # Errors
     /// [`Kind::Shape`] if `out` has more or fewer elements; as [`read`](Self::read).
@@ -362,7 +394,18 @@ impl CommandQueue {
     /// *Enqueues* a copy from one array to another, or between parts of one, which may overlap.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the shapes differ; the errors of [`fill`](Self::fill).
+    /// [`Kind::Shape`] if the shapes differ; [`Kind::OutOfMemory`] inside one array, where the copy goes by way of
+    /// memory of its own; the errors of [`fill`](Self::fill).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let x = queue.array(&[1_u32, 2, 3, 4])?;
+    /// queue.copy(&x.slice(0..3)?, &mut x.slice(1..4)?)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1, 1, 2, 3]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn copy<T: Element, const D: usize>(&self, src: &DeviceArray<T, D>, dst: &mut DeviceArray<T, D>) -> Result<()> {
         self.own(&src.array)?;
@@ -374,7 +417,20 @@ impl CommandQueue {
     /// *Enqueues* a copy of a pinned part: elements `range` of `src` to all of `dst`.
     ///
     /// # Errors
-    /// [`Kind::Range`] outside `src`; as [`upload`](Self::upload).
+    /// [`Kind::Range`] outside `src`; [`Kind::Alignment`] for a range that starts or ends inside a word of 4 bytes; as
+    /// [`upload`](Self::upload).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_core::{HostArray, Upload};
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut host: HostArray<u32, Upload> = ctx.pinned([8])?;
+    /// host.write(|elements| elements[6..].copy_from_slice(&[7, 8]))?;
+    /// let mut x = ctx.zeros::<u32, 1>([2])?;
+    /// queue.upload_range(&host, 6..8, &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [7, 8]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn upload_range<T: Element, const D: usize, const E: usize>(
         &self,

@@ -29,28 +29,28 @@ fn blake3_chunks(@builtin(global_invocation_id) gid: vec3<u32>) {
     let blocks = max(1u, divide_up(length, 64u));
     let low = params.counter_low + chunk;
     let high = params.counter_high + select(0u, 1u, low < chunk);
-    var value = BLAKE3_START;
+    var low_half = BLAKE3_START.low;
+    var high_half = BLAKE3_START.high;
     for (var block = 0u; block < blocks; block++) {
         let size = min(length - block * 64u, 64u);
         var flags = 0u;
         if block == 0u { flags |= BLAKE3_CHUNK_START; }
         if block + 1u == blocks { flags |= BLAKE3_CHUNK_END | (params.root * BLAKE3_ROOT); }
-        value = blake3_compress(value, load(chunk * 16u + block, size), vec4<u32>(low, high, size, flags));
+        let tail = vec4<u32>(low, high, size, flags);
+        let value = blake3_compress(Blake3Value(low_half, high_half), load(chunk * 16u + block, size), tail);
+        low_half = value.low;
+        high_half = value.high;
     }
-    values[chunk] = value;
+    values[chunk] = Blake3Value(low_half, high_half);
 }
 
 // The first `size` bytes of a block, the rest zero.
 fn load(at: u32, size: u32) -> Blake3Block {
-    var block: Blake3Block;
-    if size > 0u && at < arrayLength(&input) { block = input[at]; }
-    if size < 64u {
-        block.p = keep(block.p, 0u, size);
-        block.q = keep(block.q, 16u, size);
-        block.r = keep(block.r, 32u, size);
-        block.s = keep(block.s, 48u, size);
-    }
-    return block;
+    let block = input[min(at, arrayLength(&input) - 1u)];
+    if size == 64u { return block; }
+    return Blake3Block(
+        keep(block.p, 0u, size), keep(block.q, 16u, size), keep(block.r, 32u, size), keep(block.s, 48u, size),
+    );
 }
 
 // Four words whose first byte is byte `first` of a block, without the bytes from `size` on.

@@ -15,12 +15,12 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdapterChoice {
-    /// What `FENCEPOST_ADAPTER` says, else the first of [`adapters`].
+    /// What `FENCEPOST_ADAPTER` says, else the first of [`adapters`](crate::adapters).
     #[default]
     Auto,
     /// The first whose name and backend, written one after the other, contain this in any case of letters.
     Name(String),
-    /// The one at this place of [`adapters`].
+    /// The one at this place of [`adapters`](crate::adapters).
     Index(usize),
 }
 

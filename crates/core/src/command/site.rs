@@ -13,6 +13,7 @@ pub(crate) enum What {
     Fill,
     Upload,
     Read,
+    Download,
     Map,
 }
 

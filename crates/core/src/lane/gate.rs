@@ -1,7 +1,7 @@
 //! One at a time, where a backend lets only one thread in.
 
-use fencepost_sync::MaybeSend;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use std::any::Any;
 use std::sync::Arc;
 
 /// The way into a wgpu device. On GL a submission may last as long as its work, and other threads that call
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(crate) struct Gate {
     turn: Arc<Mutex<()>>,
     one_at_a_time: bool,
-    dead: Mutex<Vec<Box<dyn MaybeSendAny>>>,
+    dead: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
 impl Gate {
@@ -42,7 +42,7 @@ impl Gate {
     }
 
     /// Drops an object of wgpu's without waiting.
-    pub(crate) fn bury(&self, object: impl MaybeSend + 'static) {
+    pub(crate) fn bury(&self, object: impl Send + 'static) {
         if self.one_at_a_time {
             lock(&self.dead).push(Box::new(object));
         }
@@ -53,7 +53,3 @@ impl Gate {
         drop(dead);
     }
 }
-
-/// Anything that can be dropped by another thread.
-trait MaybeSendAny: MaybeSend {}
-impl<T: MaybeSend> MaybeSendAny for T {}

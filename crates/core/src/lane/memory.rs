@@ -1,6 +1,7 @@
 //! A buffer of wgpu's, with the host's view of it where there is one.
 
 use super::gate::Gate;
+use super::opaque::Opaque;
 use super::native::{self, HostView};
 use super::scopes::{Doing, reasons, scoped};
 use crate::error::{Kind, Result};
@@ -10,9 +11,9 @@ use wgpu::BufferUsages as Usages;
 
 /// The memory of a block or of a staging chunk.
 pub(crate) struct WgpuMemory {
-    buffer: wgpu::Buffer,
+    buffer: Opaque<wgpu::Buffer>,
     view: Option<HostView>,
-    gate: Arc<Gate>,
+    gate: Opaque<Arc<Gate>>,
 }
 
 impl WgpuMemory {
@@ -34,7 +35,7 @@ impl WgpuMemory {
             mapped_at_creation: false,
         };
         let (buffer, error) = scoped(device, || device.create_buffer(&desc));
-        let memory = Self { buffer, view: None, gate: gate.clone() };
+        let memory = Self::new(buffer, None, gate);
         match error {
             Some(error) => Err(Doing { object: label, bytes: size }.failed(&error)),
             None => Ok(memory),
@@ -54,11 +55,15 @@ impl WgpuMemory {
     ) -> Result<Option<Self>> {
         let (made, error) = scoped(device, || native::allocate(device, heap, size, label));
         let made = made.map_err(|error| refused(&error, label, size))?;
-        let memory = made.map(|(buffer, view)| Self { buffer, view: Some(view), gate: gate.clone() });
+        let memory = made.map(|(buffer, view)| Self::new(buffer, Some(view), gate));
         match error {
             Some(error) => Err(Doing { object: label, bytes: size }.failed(&error)),
             None => Ok(memory),
         }
+    }
+
+    fn new(buffer: wgpu::Buffer, view: Option<HostView>, gate: &Arc<Gate>) -> Self {
+        Self { buffer: Opaque::new(buffer), view, gate: Opaque::new(gate.clone()) }
     }
 
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {

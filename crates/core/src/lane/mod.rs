@@ -11,6 +11,7 @@ mod native;
 #[cfg(not(vulkan))]
 #[path = "unmapped.rs"]
 mod native;
+mod opaque;
 mod opening;
 mod scopes;
 mod wgpu;
@@ -22,6 +23,7 @@ pub(crate) use compile::{Carry, LayoutId, WgpuPipeline};
 pub(crate) use gate::Gate;
 pub(crate) use memory::WgpuMemory;
 pub(crate) use native::HostView;
+pub(crate) use opaque::Opaque;
 pub(crate) use opening::OpenOptions;
 pub(crate) use scopes::{Doing, scoped};
 

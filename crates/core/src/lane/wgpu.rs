@@ -3,7 +3,7 @@
 use super::bind_groups::BindGroups;
 use super::gate::Gate;
 use super::memory::WgpuMemory;
-use super::{Caps, Device, WgpuPipeline};
+use super::{Caps, Device, Opaque, WgpuPipeline};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
 use crate::memory::{Allocate, Arena, Block, BlockId, Heap, Memory, Piece, Staged};
@@ -150,7 +150,7 @@ impl Device for WgpuDevice {
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         self.alive(&recipe.interface.entry)?;
         let _inside = self.gate.enter();
-        WgpuPipeline::new(&self.device, &self.gate, &self.caps, recipe).map(Pipeline::Wgpu)
+        WgpuPipeline::new(&self.device, &self.gate, &self.caps, recipe).map(Opaque::new).map(Pipeline::Wgpu)
     }
 
     fn forget(&self, block: &Block) {

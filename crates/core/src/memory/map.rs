@@ -32,7 +32,11 @@ struct Mapped<T: Element> {
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
-    /// Maps the array to be read, after the last command enqueued so far that writes it, and nothing else.
+    /// Maps the array to be read, after the last command enqueued so far that writes it, and nothing else. The result
+    /// may be a copy, where the host does not reach the memory itself.
+    ///
+    /// Until the guard is dropped, nothing that shares the array's memory can be enqueued, though only a slice of it
+    /// was mapped.
     ///
     /// # Errors
     /// [`Kind::Mapped`](crate::Kind::Mapped) if it is mapped already; the error of the work it waits for.

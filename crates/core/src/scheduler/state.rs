@@ -185,6 +185,7 @@ impl State {
             What::Fill => "a fill".into(),
             What::Upload => "an upload".into(),
             What::Read => "a read".into(),
+            What::Download => "a download".into(),
             What::Map => "a map".into(),
         };
         Site { queue: self.queue(slot).label.clone(), command, location }

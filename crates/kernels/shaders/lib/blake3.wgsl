@@ -11,6 +11,8 @@ const BLAKE3_START: Blake3Value = Blake3Value(
     vec4<u32>(0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u),
 );
 
+// No `var` below is a struct: naga gives every struct a memory layout, which SPIR-V forbids for variables of functions.
+
 // A chaining value or a hash.
 struct Blake3Value { low: vec4<u32>, high: vec4<u32> }
 
@@ -26,22 +28,21 @@ struct Blake3State { a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32> }
 
 // Mixes one block into `value`. `tail`: counter low, counter high, bytes in the block, flags.
 fn blake3_compress(value: Blake3Value, block: Blake3Block, tail: vec4<u32>) -> Blake3Value {
-    var w = blake3_words(block);
-    var s = blake3_round(Blake3State(value.low, value.high, BLAKE3_START.low, tail), w);
     // Seven rounds, written out: in a loop the permutation would move data, here it only renames it.
-    w = blake3_permute(w);
-    s = blake3_round(s, w);
-    w = blake3_permute(w);
-    s = blake3_round(s, w);
-    w = blake3_permute(w);
-    s = blake3_round(s, w);
-    w = blake3_permute(w);
-    s = blake3_round(s, w);
-    w = blake3_permute(w);
-    s = blake3_round(s, w);
-    w = blake3_permute(w);
-    s = blake3_round(s, w);
-    return Blake3Value(s.a ^ s.c, s.b ^ s.d);
+    let w1 = blake3_words(block);
+    let s1 = blake3_round(Blake3State(value.low, value.high, BLAKE3_START.low, tail), w1);
+    let w2 = blake3_permute(w1);
+    let s2 = blake3_round(s1, w2);
+    let w3 = blake3_permute(w2);
+    let s3 = blake3_round(s2, w3);
+    let w4 = blake3_permute(w3);
+    let s4 = blake3_round(s3, w4);
+    let w5 = blake3_permute(w4);
+    let s5 = blake3_round(s4, w5);
+    let w6 = blake3_permute(w5);
+    let s6 = blake3_round(s5, w6);
+    let s7 = blake3_round(s6, blake3_permute(w6));
+    return Blake3Value(s7.a ^ s7.c, s7.b ^ s7.d);
 }
 
 // The word order of the first round: even words are first words, odd ones second words.

@@ -1,0 +1,182 @@
+//! Runs the b3sum example as a program, on every adapter that the tests run on.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread::spawn;
+
+use common::adapters::{self, Found};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use serde_json::Value;
+
+const CHUNK: usize = 1024;
+/// A piece of the runs below, in chunks: small, so that a small file has many.
+const PIECE: usize = 4;
+
+/// A run of the program on the adapter of this index.
+type Case = fn(usize) -> Result<(), Failed>;
+
+const CASES: [(&str, Case); 5] = [
+    ("every_critical_length_has_the_hash_that_blake3_says", critical_lengths),
+    ("standard_input_is_a_file_named_by_a_dash", standard_input),
+    ("a_bad_file_is_an_error_and_the_others_are_done", bad_files),
+    ("json_is_one_document_with_adapter_files_and_queues", json),
+    ("a_piece_of_the_default_size_is_hashed_in_one_go", default_piece),
+];
+
+fn main() {
+    let Found { places, no_adapter } = adapters::find();
+    let mut trials = Vec::new();
+    for (name, case) in CASES {
+        if let Some(reason) = no_adapter {
+            let ignored = move || Ok(Completion::ignored_with(reason));
+            trials.push(Trial::ignorable_test(format!("{name}::no_adapter"), ignored));
+        }
+        for place in &places {
+            if let Some(index) = place.adapter_index() {
+                trials.push(Trial::test(format!("{name}::{}", place.name()), move || case(index)));
+            }
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn critical_lengths(adapter: usize) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut expected = String::new();
+    let mut files = Vec::new();
+    for length in lengths() {
+        let message = message(length);
+        let file = write(folder.path(), &length.to_string(), &message)?;
+        expected += &line(&message, &file.to_string_lossy());
+        files.push(file);
+    }
+    let output = in_pieces(adapter)?.arg("--verify").args(files).output()?;
+    let found = printed(&output, 0)?;
+    same(&found, &expected)?;
+    let summary = String::from_utf8_lossy(&output.stderr);
+    for queue in ["copy", "compute"] {
+        let line = summary.lines().find(|line| line.starts_with(queue));
+        if !line.is_some_and(|line| line.contains("had work")) {
+            return Err(format!("no word of queue {queue} in\n{summary}").into());
+        }
+    }
+    Ok(())
+}
+
+/// None, one, around a chunk, around each power of two of chunks and around whole pieces.
+fn lengths() -> Vec<usize> {
+    let chunks = (0..=6).map(|power| 1 << power).chain([3 * PIECE, 5 * PIECE]);
+    let around = chunks.flat_map(|chunks| [-1, 0, 1].map(|d| (chunks * CHUNK).saturating_add_signed(d)));
+    // Also whole chunks around powers of two of them: 2^k - 1 and 2^k + 1.
+    let beside = [3, 5, 7, 9, 15, 17, 31, 33, 63, 65].map(|chunks| chunks * CHUNK);
+    [0, 1, 2, 63, 64, 65].into_iter().chain(around).chain(beside).collect()
+}
+
+fn standard_input(adapter: usize) -> Result<(), Failed> {
+    let message = message(10 * CHUNK + 3);
+    let expected = line(&message, "-");
+    let mut command = in_pieces(adapter)?;
+    let mut child = command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut stdin = child.stdin.take().ok_or("no standard input")?;
+    let writer = spawn(move || stdin.write_all(&message));
+    let output = child.wait_with_output()?;
+    writer.join().map_err(|_| "the writer panicked")??;
+    same(&printed(&output, 0)?, &expected)
+}
+
+fn bad_files(adapter: usize) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let missing = folder.path().join("missing");
+    let good = write(folder.path(), "good", b"good")?;
+    let output = b3sum(adapter)?.args([&missing, folder.path(), &good]).output()?;
+    same(&printed(&output, 1)?, &line(b"good", &good.to_string_lossy()))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    for bad in [&missing, folder.path()] {
+        if !errors.lines().any(|line| line.starts_with(&format!("b3sum: {}: ", bad.display()))) {
+            return Err(format!("no word of {} in\n{errors}", bad.display()).into());
+        }
+    }
+    Ok(())
+}
+
+fn json(adapter: usize) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = write(folder.path(), "file", &message(9 * CHUNK))?;
+    let output = in_pieces(adapter)?.args(["--json", "--verify"]).arg(file).output()?;
+    let json: Value = serde_json::from_str(&printed(&output, 0)?)?;
+    let expected = blake3::hash(&message(9 * CHUNK)).to_string();
+    let queues: Vec<_> =
+        json["queues"].as_array().into_iter().flatten().map(|queue| &queue["name"]).collect();
+    let name = fencepost::adapters()[adapter].to_string();
+    let good = json["files"][0]["hash"] == expected.as_str()
+        && json["files"][0]["verified"] == true
+        && json["adapter"] == name.as_str()
+        && queues == ["copy", "compute"];
+    if good { Ok(()) } else { Err(format!("{json:#}\nshould have hash {expected}, adapter {name}").into()) }
+}
+
+fn default_piece(adapter: usize) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let message = message(16 << 20);
+    let file = write(folder.path(), "file", &message)?;
+    let output = b3sum(adapter)?.arg(&file).output()?;
+    same(&printed(&output, 0)?, &line(&message, &file.to_string_lossy()))
+}
+
+/// The program, on an adapter.
+fn b3sum(adapter: usize) -> Result<Command, Failed> {
+    let own = std::env::current_exe()?;
+    let folder = own.ancestors().nth(2).ok_or("this test has no folder")?;
+    let program = folder.join("examples/b3sum").with_extension(std::env::consts::EXE_EXTENSION);
+    if !program.is_file() {
+        let hint = "`cargo test` builds it, `cargo test --test b3sum` does not";
+        return Err(format!("{} is missing: {hint}", program.display()).into());
+    }
+    let mut command = Command::new(program);
+    command.env("FENCEPOST_ADAPTER", adapter.to_string());
+    Ok(command)
+}
+
+/// The program, told to make its pieces small.
+fn in_pieces(adapter: usize) -> Result<Command, Failed> {
+    let mut command = b3sum(adapter)?;
+    command.arg(format!("--piece={PIECE}"));
+    Ok(command)
+}
+
+/// What it printed, if it ended with this exit code.
+fn printed(output: &Output, code: i32) -> Result<String, Failed> {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.code() == Some(code) {
+        return Ok(text);
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{}, not exit code {code}; it printed\n{text}{errors}", output.status).into())
+}
+
+fn same(found: &str, expected: &str) -> Result<(), Failed> {
+    let differ = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+    match differ {
+        _ if found == expected => Ok(()),
+        Some((found, expected)) => Err(format!("`{found}` should be\n`{expected}`").into()),
+        None => Err(format!("{} lines should be {}", found.lines().count(), expected.lines().count()).into()),
+    }
+}
+
+fn line(message: &[u8], name: &str) -> String {
+    format!("{}  {name}\n", blake3::hash(message))
+}
+
+fn message(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i % 251) as u8).collect()
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Failed> {
+    let file = folder.join(name);
+    fs::write(&file, bytes)?;
+    Ok(file)
+}

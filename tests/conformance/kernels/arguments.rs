@@ -1,0 +1,180 @@
+//! K01: arguments are checked by name, type and access; messages show both sides.
+
+use super::shaders::{self, SPREADS};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Element, Kind};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("k01_a_struct_of_arguments_is_launched", derived),
+        case("k01_a_generic_struct_is_launched_with_each_of_its_types", generic),
+        case("k01_a_kernel_from_a_text_takes_arguments_by_name_and_by_position", by_name_and_position),
+        case("k01_parameters_of_several_types_arrive_where_they_belong", parameters),
+        case("k01_parameters_arrive_as_immediates_and_as_uniforms", carriers),
+        case("k01_overrides_are_set_by_name", overrides),
+        case("k01_a_wrong_argument_is_an_error_that_shows_both_sides", messages),
+        case("k01_a_launch_keeps_the_values_it_was_made_with", values_are_kept),
+        case("k01_an_array_of_unknown_type_is_checked_at_the_launch", any_arrays),
+    ]
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl", T = [f32, u32, i32])]
+struct Saxpy<'a, T: Element> {
+    a: T,
+    x: &'a DeviceArray<T>,
+    y: &'a mut DeviceArray<T>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "mix.wgsl", entry = "mix")]
+struct Mix<'a> {
+    y: &'a mut DeviceArray<u32>,
+    b: u32,
+    x: &'a DeviceArray<u32>,
+    a: u32,
+}
+
+fn derived(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (x, mut y) = (ctx.array(&[1, 2, 3]).unwrap(), ctx.array(&[10, 20, 30]).unwrap());
+    queue.launch(&mix, Grid::threads([3]), Mix { a: 3, b: 7, x: &x, y: &mut y }).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [38, 69, 100], "fields go by name, not by place");
+}
+
+fn launch<T: Element>(s: &Subject, [a, x, y]: [T; 3]) -> T {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let saxpy = ctx.kernel::<Saxpy<T>>().unwrap();
+    let (x, mut y) = (ctx.array(&[x; 100]).unwrap(), ctx.array(&[y; 100]).unwrap());
+    queue.launch(&saxpy, Grid::threads([100]), Saxpy { a, x: &x, y: &mut y }).unwrap();
+    queue.read(&y).wait().unwrap()[99]
+}
+
+fn generic(s: &Subject) {
+    assert_eq!(launch(s, [2.0_f32, 3.0, 0.5]), 6.5);
+    assert_eq!(launch(s, [2_u32, 3, u32::MAX]), 5);
+    assert_eq!(launch(s, [-2_i32, 3, 1]), -5);
+}
+
+fn by_name_and_position(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let saxpy = shaders::saxpy(s, &ctx);
+    let (x, mut y) = (ctx.full([70], 1.0_f32).unwrap(), ctx.zeros([70]).unwrap());
+    let grid = Grid::threads([70]);
+    queue.launch_dyn(&saxpy, grid.clone(), args![a = 2.0_f32, x = &x, y = &mut y]).unwrap();
+    queue.launch_dyn(&saxpy, grid.clone(), args![y = &mut y, a = 3.0_f32, x = &x]).unwrap();
+    queue.launch_dyn(&saxpy, grid, args![4.0_f32, &x, &mut y]).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [9.0; 70]);
+}
+
+/// Launches `spreads` and checks that every value arrives.
+fn spread(s: &Subject, ctx: &Context, scale: u32) {
+    let queue = ctx.queue("q");
+    let kernel = SPREADS.kernel(s, ctx);
+    let mut floats = ctx.zeros::<f32, 1>([5]).unwrap();
+    let mut whole = ctx.zeros::<u32, 1>([4]).unwrap();
+    let mut signed = ctx.zeros::<i32, 1>([1]).unwrap();
+    let (f, i) = (scale as f32, scale as i32);
+    let arguments = args![
+        last = 7 * scale,
+        a = 1.5 * f,
+        w = [1.0 * f, 2.0 * f, 3.0 * f, 4.0 * f],
+        n = 2 * scale,
+        v = [3 * scale, 4 * scale],
+        k = -5 * i,
+        floats = &mut floats,
+        whole = &mut whole,
+        signed = &mut signed,
+    ];
+    queue.launch_dyn(&kernel, Grid::groups([1]), arguments).unwrap();
+    assert_eq!(queue.read(&floats).wait().unwrap(), [1.5, 1.0, 2.0, 3.0, 4.0].map(|x| x * f));
+    assert_eq!(queue.read(&whole).wait().unwrap(), [2, 3, 4, 7].map(|x| x * scale));
+    assert_eq!(queue.read(&signed).wait().unwrap(), [-5 * i]);
+}
+
+fn parameters(s: &Subject) {
+    let ctx = s.ctx();
+    (1..20).for_each(|scale| spread(s, &ctx, scale));
+}
+
+fn carriers(s: &Subject) {
+    for immediates in [true, false] {
+        let ctx = s.options(|options| options.immediates = immediates);
+        (1..5).for_each(|scale| spread(s, &ctx, scale));
+    }
+}
+
+fn overrides(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for workgroup in [1_u32, 32, 100] {
+        let kernel = ctx.kernel_with::<Saxpy<u32>>(&[("WORKGROUP", f64::from(workgroup))]).unwrap();
+        assert_eq!(kernel.workgroup(), [workgroup, 1, 1]);
+        let (x, mut y) = (ctx.full([200], 1).unwrap(), ctx.zeros([200]).unwrap());
+        queue.launch(&kernel, Grid::groups([1]), Saxpy { a: 1, x: &x, y: &mut y }).unwrap();
+        let sum: u32 = queue.read(&y).wait().unwrap().iter().sum();
+        assert_eq!(sum, workgroup, "one workgroup has so many invocations");
+    }
+}
+
+fn messages(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let saxpy = shaders::saxpy(s, &ctx);
+    let (x, mut y) = (ctx.zeros::<f32, 1>([4]).unwrap(), ctx.zeros::<f32, 1>([4]).unwrap());
+    let (mut wrong, grid) = (ctx.zeros::<u32, 1>([4]).unwrap(), || Grid::threads([4]));
+    let found = [
+        queue.launch_dyn(&saxpy, grid(), args![a = 1.0_f32, x = &x, y = &mut wrong]),
+        queue.launch_dyn(&saxpy, grid(), args![a = 1.0_f32, x = &x, y = &y]),
+        queue.launch_dyn(&saxpy, grid(), args![a = 1_i32, x = &x, y = &mut y]),
+        queue.launch_dyn(&saxpy, grid(), args![1.0_f32, &mut y, &x]),
+        queue.launch_dyn(&saxpy, grid(), args![a = 1.0_f32, y = &mut y]),
+        queue.launch_dyn(&saxpy, grid(), args![a = 1.0_f32, b = 2.0_f32, x = &x, y = &mut y]),
+    ];
+    let expected = [
+        ["`saxpy`, argument `y`", "`&mut` to an array of u32", "`var<storage, read_write> y: array<f32>`"],
+        ["`saxpy`, argument `y`", "`&` to an array of f32", "`var<storage, read_write> y: array<f32>`"],
+        ["`saxpy`, argument `a`", "a value of i32", "`a: f32` in its parameters"],
+        ["`saxpy`, argument `#1 x`", "`&mut` to an array of f32", "`var<storage, read> x: array<f32>`"],
+        ["`saxpy`, argument `x`", "host passes nothing", "`var<storage, read> x: array<f32>`"],
+        ["`saxpy`, argument `b`", "a value of f32", "`a`"],
+    ];
+    for (found, expected) in found.into_iter().zip(expected) {
+        let error = found.unwrap_err();
+        assert!(matches!(error.kind(), Kind::Kernel(_)), "{error:?}");
+        let text = error.to_string();
+        assert!(expected.iter().all(|part| text.contains(part)), "{text}\nshould contain {expected:?}");
+    }
+    assert_eq!(queue.read(&y).wait().unwrap(), [0.0; 4], "nothing was launched");
+}
+
+fn values_are_kept(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
+    let (x, mut y) = (ctx.full([64], 1).unwrap(), ctx.zeros([64]).unwrap());
+    queue.wait_for(&gate.event()).unwrap();
+    for a in 0..1000 {
+        queue.launch(&saxpy, Grid::threads([64]), Saxpy { a, x: &x, y: &mut y }).unwrap();
+    }
+    gate.signal();
+    assert_eq!(queue.read(&y).wait().unwrap(), [499_500; 64]);
+}
+
+fn any_arrays(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let saxpy = shaders::saxpy(s, &ctx);
+    let (x, mut y) = (ctx.full([8], 1.0_f32).unwrap().any(), ctx.zeros::<f32, 2>([2, 4]).unwrap().any());
+    queue.launch_dyn(&saxpy, Grid::threads([8]), args![2.0_f32, &x, &mut y]).unwrap();
+    assert_eq!(queue.read(&y.typed::<f32, 2>().unwrap()).wait().unwrap(), [2.0; 8]);
+    let mut whole = ctx.zeros::<i32, 1>([8]).unwrap().any();
+    let error = queue.launch_dyn(&saxpy, Grid::threads([8]), args![2.0_f32, &x, &mut whole]).unwrap_err();
+    assert!(error.to_string().contains("array of i32"), "{error}");
+}

@@ -1,0 +1,202 @@
+//! Kernels from texts, each with the plain function that stands for it on the CPU recorder.
+
+use crate::common::Subject;
+use fencepost::{Context, DynKernel, HostBuffer};
+use std::sync::Arc;
+
+/// A function over the whole grid, as [`fencepost::HostKernel`] has it.
+pub type Host = fn([u32; 3], [u32; 3], &[u8], &mut [HostBuffer<'_>]);
+
+/// An entry point of a text.
+pub struct Text {
+    pub entry: &'static str,
+    pub wgsl: &'static str,
+    pub host: Host,
+}
+
+impl Text {
+    /// Compiles it for a context.
+    pub fn kernel(&self, s: &Subject, ctx: &Context) -> DynKernel {
+        self.kernel_with(s, ctx, &[])
+    }
+
+    /// As [`kernel`](Self::kernel), with values for overrides.
+    pub fn kernel_with(&self, s: &Subject, ctx: &Context, overrides: &[(&str, f64)]) -> DynKernel {
+        if s.is_cpu() {
+            ctx.host_kernel(self.entry, Arc::new(self.host)).expect("a context on the CPU recorder");
+        }
+        ctx.kernel_from_with(self.wgsl, self.entry, overrides).expect("the text is right")
+    }
+}
+
+/// The built-in saxpy as a text.
+pub fn saxpy(s: &Subject, ctx: &Context) -> DynKernel {
+    if s.is_cpu() {
+        let host = fencepost::reference("saxpy").expect("a built-in kernel");
+        ctx.host_kernel("saxpy", host).expect("a context on the CPU recorder");
+    }
+    let text = fencepost::builtin_shader("saxpy.wgsl").expect("a built-in kernel");
+    ctx.kernel_from(text, "saxpy").expect("the text is right")
+}
+
+/// Element `at` of the u32 in a buffer.
+pub fn word(buffer: &HostBuffer<'_>, at: usize) -> u32 {
+    bytemuck::pod_read_unaligned(&buffer.bytes()[4 * at..4 * at + 4])
+}
+
+/// Sets element `at` of the u32 in a buffer.
+pub fn set_word(buffer: &mut HostBuffer<'_>, at: usize, value: u32) {
+    buffer.bytes_mut()[4 * at..4 * at + 4].copy_from_slice(&value.to_ne_bytes());
+}
+
+/// How many u32 a buffer has.
+pub fn words(buffer: &HostBuffer<'_>) -> usize {
+    buffer.bytes().len() / 4
+}
+
+/// `y = x + 1`. Both are declared writable; `x` is only read, and that by a function the entry point calls.
+pub const LOOKS: Text = Text {
+    entry: "looks",
+    wgsl: "
+@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+@group(0) @binding(1) var<storage, read_write> y: array<u32>;
+fn look(i: u32) -> u32 { return x[i]; }
+fn put(i: u32, value: u32) { y[i] = value; }
+@compute @workgroup_size(64)
+fn looks(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x >= min(arrayLength(&x), arrayLength(&y)) { return; }
+    put(id.x, look(id.x) + 1u);
+}",
+    host: |_, _, _, buffers| {
+        let [x, y] = buffers else { panic!("bug: two buffers") };
+        for i in 0..words(x).min(words(y)) {
+            set_word(y, i, word(x, i) + 1);
+        }
+    },
+};
+
+/// `y[0] = length of x`: it touches no element of `x`, which is declared writable.
+pub const MEASURES: Text = Text {
+    entry: "measures",
+    wgsl: "
+@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+@group(0) @binding(1) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(1)
+fn measures() { y[0] = arrayLength(&x); }",
+    host: |_, _, _, buffers| {
+        let [x, y] = buffers else { panic!("bug: two buffers") };
+        set_word(y, 0, words(x) as u32);
+    },
+};
+
+/// `tally[0]` counts invocations; `tally[1..4]` are the extents that their ids span; `tally[4]` counts workgroups.
+pub const TALLY: Text = Text {
+    entry: "tally",
+    wgsl: "
+override X: u32 = 4; override Y: u32 = 1; override Z: u32 = 1;
+@group(0) @binding(0) var<storage, read_write> tally_of: array<atomic<u32>, 5>;
+@compute @workgroup_size(X, Y, Z)
+fn tally(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    atomicAdd(&tally_of[0], 1u);
+    atomicMax(&tally_of[1], id.x + 1u);
+    atomicMax(&tally_of[2], id.y + 1u);
+    atomicMax(&tally_of[3], id.z + 1u);
+    if local == 0u { atomicAdd(&tally_of[4], 1u); }
+}",
+    host: |groups, workgroup, _, buffers| {
+        let tally = &mut buffers[0];
+        let count: u32 = groups.iter().product();
+        if count == 0 {
+            return;
+        }
+        set_word(tally, 0, word(tally, 0) + count * workgroup.iter().product::<u32>());
+        for axis in 0..3 {
+            let extent = word(tally, 1 + axis).max(groups[axis] * workgroup[axis]);
+            set_word(tally, 1 + axis, extent);
+        }
+        set_word(tally, 4, word(tally, 4) + count);
+    },
+};
+
+/// `sums[g]` = the sum of `x` over workgroup `g`, by halves in workgroup memory.
+pub const SUMS: Text = Text {
+    entry: "sums",
+    wgsl: "
+override WORKGROUP: u32 = 64;
+@group(0) @binding(0) var<storage, read> x: array<u32>;
+@group(0) @binding(1) var<storage, read_write> totals: array<u32>;
+var<workgroup> part: array<u32, WORKGROUP>;
+@compute @workgroup_size(WORKGROUP)
+fn sums(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32,
+        @builtin(workgroup_id) group: vec3<u32>) {
+    var value = 0u;
+    if id.x < arrayLength(&x) { value = x[id.x]; }
+    part[local] = value;
+    workgroupBarrier();
+    for (var half = WORKGROUP / 2u; half > 0u; half /= 2u) {
+        if local < half { part[local] += part[local + half]; }
+        workgroupBarrier();
+    }
+    if local == 0u { totals[group.x] = part[0]; }
+}",
+    host: |groups, workgroup, _, buffers| {
+        let [x, totals] = buffers else { panic!("bug: two buffers") };
+        let size = workgroup[0] as usize;
+        for group in 0..groups[0] as usize {
+            let end = ((group + 1) * size).min(words(x));
+            let sum = (group * size..end).map(|i| word(x, i)).sum();
+            set_word(totals, group, sum);
+        }
+    },
+};
+
+/// Turns each workgroup's part of `x` round, through workgroup memory.
+pub const REVERSES: Text = Text {
+    entry: "reverses",
+    wgsl: "
+override WORKGROUP: u32 = 8;
+@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+var<workgroup> part: array<u32, WORKGROUP>;
+@compute @workgroup_size(WORKGROUP)
+fn reverses(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    part[local] = x[id.x];
+    workgroupBarrier();
+    x[id.x] = part[WORKGROUP - 1u - local];
+}",
+    host: |groups, workgroup, _, buffers| {
+        let (x, size) = (&mut buffers[0], workgroup[0] as usize);
+        for group in 0..groups[0] as usize {
+            let part: Vec<u32> = (0..size).map(|i| word(x, group * size + i)).collect();
+            part.iter().rev().enumerate().for_each(|(i, &value)| set_word(x, group * size + i, value));
+        }
+    },
+};
+
+/// Writes every parameter to where it can be seen: scalars, then vectors, with the gaps of a uniform block.
+pub const SPREADS: Text = Text {
+    entry: "spreads",
+    wgsl: "
+struct Params { a: f32, n: u32, v: vec2<u32>, k: i32, w: vec4<f32>, last: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> floats: array<f32>;
+@group(0) @binding(2) var<storage, read_write> whole: array<u32>;
+@group(0) @binding(3) var<storage, read_write> signed: array<i32>;
+@compute @workgroup_size(1)
+fn spreads() {
+    floats[0] = params.a;
+    for (var i = 0u; i < 4u; i++) { floats[1u + i] = params.w[i]; }
+    whole[0] = params.n; whole[1] = params.v.x; whole[2] = params.v.y; whole[3] = params.last;
+    signed[0] = params.k;
+}",
+    host: |_, _, params, buffers| {
+        let at = |offset: usize| bytemuck::pod_read_unaligned::<u32>(&params[offset..offset + 4]);
+        let [floats, whole, signed] = buffers else { panic!("bug: three buffers") };
+        for (i, offset) in [0, 32, 36, 40, 44].into_iter().enumerate() {
+            set_word(floats, i, at(offset));
+        }
+        for (i, offset) in [4, 8, 12, 48].into_iter().enumerate() {
+            set_word(whole, i, at(offset));
+        }
+        set_word(signed, 0, at(16));
+    },
+};

@@ -1,0 +1,85 @@
+//! P04: a binding counts as what the entry point really does to it.
+
+use crate::common::{Case, Subject, case};
+use crate::kernels::shaders::{LOOKS, MEASURES, SUMS};
+use fencepost::{Access, Grid, Kind, Policy, args};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("p04_a_writable_binding_that_is_only_read_is_read", only_read),
+        case("p04_a_binding_that_is_not_touched_counts_for_nothing", not_touched),
+        case("p04_a_write_in_a_function_that_is_called_is_a_write", written_below),
+        case("p04_what_is_only_written_still_comes_after_its_readers", only_written),
+        case("p04_the_interface_says_what_is_done", interface),
+    ]
+}
+
+fn only_read(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let looks = LOOKS.kernel(s, &ctx);
+    let mut x = ctx.full([64], 1_u32).unwrap();
+    let queues = [ctx.queue("one"), ctx.queue("two")];
+    let reads = queues.each_ref().map(|queue| {
+        let mut y = queue.zeros([64]).unwrap();
+        queue.launch_dyn(&looks, Grid::threads([64]), args![x = &mut x, y = &mut y]).unwrap();
+        queue.read(&y)
+    });
+    for read in reads {
+        assert_eq!(read.wait().unwrap(), [2; 64]);
+    }
+}
+
+fn not_touched(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let measures = MEASURES.kernel(s, &ctx);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let gate = ctx.user_event("gate");
+    let mut x = ctx.zeros([64]).unwrap();
+    one.wait_for(&gate.event()).unwrap();
+    one.fill(&mut x, 1_u32).unwrap();
+    let mut y = ctx.zeros([1]).unwrap();
+    two.launch_dyn(&measures, Grid::groups([1]), args![x = &mut x, y = &mut y]).unwrap();
+    assert_eq!(two.read(&y).wait().unwrap(), [64], "the writer of `x` is held, and not waited for");
+    gate.signal();
+    one.fill(&mut x, 2).unwrap();
+    assert_eq!(one.read(&x).wait().unwrap(), [2; 64]);
+}
+
+fn written_below(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let looks = LOOKS.kernel(s, &ctx);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (mut x, mut y) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
+    one.launch_dyn(&looks, Grid::threads([64]), args![x = &mut x, y = &mut y]).unwrap();
+    let error = two.read(&y).wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { access: "write", .. }), "{error}");
+    assert_eq!(two.read(&x).wait().unwrap(), [0; 64]);
+}
+
+fn only_written(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let sums = SUMS.kernel(s, &ctx);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (x, mut totals) = (ctx.full([64], 1_u32).unwrap(), ctx.zeros([1]).unwrap());
+    let mut copy = ctx.zeros([1]).unwrap();
+    one.copy(&totals, &mut copy).unwrap();
+    let error = two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { access: "read", .. }), "{error}");
+    two.wait_for_queue(&one).unwrap();
+    two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap();
+    assert_eq!(two.read(&totals).wait().unwrap(), [64]);
+    assert_eq!(one.read(&copy).wait().unwrap(), [0]);
+}
+
+fn interface(s: &Subject) {
+    let ctx = s.ctx();
+    let used = |kernel: &fencepost::DynKernel| {
+        let bindings = &kernel.interface().bindings;
+        bindings.iter().map(|binding| (binding.declared, binding.used)).collect::<Vec<_>>()
+    };
+    let (writable, readable) = (Access::ReadWrite, Access::Read);
+    let looks = [(writable, Some(Access::Read)), (writable, Some(Access::Write))];
+    assert_eq!(used(&LOOKS.kernel(s, &ctx)), looks);
+    assert_eq!(used(&MEASURES.kernel(s, &ctx)), [(writable, None), (writable, Some(Access::Write))]);
+    assert_eq!(used(&SUMS.kernel(s, &ctx)), [(readable, Some(Access::Read)), (writable, Some(Access::Write))]);
+}

@@ -1,0 +1,150 @@
+//! P02: what `Checked` says about a missing wait, and that it says so whatever the device does.
+
+use super::checked::{self, Verb};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Error, Kind};
+use std::sync::mpsc::channel;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("p02_a_missing_wait_names_both_sides_the_bytes_and_the_call_to_add", message),
+        case("p02_every_pair_of_verbs_with_a_writer_is_a_hazard", pairs),
+        case("p02_the_answer_is_the_same_however_far_the_device_is", however_far),
+        case("p02_the_answer_is_the_same_when_earlier_work_is_long_done", long_done),
+        case("p02_a_refused_call_enqueues_nothing", enqueues_nothing),
+        case("p02_the_call_in_the_message_is_the_remedy", remedy),
+    ]
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl")]
+struct Saxpy<'a> {
+    a: f32,
+    x: &'a DeviceArray<f32>,
+    y: &'a mut DeviceArray<f32>,
+}
+
+/// Two streams without a word between them; the lines of both launches, the label of `y`, and what the second says.
+fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u32; 2], String, Error) {
+    let saxpy = ctx.kernel::<Saxpy>().unwrap();
+    let x = ctx.full([1000], 1.0).unwrap();
+    let (mut y, mut z) = (ctx.zeros([1000]).unwrap(), ctx.zeros([1000]).unwrap());
+    let line = line!() + 1;
+    one.launch(&saxpy, Grid::threads([1000]), Saxpy { a: 1.0, x: &x, y: &mut y }).unwrap();
+    let error = two.launch(&saxpy, Grid::threads([1000]), Saxpy { a: 2.0, x: &y, y: &mut z }).unwrap_err();
+    ([line, line + 1], y.label().to_owned(), error)
+}
+
+fn message(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("stream 1"), ctx.queue("stream 2"));
+    let ([first, second], label, error) = unsynchronised(&ctx, &one, &two);
+    let Kind::Hazard { array, range, earlier, later, access, wait } = error.kind() else { panic!("{error}") };
+    assert_eq!((array.as_str(), range.clone(), *access), (label.as_str(), 0..4000, "write"));
+    assert_eq!((&*earlier.queue, earlier.command.as_str()), ("stream 1", "kernel `saxpy`"));
+    assert_eq!((&*later.queue, later.command.as_str()), ("stream 2", "kernel `saxpy`"));
+    assert_eq!([earlier.location.line(), later.location.line()], [first, second]);
+    assert!(earlier.location.file().ends_with("hazards.rs") && later.location.file().ends_with("hazards.rs"));
+    assert!(wait.contains("wait_for_queue") && wait.contains("stream 1") && wait.contains("stream 2"), "{wait}");
+    let text = error.to_string();
+    let places = [first, second].map(|line| format!("hazards.rs:{line}:"));
+    for part in [&places[0], &places[1], &label, "0..4000", "kernel `saxpy`", wait] {
+        assert!(text.contains(part), "{text}\nshould contain {part}");
+    }
+}
+
+/// Every verb as the earlier and as the later side.
+fn pairs(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let bench = checked::Bench::new(s, &ctx);
+    for earlier in Verb::ALL {
+        for later in Verb::ALL {
+            let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+            let x = ctx.zeros([64]).unwrap();
+            earlier.run(&bench, &one, &x).unwrap();
+            let found = later.run(&bench, &two, &x);
+            if !earlier.writes() && !later.writes() {
+                found.unwrap_or_else(|error| panic!("two readers: {error}"));
+                continue;
+            }
+            let Err(error) = found else { panic!("{later:?} after {earlier:?} was let in") };
+            let Kind::Hazard { earlier: before, later: after, range, access, .. } = error.kind() else {
+                panic!("{later:?} after {earlier:?}: {error}")
+            };
+            assert_eq!([&*before.command, &*after.command], [earlier.command(), later.command()], "{error}");
+            assert_eq!((range.clone(), *access), (0..256, if earlier.writes() { "write" } else { "read" }));
+        }
+    }
+}
+
+/// What a call on another queue says while the first is held, while it runs, and after the device is through.
+fn however_far(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let bench = checked::Bench::new(s, &ctx);
+    for verb in Verb::ALL {
+        for round in 0..6 {
+            let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+            let gate = ctx.user_event("gate");
+            let mut x = ctx.zeros([64]).unwrap();
+            if round % 2 == 1 {
+                one.wait_for(&gate.event()).unwrap();
+            }
+            one.fill(&mut x, 1).unwrap();
+            one.flush().unwrap();
+            let error = verb.run(&bench, &two, &x).expect_err("no call has said that the fill is done");
+            assert!(matches!(error.kind(), Kind::Hazard { .. }), "{verb:?}: {error}");
+            gate.signal();
+        }
+    }
+}
+
+/// A callback tells the test that the device is through. That is no call which says so.
+fn long_done(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let bench = checked::Bench::new(s, &ctx);
+    for verb in Verb::ALL {
+        let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+        let mut x = ctx.zeros([64]).unwrap();
+        one.fill(&mut x, 1).unwrap();
+        let (sender, receiver) = channel();
+        one.callback(move || sender.send(()).unwrap()).unwrap();
+        one.flush().unwrap();
+        receiver.recv().unwrap();
+        let error = verb.run(&bench, &two, &x).expect_err("a call has to say that the fill is done");
+        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{verb:?}: {error}");
+        one.finish().wait().unwrap();
+        verb.run(&bench, &two, &x).unwrap();
+    }
+}
+
+fn enqueues_nothing(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let bench = checked::Bench::new(s, &ctx);
+    for verb in Verb::ALL {
+        let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+        let mut x = ctx.zeros([64]).unwrap();
+        one.fill(&mut x, 5).unwrap();
+        for _ in 0..3 {
+            verb.run(&bench, &two, &x).unwrap_err();
+        }
+        assert!(two.is_complete().unwrap() && two.take_error().is_none(), "{verb:?}");
+        // Had the refused call left a use behind, this would be a hazard.
+        one.fill(&mut x, 6).unwrap();
+        assert_eq!(one.read(&x).wait().unwrap(), [6; 64], "{verb:?}");
+    }
+}
+
+fn remedy(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let bench = checked::Bench::new(s, &ctx);
+    for earlier in Verb::ALL {
+        for later in Verb::ALL {
+            let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+            let x = ctx.zeros([64]).unwrap();
+            earlier.run(&bench, &one, &x).unwrap();
+            two.wait_for_queue(&one).unwrap();
+            later.run(&bench, &two, &x).unwrap();
+        }
+    }
+}

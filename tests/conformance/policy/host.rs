@@ -1,0 +1,124 @@
+//! P05: the host waits for the last writer of the bytes it reads, the last users of those it writes, and nothing else.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, DeviceArray, Policy, UserEvent};
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("p05_a_read_waits_for_no_other_queue", other_queue),
+        case("p05_a_read_waits_for_nothing_behind_it_in_its_own_queue", behind),
+        case("p05_a_read_map_waits_for_the_writer_of_its_bytes_only", other_bytes),
+        case("p05_a_write_map_waits_for_the_users_of_its_bytes_only", other_users),
+        case("p05_a_read_waits_for_the_writer_on_another_queue", writer),
+        case("p05_a_map_waits_for_the_writer_whatever_the_policy", writer_of_a_map),
+    ]
+}
+
+/// As long as a wait may take that nothing stands in the way of.
+const LONG: Duration = Duration::from_secs(20);
+/// As long as a wait is given that cannot end.
+const SHORT: Duration = Duration::from_millis(30);
+const ALL: [Policy; 3] = [Policy::Ordered, Policy::Checked, Policy::Unchecked];
+const N: usize = 128;
+
+/// A queue that fills an array once the gate opens, flushed.
+fn held(ctx: &Context, x: &mut DeviceArray<u32>) -> UserEvent {
+    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(x, 99).unwrap();
+    queue.flush().unwrap();
+    gate
+}
+
+fn other_queue(s: &Subject) {
+    for policy in ALL {
+        let ctx = s.ctx_with(policy);
+        let queue = ctx.queue("q");
+        let mut x = ctx.full([N], 1_u32).unwrap();
+        queue.fill(&mut x, 2).unwrap();
+        let gate = held(&ctx, &mut ctx.zeros([N]).unwrap());
+        let found = queue.read(&x).wait_timeout(LONG).unwrap();
+        assert_eq!(found.expect("the held queue has nothing to do with it"), [2; N], "{policy:?}");
+        let mut out = [0; N];
+        queue.read_into(&x, &mut out).unwrap();
+        assert_eq!(out, [2; N]);
+        gate.signal();
+    }
+}
+
+fn behind(s: &Subject) {
+    for policy in ALL {
+        let ctx = s.ctx_with(policy);
+        let queue = ctx.queue("q");
+        let gate = ctx.user_event("gate");
+        let mut x = ctx.full([N], 1_u32).unwrap();
+        let mut read = queue.read(&x);
+        queue.wait_for(&gate.event()).unwrap();
+        queue.fill(&mut x, 2).unwrap();
+        queue.flush().unwrap();
+        assert_eq!(read.wait_timeout(LONG).unwrap().expect("the fill is behind it"), [1; N], "{policy:?}");
+        let mut last = queue.read(&x);
+        assert!(last.wait_timeout(SHORT).unwrap().is_none(), "the fill is before it");
+        gate.signal();
+        assert_eq!(last.wait().unwrap(), [2; N]);
+    }
+}
+
+fn other_bytes(s: &Subject) {
+    for policy in ALL {
+        let ctx = s.ctx_with(policy);
+        let queue = ctx.queue("q");
+        let x = ctx.full([N], 1_u32).unwrap();
+        let (mut low, mut high) = (x.slice(0..N / 2).unwrap(), x.slice(N / 2..N).unwrap());
+        queue.fill(&mut low, 2).unwrap();
+        let gate = held(&ctx, &mut high);
+        let map = low.map_read().wait_timeout(LONG).unwrap().expect("the held writer writes elsewhere");
+        assert_eq!(*map, [2; N / 2], "{policy:?}");
+        drop(map);
+        let mut late = high.map_read();
+        assert!(late.wait_timeout(SHORT).unwrap().is_none(), "its writer is held");
+        gate.signal();
+        assert_eq!(*late.wait().unwrap(), [99; N / 2]);
+    }
+}
+
+fn other_users(s: &Subject) {
+    for policy in ALL {
+        let ctx = s.ctx_with(policy);
+        let x = ctx.full([N], 1_u32).unwrap();
+        let (low, mut high) = (x.slice(0..N / 2).unwrap(), x.slice(N / 2..N).unwrap());
+        let gate = held(&ctx, &mut high);
+        low.map_write().wait_timeout(LONG).unwrap().expect("the held user is elsewhere").fill(5);
+        assert!(high.map_write().wait_timeout(SHORT).unwrap().is_none(), "its user is held");
+        gate.signal();
+        let queue = ctx.queue("born behind");
+        let found = queue.read(&x).wait().unwrap();
+        assert_eq!((&found[..N / 2], &found[N / 2..]), (&[5; N / 2][..], &[99; N / 2][..]), "{policy:?}");
+    }
+}
+
+fn writer(s: &Subject) {
+    let ctx = s.ctx();
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let mut x = ctx.zeros([N]).unwrap();
+    for value in 1..10_u32 {
+        s.spin(&ctx, &one, 2);
+        one.fill(&mut x, value).unwrap();
+        assert_eq!(two.read(&x).wait().unwrap(), [value; N]);
+    }
+}
+
+fn writer_of_a_map(s: &Subject) {
+    for policy in ALL {
+        let ctx = s.ctx_with(policy);
+        let queues = [ctx.queue("one"), ctx.queue("two")];
+        let mut x = ctx.zeros([N]).unwrap();
+        for value in 1..6_u32 {
+            let queue = &queues[value as usize % 2];
+            s.spin(&ctx, queue, 2);
+            queue.fill(&mut x, value).unwrap();
+            assert_eq!(*x.map_read().wait().unwrap(), [value; N], "{policy:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! P01: under `Ordered` an unsynchronised program is right. P07: one queue adds nothing.
+
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("p01_what_one_queue_writes_another_reads_without_any_call", writer_and_reader),
+        case("p01_a_writer_waits_for_the_readers_of_other_queues", readers_and_writer),
+        case("p01_many_queues_give_what_one_would", many_queues),
+        case("p01_a_read_map_and_a_write_map_take_their_place", maps_take_their_place),
+        case("p07_one_queue_enqueues_no_wait", one_queue),
+        case("p07_a_second_queue_costs_only_the_waits_it_needs", two_queues),
+    ]
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "mix.wgsl")]
+struct Mix<'a> {
+    a: u32,
+    b: u32,
+    x: &'a DeviceArray<u32>,
+    y: &'a mut DeviceArray<u32>,
+}
+
+const N: usize = 1000;
+
+fn writer_and_reader(s: &Subject) {
+    let ctx = s.ctx();
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let mix = ctx.kernel::<Mix>().unwrap();
+    for round in 0..5 {
+        let x = ctx.full([N], round).unwrap();
+        let (mut y, mut z) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+        s.spin(&ctx, &one, 10);
+        one.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 7, x: &x, y: &mut y }).unwrap();
+        two.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 100, x: &y, y: &mut z }).unwrap();
+        assert_eq!(two.read(&z).wait().unwrap(), [107 + round; N]);
+    }
+}
+
+fn readers_and_writer(s: &Subject) {
+    let ctx = s.ctx();
+    let (one, two, three) = (ctx.queue("one"), ctx.queue("two"), ctx.queue("three"));
+    let gate = ctx.user_event("gate");
+    let mut x = ctx.full([N], 1_u32).unwrap();
+    let (mut y, mut z) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    one.wait_for(&gate.event()).unwrap();
+    one.copy(&x, &mut y).unwrap();
+    two.copy(&x, &mut z).unwrap();
+    three.fill(&mut x, 2).unwrap();
+    three.flush().unwrap();
+    assert!(!three.is_complete().unwrap(), "the reader on `one` has not run");
+    assert_eq!(two.read(&z).wait().unwrap(), [1; N]);
+    gate.signal();
+    assert_eq!(three.read(&x).wait().unwrap(), [2; N]);
+    assert_eq!(three.read(&y).wait().unwrap(), [1; N]);
+}
+
+/// The same random program on one queue and on four.
+fn many_queues(s: &Subject) {
+    let results = [1, 4].map(|queues| {
+        let ctx = s.ctx();
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let queues: Vec<_> = (0..queues).map(|i| ctx.queue(&format!("queue {i}"))).collect();
+        let mut arrays: Vec<_> = (0..4_u32).map(|i| ctx.full([N], i).unwrap()).collect();
+        let mut rng = fastrand::Rng::with_seed(11);
+        for _ in 0..60 {
+            let (from, to, a, which) = (rng.usize(..4), rng.usize(..4), rng.u32(1..9), rng.usize(..64));
+            let queue = &queues[which % queues.len()];
+            if from == to {
+                queue.fill(&mut arrays[to], a).unwrap();
+            } else {
+                let (x, y) = (arrays[from].handle(), &mut arrays[to]);
+                queue.launch(&mix, Grid::threads([N]), Mix { a, b: 1, x: &x, y }).unwrap();
+            }
+        }
+        let reads: Vec<_> = arrays.iter().map(|array| queues[0].read(array)).collect();
+        reads.into_iter().map(|read| read.wait().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(results[0], results[1]);
+}
+
+fn maps_take_their_place(s: &Subject) {
+    let ctx = s.ctx();
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    for round in 1..6_u32 {
+        one.fill(&mut x, round).unwrap();
+        x.map_write().wait().unwrap()[0] = 1000;
+        two.copy(&x, &mut y).unwrap();
+        assert_eq!(y.map_read().wait().unwrap()[..2], [1000, round]);
+    }
+}
+
+/// The stamp of the last command of a queue, which counts all commands of the context, waits included.
+fn enqueued(ctx: &Context, queue: &CommandQueue) -> u64 {
+    let dump = ctx.state_dump();
+    let name = format!("`{}`", queue.label());
+    let line = dump.lines().find(|line| line.contains(&name)).expect("the dump shows every queue");
+    let number = line.split(" of ").nth(1).and_then(|rest| rest.split(',').next());
+    number.and_then(|number| number.trim().parse().ok()).expect("the dump says how many commands")
+}
+
+fn one_queue(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked] {
+        let ctx = s.ctx_with(policy);
+        let queue = ctx.queue("only");
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let (x, mut y) = (queue.full([N], 1).unwrap(), queue.zeros([N]).unwrap());
+        let mut z = y.handle();
+        let before = enqueued(&ctx, &queue);
+        for _ in 0..50 {
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+            queue.fill(&mut z, 3).unwrap();
+        }
+        assert_eq!(enqueued(&ctx, &queue) - before, 100, "the commands and nothing else, {policy:?}");
+        assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+    }
+}
+
+fn two_queues(s: &Subject) {
+    let ctx = s.ctx();
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let gate = ctx.user_event("gate");
+    one.wait_for(&gate.event()).unwrap();
+    let before = enqueued(&ctx, &one);
+    for value in 0..20_u32 {
+        one.fill(&mut x, value).unwrap();
+        two.fill(&mut y, value).unwrap();
+    }
+    assert_eq!(enqueued(&ctx, &two) - before, 40, "different arrays need no wait");
+    two.copy(&x, &mut y).unwrap();
+    two.copy(&x, &mut y).unwrap();
+    assert_eq!(enqueued(&ctx, &two) - before, 43, "one wait, and two copies");
+    gate.signal();
+    assert_eq!(two.read(&y).wait().unwrap(), [19; N]);
+}

@@ -1,0 +1,171 @@
+//! Mistakes with arrays and transfers.
+
+use super::table::{Bench, Mistake, check};
+use crate::common::{Case, Subject, case};
+use fencepost::{Download, HostArray, Kind, Policy, Upload};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("r01_mistakes_with_shapes_and_ranges_have_their_errors", |s| check(s, Policy::Ordered, SHAPES)),
+        case("r01_mistakes_with_memory_have_their_errors", |s| check(s, Policy::Ordered, MEMORY)),
+        case("r01_mistakes_with_maps_have_their_errors", |s| check(s, Policy::Ordered, MAPS)),
+        case("r01_arrays_without_elements_are_let_in_by_every_verb", without_elements),
+    ]
+}
+
+const fn shape(kind: &Kind) -> bool {
+    matches!(kind, Kind::Shape { .. })
+}
+
+const fn range(kind: &Kind) -> bool {
+    matches!(kind, Kind::Range { .. })
+}
+
+const SHAPES: &[Mistake] = &[
+    ("upload of too much", |b| b.queue.upload(&[0.0; 65], &mut b.y.handle()), shape),
+    ("upload of too little", |b| b.queue.upload(&[0.0; 63], &mut b.y.handle()), shape),
+    ("upload of nothing", |b| b.queue.upload(&[], &mut b.y.handle()), shape),
+    (
+        "upload of another pinned length",
+        |b| b.queue.upload(&b.ctx.pinned::<f32, Upload, 1>([63])?, &mut b.y.handle()),
+        shape,
+    ),
+    ("upload range past the end", |b| b.queue.upload_range(&b.upload, 60..70, &mut b.y.slice(0..10)?), range),
+    ("upload range of another length", |b| b.queue.upload_range(&b.upload, 0..9, &mut b.y.slice(0..10)?), shape),
+    (
+        "upload range that runs backwards",
+        #[allow(clippy::reversed_empty_ranges, reason = "the mistake")]
+        |b| b.queue.upload_range(&b.upload, 9..4, &mut b.y.slice(0..5)?),
+        range,
+    ),
+    (
+        "download to another length",
+        |b| {
+            let mut host: HostArray<f32, Download> = b.ctx.pinned([65])?;
+            b.queue.download(&b.x, &mut host)
+        },
+        shape,
+    ),
+    ("read into a longer slice", |b| b.queue.read_into(&b.x, &mut [0.0; 65]), shape),
+    ("read into a shorter slice", |b| b.queue.read_into(&b.x, &mut []), shape),
+    ("copy to another shape", |b| b.queue.copy(&b.x.slice(0..32)?, &mut b.y.handle()), shape),
+    ("copy of a turned array", |b| b.queue.copy(&b.x.reshape([4, 16])?, &mut b.y.reshape([16, 4])?), shape),
+    ("slice past the end", |b| b.x.slice(60..65).map(|_| ()), range),
+    ("slice far past the end", |b| b.x.slice(usize::MAX - 1..usize::MAX).map(|_| ()), range),
+    (
+        "slice that runs backwards",
+        #[allow(clippy::reversed_empty_ranges, reason = "the mistake")]
+        |b| b.x.slice(10..5).map(|_| ()),
+        range,
+    ),
+    ("slice of a slice past its end", |b| b.x.slice(0..8)?.slice(4..9).map(|_| ()), range),
+    ("slice past the rows", |b| b.x.reshape([4, 16])?.slice(0..5).map(|_| ()), range),
+    ("reshape to more", |b| b.x.reshape([8, 9]).map(|_| ()), shape),
+    ("reshape to a number that wraps", |b| b.x.reshape([usize::MAX, usize::MAX]).map(|_| ()), shape),
+    (
+        "array taken as another type",
+        |b| b.x.any().typed::<u32, 1>().map(|_| ()),
+        |kind| matches!(kind, Kind::Type { found, asked } if found == "f32" && asked == "u32"),
+    ),
+    ("array taken with more dimensions", |b| b.x.any().typed::<f32, 2>().map(|_| ()), shape),
+];
+
+const fn too_large(kind: &Kind) -> bool {
+    matches!(kind, Kind::TooLarge { .. })
+}
+
+const MEMORY: &[Mistake] = &[
+    ("array of too many bytes", |b| b.ctx.zeros::<f32, 1>([1 << 40]).map(|_| ()), too_large),
+    ("array whose bytes cannot be counted", |b| b.queue.empty::<f32, 1>([usize::MAX / 2]).map(|_| ()), too_large),
+    ("shape whose elements cannot be counted", |b| b.ctx.full([usize::MAX; 3], 1_u32).map(|_| ()), too_large),
+    ("pinned array of too many bytes", |b| b.ctx.pinned::<f32, Upload, 1>([1 << 40]).map(|_| ()), too_large),
+    (
+        "pinned array whose bytes cannot be counted",
+        |b| b.ctx.pinned::<f32, Download, 2>([usize::MAX, 2]).map(|_| ()),
+        too_large,
+    ),
+    (
+        "copy to half a word",
+        |b| {
+            let halves = b.ctx.zeros::<half::f16, 1>([8])?;
+            b.queue.copy(&halves.slice(2..4)?, &mut halves.slice(5..7)?)
+        },
+        |kind| matches!(kind, Kind::Alignment { needed: 4, .. }),
+    ),
+    (
+        "fill of half a word",
+        |b| b.queue.fill(&mut b.ctx.zeros::<half::f16, 1>([8])?.slice(0..3)?, half::f16::ONE),
+        |kind| matches!(kind, Kind::Alignment { needed: 4, .. }),
+    ),
+    (
+        "read of half a word",
+        |b| b.queue.read(&b.ctx.zeros::<half::f16, 1>([8])?.slice(1..2)?).wait().map(|_| ()),
+        |kind| matches!(kind, Kind::Alignment { needed: 4, .. }),
+    ),
+    (
+        "pinned array in use by the device",
+        |b| {
+            let gate = b.ctx.user_event("gate");
+            let queue = b.ctx.queue("held");
+            let mut host: HostArray<f32, Download> = b.ctx.pinned([64])?;
+            queue.wait_for(&gate.event())?;
+            queue.download(&b.x, &mut host)?;
+            let found = host.try_read(|_| ());
+            gate.signal();
+            queue.finish().wait()?;
+            found
+        },
+        |kind| matches!(kind, Kind::Busy { .. }),
+    ),
+];
+
+const fn mapped(kind: &Kind) -> bool {
+    matches!(kind, Kind::Mapped { .. })
+}
+
+/// What a verb says while `x` is mapped.
+macro_rules! while_mapped {
+    ($b:ident, $call:expr) => {
+        |$b: &Bench| {
+            let map = $b.x.map_write().wait()?;
+            let found = $call;
+            drop(map);
+            found
+        }
+    };
+}
+
+const MAPS: &[Mistake] = &[
+    ("fill while mapped", while_mapped!(b, b.queue.fill(&mut b.x.handle(), 1.0)), mapped),
+    ("upload while mapped", while_mapped!(b, b.queue.upload(&[1.0; 64], &mut b.x.handle())), mapped),
+    ("pinned upload while mapped", while_mapped!(b, b.queue.upload(&b.upload, &mut b.x.handle())), mapped),
+    ("copy from it while mapped", while_mapped!(b, b.queue.copy(&b.x, &mut b.y.handle())), mapped),
+    ("copy to it while mapped", while_mapped!(b, b.queue.copy(&b.y, &mut b.x.handle())), mapped),
+    ("copy within it while mapped", while_mapped!(b, b.queue.copy(&b.x, &mut b.x.handle())), mapped),
+    ("read while mapped", while_mapped!(b, b.queue.read(&b.x).wait().map(|_| ())), mapped),
+    ("map to read while mapped", while_mapped!(b, b.x.map_read().wait().map(|_| ())), mapped),
+    ("map to write while mapped", while_mapped!(b, b.x.map_write().wait().map(|_| ())), mapped),
+    ("future map while mapped", while_mapped!(b, pollster::block_on(b.x.map_read()).map(|_| ())), mapped),
+    ("map of a part while mapped", while_mapped!(b, b.x.slice(8..9)?.map_read().wait().map(|_| ())), mapped),
+];
+
+fn without_elements(s: &Subject) {
+    let b = Bench::new(s, Policy::Ordered);
+    let none = || b.ctx.zeros::<f32, 1>([0]).unwrap();
+    let mut host: HostArray<f32, Download> = b.ctx.pinned([0]).unwrap();
+    let mut source: HostArray<f32, Upload> = b.ctx.pinned([0]).unwrap();
+    source.write(|host| assert!(host.is_empty())).unwrap();
+    b.queue.fill(&mut none(), 1.0).unwrap();
+    b.queue.upload(&[], &mut none()).unwrap();
+    b.queue.upload(&source, &mut none()).unwrap();
+    b.queue.upload_range(&b.upload, 64..64, &mut none()).unwrap();
+    b.queue.copy(&none(), &mut none()).unwrap();
+    b.queue.copy(&b.x.slice(64..64).unwrap(), &mut b.x.slice(3..3).unwrap()).unwrap();
+    b.queue.download(&none(), &mut host).unwrap();
+    assert!(host.read(<[f32]>::is_empty).unwrap());
+    b.queue.read_into(&none(), &mut []).unwrap();
+    assert!(b.queue.read(&none()).wait().unwrap().is_empty());
+    assert!(b.queue.array::<f32>(&[]).unwrap().map_write().wait().unwrap().is_empty());
+    assert!(b.queue.read(&b.x.slice(64..64).unwrap()).wait().unwrap().is_empty());
+    assert_eq!(b.queue.read(&b.x).wait().unwrap(), [1.0; 64]);
+}

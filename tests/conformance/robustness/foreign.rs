@@ -1,0 +1,58 @@
+//! Mistakes with things of another context.
+
+use crate::common::{Case, Subject, case};
+use crate::kernels::shaders::saxpy;
+use fencepost::{Context, Download, Grid, HostArray, Kind, Result, Upload, args};
+
+pub fn cases() -> Vec<Case> {
+    vec![case("r01_things_of_another_context_are_refused_by_every_verb", every_verb)]
+}
+
+fn every_verb(s: &Subject) {
+    let (ctx, other) = (s.ctx(), s.ctx());
+    for (name, found) in all(s, &ctx, &other) {
+        let error = found.expect_err(name);
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
+    }
+    let queue = ctx.queue("q");
+    assert!(queue.take_error().is_none() && queue.is_complete().unwrap());
+}
+
+fn all(s: &Subject, ctx: &Context, other: &Context) -> Vec<(&'static str, Result<()>)> {
+    let queue = ctx.queue("q");
+    let (kernel, their_kernel) = (saxpy(s, ctx), saxpy(s, other));
+    let (x, y) = (ctx.zeros([64]).unwrap(), ctx.zeros([64]).unwrap());
+    let theirs = other.zeros::<f32, 1>([64]).unwrap();
+    let groups = other.full([3], 1_u32).unwrap();
+    let source: HostArray<f32, Upload> = other.pinned([64]).unwrap();
+    let mut target: HostArray<f32, Download> = other.pinned([64]).unwrap();
+    let (grid, mut z) = (|| Grid::threads([64]), y.handle());
+    let mut results = vec![
+        ("fill", queue.fill(&mut theirs.handle(), 1.0)),
+        ("upload", queue.upload(&[0.0; 64], &mut theirs.handle())),
+        ("copy from", queue.copy(&theirs, &mut z)),
+        ("copy to", queue.copy(&x, &mut theirs.handle())),
+        ("read", queue.read(&theirs).wait().map(|_| ())),
+        ("read into", queue.read_into(&theirs, &mut [0.0; 64])),
+        ("download from", queue.download(&theirs, &mut ctx.pinned([64]).unwrap())),
+        ("download to", queue.download(&x, &mut target)),
+        ("upload from", queue.upload(&source, &mut z)),
+        ("upload range from", queue.upload_range(&source, 0..64, &mut z)),
+        ("their kernel", queue.launch_dyn(&their_kernel, grid(), args![1.0_f32, &x, &mut z])),
+        ("their argument", queue.launch_dyn(&kernel, grid(), args![1.0_f32, &theirs, &mut z])),
+        ("their grid", queue.launch_dyn(&kernel, Grid::indirect(&groups, 0), args![1.0_f32, &x, &mut z])),
+        ("wait for their event", queue.wait_for(&other.queue("theirs").marker())),
+        ("wait for their user event", queue.wait_for(&other.user_event("theirs").event())),
+        ("wait for their event that is not recorded", queue.wait_for(&other.event())),
+        ("wait for their queue", queue.wait_for_queue(&other.queue("theirs"))),
+        ("join their queue", queue.join(&other.queue("theirs"))),
+        ("record their event", queue.record(&other.event())),
+    ];
+    let mut plain = ctx.zeros::<f32, 1>([64]).unwrap();
+    results.push(("launch with their output", {
+        let mut theirs = theirs.handle();
+        queue.launch_dyn(&kernel, grid(), args![1.0_f32, &plain.handle(), &mut theirs])
+    }));
+    queue.fill(&mut plain, 1.0).unwrap();
+    results
+}

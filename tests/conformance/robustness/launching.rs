@@ -1,0 +1,145 @@
+//! Mistakes with launches.
+
+use super::table::{Bench, Mistake, check};
+use crate::common::{Case, Subject, case};
+use fencepost::{DeviceArray, Grid, Kind, Policy, Result, args};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("r01_mistakes_with_launches_have_their_errors", |s| check(s, Policy::Ordered, LAUNCHES)),
+        case("r01_launches_on_arrays_without_elements_are_let_in", without_elements),
+        case("r01_an_unaligned_slice_is_refused_where_the_adapter_needs_more", unaligned),
+    ]
+}
+
+/// Launches `saxpy` on 64 threads.
+fn saxpy(b: &Bench, x: &DeviceArray<f32>, y: &DeviceArray<f32>) -> Result<()> {
+    b.queue.launch_dyn(&b.saxpy, Grid::threads([64]), args![1.0_f32, x, &mut y.handle()])
+}
+
+/// Launches `looks`, whose two arguments are both declared writable.
+fn looks(b: &Bench, x: &DeviceArray<u32>, y: &DeviceArray<u32>) -> Result<()> {
+    b.queue.launch_dyn(&b.looks, Grid::threads([64]), args![&mut x.handle(), &mut y.handle()])
+}
+
+/// Launches `saxpy` over a grid.
+fn over(b: &Bench, grid: Grid) -> Result<()> {
+    b.queue.launch_dyn(&b.saxpy, grid, args![1.0_f32, &b.x, &mut b.y.handle()])
+}
+
+const fn aliased(kind: &Kind) -> bool {
+    matches!(kind, Kind::Aliased { .. })
+}
+
+const fn kernel(kind: &Kind) -> bool {
+    matches!(kind, Kind::Kernel(_))
+}
+
+const fn too_large(kind: &Kind) -> bool {
+    matches!(kind, Kind::GridTooLarge { .. })
+}
+
+const fn range(kind: &Kind) -> bool {
+    matches!(kind, Kind::Range { .. })
+}
+
+const LAUNCHES: &[Mistake] = &[
+    ("one array read and written", |b| saxpy(b, &b.x, &b.x), aliased),
+    ("one array written twice", |b| looks(b, &b.whole, &b.whole), aliased),
+    ("a part of what is written", |b| saxpy(b, &b.x.slice(0..32)?, &b.x), aliased),
+    (
+        "arguments by name and by position",
+        |b| {
+            let mut arguments = args![a = 1.0_f32, x = &b.x];
+            arguments[1].0 = None;
+            b.queue.launch_dyn(&b.saxpy, Grid::threads([64]), arguments)
+        },
+        kernel,
+    ),
+    ("an argument twice", |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![x = &b.x, x = &b.x]), kernel),
+    ("an argument of another name", |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![q = &b.x]), kernel),
+    ("no arguments", |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![]), kernel),
+    (
+        "too many arguments",
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.x, &mut b.y.handle(), 3_u32]),
+        kernel,
+    ),
+    (
+        "an array of another type",
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.whole, &mut b.y.handle()]),
+        kernel,
+    ),
+    (
+        "an array to be read where one is written",
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.x, &b.y]),
+        kernel,
+    ),
+    (
+        "a value where an array belongs",
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, 2.0_f32, &mut b.y.handle()]),
+        kernel,
+    ),
+    ("too many groups", |b| over(b, Grid::groups([1 << 20])), too_large),
+    ("groups that wrap", |b| over(b, Grid::groups([(1 << 32) + 1])), too_large),
+    ("too many threads", |b| over(b, Grid::threads([usize::MAX, 1, 1])), too_large),
+    ("too many in the third dimension", |b| over(b, Grid::threads([1, 1, 1 << 20])), too_large),
+    ("a grid past its array", |b| over(b, Grid::indirect(&b.whole, 62)), range),
+    ("a grid far past its array", |b| over(b, Grid::indirect(&b.whole, usize::MAX)), range),
+    ("a grid in an array that is too short", |b| over(b, Grid::indirect(&b.whole.slice(0..2)?, 0)), range),
+    ("a binding that is too small", binding_too_small, |kind| matches!(kind, Kind::BindingTooSmall { needed: 400, .. })),
+    (
+        "a mapped argument",
+        |b| {
+            let map = b.x.map_read().wait()?;
+            let found = saxpy(b, &b.x, &b.y);
+            drop(map);
+            found
+        },
+        |kind| matches!(kind, Kind::Mapped { .. }),
+    ),
+    (
+        "a mapped grid",
+        |b| {
+            let map = b.whole.map_read().wait()?;
+            let found = over(b, Grid::indirect(&b.whole, 0));
+            drop(map);
+            found
+        },
+        |kind| matches!(kind, Kind::Mapped { .. }),
+    ),
+];
+
+fn binding_too_small(b: &Bench) -> Result<()> {
+    let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32, 100>;
+                @compute @workgroup_size(1) fn fixed() { x[99] = 1u; }";
+    if b.ctx.wgpu().is_none() {
+        b.ctx.host_kernel("fixed", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [_]| ()))?;
+    }
+    let kernel = b.ctx.kernel_from(text, "fixed")?;
+    b.queue.launch_dyn(&kernel, Grid::groups([1]), args![&mut b.whole.handle()])
+}
+
+fn without_elements(s: &Subject) {
+    let b = Bench::new(s, Policy::Ordered);
+    let none = || b.ctx.zeros::<f32, 1>([0]).unwrap();
+    saxpy(&b, &none(), &none()).unwrap();
+    saxpy(&b, &b.x, &none()).unwrap();
+    saxpy(&b, &none(), &b.x).unwrap();
+    saxpy(&b, &b.x.slice(64..64).unwrap(), &b.y).unwrap();
+    over(&b, Grid::threads([0])).unwrap();
+    b.queue.finish().wait().unwrap();
+}
+
+fn unaligned(s: &Subject) {
+    let b = Bench::new(s, Policy::Ordered);
+    let needed = b.ctx.binding_alignment();
+    let step = needed as usize / 4;
+    let part = b.ctx.full([2 * step + 64], 1.0).unwrap();
+    saxpy(&b, &part.slice(step..step + 64).unwrap(), &b.y).unwrap();
+    if step > 1 {
+        let error = saxpy(&b, &part.slice(step + 1..step + 65).unwrap(), &b.y).unwrap_err();
+        let right = matches!(error.kind(), Kind::Alignment { offset, needed: n, .. } if *offset == needed + 4 && *n == needed);
+        assert!(right, "{error}");
+    }
+    assert_eq!(b.queue.read(&b.y).wait().unwrap(), [1.0; 64]);
+}

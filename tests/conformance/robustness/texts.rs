@@ -1,0 +1,110 @@
+//! Mistakes in kernels.
+
+use super::table::{Bench, Mistake, check};
+use crate::common::{Case, Subject, case};
+use fencepost::{Kind, Policy, Result};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("r01_mistakes_in_kernels_have_their_errors", |s| check(s, Policy::Ordered, TEXTS)),
+        case("r01_a_kernel_that_needs_what_the_adapter_lacks_is_refused", unsupported),
+    ]
+}
+
+/// Compiles a text.
+fn compile(b: &Bench, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<()> {
+    b.ctx.kernel_from_with(wgsl, entry, overrides).map(|_| ())
+}
+
+const GOOD: &str = "
+override WORKGROUP: u32 = 64;
+override SCALE: f32;
+@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@compute @workgroup_size(WORKGROUP) fn scale(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] *= SCALE; }
+fn helper() {}
+";
+
+const fn kernel(kind: &Kind) -> bool {
+    matches!(kind, Kind::Kernel(_))
+}
+
+const TEXTS: &[Mistake] = &[
+    ("no WGSL at all", |b| compile(b, "this is no shader", "main", &[]), kernel),
+    ("an empty text", |b| compile(b, "", "main", &[]), kernel),
+    ("a text of other letters", |b| compile(b, "\u{0}é\u{1f600}", "main", &[]), kernel),
+    ("a name that is not there", |b| compile(b, "@compute @workgroup_size(1) fn f() { y = 1; }", "f", &[]), kernel),
+    ("a type error", |b| compile(b, "@compute @workgroup_size(1) fn f() { let x: u32 = 1.5; }", "f", &[]), kernel),
+    ("an unknown entry point", |b| compile(b, GOOD, "nothing", &[("SCALE", 1.0)]), kernel),
+    ("a function that is no entry point", |b| compile(b, GOOD, "helper", &[("SCALE", 1.0)]), kernel),
+    ("an unknown override", |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("SCALES", 1.0)]), kernel),
+    ("an override without a value", |b| compile(b, GOOD, "scale", &[]), kernel),
+    ("an override that is no number", |b| compile(b, GOOD, "scale", &[("SCALE", f64::NAN)]), kernel),
+    ("an override of another type", |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1.5)]), kernel),
+    ("a workgroup of nobody", |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 0.0)]), kernel),
+    (
+        "a workgroup of too many",
+        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1e6)]),
+        |kind| matches!(kind, Kind::WorkgroupTooLarge { found: [1_000_000, 1, 1], .. }),
+    ),
+    (
+        "another bind group",
+        |b| {
+            let text = "@group(1) @binding(0) var<storage, read_write> x: array<u32>;
+                        @compute @workgroup_size(1) fn f() { x[0] = 1u; }";
+            compile(b, text, "f", &[])
+        },
+        kernel,
+    ),
+    (
+        "a texture",
+        |b| {
+            let text = "@group(0) @binding(0) var t: texture_2d<f32>;
+                        @compute @workgroup_size(1) fn f() { let x = textureLoad(t, vec2(0, 0), 0); }";
+            compile(b, text, "f", &[])
+        },
+        kernel,
+    ),
+    ("too many bindings", too_many_bindings, |kind| matches!(kind, Kind::TooManyBindings { found: 200, .. })),
+    (
+        "a host kernel for a real device, a kernel without one for the CPU recorder",
+        |b| match b.ctx.wgpu() {
+            Some(_) => b.ctx.host_kernel("f", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [_]| ())),
+            None => compile(b, "@compute @workgroup_size(1) fn without() {}", "without", &[]),
+        },
+        |kind| matches!(kind, Kind::Device { .. } | Kind::NoReference { .. }),
+    ),
+];
+
+fn too_many_bindings(b: &Bench) -> Result<()> {
+    let declared = |i| format!("@group(0) @binding({i}) var<storage, read_write> x{i}: array<u32>;");
+    let text: String = (0..200).map(declared).collect();
+    let used: String = (0..200).map(|i| format!("x{i}[0] = 1u;")).collect();
+    compile(b, &format!("{text} @compute @workgroup_size(1) fn many() {{ {used} }}"), "many", &[])
+}
+
+/// Kernels with optional abilities, by the name under which an adapter lists each.
+const ABLE: [(&str, &str); 3] = [
+    ("f64", "@group(0) @binding(0) var<storage, read_write> x: array<f64>;
+             @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0lf; }"),
+    ("int64", "@group(0) @binding(0) var<storage, read_write> x: array<u64>;
+               @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2lu; }"),
+    ("f16", "enable f16; @group(0) @binding(0) var<storage, read_write> x: array<f16>;
+             @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0h; }"),
+];
+
+fn unsupported(s: &Subject) {
+    let bench = Bench::new(s, Policy::Ordered);
+    for (ability, text) in ABLE {
+        let has = bench.ctx.info().abilities.contains(&ability);
+        let found = compile(&bench, text, "able", &[]);
+        match found {
+            Ok(()) => assert!(has, "{ability}"),
+            Err(error) if s.is_cpu() => assert!(matches!(error.kind(), Kind::NoReference { .. }), "{error}"),
+            Err(error) => {
+                assert!(!has, "{ability}: {error}");
+                let named = matches!(error.kind(), Kind::Unsupported { kernel, .. } if kernel == "able");
+                assert!(named && error.to_string().contains(&bench.ctx.info().name), "{error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Mistakes with waits, callbacks, user events and errors that stay.
+
+use super::table::{Mistake, check};
+use crate::common::{Case, Subject, case};
+use fencepost::{Kind, Policy};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("r01_mistakes_with_waits_have_their_errors", |s| check(s, Policy::Ordered, WAITS)),
+        case("r01_mistakes_with_order_have_their_errors", |s| check(s, Policy::Checked, HAZARDS)),
+        case("r01_an_error_stays_until_it_is_taken", stays),
+        case("r01_an_abandoned_event_fails_whoever_waits_and_nobody_else", abandoned),
+    ]
+}
+
+const fn abandoned_kind(kind: &Kind) -> bool {
+    matches!(kind, Kind::Abandoned { event } if event == "gate")
+}
+
+const fn taken(kind: &Kind) -> bool {
+    matches!(kind, Kind::Pending(_))
+}
+
+const LONG: Duration = Duration::from_secs(20);
+
+const WAITS: &[Mistake] = &[
+    (
+        "a result asked for twice",
+        |b| {
+            let mut pending = b.queue.read(&b.x);
+            pending.wait_timeout(LONG)?;
+            pending.wait().map(|_| ())
+        },
+        taken,
+    ),
+    (
+        "a finish asked for twice",
+        |b| {
+            let mut pending = b.queue.finish();
+            pending.wait_timeout(LONG)?;
+            pending.wait_timeout(LONG).map(|_| ())
+        },
+        taken,
+    ),
+    (
+        "an error asked for twice",
+        |b| {
+            let mut pending = b.x.slice(0..1)?.map_write();
+            let map = b.x.map_read().wait()?;
+            let _ = pending.wait_timeout(LONG);
+            drop(map);
+            pending.wait().map(|_| ())
+        },
+        taken,
+    ),
+    (
+        "a wait for an abandoned event",
+        |b| {
+            let event = b.ctx.user_event("gate").event();
+            event.wait()
+        },
+        abandoned_kind,
+    ),
+    (
+        "a look at an abandoned event",
+        |b| {
+            let event = b.ctx.user_event("gate").event();
+            event.is_complete().map(|_| ())
+        },
+        abandoned_kind,
+    ),
+    (
+        "a queue behind an abandoned event",
+        |b| {
+            let queue = b.ctx.queue("held");
+            queue.wait_for(&b.ctx.user_event("gate").event())?;
+            queue.finish().wait()
+        },
+        abandoned_kind,
+    ),
+    (
+        "a read behind an abandoned event",
+        |b| {
+            let queue = b.ctx.queue("held");
+            queue.wait_for(&b.ctx.user_event("gate").event())?;
+            queue.read(&b.x).wait().map(|_| ())
+        },
+        abandoned_kind,
+    ),
+    (
+        "a wait in a callback for what is behind it",
+        |b| {
+            let queue = b.ctx.queue("called");
+            let (own, (sender, receiver)) = (queue.clone(), channel());
+            queue.callback(move || {
+                let event = own.fill(&mut own.zeros::<u32, 1>([4]).expect("memory"), 1).map(|()| own.marker());
+                sender.send(event.and_then(|event| event.wait())).expect("the test listens");
+            })?;
+            queue.flush()?;
+            receiver.recv().expect("the callback runs")
+        },
+        |kind| matches!(kind, Kind::WouldDeadlock { queue } if queue == "called"),
+    ),
+    (
+        "a callback that panics",
+        |b| {
+            let queue = b.ctx.queue("called");
+            queue.callback(|| panic!("on purpose"))?;
+            queue.finish().wait()
+        },
+        |kind| matches!(kind, Kind::CallbackPanicked { queue } if queue == "called"),
+    ),
+];
+
+const HAZARDS: &[Mistake] = &[(
+    "a missing wait",
+    |b| {
+        let other = b.ctx.queue("other");
+        let mut x = b.ctx.zeros::<u32, 1>([4])?;
+        b.queue.fill(&mut x, 1)?;
+        other.fill(&mut x, 2)
+    },
+    |kind| matches!(kind, Kind::Hazard { .. }),
+)];
+
+fn stays(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, other) = (ctx.queue("failing"), ctx.queue("other"));
+    let mut x = ctx.full([8], 1_u32).unwrap();
+    queue.callback(|| panic!("on purpose")).unwrap();
+    queue.fill(&mut x, 2).unwrap();
+    queue.finish().wait().unwrap_err();
+    let failed = |result: Result<(), fencepost::Error>| {
+        result.is_err_and(|error| matches!(error.kind(), Kind::CallbackPanicked { .. }))
+    };
+    for _ in 0..2 {
+        assert!(failed(queue.fill(&mut x, 3)), "fill");
+        assert!(failed(queue.upload(&[3; 8], &mut x)), "upload");
+        assert!(failed(queue.read(&x).wait().map(|_| ())), "read");
+        assert!(failed(queue.zeros::<u32, 1>([8]).map(|_| ())), "zeros");
+        assert!(failed(queue.flush()), "flush");
+        assert!(failed(queue.finish().wait()), "finish");
+        assert!(failed(queue.callback(|| ())), "callback");
+        assert!(failed(queue.wait_for(&other.marker())), "wait_for");
+        assert!(failed(queue.is_complete().map(|_| ())), "is_complete");
+    }
+    assert_eq!(other.read(&x).wait().unwrap(), [1; 8], "what failed was not done, and hurts nobody else");
+    assert!(matches!(queue.take_error().unwrap().kind(), Kind::CallbackPanicked { .. }));
+    assert!(queue.take_error().is_none());
+    queue.fill(&mut x, 4).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [4; 8]);
+}
+
+fn abandoned(s: &Subject) {
+    let ctx = s.ctx();
+    let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
+    let [one, two, three] = &queues;
+    let (mut x, mut y) = (ctx.full([8], 1_u32).unwrap(), ctx.full([8], 1_u32).unwrap());
+    let gate = ctx.user_event("gate");
+    one.wait_for(&gate.event()).unwrap();
+    one.fill(&mut x, 2).unwrap();
+    two.wait_for_queue(one).unwrap();
+    two.fill(&mut y, 3).unwrap();
+    let (first, second) = (one.finish(), two.finish());
+    let event = gate.event();
+    drop(gate.clone());
+    assert!(!event.is_complete().unwrap(), "a clone can still signal it");
+    drop(gate);
+    assert!(abandoned_kind(first.wait().unwrap_err().kind()));
+    second.wait().unwrap();
+    assert_eq!(three.read(&y).wait().unwrap(), [3; 8], "a wait for a queue asks for order only");
+    assert_eq!(three.read(&x).wait().unwrap(), [1; 8]);
+    assert!(one.take_error().is_some() && two.take_error().is_none());
+}
