@@ -65,7 +65,10 @@ fn main() -> Result<()> {
         let step = |y: u32, block| y.wrapping_mul(3).wrapping_add(value(block, i)).wrapping_add(block);
         (0..BLOCKS).fold(0, step)
     };
-    assert!(result.iter().enumerate().all(|(i, y)| *y == expected(i)), "a block was lost or came out of order");
+    assert!(
+        result.iter().enumerate().all(|(i, y)| *y == expected(i)),
+        "a block was lost or came out of order"
+    );
     println!("{BLOCKS} blocks of {N} numbers, all in order; y[0] = {}", result[0]);
     Ok(())
 }

@@ -5,8 +5,9 @@ mod common;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::thread::spawn;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
 
 use common::adapters::{self, Found};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -15,6 +16,9 @@ use serde_json::Value;
 const CHUNK: usize = 1024;
 /// A piece of the runs below, in chunks: small, so that a small file has many.
 const PIECE: usize = 4;
+
+/// A hang is a failure after this long.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A run of the program on the adapter of this index.
 type Case = fn(usize) -> Result<(), Failed>;
@@ -54,7 +58,9 @@ fn critical_lengths(adapter: usize) -> Result<(), Failed> {
         expected += &line(&message, &file.to_string_lossy());
         files.push(file);
     }
-    let output = in_pieces(adapter)?.arg("--verify").args(files).output()?;
+    let mut command = in_pieces(adapter)?;
+    command.arg("--verify").args(files);
+    let output = ended(command)?;
     let found = printed(&output, 0)?;
     same(&found, &expected)?;
     let summary = String::from_utf8_lossy(&output.stderr);
@@ -80,10 +86,11 @@ fn standard_input(adapter: usize) -> Result<(), Failed> {
     let message = message(10 * CHUNK + 3);
     let expected = line(&message, "-");
     let mut command = in_pieces(adapter)?;
-    let mut child = command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    command.arg("-");
+    let mut child = start(command)?;
     let mut stdin = child.stdin.take().ok_or("no standard input")?;
     let writer = spawn(move || stdin.write_all(&message));
-    let output = child.wait_with_output()?;
+    let output = within(LIMIT, child)?;
     writer.join().map_err(|_| "the writer panicked")??;
     same(&printed(&output, 0)?, &expected)
 }
@@ -92,7 +99,9 @@ fn bad_files(adapter: usize) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let missing = folder.path().join("missing");
     let good = write(folder.path(), "good", b"good")?;
-    let output = b3sum(adapter)?.args([&missing, folder.path(), &good]).output()?;
+    let mut command = b3sum(adapter)?;
+    command.args([&missing, folder.path(), &good]);
+    let output = ended(command)?;
     same(&printed(&output, 1)?, &line(b"good", &good.to_string_lossy()))?;
     let errors = String::from_utf8_lossy(&output.stderr);
     for bad in [&missing, folder.path()] {
@@ -106,7 +115,9 @@ fn bad_files(adapter: usize) -> Result<(), Failed> {
 fn json(adapter: usize) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let file = write(folder.path(), "file", &message(9 * CHUNK))?;
-    let output = in_pieces(adapter)?.args(["--json", "--verify"]).arg(file).output()?;
+    let mut command = in_pieces(adapter)?;
+    command.args(["--json", "--verify"]).arg(file);
+    let output = ended(command)?;
     let json: Value = serde_json::from_str(&printed(&output, 0)?)?;
     let expected = blake3::hash(&message(9 * CHUNK)).to_string();
     let queues: Vec<_> =
@@ -123,7 +134,9 @@ fn default_piece(adapter: usize) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let message = message(16 << 20);
     let file = write(folder.path(), "file", &message)?;
-    let output = b3sum(adapter)?.arg(&file).output()?;
+    let mut command = b3sum(adapter)?;
+    command.arg(&file);
+    let output = ended(command)?;
     same(&printed(&output, 0)?, &line(&message, &file.to_string_lossy()))
 }
 
@@ -146,6 +159,29 @@ fn in_pieces(adapter: usize) -> Result<Command, Failed> {
     let mut command = b3sum(adapter)?;
     command.arg(format!("--piece={PIECE}"));
     Ok(command)
+}
+
+fn start(mut command: Command) -> Result<Child, Failed> {
+    Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+}
+
+/// The program, over.
+fn ended(command: Command) -> Result<Output, Failed> {
+    within(LIMIT, start(command)?)
+}
+
+/// Waits for a program that prints little, and ends it if it takes too long.
+fn within(limit: Duration, mut child: Child) -> Result<Output, Failed> {
+    let start = Instant::now();
+    while child.try_wait()?.is_none() {
+        if start.elapsed() > limit {
+            child.kill()?;
+            let output = child.wait_with_output()?;
+            return Err(format!("not over within {limit:?}; {output:?}").into());
+        }
+        sleep(Duration::from_millis(5));
+    }
+    Ok(child.wait_with_output()?)
 }
 
 /// What it printed, if it ended with this exit code.

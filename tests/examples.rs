@@ -42,7 +42,8 @@ fn main() {
 fn example(name: &str, last: &str, index: usize) -> Result<(), Failed> {
     let program = program(name)?;
     let command = &mut Command::new(program);
-    let child = command.env("FENCEPOST_ADAPTER", index.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child =
+        command.env("FENCEPOST_ADAPTER", index.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = within(LIMIT, child.spawn()?)?;
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() && out.lines().last().is_some_and(|line| line.starts_with(last)) {
@@ -56,7 +57,10 @@ fn program(name: &str) -> Result<PathBuf, Failed> {
     let own = std::env::current_exe()?;
     let folder = own.ancestors().nth(2).ok_or("this test has no folder")?;
     let program = folder.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION);
-    let hint = format!("{} is missing: `cargo test` builds it, `cargo test --test examples` does not", program.display());
+    let hint = format!(
+        "{} is missing: `cargo test` builds it, `cargo test --test examples` does not",
+        program.display()
+    );
     if program.is_file() { Ok(program) } else { Err(hint.into()) }
 }
 

@@ -42,7 +42,7 @@ impl Watch {
     pub(crate) fn stop(self) -> QueueReport {
         drop(self.jobs);
         let busy = self.thread.join().expect("bug: the watch panicked");
-        QueueReport { name: self.name, busy_seconds: busy.as_secs_f64() }
+        QueueReport { name: self.name, had_work_seconds: busy.as_secs_f64() }
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
         held.signal();
         start.signal();
         end.signal();
-        let busy = watch.stop().busy_seconds;
+        let busy = watch.stop().had_work_seconds;
         assert!(busy <= before.elapsed().as_secs_f64(), "{busy} s, before anything could begin");
     }
 }

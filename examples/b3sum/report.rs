@@ -50,7 +50,7 @@ pub(crate) struct QueueReport {
     /// Its label.
     pub(crate) name: &'static str,
     /// The seconds in which it had work that nothing held up.
-    pub(crate) busy_seconds: f64,
+    pub(crate) had_work_seconds: f64,
 }
 
 impl Report {
@@ -107,10 +107,12 @@ impl Report {
         writeln!(out, "adapter   {}", self.adapter)?;
         writeln!(out, "hashed    {files} of {} files, {gigabytes:.3} GB", self.files.len())?;
         writeln!(out, "verified  {verified} of {files} on the CPU")?;
-        writeln!(out, "rate      {:.2} GB/s in {:.2} s", self.gigabytes_per_second, self.seconds)?;
+        let check = if verified > 0 { ", the CPU's check included" } else { "" };
+        writeln!(out, "rate      {:.2} GB/s in {:.2} s{check}", self.gigabytes_per_second, self.seconds)?;
         for queue in &self.queues {
-            let share = 100.0 * queue.busy_seconds / self.seconds.max(f64::MIN_POSITIVE);
-            writeln!(out, "{:9} had work {share:.0} % of the time, {:.2} s", queue.name, queue.busy_seconds)?;
+            let QueueReport { name, had_work_seconds: seconds } = queue;
+            let share = 100.0 * seconds / self.seconds.max(f64::MIN_POSITIVE);
+            writeln!(out, "{name:9} had work {share:.0} % of the time, {seconds:.2} s")?;
         }
         Ok(())
     }
@@ -194,7 +196,7 @@ mod tests {
         let mut report = Report::new("a GPU".into());
         report.push(hashed("a"));
         report.push(failed("b"));
-        report.set_queues(vec![QueueReport { name: "copy", busy_seconds: 0.5 }]);
+        report.set_queues(vec![QueueReport { name: "copy", had_work_seconds: 0.5 }]);
         let mut out = Vec::new();
         report.write_json(&mut out).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
@@ -203,7 +205,7 @@ mod tests {
         assert_eq!(json["files"][0]["verified"], true);
         assert_eq!(json["files"][1]["error"], "after 7 bytes: too bad");
         assert_eq!(json["gigabytes_per_second"], 2.0);
-        assert_eq!(json["queues"][0]["busy_seconds"], 0.5);
+        assert_eq!(json["queues"][0]["had_work_seconds"], 0.5);
     }
 
     #[test]
@@ -219,11 +221,11 @@ mod tests {
     fn the_summary_says_how_busy_each_queue_was() {
         let mut report = Report::new("a GPU".into());
         report.push(hashed("a"));
-        report.set_queues(vec![QueueReport { name: "copy", busy_seconds: 0.75 }]);
+        report.set_queues(vec![QueueReport { name: "copy", had_work_seconds: 0.75 }]);
         let mut out = Vec::new();
         report.write_summary(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("copy      had work 50 % of the time, 0.75 s"), "{text}");
-        assert!(text.contains("rate      2.00 GB/s in 1.50 s"), "{text}");
+        assert!(text.contains("rate      2.00 GB/s in 1.50 s, the CPU's check included\n"), "{text}");
     }
 }

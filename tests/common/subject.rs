@@ -48,6 +48,16 @@ impl Place {
         matches!(self.device, Device::Cpu(_))
     }
 
+    /// The adapter, if it is one.
+    pub fn info(&self) -> Option<&AdapterInfo> {
+        if let Device::Adapter(_, info) = &self.device { Some(info) } else { None }
+    }
+
+    /// Its place among the adapters of this machine.
+    pub fn index(&self) -> Option<usize> {
+        if let Device::Adapter(index, _) = &self.device { Some(*index) } else { None }
+    }
+
     pub fn is_vulkan(&self) -> bool {
         matches!(&self.device, Device::Adapter(_, info) if info.backend == "Vulkan")
     }

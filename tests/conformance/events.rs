@@ -1,7 +1,22 @@
 //! The rules of events.
 
+mod executors;
+mod markers;
+mod pipelines;
+mod recording;
+mod user;
+mod waiting;
+
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    Vec::new()
+    [
+        markers::cases(),
+        waiting::cases(),
+        executors::cases(),
+        recording::cases(),
+        user::cases(),
+        pipelines::cases(),
+    ]
+    .concat()
 }

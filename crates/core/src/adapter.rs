@@ -144,12 +144,15 @@ fn backends() -> wgpu::Backends {
     B::VULKAN | B::METAL | B::DX12 | B::GL | B::BROWSER_WEBGPU
 }
 
-/// The one instance of the process. Old layers object to the names that debug information gives, so it has none.
+/// The one instance of the process. What the layers say comes through only with debug names, to which layers of
+/// before 2024 object themselves.
 fn instance() -> &'static wgpu::Instance {
     static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
     INSTANCE.get_or_init(|| {
         let mut flags = wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
-        flags.set(wgpu::InstanceFlags::VALIDATION, env::var(VALIDATION).is_ok_and(|value| value == "1"));
+        if env::var(VALIDATION).is_ok_and(|value| value == "1") {
+            flags |= wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;
+        }
         let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
         wgpu::Instance::new(wgpu::InstanceDescriptor { backends: backends(), flags, ..descriptor })
     })

@@ -1,7 +1,7 @@
 //! Points in the work of a queue.
 
 use crate::context::Owner;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::pending::{self, Pending};
 use crate::user_event::UserState;
 use fencepost_sync::prim::{Mutex, lock};
@@ -48,6 +48,8 @@ pub(crate) enum Recording {
     /// A point, and what its queue was ordered after there.
     Point(Point, Arc<Clock>),
     User(Arc<UserState>),
+    /// A point of a queue that could not be made.
+    Failed(Error),
 }
 
 impl Event {
@@ -89,6 +91,7 @@ impl Event {
             Recording::Never => Ok(true),
             Recording::Point(point, clock) => self.owner.engine().is_complete(point, &clock),
             Recording::User(user) => user.result().transpose().map(|done| done.is_some()),
+            Recording::Failed(error) => Err(error),
         }
     }
 }
@@ -108,6 +111,7 @@ impl fmt::Debug for Event {
             Recording::Never => f.write_str("Event(never recorded)"),
             Recording::Point(point, _) => write!(f, "Event(queue {}, stamp {})", point.slot.0, point.stamp),
             Recording::User(user) => write!(f, "Event(user `{}`)", user.label()),
+            Recording::Failed(error) => write!(f, "Event(failed: {error})"),
         }
     }
 }
@@ -154,4 +158,20 @@ impl<E: Events + ?Sized> Events for &E {
 /// `Err` if `owner` is not `other`.
 pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -> String) -> Result<()> {
     if owner.is(other) { Ok(()) } else { Err(Kind::ForeignContext { object: object() }.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Context, CpuOptions, Kind};
+
+    #[test]
+    fn the_marker_of_a_queue_made_on_a_lost_device_says_so() {
+        let ctx = Context::on_cpu(CpuOptions { lost_after: Some(0), ..CpuOptions::default() });
+        let first = ctx.queue("first");
+        let made = first.full::<u32, 1>([4], 7).and_then(|_| first.finish().wait());
+        assert!(matches!(made.unwrap_err().kind(), Kind::DeviceLost { .. }));
+        let marker = ctx.queue("late").marker();
+        assert!(matches!(marker.is_complete().unwrap_err().kind(), Kind::DeviceLost { .. }));
+        assert!(matches!(marker.wait().unwrap_err().kind(), Kind::DeviceLost { .. }));
+    }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::event::same_context;
 use crate::kernel::{DynKernel, Kernel, KernelInner};
 use crate::lane::Caps;
-use crate::memory::{ArrayRef, overlap};
+use crate::memory::{ArrayRef, Heap, Storage, overlap};
 use crate::ordering::Admission;
 use crate::queue::CommandQueue;
 use fencepost_kernels::{Binder, BufferArg, KernelArgs, NamedArg, ParamsBlock, Plan, Slot, check_dyn};
@@ -62,68 +62,75 @@ impl CommandQueue {
         self.enqueue_launch(gather, grid, Location::caller())
     }
 
-    fn enqueue_launch(&self, gather: Gather<'_>, grid: Grid, at: &'static Location<'static>) -> Result<()> {
-        let slot = self.slot()?;
-        let what = What::Launch(gather.kernel.id);
-        let Some(launch) = gather.finish(&grid)? else { return Ok(()) };
-        self.owner().engine().enqueue(Admission { slot, what, at }, Work::Launch(launch)).map(|_| ())
+    fn enqueue_launch(&self, mut gather: Gather<'_>, grid: Grid, at: &'static Location<'static>) -> Result<()> {
+        let by = Admission { slot: self.slot()?, what: What::Launch(gather.launch.kernel.id), at };
+        gather.complete(&grid)?;
+        if gather.launch.is_empty() {
+            return Ok(());
+        }
+        self.owner().engine().enqueue(by, Work::Launch(gather.launch)).map(|_| ())
     }
 }
 
 /// Puts the arguments of a launch where the kernel's plan says, and checks them on the way.
 struct Gather<'a> {
     queue: &'a CommandQueue,
-    kernel: &'a Arc<KernelInner>,
-    plan: &'a Plan,
-    next: usize,
-    bindings: SmallVec<[Option<Bound>; 4]>,
-    params: ParamsBlock,
+    slots: std::slice::Iter<'a, Slot>,
+    launch: Launch,
+    /// Memory bound for parts without elements: back to the pool once the launch is enqueued.
+    nothing: SmallVec<[ArrayRef; 1]>,
     error: Option<Error>,
 }
 
 impl<'a> Gather<'a> {
-    fn new(queue: &'a CommandQueue, kernel: &'a Arc<KernelInner>, plan: &'a Plan) -> Self {
-        let bindings = kernel.interface.bindings.iter().map(|_| None).collect();
-        let params = ParamsBlock::with_size(plan.params_size());
-        Self { queue, kernel, plan, next: 0, bindings, params, error: None }
-    }
-
-    fn slot(&mut self) -> Option<Slot> {
-        let slot = self.plan.slots().get(self.next).copied();
-        self.next += 1;
-        slot
+    fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
+        let launch = Launch {
+            kernel: kernel.clone(),
+            groups: [0; 3],
+            indirect: None,
+            bindings: SmallVec::new(),
+            params: ParamsBlock::with_size(plan.params_size()),
+        };
+        Self { queue, slots: plan.slots().iter(), launch, nothing: SmallVec::new(), error: None }
     }
 
     fn bind(&mut self, at: usize, buffer: &dyn BufferArg) -> Result<()> {
-        let array = buffer.handle().downcast_ref::<ArrayRef>().ok_or_else(|| {
-            Kind::ForeignContext { object: format!("a buffer argument of kernel `{}`", self.kernel.name) }
+        let kernel = &self.launch.kernel;
+        let array = buffer.handle().downcast_ref::<ArrayRef>().ok_or_else(|| Kind::ForeignContext {
+            object: format!("a buffer argument of kernel `{}`", kernel.name),
         })?;
         same_context(self.queue.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label))?;
-        self.bindings[at] = Some(bound(self.kernel, at, array, self.queue.owner().device().caps())?);
+        let caps = self.queue.owner().device().caps();
+        let bound = if array.is_empty_part() {
+            self.nothing.push(nothing(self.queue, kernel, at, array)?);
+            bound(kernel, at, &self.nothing[self.nothing.len() - 1], caps)?
+        } else {
+            bound(kernel, at, array, caps)?
+        };
+        self.launch.bindings.push(bound);
         Ok(())
     }
 
-    fn finish(self, grid: &Grid) -> Result<Option<Launch>> {
-        if let Some(error) = self.error {
+    /// Adds the size, once all arguments are there.
+    fn complete(&mut self, grid: &Grid) -> Result<()> {
+        if let Some(error) = self.error.take() {
             return Err(error);
         }
+        let launch = &mut self.launch;
+        launch.bindings.sort_unstable_by_key(|bound| bound.at);
         let limit = self.queue.owner().device().caps().max_groups;
-        let groups = groups(&grid.0, self.kernel.interface.workgroup, limit)?;
-        let bindings: SmallVec<[Bound; 4]> = self.bindings.into_iter().flatten().collect();
-        check_aliases(self.kernel, &bindings)?;
-        let indirect = match &grid.0 {
-            Size::Indirect(array, at) => Some(indirect(self.queue, array, *at)?),
-            Size::Threads(_) | Size::Groups(_) if groups == [0; 3] => return Ok(None),
-            Size::Threads(_) | Size::Groups(_) => None,
-        };
-        let (kernel, params) = (self.kernel.clone(), self.params);
-        Ok(Some(Launch { kernel, groups, indirect, bindings, params }))
+        launch.groups = groups(&grid.0, launch.kernel.interface.workgroup, limit)?;
+        check_aliases(&launch.kernel, &launch.bindings)?;
+        if let Size::Indirect(array, at) = &grid.0 {
+            launch.indirect = Some(indirect(self.queue, array, *at)?);
+        }
+        Ok(())
     }
 }
 
 impl Binder for Gather<'_> {
     fn buffer(&mut self, buffer: &dyn BufferArg) {
-        if let Some(Slot::Buffer(at)) = self.slot()
+        if let Some(&Slot::Buffer(at)) = self.slots.next()
             && self.error.is_none()
         {
             self.error = self.bind(at, buffer).err();
@@ -131,8 +138,8 @@ impl Binder for Gather<'_> {
     }
 
     fn value(&mut self, bytes: &[u8]) {
-        if let Some(slot) = self.slot() {
-            self.params.set(slot, bytes);
+        if let Some(&slot) = self.slots.next() {
+            self.launch.params.set(slot, bytes);
         }
     }
 }
@@ -155,7 +162,15 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
         let (kernel, arg) = names();
         return Err(Kind::BindingTooLarge { kernel, arg, found: size, limit: caps.max_binding }.into());
     }
-    Ok(Bound { block: array.storage.block().clone(), offset: array.offset, size, used: binding.used })
+    Ok(Bound { at: at as u32, block: array.storage.block().clone(), offset: array.offset, size, used: binding.used })
+}
+
+/// Memory to bind for a part without elements: where it lies are its neighbours, which the kernel must not reach.
+fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayRef) -> Result<ArrayRef> {
+    let (owner, label) = (queue.owner(), array.storage.label.clone());
+    let bytes = u64::from(kernel.interface.bindings[at].stride.max(4));
+    let block = owner.allocate(Heap::Device, bytes, &label, queue.slot()?)?;
+    Ok(ArrayRef { storage: Storage::new(block, label, owner.clone()), offset: 0, followed: false, ..array.clone() })
 }
 
 /// Arguments may share bytes only if all of them are declared to be read.

@@ -23,6 +23,7 @@ pub(crate) fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
         Recording::Never => Pending::ready(Ok(())),
         Recording::Point(point, clock) => Pending::late(PointLate { owner, point, clock }),
         Recording::User(event) => Pending::late(UserLate { owner, event }),
+        Recording::Failed(error) => Pending::ready(Err(error)),
     }
 }
 

@@ -124,10 +124,13 @@ impl CommandQueue {
     }
 
     fn record_into(&self, event: &Event) {
-        if let Ok(slot) = self.slot() {
-            let (point, clock) = self.owner().engine().marker(slot);
-            event.set(Recording::Point(point, clock));
-        }
+        event.set(match self.slot() {
+            Err(error) => Recording::Failed(error),
+            Ok(slot) => {
+                let (point, clock) = self.owner().engine().marker(slot);
+                Recording::Point(point, clock)
+            }
+        });
     }
 
     /// *Enqueues* a wait: what is enqueued here later runs after the event, or after all of several. Submits
@@ -153,6 +156,7 @@ impl CommandQueue {
                 Recording::Never => Ok(()),
                 Recording::Point(point, clock) => engine.enqueue_wait(slot, point, &clock),
                 Recording::User(event) => engine.enqueue_user_wait(slot, event),
+                Recording::Failed(error) => Err(error),
             }
         })
     }

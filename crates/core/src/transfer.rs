@@ -8,7 +8,7 @@ use crate::memory::reading::Reading;
 use crate::memory::{
     ArrayRef, DeviceArray, Download, Heap, HostArray, HostPlace, Place, ReadSlot, Storage, Upload, elements,
 };
-use crate::ordering::Admission;
+use crate::ordering::{Admission, Policy};
 use crate::pending::Pending;
 use crate::queue::CommandQueue;
 use crate::scheduler::{State, Want};
@@ -124,7 +124,15 @@ impl Maker<'_> {
     }
 
     fn write_now(&self, dst: &Span, bytes: &[u8]) -> Result<bool> {
-        self.owner.engine().lock().check(self.by.slot)?;
+        let counts_on_the_program_only = {
+            let state = self.owner.engine().lock();
+            state.check(self.by.slot)?;
+            state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != State::CONTEXT
+        };
+        if counts_on_the_program_only {
+            // How far the device is must not show: the upload is a command like any other.
+            return Ok(false);
+        }
         let access = self.owner.engine().try_host_access(dst, Want::Write)?;
         if let Some(access) = &access {
             access.write(dst.offset, bytes);

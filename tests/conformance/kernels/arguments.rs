@@ -45,8 +45,11 @@ fn derived(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [38, 69, 100], "fields go by name, not by place");
 }
 
-fn launch<T: Element>(s: &Subject, [a, x, y]: [T; 3]) -> T {
-    let ctx = s.ctx();
+/// `a * x + y` of whole arrays, on any type that the kernel is made for.
+fn axpy<T: Element>(ctx: &Context, [a, x, y]: [T; 3]) -> T
+where
+    for<'a> Saxpy<'a, T>: KernelArgs<Family = Saxpy<'static, T>>,
+{
     let queue = ctx.queue("q");
     let saxpy = ctx.kernel::<Saxpy<T>>().unwrap();
     let (x, mut y) = (ctx.array(&[x; 100]).unwrap(), ctx.array(&[y; 100]).unwrap());
@@ -55,16 +58,17 @@ fn launch<T: Element>(s: &Subject, [a, x, y]: [T; 3]) -> T {
 }
 
 fn generic(s: &Subject) {
-    assert_eq!(launch(s, [2.0_f32, 3.0, 0.5]), 6.5);
-    assert_eq!(launch(s, [2_u32, 3, u32::MAX]), 5);
-    assert_eq!(launch(s, [-2_i32, 3, 1]), -5);
+    let ctx = s.ctx();
+    assert_eq!(axpy(&ctx, [2.0_f32, 3.0, 0.5]), 6.5);
+    assert_eq!(axpy(&ctx, [2_u32, 3, u32::MAX]), 5);
+    assert_eq!(axpy(&ctx, [-2_i32, 3, 1]), -5);
 }
 
 fn by_name_and_position(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
-    let (x, mut y) = (ctx.full([70], 1.0_f32).unwrap(), ctx.zeros([70]).unwrap());
+    let (x, mut y) = (ctx.full([70], 1.0_f32).unwrap(), ctx.full([70], 0.0_f32).unwrap());
     let grid = Grid::threads([70]);
     queue.launch_dyn(&saxpy, grid.clone(), args![a = 2.0_f32, x = &x, y = &mut y]).unwrap();
     queue.launch_dyn(&saxpy, grid.clone(), args![y = &mut y, a = 3.0_f32, x = &x]).unwrap();

@@ -30,7 +30,7 @@ impl Bench {
 
     /// Invocations, the extent of their ids, and workgroups of a launch.
     fn count(&self, grid: Grid) -> [u32; 5] {
-        let mut tally = self.ctx.zeros([5]).unwrap();
+        let mut tally = self.ctx.zeros::<u32, 1>([5]).unwrap();
         self.queue.launch_dyn(&self.kernel, grid, args![tally_of = &mut tally]).unwrap();
         self.queue.read(&tally).wait().unwrap().try_into().expect("five numbers")
     }
@@ -61,7 +61,7 @@ fn indirect(s: &Subject) {
     let gate = bench.ctx.user_event("gate");
     let mut sizes = bench.ctx.array(&[9_u32, 2, 3, 1, 9]).unwrap();
     assert_eq!(bench.count(Grid::indirect(&sizes, 1)), [24, 8, 3, 1, 6]);
-    let mut tally = bench.ctx.zeros([5]).unwrap();
+    let mut tally = bench.ctx.zeros::<u32, 1>([5]).unwrap();
     bench.queue.wait_for(&gate.event()).unwrap();
     bench.queue.fill(&mut sizes, 1).unwrap();
     let grid = Grid::indirect(&sizes, 2);

@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// A function over the whole grid, as [`fencepost::HostKernel`] has it.
 pub type Host = fn([u32; 3], [u32; 3], &[u8], &mut [HostBuffer<'_>]);
 
+/// Does nothing.
+pub const NOTHING: Host = |_, _, _, _| ();
+
 /// An entry point of a text.
 pub struct Text {
     pub entry: &'static str,

@@ -22,7 +22,7 @@ fn check_sums(s: &Subject, workgroup: usize, n: usize) {
     let queue = ctx.queue("q");
     let kernel = SUMS.kernel_with(s, &ctx, &[("WORKGROUP", workgroup as f64)]);
     assert_eq!(kernel.interface().workgroup, [workgroup as u32, 1, 1]);
-    let (x, mut totals) = (ctx.array(&counted(n)).unwrap(), ctx.zeros([n.div_ceil(workgroup)]).unwrap());
+    let (x, mut totals) = (ctx.array(&counted(n)).unwrap(), ctx.zeros::<u32, 1>([n.div_ceil(workgroup)]).unwrap());
     queue.launch_dyn(&kernel, Grid::threads([n]), args![x = &x, totals = &mut totals]).unwrap();
     let expected: Vec<u32> = counted(n).chunks(workgroup).map(|part| part.iter().sum()).collect();
     assert_eq!(queue.read(&totals).wait().unwrap(), expected, "{workgroup} invocations, {n} elements");
@@ -34,7 +34,7 @@ fn sums(s: &Subject) {
 }
 
 fn sizes(s: &Subject) {
-    [1, 2, 32, 128, 256].map(|workgroup| check_sums(s, workgroup, 1000));
+    [1, 2, 32, 128, 256].into_iter().for_each(|workgroup| check_sums(s, workgroup, 1000));
 }
 
 fn barriers(s: &Subject) {

@@ -65,7 +65,7 @@ fn storage(s: &Subject) {
 fn parts(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let mut x = queue.zeros::<u32, 1>([100]).unwrap();
+    let x = queue.zeros::<u32, 1>([100]).unwrap();
     queue.upload(&[1, 2, 3], &mut x.slice(10..13).unwrap()).unwrap();
     queue.upload(&[4], &mut x.slice(99..100).unwrap()).unwrap();
     queue.fill(&mut x.slice(0..2).unwrap(), 5).unwrap();

@@ -20,7 +20,7 @@ fn only_read(s: &Subject) {
     let mut x = ctx.full([64], 1_u32).unwrap();
     let queues = [ctx.queue("one"), ctx.queue("two")];
     let reads = queues.each_ref().map(|queue| {
-        let mut y = queue.zeros([64]).unwrap();
+        let mut y = queue.zeros::<u32, 1>([64]).unwrap();
         queue.launch_dyn(&looks, Grid::threads([64]), args![x = &mut x, y = &mut y]).unwrap();
         queue.read(&y)
     });
@@ -34,10 +34,10 @@ fn not_touched(s: &Subject) {
     let measures = MEASURES.kernel(s, &ctx);
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
     let gate = ctx.user_event("gate");
-    let mut x = ctx.zeros([64]).unwrap();
+    let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
     one.wait_for(&gate.event()).unwrap();
     one.fill(&mut x, 1_u32).unwrap();
-    let mut y = ctx.zeros([1]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([1]).unwrap();
     two.launch_dyn(&measures, Grid::groups([1]), args![x = &mut x, y = &mut y]).unwrap();
     assert_eq!(two.read(&y).wait().unwrap(), [64], "the writer of `x` is held, and not waited for");
     gate.signal();
@@ -60,8 +60,8 @@ fn only_written(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let sums = SUMS.kernel(s, &ctx);
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-    let (x, mut totals) = (ctx.full([64], 1_u32).unwrap(), ctx.zeros([1]).unwrap());
-    let mut copy = ctx.zeros([1]).unwrap();
+    let (x, mut totals) = (ctx.full([64], 1_u32).unwrap(), ctx.zeros::<u32, 1>([1]).unwrap());
+    let mut copy = ctx.zeros::<u32, 1>([1]).unwrap();
     one.copy(&totals, &mut copy).unwrap();
     let error = two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { access: "read", .. }), "{error}");

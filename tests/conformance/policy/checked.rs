@@ -204,7 +204,7 @@ fn arguments(s: &Subject) {
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
     let half = ctx.binding_alignment().max(256) as usize / 4;
     let x = ctx.full([2 * half], 1_u32).unwrap();
-    let y = ctx.zeros([2 * half]).unwrap();
+    let y = ctx.zeros::<u32, 1>([2 * half]).unwrap();
     let parts = |at: usize| (x.slice(at..at + half).unwrap(), y.slice(at..at + half).unwrap());
     for (queue, at) in [(&one, 0), (&two, half)] {
         let (mut x, mut y) = parts(at);

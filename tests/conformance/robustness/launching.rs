@@ -2,7 +2,9 @@
 
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
+use crate::kernels::shaders::NOTHING;
 use fencepost::{DeviceArray, Grid, Kind, Policy, Result, args};
+use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -113,7 +115,7 @@ fn binding_too_small(b: &Bench) -> Result<()> {
     let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32, 100>;
                 @compute @workgroup_size(1) fn fixed() { x[99] = 1u; }";
     if b.ctx.wgpu().is_none() {
-        b.ctx.host_kernel("fixed", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [_]| ()))?;
+        b.ctx.host_kernel("fixed", Arc::new(NOTHING))?;
     }
     let kernel = b.ctx.kernel_from(text, "fixed")?;
     b.queue.launch_dyn(&kernel, Grid::groups([1]), args![&mut b.whole.handle()])
@@ -126,8 +128,10 @@ fn without_elements(s: &Subject) {
     saxpy(&b, &b.x, &none()).unwrap();
     saxpy(&b, &none(), &b.x).unwrap();
     saxpy(&b, &b.x.slice(64..64).unwrap(), &b.y).unwrap();
+    saxpy(&b, &b.y, &b.x.slice(3..3).unwrap()).unwrap();
+    saxpy(&b, &b.x.slice(3..3).unwrap(), &b.x.slice(0..0).unwrap()).unwrap();
     over(&b, Grid::threads([0])).unwrap();
-    b.queue.finish().wait().unwrap();
+    assert_eq!(b.queue.read(&b.x).wait().unwrap(), [1.0; 64], "nothing but `x` itself may change `x`");
 }
 
 fn unaligned(s: &Subject) {

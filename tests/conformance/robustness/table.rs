@@ -3,7 +3,7 @@
 use crate::common::Subject;
 use crate::kernels::shaders::{LOOKS, saxpy};
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, DynKernel, Error, HostArray, Kind, Policy, Result, Upload,
+    CommandQueue, Context, DeviceArray, DynKernel, Error, HostArray, Kind, Policy, Result, Upload,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -16,7 +16,6 @@ pub struct Bench {
     pub y: DeviceArray<f32>,
     pub whole: DeviceArray<u32>,
     pub upload: HostArray<f32, Upload>,
-    pub download: HostArray<f32, Download>,
     /// `saxpy` on `f32`, `looks` on `u32`.
     pub saxpy: DynKernel,
     pub looks: DynKernel,
@@ -31,7 +30,6 @@ impl Bench {
             y: ctx.zeros([64]).expect("memory"),
             whole: ctx.zeros([64]).expect("memory"),
             upload: ctx.pinned([64]).expect("memory"),
-            download: ctx.pinned([64]).expect("memory"),
             saxpy: saxpy(s, &ctx),
             looks: LOOKS.kernel(s, &ctx),
             ctx,

@@ -2,7 +2,9 @@
 
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
+use crate::kernels::shaders::NOTHING;
 use fencepost::{Kind, Policy, Result};
+use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -68,7 +70,7 @@ const TEXTS: &[Mistake] = &[
     (
         "a host kernel for a real device, a kernel without one for the CPU recorder",
         |b| match b.ctx.wgpu() {
-            Some(_) => b.ctx.host_kernel("f", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [_]| ())),
+            Some(_) => b.ctx.host_kernel("f", Arc::new(NOTHING)),
             None => compile(b, "@compute @workgroup_size(1) fn without() {}", "without", &[]),
         },
         |kind| matches!(kind, Kind::Device { .. } | Kind::NoReference { .. }),

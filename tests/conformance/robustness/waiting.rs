@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-const fn abandoned_kind(kind: &Kind) -> bool {
+fn abandoned_kind(kind: &Kind) -> bool {
     matches!(kind, Kind::Abandoned { event } if event == "gate")
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Launch {
 
 /// An argument of a launch.
 pub(crate) struct Bound {
+    /// Which binding of the interface.
+    pub(crate) at: u32,
     pub(crate) block: Arc<Block>,
     pub(crate) offset: u64,
     /// Bytes bound, rounded out to 4.
@@ -31,9 +33,9 @@ pub(crate) struct Bound {
 }
 
 impl Launch {
-    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
-        let indirect = self.indirect.as_ref().map(|span| super::of_span(span, false));
-        self.bindings.iter().filter_map(Bound::touch).chain(indirect)
+    /// Whether there is nothing to run.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.indirect.is_none() && self.groups == [0; 3]
     }
 }
 
@@ -42,7 +44,7 @@ impl Bound {
         self.offset..self.offset + self.size
     }
 
-    fn touch(&self) -> Option<Touch<'_>> {
+    pub(super) fn touch(&self) -> Option<Touch<'_>> {
         let write = self.used?.writes();
         Some(Touch { block: &self.block, range: self.range(), write })
     }

@@ -107,14 +107,17 @@ pub(crate) struct Touch<'a> {
 
 impl Work {
     /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
-    pub(crate) fn touches(&self) -> SmallVec<[Touch<'_>; 5]> {
-        match self {
-            Work::Launch(launch) => launch.touches().collect(),
-            Work::Copy { src, dst } => [of_span(src, false), of_span(dst, true)].into_iter().collect(),
-            Work::Fill { dst, .. } | Work::Upload { dst, .. } => [of_span(dst, true)].into_iter().collect(),
-            Work::Read { src, .. } => [of_span(src, false)].into_iter().collect(),
-            Work::Publish(_) => SmallVec::new(),
-        }
+    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+        let (bound, read, written): (&[Bound], _, _) = match self {
+            Work::Launch(launch) => (&launch.bindings, launch.indirect.as_ref(), None),
+            Work::Copy { src, dst } => (&[], Some(src), Some(dst)),
+            Work::Fill { dst, .. } | Work::Upload { dst, .. } => (&[], None, Some(dst)),
+            Work::Read { src, .. } => (&[], Some(src), None),
+            Work::Publish(_) => (&[], None, None),
+        };
+        let read = read.map(|span| of_span(span, false));
+        let written = written.map(|span| of_span(span, true));
+        bound.iter().filter_map(Bound::touch).chain(read).chain(written)
     }
 }
 

@@ -222,10 +222,11 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) ->
 fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (Carry, u32, wgpu::naga::Module) {
     let plain = || module.naga().clone();
     let Some(params) = &interface.params else { return (Carry::Nothing, 0, plain()) };
-    if params.size <= caps.max_immediates && params.size % 4 == 0 {
-        if let Ok(moved) = module.with_immediates(&interface.entry) {
-            return (Carry::Immediates, params.size, moved);
-        }
+    if params.size <= caps.max_immediates
+        && params.size % 4 == 0
+        && let Ok(moved) = module.with_immediates(&interface.entry)
+    {
+        return (Carry::Immediates, params.size, moved);
     }
     (Carry::Uniform { index: params.index, size: params.size.next_multiple_of(16) }, 0, plain())
 }

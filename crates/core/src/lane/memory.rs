@@ -1,8 +1,8 @@
 //! A buffer of wgpu's, with the host's view of it where there is one.
 
 use super::gate::Gate;
-use super::opaque::Opaque;
 use super::native::{self, HostView};
+use super::opaque::Opaque;
 use super::scopes::{Doing, reasons, scoped};
 use crate::error::{Kind, Result};
 use crate::memory::Heap;

@@ -78,6 +78,11 @@ impl ArrayRef {
         self.storage.label.to_string()
     }
 
+    /// Whether it is a part without elements of something that has some.
+    pub(crate) fn is_empty_part(&self) -> bool {
+        self.len == 0 && (self.offset > 0 || self.followed)
+    }
+
     /// Elements `range` of the array.
     pub(crate) fn slice(&self, range: Range<usize>) -> Result<ArrayRef> {
         if range.start > range.end || range.end > self.len {
@@ -168,7 +173,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// # Errors
     /// [`Kind::Shape`] if the number of elements differs.
     pub fn reshape<const E: usize>(&self, shape: [usize; E]) -> Result<DeviceArray<T, E>> {
-        if shape.iter().product::<usize>() != self.len() {
+        let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+        if elements != Some(self.len()) {
             let object = format!("array `{}`", self.label());
             return Err(Kind::Shape { object, found: self.shape.into(), expected: shape.into() }.into());
         }

@@ -196,7 +196,22 @@ fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize) -> Result<ArrayRef> {
     let bytes = len as u64 * T::DTYPE.size() as u64;
     let block = owner.allocate(heap, bytes, &label, State::CONTEXT)?;
     let storage = Storage::new(block, label, owner.clone());
-    Ok(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false })
+    let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
+    clear::<T>(&array)?;
+    Ok(array)
+}
+
+/// Makes memory that was used before zeros again. It is nobody else's, so the host may have it at once.
+fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
+    let engine = array.storage.owner.engine();
+    let fresh = {
+        let _state = engine.lock();
+        array.storage.block().order().fresh
+    };
+    if !fresh && let Some(mut access) = engine.try_host_access(&array.span(), Want::Write)? {
+        bytes::with_mut(&mut access, array.offset, array.len, |host: &mut [T]| host.fill(T::zeroed()));
+    }
+    Ok(())
 }
 
 impl<T: Element, Dir: Direction, const D: usize> fmt::Debug for HostArray<T, Dir, D> {

@@ -9,7 +9,7 @@ use crate::ordering::Admission;
 use crate::pending::{Pending, may_block};
 use crate::scheduler::{Claim, Deadline, HostAccess, State, Want};
 use fencepost_kernels::Element;
-use fencepost_sync::{Clock, Late};
+use fencepost_sync::Late;
 use std::ops::{Deref, DerefMut, Range};
 use std::panic::Location;
 use std::task::{Context, Poll};
@@ -139,7 +139,8 @@ impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
                 },
                 Ok(Claim::After(point)) => match engine.poll(point, cx.waker()) {
                     None => return Poll::Pending,
-                    Some(_) => engine.host_sees(point, &Clock::default()),
+                    Some(Err(error)) => return Poll::Ready(Err(error)),
+                    Some(Ok(())) => {}
                 },
                 Ok(Claim::Shared) => {
                     cx.waker().wake_by_ref();

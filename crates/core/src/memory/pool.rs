@@ -3,7 +3,7 @@
 use super::{Block, BlockId, Heap};
 use crate::context::Owner;
 use crate::error::{Kind, Result};
-use crate::ordering::Tracker;
+use crate::ordering::{Tracker, Use};
 use crate::scheduler::{Engine, State};
 use fencepost_sync::Slot;
 use rustc_hash::FxHashMap;
@@ -102,7 +102,7 @@ impl Owner {
 
     fn reuse(&self, heap: Heap, size: u64, label: &Arc<str>, slot: Slot) -> Result<Option<Arc<Block>>> {
         let mut guard = self.engine().lock();
-        guard.lost()?;
+        guard.check(slot)?;
         let mut pool = std::mem::take(&mut guard.pool);
         let block = pool.take(heap, size, |block| usable(&guard, block, slot));
         guard.pool = pool;
@@ -125,7 +125,8 @@ fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
         return Arc::strong_count(block) == 1;
     }
     let clock = &state.queue(slot).clock;
-    block.order().uses.all().iter().all(|u| u.slot == slot || clock.covers(u.slot, u.stamp))
+    let before = |u: &Use| u.slot == slot || u.slot == State::CONTEXT || clock.covers(u.slot, u.stamp);
+    block.order().uses.all().iter().all(before)
 }
 
 impl Engine {

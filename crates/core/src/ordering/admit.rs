@@ -8,6 +8,7 @@ use crate::scheduler::State;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::panic::Location;
+use std::sync::Arc;
 
 /// A command that asks to be let in.
 #[derive(Clone, Copy)]
@@ -76,11 +77,13 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, label:
 /// Remembers the uses that a command with this stamp makes.
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
+    let kept = (state.policy() == Policy::Checked).then(|| Arc::new(clock.clone()));
     for touch in work.touches() {
         let mut order = touch.block.order();
         order.fresh &= !touch.write;
         let Touch { range, write, .. } = touch;
-        order.uses.record(Use { slot: by.slot, stamp, range, write, what: by.what, at: by.at }, clock);
+        let Admission { slot, what, at } = by;
+        order.uses.record(Use { slot, stamp, range, write, what, at, clock: kept.clone() }, clock);
         order.uses.prune(|u| state.forgettable(u));
     }
 }

@@ -6,6 +6,7 @@ use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::panic::Location;
+use std::sync::Arc;
 
 /// One use of a range of a block.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Use {
     pub(crate) write: bool,
     pub(crate) what: What,
     pub(crate) at: &'static Location<'static>,
+    /// What its queue comes after, under [`Policy::Checked`](super::Policy::Checked).
+    pub(crate) clock: Option<Arc<Clock>>,
 }
 
 impl Use {
@@ -51,17 +54,17 @@ impl Tracker {
     /// Forgotten is what whoever waits for the new use waits for anyhow: uses inside its range that come before it,
     /// all of them if it writes, the reads if it reads.
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) {
-        if let [only] = &mut self.uses[..]
-            && only.slot == new.slot
-            && only.range == new.range
-            && only.write <= new.write
-        {
-            *only = new;
-            return;
-        }
         let before = |u: &Use| u.slot == new.slot || clock.covers(u.slot, u.stamp);
-        self.uses.retain(|u| !(u.within(&new.range) && (new.write || !u.write) && before(u)));
-        self.uses.push(new);
+        let forgotten = |u: &Use| u.within(&new.range) && (new.write || !u.write) && before(u);
+        let mut at = self.uses.iter().enumerate().filter(|(_, u)| forgotten(u)).map(|(at, _)| at);
+        match (at.next(), at.next()) {
+            (None, _) => self.uses.push(new),
+            (Some(only), None) => self.uses[only] = new,
+            (Some(_), Some(_)) => {
+                self.uses.retain(|u| !forgotten(u));
+                self.uses.push(new);
+            }
+        }
     }
 
     /// Forgets the uses for which `over` holds, once there are many.
@@ -78,7 +81,7 @@ mod tests {
 
     fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
         let (slot, stamp) = (Slot(slot), Stamp(stamp));
-        Use { slot, stamp, range, write, what: What::Copy, at: Location::caller() }
+        Use { slot, stamp, range, write, what: What::Copy, at: Location::caller(), clock: None }
     }
 
     #[test]

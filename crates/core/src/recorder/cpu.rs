@@ -262,7 +262,10 @@ impl World {
 
     fn finish(&mut self, lane: usize) {
         let lane = &mut self.lanes[lane];
-        if let Some(running) = lane.batches.pop_front_if(|running| running.done.iter().all(|&done| done)) {
+        let over = |running: &Running| running.done.iter().all(|&done| done);
+        if lane.batches.front().is_some_and(over)
+            && let Some(running) = lane.batches.pop_front()
+        {
             lane.completed = running.signal;
         }
     }

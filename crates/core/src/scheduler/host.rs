@@ -8,7 +8,6 @@ use crate::error::{Kind, Result};
 use crate::event::Point;
 use crate::command::Span;
 use crate::memory::{Block, HostUse, Memory, Order, Place, ReadSlot, overlap};
-use fencepost_sync::Clock;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -55,7 +54,6 @@ impl Engine {
                     if !self.wait(point, deadline)? {
                         return Ok(None);
                     }
-                    self.host_sees(point, &Clock::default());
                 }
                 Claim::Shared => {
                     if !self.wait_for_host(&span.block, deadline) {
@@ -86,6 +84,9 @@ impl Engine {
         }
         if !order.join(want) {
             return Ok(Claim::Shared);
+        }
+        for earlier in order.uses.conflicts(span.range(), want.writes()) {
+            state.host_sees_use(earlier);
         }
         state.host_uses += 1;
         let access = HostAccess { engine: self.clone(), block: span.block.clone(), want };

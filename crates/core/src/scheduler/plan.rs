@@ -365,7 +365,7 @@ impl Open {
             read.set(Place::Staging);
         }
         let mut saved = SmallVec::<[Work; 2]>::new();
-        for touch in work.touches().into_iter().filter(|touch| touch.write) {
+        for touch in work.touches().filter(|touch| touch.write) {
             let mut order = touch.block.order();
             order.visible = false;
             if order.host_reads && !self.publish.iter().any(|block| block.id == touch.block.id) {
@@ -430,7 +430,7 @@ fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
     if host_uses == 0 {
         return None;
     }
-    work.touches().into_iter().find_map(|touch| {
+    work.touches().find_map(|touch| {
         let order = touch.block.order();
         let busy = order.host == HostUse::Writing || (touch.write && order.readers > 0);
         busy.then_some(Hold::Host(touch.block.id))

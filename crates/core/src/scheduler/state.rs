@@ -169,6 +169,14 @@ impl State {
         self.host.see(point.slot, point.stamp);
     }
 
+    /// Notes that a call has told the program that a use of an array is over.
+    pub(crate) fn host_sees_use(&mut self, earlier: &Use) {
+        if let Some(clock) = &earlier.clock {
+            self.host.join(clock);
+        }
+        self.host.see(earlier.slot, earlier.stamp);
+    }
+
     /// Whether no later use can have to wait for this one. Under [`Policy::Checked`] how far the device is must
     /// not count.
     pub(crate) fn forgettable(&self, earlier: &Use) -> bool {

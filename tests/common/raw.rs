@@ -1,0 +1,24 @@
+//! wgpu devices of the test's own.
+
+use super::subject::Subject;
+
+/// A device and its queue on the subject's adapter, opened with wgpu alone.
+pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
+    let info = subject.place().info().expect("an adapter");
+    let mut flags = wgpu::InstanceFlags::empty();
+    flags.set(wgpu::InstanceFlags::VALIDATION, std::env::var("FENCEPOST_VALIDATION").is_ok_and(|v| v == "1"));
+    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor { flags, ..descriptor });
+    let backend = match info.backend {
+        "Vulkan" => wgpu::Backends::VULKAN,
+        "Metal" => wgpu::Backends::METAL,
+        "DX12" => wgpu::Backends::DX12,
+        _ => wgpu::Backends::GL,
+    };
+    let adapters = pollster::block_on(instance.enumerate_adapters(backend));
+    let adapter = adapters.into_iter().find(|adapter| adapter.get_info().name == info.name).expect("the same adapter");
+    let required_features = adapter.features() & wgpu::Features::IMMEDIATES;
+    let required_limits = wgpu::Limits { max_bind_groups: 4, ..adapter.limits() };
+    let descriptor = wgpu::DeviceDescriptor { required_features, required_limits, ..Default::default() };
+    pollster::block_on(adapter.request_device(&descriptor)).expect("a device")
+}

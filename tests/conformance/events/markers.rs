@@ -1,0 +1,91 @@
+//! E01, E02: what a marker covers, and when a wait for it returns.
+
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("e01_a_marker_covers_exactly_what_was_enqueued_before_it", exactly),
+        case("e01_a_marker_of_an_empty_queue_is_complete", of_nothing),
+        case("e02_a_wait_returns_at_its_point_with_later_work_outstanding", two_reads),
+        case("e02_pinned_downloads_arrive_one_by_one", two_downloads),
+        case("e02_markers_of_one_queue_complete_in_their_order", in_order),
+    ]
+}
+
+const N: usize = 256;
+
+fn exactly(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    let read = queue.read(&x);
+    let covered = queue.marker();
+    queue.wait_for(&gate.event()).unwrap();
+    let held = queue.marker();
+    queue.fill(&mut x, 2).unwrap();
+    let behind = queue.marker();
+    covered.wait().unwrap();
+    assert_eq!(read.wait().unwrap(), [1; N]);
+    assert!(!held.is_complete().unwrap() && !behind.is_complete().unwrap());
+    gate.signal();
+    behind.wait().unwrap();
+    assert!(held.is_complete().unwrap());
+    assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
+}
+
+fn of_nothing(subject: &Subject) {
+    let ctx = subject.ctx();
+    let marker = ctx.queue("empty").marker();
+    assert!(marker.is_complete().unwrap());
+    marker.wait().unwrap();
+}
+
+fn two_reads(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let (x, y) = (ctx.full([N], 1_u32).unwrap(), ctx.full([N], 2_u32).unwrap());
+    let first = queue.read(&x);
+    let at_first = queue.marker();
+    queue.wait_for(&gate.event()).unwrap();
+    let mut second = queue.read(&y);
+    at_first.wait().unwrap();
+    assert_eq!(first.wait().unwrap(), [1; N]);
+    assert!(second.wait_timeout(Duration::ZERO).unwrap().is_none());
+    gate.signal();
+    assert_eq!(second.wait().unwrap(), [2; N]);
+}
+
+fn two_downloads(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let x = [1_u32, 2].map(|value| ctx.full([N], value).unwrap());
+    let mut host: [HostArray<u32, Download>; 2] = [ctx.pinned([N]).unwrap(), ctx.pinned([N]).unwrap()];
+    queue.download(&x[0], &mut host[0]).unwrap();
+    let first = queue.marker();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.download(&x[1], &mut host[1]).unwrap();
+    first.wait().unwrap();
+    assert_eq!(host[0].try_read(<[u32]>::to_vec).unwrap(), [1; N]);
+    assert!(host[1].try_read(<[u32]>::to_vec).is_err(), "still in use");
+    gate.signal();
+    assert_eq!(host[1].read(<[u32]>::to_vec).unwrap(), [2; N]);
+}
+
+fn in_order(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros([N]).unwrap();
+    let markers: Vec<Event> = (0..50_u32)
+        .map(|turn| {
+            queue.fill(&mut x, turn).unwrap();
+            queue.marker()
+        })
+        .collect();
+    for (turn, marker) in markers.iter().enumerate().step_by(7) {
+        marker.wait().unwrap();
+        assert!(markers[..=turn].iter().all(|earlier| earlier.is_complete().unwrap()), "before {turn}");
+    }
+}

@@ -1,0 +1,116 @@
+//! E10, E11: the diamond and the double buffer, whose values are exact only if every wait holds.
+
+use crate::common::kernels::{Mix, mixed};
+use crate::common::{Case, Subject, case};
+use fencepost::Kernel;
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("e10_a_diamond_with_host_waits_is_exact", |s| diamond(s, Policy::Unchecked, by_host)),
+        case("e10_a_diamond_with_events_is_exact", |s| diamond(s, Policy::Unchecked, by_event)),
+        case("e10_a_diamond_with_waits_for_queues_is_exact", |s| diamond(s, Policy::Unchecked, by_queue)),
+        case("e10_a_diamond_with_the_explicit_waits_left_out_is_exact_under_ordered", |s| {
+            diamond(s, Policy::Ordered, |_, _| ());
+        }),
+        case("e10_checked_accepts_a_diamond_with_events", |s| diamond(s, Policy::Checked, by_event)),
+        case("e11_a_double_buffer_over_1000_blocks_is_exact", double_buffer),
+    ]
+}
+
+/// Makes `later` come after what `earlier` has enqueued.
+type Before = fn(&CommandQueue, &CommandQueue);
+
+fn by_host(earlier: &CommandQueue, _: &CommandQueue) {
+    earlier.finish().wait().unwrap();
+}
+
+fn by_event(earlier: &CommandQueue, later: &CommandQueue) {
+    later.wait_for(&earlier.marker()).unwrap();
+}
+
+fn by_queue(earlier: &CommandQueue, later: &CommandQueue) {
+    later.wait_for_queue(earlier).unwrap();
+}
+
+/// `a` on one queue, `b` and `c` from it on two others, `d` from both: 1, 2, 2, 4, on two and on three queues.
+fn diamond(subject: &Subject, policy: Policy, before: Before) {
+    let ctx = subject.ctx_with(policy);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    for queues in [2, 3] {
+        let queues: Vec<CommandQueue> = (0..queues).map(|i| ctx.queue(&format!("queue {i}"))).collect();
+        let (top, left, right) = (&queues[0], &queues[1], &queues[queues.len() - 1]);
+        Diamond { ctx: &ctx, mix: &mix }.run([top, left, right], before);
+    }
+}
+
+struct Diamond<'a> {
+    ctx: &'a Context,
+    mix: &'a Kernel<Mix<'static>>,
+}
+
+impl Diamond<'_> {
+    const N: usize = 10_000;
+
+    /// `y` = `x` + `b` on a queue.
+    fn add(&self, queue: &CommandQueue, b: u32, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) {
+        queue.launch(self.mix, Grid::threads([Self::N]), Mix { a: 0, b, x, y }).unwrap();
+    }
+
+    fn run(&self, [top, left, right]: [&CommandQueue; 3], before: Before) {
+        let [zero, mut a, mut b, mut c, mut d] = [0; 5].map(|_| self.ctx.zeros([Self::N]).unwrap());
+        before(top, left);
+        before(top, right);
+        for _ in 0..3 {
+            before(left, top);
+            before(right, top);
+            self.add(top, 1, &zero, &mut a);
+            before(top, left);
+            before(top, right);
+            self.add(left, 1, &a, &mut b);
+            self.add(right, 1, &a, &mut c);
+            before(left, top);
+            before(right, top);
+            top.copy(&b, &mut d).unwrap();
+            top.launch(self.mix, Grid::threads([Self::N]), Mix { a: 1, b: 0, x: &c, y: &mut d }).unwrap();
+        }
+        let read = [&a, &b, &c, &d].map(|array| top.read(array));
+        for (value, read) in [1, 2, 2, 4].into_iter().zip(read) {
+            assert_eq!(read.wait().unwrap(), [value; Self::N]);
+        }
+    }
+}
+
+const BLOCK: usize = 256;
+const BLOCKS: u32 = 1000;
+
+/// What the host gives as element `i` of a block.
+fn element(block: u32, i: usize) -> u32 {
+    block.wrapping_mul(2_654_435_761).wrapping_add(i as u32)
+}
+
+/// A copy queue fills one of two buffers while a compute queue folds the other into a sum; events go both ways.
+fn double_buffer(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (copy, compute) = (ctx.queue("copy"), ctx.queue("compute"));
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let mut staging: [HostArray<u32, Upload>; 2] = [ctx.pinned([BLOCK]).unwrap(), ctx.pinned([BLOCK]).unwrap()];
+    let mut buffers = [ctx.zeros([BLOCK]).unwrap(), ctx.zeros([BLOCK]).unwrap()];
+    let free = [ctx.event(), ctx.event()];
+    let filled = ctx.event();
+    let mut sum = ctx.zeros([BLOCK]).unwrap();
+    for block in 0..BLOCKS {
+        let side = block as usize % 2;
+        staging[side].write(|host| host.iter_mut().enumerate().for_each(|(i, x)| *x = element(block, i))).unwrap();
+        copy.wait_for(&free[side]).unwrap();
+        copy.upload(&staging[side], &mut buffers[side]).unwrap();
+        copy.record(&filled).unwrap();
+        compute.wait_for(&filled).unwrap();
+        let args = Mix { a: 31, b: block, x: &buffers[side], y: &mut sum };
+        compute.launch(&mix, Grid::threads([BLOCK]), args).unwrap();
+        compute.record(&free[side]).unwrap();
+    }
+    let fold = |i| (0..BLOCKS).fold(0, |sum, block| mixed(sum, 31, element(block, i), block));
+    let expected: Vec<u32> = (0..BLOCK).map(fold).collect();
+    assert_eq!(compute.read(&sum).wait().unwrap(), expected);
+}

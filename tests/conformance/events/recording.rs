@@ -1,0 +1,82 @@
+//! E06: events that are made once and recorded often.
+
+use crate::common::kernels::{Mix, mixed};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("e06_an_event_that_was_never_recorded_is_complete", never),
+        case("e06_recording_again_does_not_move_earlier_waits", again),
+        case("e06_a_clone_is_the_same_event", clones),
+        case("e06_one_event_serves_every_turn_of_a_loop", in_a_loop),
+    ]
+}
+
+const N: usize = 64;
+
+fn never(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, event) = (ctx.queue("main"), ctx.event());
+    assert!(event.is_complete().unwrap());
+    event.wait().unwrap();
+    queue.wait_for(&event).unwrap();
+    let x = queue.full([N], 1_u32).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [1; N]);
+}
+
+fn again(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    let event = ctx.event();
+    first.fill(&mut x, 1_u32).unwrap();
+    first.record(&event).unwrap();
+    second.wait_for(&event).unwrap();
+    let early = event.done();
+    first.wait_for(&gate.event()).unwrap();
+    first.record(&event).unwrap();
+    assert_eq!(second.read(&x).wait().unwrap(), [1; N]);
+    early.wait().unwrap();
+    assert!(!event.is_complete().unwrap());
+    second.wait_for(&event).unwrap();
+    second.fill(&mut x, 2).unwrap();
+    assert!(!second.is_complete().unwrap());
+    gate.signal();
+    assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
+    assert!(event.is_complete().unwrap());
+}
+
+fn clones(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let event = ctx.event();
+    let same = event.clone();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.record(&event).unwrap();
+    assert!(!same.is_complete().unwrap());
+    gate.signal();
+    same.wait().unwrap();
+}
+
+fn in_a_loop(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (there, back) = (ctx.queue("there"), ctx.queue("back"));
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (one, mut y) = (ctx.full([N], 1_u32).unwrap(), ctx.zeros([N]).unwrap());
+    let (went, came) = (ctx.event(), ctx.event());
+    let mut expected = 0;
+    for turn in 0..100 {
+        there.wait_for(&came).unwrap();
+        there.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &one, y: &mut y }).unwrap();
+        there.record(&went).unwrap();
+        back.wait_for(&went).unwrap();
+        back.launch(&mix, Grid::threads([N]), Mix { a: 5, b: 0, x: &one, y: &mut y }).unwrap();
+        back.record(&came).unwrap();
+        expected = mixed(mixed(expected, 3, 1, turn), 5, 1, 0);
+        if turn % 20 == 19 {
+            came.wait().unwrap();
+            assert_eq!(back.read(&y).wait().unwrap(), [expected; N]);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! E03, E04, E08: queues that wait for events, and waits that flush.
+
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CpuOptions, Kind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("e03_a_queue_waits_for_all_of_several_events_while_the_host_goes_on", for_several),
+        case("e03_an_empty_list_is_nothing", for_none),
+        case("e03_a_wait_submits_nothing", submits_nothing)
+            .cpu_only("needs a context without threads, which does nothing unasked"),
+        case("e04_waiting_for_a_queue_is_waiting_for_its_marker", for_a_queue),
+        case("e07_an_event_is_recorded_on_its_own_context_only", own_context),
+        case("e08_a_wait_flushes_what_it_needs_over_several_queues", flushes_a_chain),
+        case("e08_a_wait_needs_nothing_of_queues_that_are_held", needs_no_more),
+        case("e08_waits_in_both_directions_end", no_cycle),
+    ]
+}
+
+const N: usize = 64;
+
+fn for_several(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (last, gates) = (ctx.queue("last"), [0, 1, 2].map(|i| ctx.user_event(&format!("gate {i}"))));
+    let mut x = ctx.zeros([3 * N]).unwrap();
+    let mut events = Vec::new();
+    for (i, gate) in gates.iter().enumerate() {
+        let queue = ctx.queue(&format!("queue {i}"));
+        queue.wait_for(&gate.event()).unwrap();
+        queue.fill(&mut x.slice(i * N..(i + 1) * N).unwrap(), i as u32 + 1).unwrap();
+        events.push(queue.marker());
+    }
+    last.wait_for(&events).unwrap();
+    let mut y = ctx.zeros([3 * N]).unwrap();
+    last.copy(&x, &mut y).unwrap();
+    for gate in &gates {
+        assert!(!last.is_complete().unwrap());
+        gate.signal();
+    }
+    let expected = [[1; N], [2; N], [3; N]].concat();
+    assert_eq!(last.read(&y).wait().unwrap(), expected);
+    last.fill(&mut x, 9).unwrap();
+    assert_eq!(last.read(&x).wait().unwrap(), [9; 3 * N]);
+}
+
+fn for_none(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    queue.wait_for(&Vec::<Event>::new()).unwrap();
+    queue.wait_for(&[] as &[Event]).unwrap();
+    assert!(queue.is_complete().unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    queue.wait_for(&[ctx.event(), queue.marker()]).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [1; N]);
+}
+
+fn submits_nothing(subject: &Subject) {
+    let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    subject.watch(&ctx);
+    let (first, second, ran) = (ctx.queue("first"), ctx.queue("second"), Arc::new(AtomicU32::new(0)));
+    let counter = ran.clone();
+    first.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
+    second.wait_for(&first.marker()).unwrap();
+    second.wait_for_queue(&first).unwrap();
+    assert_eq!(ran.load(Ordering::SeqCst), 0);
+    second.finish().wait().unwrap();
+    assert_eq!(ran.load(Ordering::SeqCst), 1);
+}
+
+fn for_a_queue(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 1_u32).unwrap();
+    second.wait_for_queue(&first).unwrap();
+    let later = ctx.user_event("later");
+    first.wait_for(&later.event()).unwrap();
+    second.fill(&mut x, 2).unwrap();
+    assert!(!second.is_complete().unwrap());
+    gate.signal();
+    assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
+    assert!(!first.is_complete().unwrap());
+    later.signal();
+}
+
+fn own_context(subject: &Subject) {
+    let (ctx, other) = (subject.ctx(), subject.ctx());
+    let (queue, event) = (ctx.queue("main"), other.event());
+    let error = queue.record(&event).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(event.is_complete().unwrap(), "it stays unrecorded");
+    other.queue("own").record(&event).unwrap();
+    event.wait().unwrap();
+}
+
+fn flushes_a_chain(subject: &Subject) {
+    for policy in [Policy::Ordered, Policy::Unchecked] {
+        let ctx = subject.ctx_with(policy);
+        let queues: Vec<CommandQueue> = (0..5).map(|i| ctx.queue(&format!("queue {i}"))).collect();
+        let mut x = ctx.zeros([N]).unwrap();
+        queues[0].fill(&mut x, 0_u32).unwrap();
+        for (i, pair) in queues.windows(2).enumerate() {
+            pair[1].wait_for(&pair[0].marker()).unwrap();
+            pair[1].fill(&mut x.slice(i..N).unwrap(), i as u32 + 1).unwrap();
+        }
+        queues[4].marker().wait().unwrap();
+        assert_eq!(queues[4].read(&x).wait().unwrap()[..5], [1, 2, 3, 4, 4]);
+    }
+}
+
+fn needs_no_more(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, held, gate) = (ctx.queue("main"), ctx.queue("held"), ctx.user_event("gate"));
+    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    queue.fill(&mut x, 1_u32).unwrap();
+    let early = queue.marker();
+    held.wait_for(&gate.event()).unwrap();
+    held.fill(&mut y, 2_u32).unwrap();
+    queue.wait_for_queue(&held).unwrap();
+    queue.fill(&mut x, 3).unwrap();
+    early.wait().unwrap();
+    assert!(!held.is_complete().unwrap() && !queue.is_complete().unwrap());
+    gate.signal();
+    assert_eq!(queue.read(&x).wait().unwrap(), [3; N]);
+}
+
+fn no_cycle(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queues: Vec<CommandQueue> = (0..4).map(|i| ctx.queue(&format!("queue {i}"))).collect();
+    let mut x: Vec<DeviceArray<u32>> = (0..4).map(|_| ctx.zeros([N]).unwrap()).collect();
+    let (a, b) = (queues[0].marker(), queues[1].marker());
+    queues[0].wait_for(&b).unwrap();
+    queues[1].wait_for(&a).unwrap();
+    let mut rng = fastrand::Rng::with_seed(8);
+    for turn in 0..300 {
+        let (i, j) = (rng.usize(..4), rng.usize(..4));
+        queues[i].wait_for(&queues[j].marker()).unwrap();
+        queues[j].wait_for_queue(&queues[i]).unwrap();
+        queues[i].fill(&mut x[i], turn).unwrap();
+    }
+    for queue in &queues {
+        queue.finish().wait().unwrap();
+    }
+}

@@ -1,0 +1,142 @@
+//! Q13, the part that adopts a device: a context on the caller's wgpu device and queue.
+
+use crate::common::kernels::{Mix, mixed};
+use crate::common::{Case, Subject, case, raw};
+use fencepost::prelude::*;
+use std::sync::mpsc::channel;
+
+const NO_DEVICE: &str = "there is no wgpu device";
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q13_a_context_works_on_the_callers_device_and_queue", works).gpu_only(NO_DEVICE),
+        case("q13_the_caller_keeps_submitting_meanwhile", caller_goes_on).gpu_only(NO_DEVICE),
+        case("q13_the_callers_device_outlives_the_context", device_outlives).gpu_only(NO_DEVICE),
+        case("q13_two_contexts_share_the_callers_device", two_contexts).gpu_only(NO_DEVICE),
+        case("q13_the_wgpu_objects_of_a_context_can_be_borrowed", borrowed),
+    ]
+}
+
+const N: usize = 500;
+
+fn adopt(subject: &Subject, device: &wgpu::Device, queue: &wgpu::Queue) -> Context {
+    let ctx = Context::from_wgpu(device.clone(), queue.clone(), Policy::Ordered);
+    subject.watch(&ctx);
+    ctx
+}
+
+/// Launches, copies, uploads and reads on two queues.
+fn exercise(ctx: &Context) {
+    let (one, two, mix) = (ctx.queue("one"), ctx.queue("two"), ctx.kernel::<Mix>().unwrap());
+    let x = one.array(&[3_u32; N]).unwrap();
+    let mut y = two.zeros([N]).unwrap();
+    let mut expected = 0;
+    for turn in 0..20 {
+        let queue = if turn % 2 == 0 { &one } else { &two };
+        queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: turn, x: &x, y: &mut y }).unwrap();
+        expected = mixed(expected, 5, 3, turn);
+    }
+    assert_eq!(one.read(&y).wait().unwrap(), [expected; N]);
+}
+
+fn works(subject: &Subject) {
+    let (device, queue) = raw::open(subject);
+    let ctx = adopt(subject, &device, &queue);
+    assert_eq!(ctx.info().name, subject.place().info().unwrap().name);
+    exercise(&ctx);
+}
+
+/// A buffer of the caller's own, which it counts up with copies.
+struct Caller {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    from: wgpu::Buffer,
+    to: wgpu::Buffer,
+}
+
+impl Caller {
+    fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        use wgpu::BufferUsages as Usages;
+        let buffer = |usage| {
+            let (label, size) = (Some("the caller's"), 4 * N as u64);
+            device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false })
+        };
+        let from = buffer(Usages::COPY_SRC | Usages::COPY_DST);
+        let to = buffer(Usages::MAP_READ | Usages::COPY_DST);
+        Self { device: device.clone(), queue: queue.clone(), from, to }
+    }
+
+    fn submit(&self, value: u32) {
+        self.queue.write_buffer(&self.from, 0, bytemuck::cast_slice(&[value; N]));
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(&self.from, 0, &self.to, 0, 4 * N as u64);
+        self.queue.submit([encoder.finish()]);
+    }
+
+    fn read(&self) -> Vec<u32> {
+        let (sender, receiver) = channel();
+        self.to.map_async(wgpu::MapMode::Read, .., move |result| sender.send(result).unwrap());
+        let result = loop {
+            self.device.poll(wgpu::PollType::Poll).unwrap();
+            if let Ok(result) = receiver.try_recv() {
+                break result;
+            }
+            std::thread::yield_now();
+        };
+        result.unwrap();
+        let values = bytemuck::cast_slice(&self.to.get_mapped_range(..).unwrap()).to_vec();
+        self.to.unmap();
+        values
+    }
+}
+
+fn caller_goes_on(subject: &Subject) {
+    let (device, queue) = raw::open(subject);
+    let (ctx, caller) = (adopt(subject, &device, &queue), Caller::new(&device, &queue));
+    let (ours, mix) = (ctx.queue("ours"), ctx.kernel::<Mix>().unwrap());
+    let x = ours.array(&[1_u32; N]).unwrap();
+    let mut y = ours.zeros([N]).unwrap();
+    let mut expected = 0;
+    for turn in 0..50 {
+        caller.submit(turn);
+        ours.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &x, y: &mut y }).unwrap();
+        expected = mixed(expected, 3, 1, turn);
+        ours.flush().unwrap();
+        caller.submit(turn + 1000);
+        if turn % 10 == 0 {
+            assert_eq!(ours.read(&y).wait().unwrap(), [expected; N]);
+            assert_eq!(caller.read(), [turn + 1000; N]);
+        }
+    }
+    assert_eq!(ours.read(&y).wait().unwrap(), [expected; N]);
+    assert_eq!(caller.read(), [1049; N]);
+}
+
+fn device_outlives(subject: &Subject) {
+    let (device, queue) = raw::open(subject);
+    let caller = Caller::new(&device, &queue);
+    for turn in 0..3 {
+        let ctx = adopt(subject, &device, &queue);
+        exercise(&ctx);
+        drop(ctx);
+        caller.submit(turn);
+        assert_eq!(caller.read(), [turn; N]);
+    }
+}
+
+fn two_contexts(subject: &Subject) {
+    let (device, queue) = raw::open(subject);
+    let contexts = [adopt(subject, &device, &queue), adopt(subject, &device, &queue)];
+    std::thread::scope(|scope| contexts.iter().for_each(|ctx| _ = scope.spawn(|| exercise(ctx))));
+}
+
+fn borrowed(subject: &Subject) {
+    let ctx = subject.ctx();
+    assert_eq!(ctx.wgpu().is_some(), !subject.is_cpu());
+    if let Some((device, queue)) = ctx.wgpu() {
+        let caller = Caller::new(device, queue);
+        caller.submit(7);
+        exercise(&ctx);
+        assert_eq!(caller.read(), [7; N]);
+    }
+}

@@ -1,0 +1,158 @@
+//! Q11: host functions in queue order.
+
+use crate::common::{Case, Subject, case};
+use fencepost::Kind;
+use std::sync::mpsc::channel;
+use std::thread;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q11_callbacks_run_in_queue_order_on_a_thread_of_their_own", in_order),
+        case("q11_what_is_before_a_callback_is_done_when_it_runs", sees_what_is_before),
+        case("q11_what_is_behind_a_callback_waits_for_it", holds_what_is_behind),
+        case("q11_a_callback_does_not_hold_up_other_queues", holds_its_own_queue_only),
+        case("q11_a_callback_may_enqueue", may_enqueue),
+        case("q11_a_wait_in_a_callback_for_what_is_behind_it_would_deadlock", would_deadlock),
+        case("q11_a_wait_in_a_callback_that_can_end_is_allowed", may_wait),
+        case("q11_a_callback_that_panics_fails_its_queue", panics),
+    ]
+}
+
+const N: usize = 64;
+
+fn in_order(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, (sender, receiver)) = (ctx.queue("main"), channel());
+    let mut x = ctx.zeros([N]).unwrap();
+    for turn in 0..30_u32 {
+        queue.fill(&mut x, turn).unwrap();
+        let sender = sender.clone();
+        queue.callback(move || sender.send((turn, thread::current().id())).unwrap()).unwrap();
+    }
+    queue.finish().wait().unwrap();
+    let ran: Vec<_> = receiver.try_iter().collect();
+    assert_eq!(ran.iter().map(|(turn, _)| *turn).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>());
+    assert!(ran.iter().all(|(_, id)| *id == ran[0].1 && *id != thread::current().id()));
+}
+
+fn sees_what_is_before(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, (sender, receiver)) = (ctx.queue("main"), channel());
+    let mut x = ctx.zeros([N]).unwrap();
+    for turn in 0..10_u32 {
+        queue.fill(&mut x, turn).unwrap();
+        let (mut read, before, sender) = (queue.read(&x), queue.marker(), sender.clone());
+        let look = move || {
+            let value = read.wait_timeout(std::time::Duration::ZERO);
+            sender.send((before.is_complete(), value)).unwrap();
+        };
+        queue.callback(look).unwrap();
+    }
+    queue.finish().wait().unwrap();
+    for (turn, (complete, value)) in receiver.try_iter().enumerate() {
+        assert!(complete.unwrap(), "turn {turn}");
+        assert_eq!(value.unwrap().expect("the bytes are there"), [turn as u32; N]);
+    }
+}
+
+fn holds_what_is_behind(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, (go, told)) = (ctx.queue("main"), channel::<()>());
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.callback(move || told.recv().unwrap()).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    let mut read = queue.read(&x);
+    assert!(!queue.is_complete().unwrap());
+    assert!(read.wait_timeout(std::time::Duration::from_millis(5)).unwrap().is_none());
+    go.send(()).unwrap();
+    assert_eq!(read.wait().unwrap(), [1; N]);
+}
+
+fn holds_its_own_queue_only(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, other, (go, told)) = (ctx.queue("main"), ctx.queue("other"), channel::<()>());
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.callback(move || told.recv().unwrap()).unwrap();
+    queue.flush().unwrap();
+    other.fill(&mut x, 2_u32).unwrap();
+    assert_eq!(other.read(&x).wait().unwrap(), [2; N]);
+    assert!(!queue.is_complete().unwrap());
+    go.send(()).unwrap();
+    queue.finish().wait().unwrap();
+}
+
+fn may_enqueue(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, other, (sender, receiver)) = (ctx.queue("main"), ctx.queue("other"), channel());
+    let x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (own, mut array) = (queue.clone(), x.handle());
+    let enqueue = move || {
+        own.fill(&mut array, 5).unwrap();
+        other.fill(&mut array.slice(0..N / 2).unwrap(), 6).unwrap();
+        sender.send(other.read(&array)).unwrap();
+    };
+    queue.callback(enqueue).unwrap();
+    queue.flush().unwrap();
+    let values = receiver.recv().unwrap().wait().unwrap();
+    assert_eq!((&values[..N / 2], &values[N / 2..]), (&[6; N / 2][..], &[5; N / 2][..]));
+}
+
+fn would_deadlock(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, other, (sender, receiver)) = (ctx.queue("main"), ctx.queue("other"), channel());
+    let mut x = ctx.zeros([N]).unwrap();
+    let (own, next) = (queue.clone(), other.clone());
+    let (go, told) = channel::<()>();
+    let wait = move || {
+        told.recv().unwrap();
+        sender.send(own.finish().wait()).unwrap();
+        sender.send(next.finish().wait()).unwrap();
+    };
+    queue.callback(wait).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    other.wait_for(&queue.marker()).unwrap();
+    other.fill(&mut x, 2).unwrap();
+    queue.flush().unwrap();
+    go.send(()).unwrap();
+    for what in ["its own queue", "a queue that waits for its own"] {
+        let error = receiver.recv().unwrap().expect_err(what);
+        assert!(matches!(error.kind(), Kind::WouldDeadlock { .. }), "{what}: {error}");
+    }
+    assert_eq!(other.read(&x).wait().unwrap(), [2; N]);
+}
+
+fn may_wait(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, other, (sender, receiver)) = (ctx.queue("main"), ctx.queue("other"), channel());
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    let (read, next, y) = (queue.read(&x), other.clone(), ctx.full([N], 3_u32).unwrap());
+    let wait = move || sender.send((read.wait(), next.read(&y).wait())).unwrap();
+    queue.callback(wait).unwrap();
+    queue.finish().wait().unwrap();
+    let (own, others) = receiver.recv().unwrap();
+    assert_eq!((own.unwrap(), others.unwrap()), (vec![1; N], vec![3; N]));
+}
+
+fn panics(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let mut x = ctx.zeros([N]).unwrap();
+    let (go, told) = channel::<()>();
+    let panic = move || {
+        told.recv().unwrap();
+        std::panic::resume_unwind(Box::new("on purpose"))
+    };
+    queue.callback(panic).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    go.send(()).unwrap();
+    let error = queue.finish().wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::CallbackPanicked { queue } if queue == "main"), "{error}");
+    let error = queue.fill(&mut x, 2).unwrap_err();
+    assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
+    other.callback(|| ()).unwrap();
+    other.finish().wait().unwrap();
+    assert!(queue.take_error().is_some() && queue.take_error().is_none());
+    queue.fill(&mut x, 3).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [3; N]);
+}

@@ -1,0 +1,74 @@
+//! Q12: queues made from queues.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q12_a_fork_comes_after_what_its_queue_had", fork),
+        case("q12_a_join_comes_after_what_the_other_queue_had", join),
+        case("q12_a_tree_of_forks_and_joins_gives_exact_values", tree),
+    ]
+}
+
+const N: usize = 128;
+
+fn fork(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (parent, gate) = (ctx.queue("parent"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    parent.wait_for(&gate.event()).unwrap();
+    parent.fill(&mut x, 1_u32).unwrap();
+    let child = parent.fork("child");
+    assert_eq!(child.label(), "child");
+    let mut read = child.read(&x);
+    assert!(read.wait_timeout(std::time::Duration::from_millis(2)).unwrap().is_none());
+    gate.signal();
+    assert_eq!(read.wait().unwrap(), [1; N]);
+}
+
+fn join(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (parent, gate) = (ctx.queue("parent"), ctx.user_event("gate"));
+    let child = parent.fork("child");
+    let mut x = ctx.zeros([N]).unwrap();
+    child.wait_for(&gate.event()).unwrap();
+    child.fill(&mut x, 1_u32).unwrap();
+    parent.join(&child).unwrap();
+    let later = ctx.user_event("later");
+    child.wait_for(&later.event()).unwrap();
+    child.fill(&mut x, 2).unwrap();
+    child.flush().unwrap();
+    assert!(!parent.is_complete().unwrap());
+    gate.signal();
+    assert_eq!(parent.read(&x).wait().unwrap(), [1; N]);
+    later.signal();
+    assert_eq!(child.read(&x).wait().unwrap(), [2; N]);
+}
+
+fn tree(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (root, mix) = (ctx.queue("root"), ctx.kernel::<Mix>().unwrap());
+    let zero = ctx.zeros([N]).unwrap();
+    let mut sum = ctx.full([N], 1_u32).unwrap();
+    let mut expected = 1_u32;
+    for round in 0..10 {
+        let children: Vec<(CommandQueue, DeviceArray<u32>)> = (0..4_u32)
+            .map(|i| {
+                let child = root.fork(&format!("child {i}"));
+                let mut own = ctx.empty([N]).unwrap();
+                child.copy(&sum, &mut own).unwrap();
+                child.launch(&mix, Grid::threads([N]), Mix { a: i + 2, b: round, x: &zero, y: &mut own }).unwrap();
+                (child, own)
+            })
+            .collect();
+        let before = expected;
+        children.iter().for_each(|(child, _)| root.join(child).unwrap());
+        for (i, (_, own)) in (0..4).zip(&children) {
+            root.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: own, y: &mut sum }).unwrap();
+            expected = expected.wrapping_mul(3).wrapping_add(before.wrapping_mul(i + 2).wrapping_add(round));
+        }
+    }
+    assert_eq!(root.read(&sum).wait().unwrap(), [expected; N]);
+}

@@ -1,0 +1,127 @@
+//! Q02, Q03: what is ordered, and what is not.
+
+use crate::common::kernels::{Mix, mixed};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q02_launches_copies_fills_and_uploads_run_in_the_order_of_enqueueing", one_queue),
+        case("q02_a_read_gives_the_bytes_of_its_place_in_the_queue", reads_between),
+        case("q03_two_queues_are_unordered_under_unchecked", unordered),
+        case("q03_the_policy_orders_two_queues_that_share_an_array", ordered_by_policy),
+        case("q03_an_event_orders_two_queues", ordered_by_event),
+        case("q03_a_queue_is_born_after_everything_enqueued_before_it", born_after),
+    ]
+}
+
+const N: usize = 300;
+
+fn one_queue(subject: &Subject) {
+    for policy in [Policy::Ordered, Policy::Unchecked] {
+        let ctx = subject.ctx_with(policy);
+        let (queue, mix) = (ctx.queue("one"), ctx.kernel::<Mix>().unwrap());
+        let mut x = queue.array(&[1_u32; N]).unwrap();
+        let mut y = queue.full([N], 2_u32).unwrap();
+        let (mut host_x, mut host_y) = ([1_u32; N], [2_u32; N]);
+        for turn in 0..40_u32 {
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &x, y: &mut y }).unwrap();
+            for (y, x) in host_y.iter_mut().zip(host_x) {
+                *y = mixed(*y, 3, x, turn);
+            }
+            let part = turn as usize..turn as usize + 20;
+            match turn % 4 {
+                0 => {
+                    queue.copy(&y, &mut x).unwrap();
+                    host_x = host_y;
+                }
+                1 => {
+                    queue.fill(&mut y.slice(part.clone()).unwrap(), turn).unwrap();
+                    host_y[part].fill(turn);
+                }
+                2 => {
+                    queue.upload(&[turn; 20], &mut x.slice(part.clone()).unwrap()).unwrap();
+                    host_x[part].fill(turn);
+                }
+                _ => queue.flush().unwrap(),
+            }
+        }
+        assert_eq!(queue.read(&y).wait().unwrap(), host_y);
+        assert_eq!(queue.read(&x).wait().unwrap(), host_x);
+    }
+}
+
+fn reads_between(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, mix) = (ctx.queue("one"), ctx.kernel::<Mix>().unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.zeros([N]).unwrap();
+    let mut reads = Vec::new();
+    for turn in 0..20 {
+        queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: turn, x: &x, y: &mut y }).unwrap();
+        reads.push(queue.read(&y));
+    }
+    // Last things first: what is asked for late is no later.
+    for (turn, read) in (0..20).zip(reads).rev() {
+        assert_eq!(read.wait().unwrap(), [turn + 1 + turn * (turn + 1) / 2; N], "read {turn}");
+    }
+}
+
+fn unordered(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 1_u32).unwrap();
+    first.flush().unwrap();
+    second.fill(&mut x, 2).unwrap();
+    assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
+    assert!(!first.is_complete().unwrap());
+    gate.signal();
+    assert_eq!(first.read(&x).wait().unwrap(), [1; N]);
+}
+
+fn ordered_by_policy(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 1_u32).unwrap();
+    second.fill(&mut x, 2).unwrap();
+    second.flush().unwrap();
+    assert!(!second.is_complete().unwrap());
+    gate.signal();
+    assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
+}
+
+fn ordered_by_event(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 1_u32).unwrap();
+    second.wait_for(&first.marker()).unwrap();
+    second.fill(&mut x, 2).unwrap();
+    assert!(!second.is_complete().unwrap());
+    gate.signal();
+    assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
+}
+
+fn born_after(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, gate) = (ctx.queue("first"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 1_u32).unwrap();
+    let second = ctx.queue("second");
+    second.fill(&mut x, 2).unwrap();
+    assert!(!second.is_complete().unwrap());
+    gate.signal();
+    assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
+    // What the first queue does from now on is not before it.
+    let late = ctx.user_event("late");
+    first.wait_for(&late.event()).unwrap();
+    first.fill(&mut x, 3).unwrap();
+    second.finish().wait().unwrap();
+    late.signal();
+}

@@ -1,0 +1,187 @@
+//! Q10: which queue's work goes first.
+
+use crate::common::kernels::tick;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CpuOptions, DynKernel, Priority, QueueOptions};
+use std::sync::mpsc::channel;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q10_numbers_out_of_range_clamp_and_a_queue_tells_its_priority", numbers),
+        case("q10_high_comes_first_whichever_was_made_or_filled_first", high_first)
+            .one_lane("a priority says what one hardware queue takes next"),
+        case("q10_high_goes_ahead_of_low_work_that_is_flushed", high_overtakes)
+            .gpu_only("on the CPU recorder whoever looks does the steps"),
+        case("q10_low_work_that_high_work_waits_for_is_lifted", needed_is_lifted)
+            .one_lane("a priority says what one hardware queue takes next"),
+        case("q10_waiting_for_a_low_queue_lifts_it", waited_for_is_lifted)
+            .cpu_only("needs a context without threads, which does nothing unasked"),
+        case("q10_low_is_never_starved", not_starved)
+            .gpu_only("on the CPU recorder whoever looks does the steps"),
+    ]
+}
+
+/// Queues that note when the device came to each of their launches. Unchecked, or the shared clock would order them.
+struct Race {
+    ctx: Context,
+    tick: DynKernel,
+    clock: DeviceArray<u32>,
+    ticks: DeviceArray<u32>,
+}
+
+const MOST: usize = 256;
+
+impl Race {
+    fn new(ctx: Context) -> Self {
+        let tick = tick(&ctx);
+        let (clock, ticks) = (ctx.zeros([1]).unwrap(), ctx.zeros([MOST]).unwrap());
+        Self { ctx, tick, clock, ticks }
+    }
+
+    fn queue(&self, priority: Priority) -> CommandQueue {
+        self.ctx.queue_with(QueueOptions { label: format!("{priority:?}"), priority })
+    }
+
+    /// Enqueues launches that note their times in these places.
+    fn run(&self, queue: &CommandQueue, places: std::ops::Range<u32>) {
+        for at in places {
+            let (clock, ticks) = (&mut self.clock.handle(), &mut self.ticks.handle());
+            queue.launch_dyn(&self.tick, Grid::groups([1]), args![at = at, clock = clock, ticks = ticks]).unwrap();
+        }
+    }
+
+    /// The times, once these queues are done. Asks for none of them, as that would start it: lets `start` go and
+    /// has callbacks tell.
+    fn times(&self, queues: &[&CommandQueue], start: impl FnOnce()) -> Vec<u32> {
+        let (sender, receiver) = channel();
+        for queue in queues {
+            let sender = sender.clone();
+            queue.callback(move || sender.send(()).unwrap()).unwrap();
+        }
+        start();
+        queues.iter().for_each(|_| receiver.recv().unwrap());
+        self.ctx.queue("times").read(&self.ticks).wait().unwrap()
+    }
+}
+
+fn last(times: &[u32]) -> u32 {
+    times.iter().copied().max().unwrap()
+}
+
+fn first(times: &[u32]) -> u32 {
+    times.iter().copied().min().unwrap()
+}
+
+fn numbers(subject: &Subject) {
+    assert_eq!([-100, -1].map(Priority::clamped), [Priority::High; 2]);
+    assert_eq!(Priority::clamped(0), Priority::Normal);
+    assert_eq!([1, 100].map(Priority::clamped), [Priority::Low; 2]);
+    let ctx = subject.ctx();
+    assert_eq!(ctx.queue("plain").priority(), Priority::Normal);
+    for priority in [-5, 0, 5].map(Priority::clamped) {
+        let queue = ctx.queue_with(QueueOptions { label: "q".into(), priority });
+        assert_eq!(queue.priority(), priority);
+        assert_eq!(queue.fork("child").priority(), priority);
+    }
+}
+
+fn high_first(subject: &Subject) {
+    for (made_first, filled_first) in [(false, false), (false, true), (true, false), (true, true)] {
+        let race = Race::new(subject.ctx_with(Policy::Unchecked));
+        let mut order = [Priority::Low, Priority::High];
+        if made_first {
+            order.reverse();
+        }
+        let [one, two] = order.map(|priority| race.queue(priority));
+        let (high, low) = if made_first { (one, two) } else { (two, one) };
+        let gate = race.ctx.user_event("gate");
+        for queue in [&high, &low] {
+            queue.wait_for(&gate.event()).unwrap();
+        }
+        let fill = |queue: &CommandQueue, places| {
+            race.run(queue, places);
+            queue.flush().unwrap();
+        };
+        if filled_first {
+            fill(&high, 0..60);
+            fill(&low, 60..160);
+        } else {
+            fill(&low, 60..160);
+            fill(&high, 0..60);
+        }
+        let times = race.times(&[&low, &high], || gate.signal());
+        assert!(last(&times[..60]) < first(&times[60..160]), "made {made_first}, filled {filled_first}: {times:?}");
+    }
+}
+
+/// Whether the high queue came first can be told only if both were there before the busy kernel was done.
+fn high_overtakes(subject: &Subject) {
+    let told = [300, 1000, 3000, 9000].into_iter().any(|milliseconds| {
+        let race = Race::new(subject.ctx_with(Policy::Unchecked));
+        let [busy, low, high] = [Priority::Normal, Priority::Low, Priority::High].map(|p| race.queue(p));
+        subject.spin(&race.ctx, &busy, milliseconds);
+        busy.flush().unwrap();
+        race.run(&low, 100..200);
+        low.flush().unwrap();
+        race.run(&high, 0..60);
+        high.flush().unwrap();
+        let told = !busy.is_complete().unwrap();
+        let times = race.times(&[&low, &high], || ());
+        assert!(!told || last(&times[..60]) < first(&times[100..200]), "{times:?}");
+        told
+    });
+    assert!(told, "the machine is too slow to tell");
+}
+
+fn needed_is_lifted(subject: &Subject) {
+    let race = Race::new(subject.ctx_with(Policy::Unchecked));
+    let [low, normal, high] = [Priority::Low, Priority::Normal, Priority::High].map(|p| race.queue(p));
+    let gate = race.ctx.user_event("gate");
+    for queue in [&low, &normal, &high] {
+        queue.wait_for(&gate.event()).unwrap();
+    }
+    race.run(&low, 0..10);
+    high.wait_for(&low.marker()).unwrap();
+    race.run(&normal, 10..50);
+    race.run(&high, 50..60);
+    let times = race.times(&[&normal, &high], || gate.signal());
+    assert!(last(&times[..10]) < first(&times[50..60]), "the wait holds: {times:?}");
+    assert!(last(&times[50..60]) < first(&times[10..50]), "and high still comes before normal: {times:?}");
+}
+
+fn waited_for_is_lifted(subject: &Subject) {
+    for wait in [false, true] {
+        let options = CpuOptions { threads: false, ..CpuOptions::default() };
+        let race = Race::new(Context::on_cpu_with(options, Policy::Unchecked));
+        subject.watch(&race.ctx);
+        let (normal, low) = (race.queue(Priority::Normal), race.queue(Priority::Low));
+        race.run(&normal, 0..10);
+        race.run(&low, 10..20);
+        if wait {
+            low.marker().wait().unwrap();
+        } else {
+            low.flush().unwrap();
+        }
+        normal.finish().wait().unwrap();
+        low.finish().wait().unwrap();
+        let times = race.times(&[], || ());
+        let low_first = last(&times[10..20]) < first(&times[..10]);
+        assert_eq!(low_first, wait, "{times:?}");
+    }
+}
+
+fn not_starved(subject: &Subject) {
+    let race = Race::new(subject.ctx_with(Policy::Unchecked));
+    let [busy, low, high] = [Priority::Normal, Priority::Low, Priority::High].map(|p| race.queue(p));
+    subject.spin(&race.ctx, &busy, 300);
+    busy.flush().unwrap();
+    race.run(&low, 0..1);
+    low.flush().unwrap();
+    for at in 1..100 {
+        race.run(&high, at..at + 1);
+        high.flush().unwrap();
+    }
+    let times = race.times(&[&high, &low], || ());
+    assert!(times[0] < 20, "low came after {} batches of high", times[0]);
+}

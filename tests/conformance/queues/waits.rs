@@ -1,0 +1,120 @@
+//! Q05, Q06: asking, and waiting for so long.
+
+use crate::common::{Case, Subject, case};
+use fencepost::Kind;
+use std::thread;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q05_is_complete_flushes_so_that_polling_ends", polling_ends),
+        case("q05_is_complete_of_a_held_queue_says_no", held_says_no),
+        case("q05_a_queue_without_work_is_complete", empty_is_complete),
+        case("q05_is_complete_says_what_failed", failed_says_so),
+        case("q06_after_a_timeout_the_same_pending_can_be_waited_for", timeout_and_again),
+        case("q06_a_timeout_is_kept_behind_a_busy_kernel", timeout_when_busy)
+            .gpu_only("on the CPU recorder whoever waits does the steps"),
+    ]
+}
+
+const N: usize = 100;
+
+fn polling_ends(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros([N]).unwrap();
+    for turn in 0..5_u32 {
+        queue.fill(&mut x, turn).unwrap();
+        while !queue.is_complete().unwrap() {
+            thread::yield_now();
+        }
+        queue.fill(&mut x, turn + 100).unwrap();
+        let event = queue.marker();
+        while !event.is_complete().unwrap() {
+            thread::yield_now();
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), [turn + 100; N]);
+    }
+}
+
+fn held_says_no(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    let before = queue.marker();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    let behind = queue.marker();
+    for _ in 0..100 {
+        assert!(!queue.is_complete().unwrap() && !behind.is_complete().unwrap());
+        assert!(!gate.event().is_complete().unwrap());
+    }
+    assert!(before.is_complete().unwrap());
+    gate.signal();
+    while !queue.is_complete().unwrap() {
+        thread::yield_now();
+    }
+    assert!(behind.is_complete().unwrap() && gate.event().is_complete().unwrap());
+}
+
+fn empty_is_complete(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("empty");
+    assert!(queue.is_complete().unwrap());
+    assert!(queue.marker().is_complete().unwrap());
+    queue.finish().wait().unwrap();
+}
+
+fn failed_says_so(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    queue.wait_for(&gate.event()).unwrap();
+    let behind = queue.marker();
+    drop(gate);
+    let error = loop {
+        match behind.is_complete() {
+            Ok(done) => assert!(!done),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
+    let error = queue.is_complete().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+}
+
+fn timeout_and_again(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 6_u32).unwrap();
+    let (mut read, mut finished) = (queue.read(&x), queue.finish());
+    let (mut end, mut signalled) = (queue.marker().done(), gate.event().done());
+    for limit in [0, 1, 20].map(Duration::from_millis) {
+        assert!(read.wait_timeout(limit).unwrap().is_none());
+        assert!(finished.wait_timeout(limit).unwrap().is_none());
+        assert!(end.wait_timeout(limit).unwrap().is_none());
+        assert!(signalled.wait_timeout(limit).unwrap().is_none());
+    }
+    gate.signal();
+    assert_eq!(read.wait_timeout(Duration::from_secs(50)).unwrap().unwrap(), [6; N]);
+    finished.wait().unwrap();
+    end.wait().unwrap();
+    signalled.wait().unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [6; N]);
+}
+
+fn timeout_when_busy(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("busy");
+    let kept = [300, 1000, 3000, 9000].into_iter().any(|milliseconds| {
+        subject.spin(&ctx, &queue, milliseconds);
+        let (busy, mut finished) = (queue.marker(), queue.finish());
+        let late = finished.wait_timeout(Duration::from_millis(1)).unwrap().is_none();
+        let kept = late && !busy.is_complete().unwrap();
+        finished.wait().unwrap();
+        assert!(busy.is_complete().unwrap());
+        kept
+    });
+    assert!(kept, "no wait of a millisecond returned before the kernel was done");
+}

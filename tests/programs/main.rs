@@ -1,0 +1,80 @@
+//! Rules P08 and R02: random programs on several queues against an oracle that does one operation after the other.
+//!
+//! `FENCEPOST_SEED=<number>` runs the program of one seed only; a failure prints its seed and the smallest program
+//! that still fails.
+#![allow(unreachable_pub, reason = "modules of a test program")]
+
+mod case;
+mod checked;
+mod generate;
+mod held;
+mod kernels;
+mod legal;
+mod machine;
+mod op;
+mod oracle;
+mod run;
+mod shrink;
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use case::{Adapter, Cpu, cpu_options, run_all};
+use fencepost::{AdapterChoice, ContextOptions, Policy};
+use generate::Style;
+use libtest_mimic::{Arguments, Trial};
+
+/// Programs on the CPU recorder, for each policy and half.
+const ON_CPU: u64 = 1000;
+/// Programs on each adapter, for each policy.
+const ON_ADAPTER: u64 = 100;
+
+const POLICIES: [(&str, Policy); 3] =
+    [("ordered", Policy::Ordered), ("checked", Policy::Checked), ("unchecked", Policy::Unchecked)];
+
+fn main() {
+    let args = Arguments::from_args();
+    let mut trials = Vec::new();
+    for (name, policy) in POLICIES {
+        for half in 0..2 {
+            trials.push(on_cpu(name, policy, half));
+        }
+    }
+    trials.extend(on_adapters());
+    libtest_mimic::run(&args, trials).exit();
+}
+
+/// The seeds of a trial, or the one that is asked for.
+fn seeds(first: u64, count: u64) -> Vec<u64> {
+    let asked = std::env::var("FENCEPOST_SEED").ok().map(|seed| seed.parse().expect("FENCEPOST_SEED is a number"));
+    asked.map_or_else(|| (first..first + count).collect(), |seed| vec![seed])
+}
+
+fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
+    Trial::test(format!("p08_{name}_programs_match_the_oracle_{half}::cpu"), move || {
+        let place = |seed| Cpu { options: cpu_options(seed), policy };
+        let style = |seed: u64| Style { policy, pinned: true, ordered: seed % 2 == 0 };
+        Ok(run_all(seeds(half * ON_CPU, ON_CPU), place, style)?)
+    })
+}
+
+fn on_adapters() -> Vec<Trial> {
+    let found = common::adapters::find();
+    let mut trials = Vec::new();
+    for place in found.places.iter().filter(|place| !place.is_cpu()) {
+        let Some(index) = place.adapter_index() else { continue };
+        for (name, policy) in POLICIES {
+            let trial = Trial::test(format!("p08_{name}_programs_match_the_oracle::{}", place.name()), move || {
+                let options = ContextOptions { adapter: AdapterChoice::Index(index), policy, ..Default::default() };
+                // Where pinned memory is ordinary memory, uses of it are no hazard.
+                let style = |seed: u64| Style { policy, pinned: policy != Policy::Checked, ordered: seed % 2 == 0 };
+                Ok(run_all(seeds(10_000, ON_ADAPTER), |_| Adapter { options: options.clone() }, style)?)
+            });
+            trials.push(trial);
+        }
+    }
+    if let Some(reason) = found.no_adapter {
+        trials.push(Trial::test(format!("p08_programs_match_the_oracle::no_adapter ({reason})"), || Ok(())).with_ignored_flag(true));
+    }
+    trials
+}

@@ -1,0 +1,130 @@
+//! Runs a program beside its oracle and compares what both show.
+
+use super::checked::Model;
+use super::machine::{Machine, Outcome};
+use super::op::Op;
+use super::oracle::{Oracle, Word};
+use fencepost::{Context, ContextWatch, Policy};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// A hang is a failure after this long.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Where and how a program runs.
+pub trait Place: Clone + Send + 'static {
+    fn open(&self) -> Result<Context, String>;
+    fn policy(&self) -> Policy;
+    /// Whether contexts have threads.
+    fn threads(&self) -> bool;
+}
+
+/// Runs a program on a fresh context, on a thread of its own. A panic or a hang is a failure too.
+pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
+    let (place, ops) = (place.clone(), ops.to_vec());
+    guarded(move |watch| {
+        let ctx = place.open()?;
+        let _ = watch.send(ctx.watch());
+        execute(Machine::new(ctx, place.threads(), place.policy() != Policy::Checked), place.policy(), &ops)
+    })
+}
+
+/// Runs `body` on a thread of its own; if it is not over in time, shows the state of the context that it sent.
+pub fn guarded<R: Send + 'static>(
+    body: impl FnOnce(Sender<ContextWatch>) -> Result<R, String> + Send + 'static,
+) -> Result<R, String> {
+    let ((done, result), (sender, watch)) = (channel(), channel());
+    thread::spawn(move || {
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(sender)));
+        let _ = done.send(outcome.unwrap_or_else(|panic| Err(format!("panic: {}", text(&*panic)))));
+    });
+    match result.recv_timeout(LIMIT) {
+        Ok(outcome) => outcome,
+        Err(RecvTimeoutError::Timeout) => {
+            let state = watch.try_iter().last().and_then(|watch| watch.state_dump());
+            Err(format!("not over within {LIMIT:?}\n{}", state.unwrap_or_else(|| "the context is gone".into())))
+        }
+        Err(RecvTimeoutError::Disconnected) => Err("the program ended without a word".into()),
+    }
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("of some other type")
+}
+
+fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), String> {
+    let (mut oracle, mut model) = (Oracle::default(), Model::default());
+    let mut refused = std::collections::BTreeSet::new();
+    for (at, op) in ops.iter().enumerate() {
+        let wrong = |what: String| format!("operation {at}, {op:?}: {what}");
+        let missing = if policy == Policy::Checked { model.missing(op) } else { Vec::new() };
+        let outcome = machine.step(op);
+        // A read says so only when it is waited for.
+        let (hazard, shown) = match *op {
+            Op::Read { r, .. } => {
+                if !missing.is_empty() {
+                    refused.insert(r);
+                }
+                (false, !missing.is_empty())
+            }
+            Op::WaitRead { r, .. } => (refused.contains(&r), refused.contains(&r)),
+            _ => (!missing.is_empty(), !missing.is_empty()),
+        };
+        if outcome.hazard() != hazard {
+            let expected = if hazard { "a hazard" } else { "no hazard" };
+            return Err(wrong(format!("the model says {expected} ({missing:?}), the call {}", short(&outcome))));
+        }
+        if shown {
+            continue;
+        }
+        judge(&outcome, oracle.shown(op)).map_err(wrong)?;
+        oracle.apply(op);
+        model.apply(op, matches!(outcome, Outcome::Told | Outcome::Data(_)));
+    }
+    finish(machine, &oracle)
+}
+
+fn judge(outcome: &Outcome, expected: Option<Vec<Word>>) -> Result<(), String> {
+    match (outcome, expected) {
+        (Outcome::Failed(error), _) => Err(format!("error: {error}")),
+        (Outcome::Data(found), Some(expected)) => compare(found, &expected),
+        _ => Ok(()),
+    }
+}
+
+/// Compares elements, as far as they were ever written.
+pub fn compare(found: &[u32], expected: &[Word]) -> Result<(), String> {
+    if found.len() != expected.len() {
+        return Err(format!("{} elements, the oracle has {}", found.len(), expected.len()));
+    }
+    let differs = |(_, (found, expected)): &(usize, (&u32, &Word))| expected.is_some_and(|word| word != **found);
+    let mut wrong = found.iter().zip(expected).enumerate().filter(differs);
+    let Some((i, (found, expected))) = wrong.next() else { return Ok(()) };
+    let more = wrong.count();
+    Err(format!("element {i} is {found}, the oracle has {}; {more} more differ", expected.unwrap_or(0)))
+}
+
+fn short(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Failed(error) => format!("fails: {error}"),
+        Outcome::Data(_) => "shows elements".into(),
+        other => format!("gives {other:?}"),
+    }
+}
+
+/// Lets everything come to its end, and compares all that is left.
+fn finish(mut machine: Machine, oracle: &Oracle) -> Result<(), String> {
+    machine.signal_all();
+    machine.unmap_all();
+    let last = machine.last_queue();
+    for (&a, expected) in &oracle.arrays {
+        let found = machine.elements(&last, a).map_err(|error| format!("at the end, a{a}: {error}"))?;
+        compare(&found, expected).map_err(|what| format!("at the end, a{a}: {what}"))?;
+    }
+    last.finish().wait().map_err(|error| format!("at the end: {error}"))?;
+    machine.check_callbacks()
+}
