@@ -6,7 +6,9 @@ use super::subject::Subject;
 pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
     let info = subject.place().info().expect("an adapter");
     let mut flags = wgpu::InstanceFlags::empty();
-    flags.set(wgpu::InstanceFlags::VALIDATION, std::env::var("FENCEPOST_VALIDATION").is_ok_and(|v| v == "1"));
+    // What the layers say comes through with debug names only.
+    let watch = wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;
+    flags.set(watch, std::env::var("FENCEPOST_VALIDATION").is_ok_and(|value| value == "1"));
     let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor { flags, ..descriptor });
     let backend = match info.backend {

@@ -1,7 +1,10 @@
 //! The rules of devices.
 
+mod adapters;
+mod same_results;
+
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    Vec::new()
+    [adapters::cases(), same_results::cases()].concat()
 }

@@ -8,6 +8,7 @@ mod common;
 
 mod devices;
 mod events;
+mod hangs;
 mod kernels;
 mod memory;
 mod policy;
@@ -29,6 +30,7 @@ fn main() {
         policy::cases,
         kernels::cases,
         robustness::cases,
+        hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();
     libtest_mimic::run(&arguments, common::trials(cases)).exit();

@@ -1,7 +1,8 @@
 //! A model of what comes before what, written from the rules alone: queue order, events, waits, births, and what
 //! the host was told. It says which calls are hazards under `Checked`.
 
-use super::op::{Id, Memory, Op, Touch};
+use super::op::{Contents, Id, Memory, Op, Touch};
+use fencepost::Policy;
 use std::collections::BTreeMap;
 
 /// For each queue, the number of its operations that are known to come first.
@@ -13,11 +14,13 @@ struct Use {
     number: u64,
     touch: Touch,
     clock: Clock,
+    /// Whether it is only the array's being made by a queue.
+    making: bool,
 }
 
 /// The state of the order of a program.
-#[derive(Default)]
 pub struct Model {
+    policy: Policy,
     /// What the next operation of each queue comes after; its own operations included. Of dropped queues too.
     queues: BTreeMap<Id, Clock>,
     host: Clock,
@@ -38,6 +41,17 @@ fn covers(clock: &Clock, queue: Id, number: u64) -> bool {
 }
 
 impl Model {
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            queues: BTreeMap::new(),
+            host: Clock::new(),
+            uses: BTreeMap::new(),
+            events: BTreeMap::new(),
+            reads: BTreeMap::new(),
+        }
+    }
+
     /// The earlier operations that conflict with `op` and that nothing orders before it, as (queue, number).
     pub fn missing(&self, op: &Op) -> Vec<(Id, u64)> {
         let Some(queue) = op.queue() else { return Vec::new() };
@@ -61,7 +75,7 @@ impl Model {
     pub fn apply(&mut self, op: &Op, told: bool) {
         match *op {
             Op::Queue { q, .. } | Op::Fork { q, .. } => {
-                let mut clock = Clock::new();
+                let mut clock = Clock::from([(q, 0)]);
                 self.queues.values().for_each(|other| join(&mut clock, other));
                 self.queues.insert(q, clock);
             }
@@ -75,7 +89,8 @@ impl Model {
             }
             Op::WaitForQueue { q, other } | Op::Join { q, other } => self.wait(q, self.queues[&other].clone()),
             Op::WaitEvent { e, .. } if told => join(&mut self.host, &self.events[&e]),
-            Op::WaitRead { r, .. } if told => join(&mut self.host, &self.reads[&r]),
+            // A read that was refused tells nothing.
+            Op::WaitRead { r, .. } if told => join(&mut self.host, self.reads.get(&r).unwrap_or(&Clock::new())),
             Op::Finish { q, .. } if told => join(&mut self.host, &self.queues[&q]),
             Op::DropArray { a } => {
                 self.uses.remove(&Memory::Array(a));
@@ -87,7 +102,9 @@ impl Model {
             self.reads.insert(r, self.queues[&q].clone());
         }
         if let Some(touch) = op.host_touch() {
-            let clocks: Vec<Clock> = self.conflicts(&touch).map(|u| u.clock.clone()).collect();
+            // Only under `Checked` is the making of an array something to wait for: it may be no work at all.
+            let counts = |u: &&Use| !u.making || self.policy == Policy::Checked;
+            let clocks: Vec<Clock> = self.conflicts(&touch).filter(counts).map(|u| u.clock.clone()).collect();
             clocks.iter().for_each(|clock| join(&mut self.host, clock));
         }
     }
@@ -102,10 +119,12 @@ impl Model {
         let Some(queue) = op.queue() else { return };
         let clock = self.queues.entry(queue).or_default();
         let number = clock.entry(queue).or_default();
-        *number += 1;
+        // Making an empty array is no operation: it comes after those before it.
+        *number += u64::from(!matches!(op, Op::Array { contents: Contents::Empty, .. }));
         let (number, clock) = (*number, clock.clone());
         for touch in op.touches() {
-            let used = Use { queue, number, touch: touch.clone(), clock: clock.clone() };
+            let making = matches!(op, Op::Array { .. });
+            let used = Use { queue, number, touch: touch.clone(), clock: clock.clone(), making };
             self.uses.entry(touch.memory).or_default().push(used);
         }
     }

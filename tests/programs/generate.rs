@@ -30,7 +30,7 @@ const LENGTHS: [usize; 7] = [1, 5, 16, 64, 100, 192, 256];
 
 /// Draws a program.
 pub fn program(rng: &mut Rng, style: Style) -> Vec<Op> {
-    let (legal, model) = (Legal::default(), Model::default());
+    let (legal, model) = (Legal::default(), Model::new(style.policy));
     let mut draft = Draft { rng: rng.fork(), ops: Vec::new(), legal, model, next: 0, style };
     for _ in 0..draft.rng.usize(1..=4) {
         draft.add_queue();
@@ -54,7 +54,7 @@ pub fn repaired(ops: &[Op], policy: Policy) -> Vec<Op> {
     if policy != Policy::Unchecked {
         return legal;
     }
-    let (mut kept, mut model, mut at) = (Vec::new(), Model::default(), Legal::default());
+    let (mut kept, mut model, mut at) = (Vec::new(), Model::new(policy), Legal::default());
     for op in legal {
         if at.admits(&op) && model.missing(&op).is_empty() {
             at.apply(&op);

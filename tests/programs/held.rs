@@ -1,7 +1,7 @@
 //! Arrays of either type, and what programs hold of them.
 
 use fencepost::prelude::*;
-use fencepost::{Element, ReadMap, Result, WriteMap};
+use fencepost::{Element, Error, ReadMap, Result, WriteMap};
 use std::ops::Range;
 
 /// An array.
@@ -16,6 +16,8 @@ pub enum Reading {
     I32(Pending<Vec<i32>>),
     /// Waited for before.
     Here(Vec<u32>),
+    /// Waited for before, in vain.
+    Failed(Error),
 }
 
 /// A map. Only held.

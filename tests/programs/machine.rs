@@ -200,14 +200,20 @@ impl Machine {
     }
 
     fn wait_read(&mut self, r: Id, how: Wait) -> Result<Outcome> {
-        let (elements, rest) = match self.reads.remove(&r) {
-            Some(Reading::U32(pending)) => held_read(self.wait_or_keep(pending, how)?, Reading::U32),
-            Some(Reading::I32(pending)) => held_read(self.wait_or_keep(pending, how)?, Reading::I32),
-            Some(Reading::Here(elements)) => (Some(elements.clone()), Reading::Here(elements)),
+        let result = match self.reads.remove(&r) {
+            Some(Reading::U32(pending)) => self.wait_or_keep(pending, how).map(|found| read(found, Reading::U32)),
+            Some(Reading::I32(pending)) => self.wait_or_keep(pending, how).map(|found| read(found, Reading::I32)),
+            Some(Reading::Here(elements)) => Ok(Reading::Here(elements)),
+            Some(Reading::Failed(error)) => Err(error),
             None => unreachable!("bug: no read {r}"),
         };
-        self.reads.insert(r, rest);
-        Ok(elements.map_or(Outcome::Later, Outcome::Data))
+        let (outcome, kept) = match result {
+            Ok(Reading::Here(elements)) => (Outcome::Data(elements.clone()), Reading::Here(elements)),
+            Ok(pending) => (Outcome::Later, pending),
+            Err(error) => (Outcome::Failed(error.clone()), Reading::Failed(error)),
+        };
+        self.reads.insert(r, kept);
+        Ok(outcome)
     }
 
     /// Waits for a result; gives it, or the one that will have it.
@@ -301,6 +307,7 @@ impl Machine {
             Reading::U32(pending) => pending.wait(),
             Reading::I32(pending) => pending.wait().map(bytemuck::cast_vec),
             Reading::Here(elements) => Ok(elements),
+            Reading::Failed(error) => Err(error),
         }
     }
 
@@ -322,17 +329,11 @@ impl Machine {
     }
 }
 
-fn held_read<T: bytemuck::Pod + Unpin>(
+fn read<T: bytemuck::Pod + Unpin>(
     found: Result<Vec<T>, Pending<Vec<T>>>,
-    kept: fn(Pending<Vec<T>>) -> Reading,
-) -> (Option<Vec<u32>>, Reading) {
-    match found {
-        Ok(elements) => {
-            let elements: Vec<u32> = bytemuck::cast_slice(&elements).to_vec();
-            (Some(elements.clone()), Reading::Here(elements))
-        }
-        Err(pending) => (None, kept(pending)),
-    }
+    pending: fn(Pending<Vec<T>>) -> Reading,
+) -> Reading {
+    found.map_or_else(pending, |elements| Reading::Here(bytemuck::cast_slice(&elements).to_vec()))
 }
 
 fn on_context<T: fencepost::Element>(ctx: &Context, len: usize, contents: Contents) -> Result<DeviceArray<T>> {

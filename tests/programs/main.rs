@@ -47,7 +47,8 @@ fn main() {
 /// The seeds of a trial, or the one that is asked for.
 fn seeds(first: u64, count: u64) -> Vec<u64> {
     let asked = std::env::var("FENCEPOST_SEED").ok().map(|seed| seed.parse().expect("FENCEPOST_SEED is a number"));
-    asked.map_or_else(|| (first..first + count).collect(), |seed| vec![seed])
+    let times: u64 = std::env::var("FENCEPOST_PROGRAMS").map_or(1, |times| times.parse().expect("FENCEPOST_PROGRAMS is a number"));
+    asked.map_or_else(|| (first * times..(first + count) * times).collect(), |seed| vec![seed])
 }
 
 fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {

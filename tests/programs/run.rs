@@ -57,7 +57,7 @@ fn text(panic: &(dyn Any + Send)) -> &str {
 }
 
 fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), String> {
-    let (mut oracle, mut model) = (Oracle::default(), Model::default());
+    let (mut oracle, mut model) = (Oracle::default(), Model::new(policy));
     let mut refused = std::collections::BTreeSet::new();
     for (at, op) in ops.iter().enumerate() {
         let wrong = |what: String| format!("operation {at}, {op:?}: {what}");

@@ -1,6 +1,8 @@
 //! Which devices this machine has, and which of them is meant.
 
 mod choice;
+#[cfg(not(target_arch = "wasm32"))]
+mod own;
 
 pub use choice::AdapterChoice;
 
@@ -89,7 +91,7 @@ pub enum AdapterKind {
 /// In the browser, which asks its user first, the list is empty.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterInfo> {
-    pollster::block_on(sorted()).iter().map(describe).collect()
+    own::in_turn(|| pollster::block_on(sorted()).iter().map(describe).collect())
 }
 
 /// Returns what this machine has: in the browser, which tells only who asks for a device, nothing.
@@ -107,18 +109,26 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<wgpu::Adapter> {
         (AdapterChoice::Auto, Ok(value)) => value.parse().unwrap_or_default(),
         _ => choice.clone(),
     };
-    if cfg!(target_arch = "wasm32") && choice == AdapterChoice::Auto {
-        return any().await;
+    #[cfg(not(target_arch = "wasm32"))]
+    return own::in_turn(|| pollster::block_on(async { Ok(own::own(find(&choice).await?).await) }));
+    #[cfg(target_arch = "wasm32")]
+    match choice {
+        AdapterChoice::Auto => any().await,
+        _ => find(&choice).await,
     }
+}
+
+async fn find(choice: &AdapterChoice) -> Result<wgpu::Adapter> {
     let mut found = sorted().await;
     let known: Vec<AdapterInfo> = found.iter().map(describe).collect();
     match choice.find(&known) {
         Some(at) => Ok(found.swap_remove(at)),
-        None => Err(no_adapter(&choice, &known)),
+        None => Err(no_adapter(choice, &known)),
     }
 }
 
 /// The browser's own choice.
+#[cfg(target_arch = "wasm32")]
 async fn any() -> Result<wgpu::Adapter> {
     let options = wgpu::RequestAdapterOptions {
         power_preference: wgpu::PowerPreference::HighPerformance,
@@ -144,18 +154,20 @@ fn backends() -> wgpu::Backends {
     B::VULKAN | B::METAL | B::DX12 | B::GL | B::BROWSER_WEBGPU
 }
 
-/// The one instance of the process. What the layers say comes through only with debug names, to which layers of
-/// before 2024 object themselves.
+/// The one instance of the process.
 fn instance() -> &'static wgpu::Instance {
     static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
-    INSTANCE.get_or_init(|| {
-        let mut flags = wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
-        if env::var(VALIDATION).is_ok_and(|value| value == "1") {
-            flags |= wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;
-        }
-        let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-        wgpu::Instance::new(wgpu::InstanceDescriptor { backends: backends(), flags, ..descriptor })
-    })
+    INSTANCE.get_or_init(|| make_instance(backends()))
+}
+
+/// What the layers say comes through only with debug names, to which layers of before 2024 object themselves.
+fn make_instance(backends: wgpu::Backends) -> wgpu::Instance {
+    let mut flags = wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
+    if env::var(VALIDATION).is_ok_and(|value| value == "1") {
+        flags |= wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;
+    }
+    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    wgpu::Instance::new(wgpu::InstanceDescriptor { backends, flags, ..descriptor })
 }
 
 /// What the validation layers complained about since the last call. Only with the feature `validation`, a debug

@@ -52,7 +52,12 @@ impl CommandQueue {
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     #[track_caller]
-    pub fn launch_dyn<'a>(&self, kernel: &DynKernel, grid: Grid, args: impl AsRef<[NamedArg<'a>]>) -> Result<()> {
+    pub fn launch_dyn<'a>(
+        &self,
+        kernel: &DynKernel,
+        grid: Grid,
+        args: impl AsRef<[NamedArg<'a>]>,
+    ) -> Result<()> {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let plan = check_dyn(&kernel.inner.interface, args.as_ref())?;
         let mut gather = Gather::new(self, &kernel.inner, &plan);
@@ -62,7 +67,12 @@ impl CommandQueue {
         self.enqueue_launch(gather, grid, Location::caller())
     }
 
-    fn enqueue_launch(&self, mut gather: Gather<'_>, grid: Grid, at: &'static Location<'static>) -> Result<()> {
+    fn enqueue_launch(
+        &self,
+        mut gather: Gather<'_>,
+        grid: Grid,
+        at: &'static Location<'static>,
+    ) -> Result<()> {
         let by = Admission { slot: self.slot()?, what: What::Launch(gather.launch.kernel.id), at };
         gather.complete(&grid)?;
         if gather.launch.is_empty() {
@@ -99,7 +109,9 @@ impl<'a> Gather<'a> {
         let array = buffer.handle().downcast_ref::<ArrayRef>().ok_or_else(|| Kind::ForeignContext {
             object: format!("a buffer argument of kernel `{}`", kernel.name),
         })?;
-        same_context(self.queue.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label))?;
+        same_context(self.queue.owner(), &array.storage.owner, || {
+            format!("array `{}`", array.storage.label)
+        })?;
         let caps = self.queue.owner().device().caps();
         let bound = if array.is_empty_part() {
             self.nothing.push(nothing(self.queue, kernel, at, array)?);
@@ -152,7 +164,11 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
         return Err(Kind::Alignment { array, offset, needed: caps.binding_alignment }.into());
     }
     // An empty array is bound as one element, which the kernel must not count on.
-    let size = array.bytes().next_multiple_of(4).max(if array.len == 0 { u64::from(binding.stride.max(4)) } else { 0 });
+    let size = array.bytes().next_multiple_of(4).max(if array.len == 0 {
+        u64::from(binding.stride.max(4))
+    } else {
+        0
+    });
     let names = || (kernel.name.to_string(), binding.name.clone());
     if size < binding.min_size {
         let (kernel, arg) = names();
@@ -162,7 +178,13 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
         let (kernel, arg) = names();
         return Err(Kind::BindingTooLarge { kernel, arg, found: size, limit: caps.max_binding }.into());
     }
-    Ok(Bound { at: at as u32, block: array.storage.block().clone(), offset: array.offset, size, used: binding.used })
+    Ok(Bound {
+        at: at as u32,
+        block: array.storage.block().clone(),
+        offset: array.offset,
+        size,
+        used: binding.used,
+    })
 }
 
 /// Memory to bind for a part without elements: where it lies are its neighbours, which the kernel must not reach.
@@ -170,7 +192,12 @@ fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayR
     let (owner, label) = (queue.owner(), array.storage.label.clone());
     let bytes = u64::from(kernel.interface.bindings[at].stride.max(4));
     let block = owner.allocate(Heap::Device, bytes, &label, queue.slot()?)?;
-    Ok(ArrayRef { storage: Storage::new(block, label, owner.clone()), offset: 0, followed: false, ..array.clone() })
+    Ok(ArrayRef {
+        storage: Storage::new(block, label, owner.clone()),
+        offset: 0,
+        followed: false,
+        ..array.clone()
+    })
 }
 
 /// Arguments may share bytes only if all of them are declared to be read.

@@ -33,11 +33,18 @@ pub enum SourceRef<'a, T> {
     /// Memory that the device copies from.
     #[doc(hidden)]
     Pinned(PinnedRef<'a>),
+    /// Ordinary memory that stands in for such, of some context.
+    #[doc(hidden)]
+    Plain(OwnerRef<'a>, &'a [T]),
 }
 
 /// Pinned memory of some context.
 #[doc(hidden)]
 pub struct PinnedRef<'a>(pub(crate) &'a ArrayRef);
+
+/// Some context.
+#[doc(hidden)]
+pub struct OwnerRef<'a>(pub(crate) &'a Owner);
 
 impl<T: Element> Source<T> for [T] {
     fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
@@ -61,7 +68,7 @@ impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
     fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
         match &self.place {
             HostPlace::Pinned(array) => f(SourceRef::Pinned(PinnedRef(array))),
-            HostPlace::Plain(_, plain) => f(SourceRef::Slice(&lock(plain).data)),
+            HostPlace::Plain(owner, plain) => f(SourceRef::Plain(OwnerRef(owner), &lock(plain).data)),
         }
     }
 }
@@ -78,6 +85,7 @@ impl Maker<'_> {
         let len = elements::<T>(&format!("array `{label}`"), &shape)?;
         let bytes = len as u64 * T::DTYPE.size() as u64;
         let block = self.owner.allocate(Heap::Device, bytes, &label, self.by.slot)?;
+        self.owner.engine().note_making(self.by, &block);
         let storage = Storage::new(block, label, self.owner.clone());
         Ok(DeviceArray::new(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false }, shape))
     }
@@ -85,8 +93,10 @@ impl Maker<'_> {
     pub(crate) fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
         let array = self.empty(shape)?;
         let fresh = {
-            let _state = self.owner.engine().lock();
-            array.array.storage.block().order().fresh
+            let state = self.owner.engine().lock();
+            // Whether memory is new must not show in what is a hazard.
+            let counts = state.policy() != Policy::Checked || self.by.slot == State::CONTEXT;
+            counts && array.array.storage.block().order().fresh
         };
         if !fresh {
             self.fill(&array.array, Pattern::ZERO)?;
@@ -94,7 +104,11 @@ impl Maker<'_> {
         Ok(array)
     }
 
-    pub(crate) fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
+    pub(crate) fn full<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        value: T,
+    ) -> Result<DeviceArray<T, D>> {
         let array = self.empty(shape)?;
         self.fill(&array.array, Pattern::of(bytemuck::bytes_of(&value)))?;
         Ok(array)
@@ -149,17 +163,17 @@ impl Maker<'_> {
 
     /// Copies `src` to `dst`. Inside one block by way of a third: there the two may overlap.
     fn copy(&self, src: Span, dst: Span) -> Result<()> {
-        if src.block.id != dst.block.id {
+        if src.block.id != dst.block.id || src.size == 0 {
             return self.enqueue(What::Copy, Work::Copy { src, dst });
         }
         let label: Arc<str> = "copy within an array".into();
         let block = self.owner.allocate(Heap::Device, src.size, &label, self.by.slot)?;
         let storage = Storage::new(block.clone(), label, self.owner.clone());
         let between = Span { block, offset: 0, size: src.size };
-        self.enqueue(What::Copy, Work::Copy { src, dst: between.clone() })?;
-        self.enqueue(What::Copy, Work::Copy { src: between, dst })?;
+        let copies = [Work::Copy { src, dst: between.clone() }, Work::Copy { src: between, dst }];
+        let copied = self.owner.engine().enqueue_all(Admission { what: What::Copy, ..self.by }, copies);
         drop(storage);
-        Ok(())
+        copied
     }
 
     fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
@@ -191,7 +205,11 @@ impl Work {
 
 impl Owner {
     /// A read for the guard of a map, in the context's own order: nothing else can be enqueued for the array.
-    pub(crate) fn read_own<T: Element>(&self, array: &ArrayRef, at: &'static Location<'static>) -> Result<Reading<T>> {
+    pub(crate) fn read_own<T: Element>(
+        &self,
+        array: &ArrayRef,
+        at: &'static Location<'static>,
+    ) -> Result<Reading<T>> {
         let by = Admission { slot: State::CONTEXT, what: What::Map, at };
         Maker { owner: self, by }.read(array, Vec::new())
     }
@@ -298,10 +316,15 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&dst.array)?;
         let maker = self.by(What::Upload)?;
+        let upload = |slice: &[T]| {
+            same_shape("the source of an upload", &[slice.len()], &[dst.len()])?;
+            maker.upload(&dst.array, bytemuck::cast_slice(slice))
+        };
         src.source(&mut |source| match source {
-            SourceRef::Slice(slice) => {
-                same_shape("the source of an upload", &[slice.len()], &[dst.len()])?;
-                maker.upload(&dst.array, bytemuck::cast_slice(slice))
+            SourceRef::Slice(slice) => upload(slice),
+            SourceRef::Plain(OwnerRef(owner), slice) => {
+                same_context(self.owner(), owner, || "a pinned array".into())?;
+                upload(slice)
             }
             SourceRef::Pinned(PinnedRef(pinned)) => {
                 self.own(pinned)?;
@@ -375,7 +398,11 @@ impl CommandQueue {
     /// # Errors
     /// As [`read`](Self::read).
     #[track_caller]
-    pub fn read_with<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>, storage: Vec<T>) -> Pending<Vec<T>> {
+    pub fn read_with<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        storage: Vec<T>,
+    ) -> Pending<Vec<T>> {
         let reading = self.by(What::Read).and_then(|maker| {
             self.own(&array.array)?;
             let reading = maker.read(&array.array, storage)?;
@@ -390,7 +417,11 @@ impl CommandQueue {
     /// # Errors
     /// [`Kind::Shape`] if `out` has more or fewer elements; as [`read`](Self::read).
     #[track_caller]
-    pub fn read_into<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>, out: &mut [T]) -> Result<()> {
+    pub fn read_into<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        out: &mut [T],
+    ) -> Result<()> {
         same_shape("the target of a read", &[out.len()], &[array.len()])?;
         self.own(&array.array)?;
         let maker = self.by(What::Read)?;
@@ -415,7 +446,11 @@ impl CommandQueue {
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     #[track_caller]
-    pub fn copy<T: Element, const D: usize>(&self, src: &DeviceArray<T, D>, dst: &mut DeviceArray<T, D>) -> Result<()> {
+    pub fn copy<T: Element, const D: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        dst: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
         self.own(&src.array)?;
         self.own(&dst.array)?;
         same_shape("the target of a copy", &dst.shape(), &src.shape())?;
@@ -447,6 +482,7 @@ impl CommandQueue {
         dst: &mut DeviceArray<T, E>,
     ) -> Result<()> {
         self.own(&dst.array)?;
+        same_context(self.owner(), src.owner(), || "a pinned array".into())?;
         let maker = self.by(What::Upload)?;
         if range.start > range.end || range.end > src.len() {
             return Err(Kind::Range { array: "pinned".into(), range, len: src.len() }.into());
@@ -454,11 +490,12 @@ impl CommandQueue {
         same_shape("the source of an upload", &[range.len()], &[dst.len()])?;
         match &src.place {
             HostPlace::Pinned(pinned) => {
-                self.own(pinned)?;
                 let src = pinned.slice(range)?.words()?;
                 maker.enqueue(What::Upload, Work::Copy { src, dst: dst.array.words()? })
             }
-            HostPlace::Plain(_, plain) => maker.upload(&dst.array, bytemuck::cast_slice(&lock(plain).data[range])),
+            HostPlace::Plain(_, plain) => {
+                maker.upload(&dst.array, bytemuck::cast_slice(&lock(plain).data[range]))
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! E05: events and late results on any executor.
 
 use crate::common::{Case, Subject, case};
-use fencepost::prelude::*;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::mpsc::{Sender, channel};

@@ -1,7 +1,6 @@
 //! E09: events that the host signals.
 
 use crate::common::{Case, Subject, case};
-use fencepost::prelude::*;
 use fencepost::Kind;
 use std::thread;
 
@@ -40,16 +39,20 @@ fn others_go_on(subject: &Subject) {
     let ctx = subject.ctx();
     let (held, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     let mut x = ctx.zeros([N]).unwrap();
+    // Made before the work that is held: a queue is born after everything there is.
+    let (other, third) = (ctx.queue("other"), ctx.queue("third"));
     held.wait_for(&gate.event()).unwrap();
     held.fill(&mut x, 1_u32).unwrap();
     held.flush().unwrap();
     for round in 0..20_u32 {
-        let other = ctx.queue("other");
-        let y = other.full([N], round).unwrap();
-        assert_eq!(other.read(&y).wait().unwrap(), [round; N]);
-        let fork = other.fork("fork");
-        fork.callback(|| ()).unwrap();
-        fork.finish().wait().unwrap();
+        let mut y = other.full([N], round).unwrap();
+        third.wait_for_queue(&other).unwrap();
+        third.fill(&mut y.slice(0..1).unwrap(), 99).unwrap();
+        third.callback(|| ()).unwrap();
+        other.join(&third).unwrap();
+        let read = other.read(&y).wait().unwrap();
+        assert_eq!((read[0], &read[1..]), (99, &[round; N - 1][..]));
+        other.fill(&mut y, 0).unwrap();
     }
     assert!(!held.is_complete().unwrap());
     gate.signal();

@@ -68,7 +68,11 @@ fn indirect(s: &Subject) {
     bench.queue.launch_dyn(&bench.kernel, grid, args![tally_of = &mut tally]).unwrap();
     bench.queue.fill(&mut sizes, 2).unwrap();
     gate.signal();
-    assert_eq!(bench.queue.read(&tally).wait().unwrap(), [4, 4, 1, 1, 1], "the numbers of its place in the queue");
+    assert_eq!(
+        bench.queue.read(&tally).wait().unwrap(),
+        [4, 4, 1, 1, 1],
+        "the numbers of its place in the queue"
+    );
     let part = sizes.slice(1..4).unwrap();
     assert_eq!(bench.count(Grid::indirect(&part, 0)), [32, 8, 2, 2, 8]);
 }
@@ -83,7 +87,8 @@ fn over_the_limit(s: &Subject) {
         },
         Ok(()) => panic!("no device has so many groups"),
     };
-    for grid in [[most + 1, 1, 1], [1, most + 1, 1], [1, 1, most + 1], [1 << 32, 1, 1], [(1 << 32) + 1, 1, 1]] {
+    for grid in [[most + 1, 1, 1], [1, most + 1, 1], [1, 1, most + 1], [1 << 32, 1, 1], [(1 << 32) + 1, 1, 1]]
+    {
         for grid in [Grid::groups(grid), Grid::threads(grid)] {
             let error = bench.queue.launch_dyn(&bench.kernel, grid.clone(), args![&mut tally]).unwrap_err();
             assert!(matches!(error.kind(), Kind::GridTooLarge { .. }), "{grid:?}: {error}");

@@ -70,7 +70,8 @@ fn mixed(ctx: &Context) -> Vec<u32> {
 fn expected() -> Vec<u32> {
     let step = |y: u32, a: u32, x: u32, b: u32| y.wrapping_mul(a).wrapping_add(x).wrapping_add(b);
     let (x, y) = (random(1), random(2));
-    let all = |(&x, &y)| [(3, 1), (u32::MAX, 5), (0x8000_0001, 7)].iter().fold(y, |y, &(a, b)| step(y, a, x, b));
+    let all =
+        |(&x, &y)| [(3, 1), (u32::MAX, 5), (0x8000_0001, 7)].iter().fold(y, |y, &(a, b)| step(y, a, x, b));
     x.iter().zip(&y).map(all).collect()
 }
 

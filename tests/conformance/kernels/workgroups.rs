@@ -22,7 +22,8 @@ fn check_sums(s: &Subject, workgroup: usize, n: usize) {
     let queue = ctx.queue("q");
     let kernel = SUMS.kernel_with(s, &ctx, &[("WORKGROUP", workgroup as f64)]);
     assert_eq!(kernel.interface().workgroup, [workgroup as u32, 1, 1]);
-    let (x, mut totals) = (ctx.array(&counted(n)).unwrap(), ctx.zeros::<u32, 1>([n.div_ceil(workgroup)]).unwrap());
+    let (x, mut totals) =
+        (ctx.array(&counted(n)).unwrap(), ctx.zeros::<u32, 1>([n.div_ceil(workgroup)]).unwrap());
     queue.launch_dyn(&kernel, Grid::threads([n]), args![x = &x, totals = &mut totals]).unwrap();
     let expected: Vec<u32> = counted(n).chunks(workgroup).map(|part| part.iter().sum()).collect();
     assert_eq!(queue.read(&totals).wait().unwrap(), expected, "{workgroup} invocations, {n} elements");
@@ -46,7 +47,8 @@ fn barriers(s: &Subject) {
         for _ in 0..3 {
             queue.launch_dyn(&kernel, Grid::threads([1024]), args![x = &mut x]).unwrap();
         }
-        let expected: Vec<u32> = counted(1024).chunks(workgroup).flat_map(|part| part.iter().rev().copied()).collect();
+        let expected: Vec<u32> =
+            counted(1024).chunks(workgroup).flat_map(|part| part.iter().rev().copied()).collect();
         assert_eq!(queue.read(&x).wait().unwrap(), expected, "turned round three times, {workgroup} at once");
     }
 }

@@ -74,9 +74,10 @@ fn in_order(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), expected);
 }
 
-/// What the whole context has enqueued so far, as its own account says.
-fn account(ctx: &Context) -> String {
-    ctx.state_dump()
+/// How much each queue has enqueued so far, by the context's own account.
+fn account(ctx: &Context) -> Vec<String> {
+    let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
+    ctx.state_dump().lines().filter(|line| line.starts_with("queue ")).filter_map(enqueued).collect()
 }
 
 fn refused(s: &Subject) {
@@ -91,14 +92,14 @@ fn refused(s: &Subject) {
         (queue.copy(&strange, &mut y).unwrap_err(), |k| matches!(k, Kind::ForeignContext { .. })),
         (queue.copy(&x, &mut strange.handle()).unwrap_err(), |k| matches!(k, Kind::ForeignContext { .. })),
         (x.slice(5..11).unwrap_err(), |k| matches!(k, Kind::Range { len: 10, .. })),
-        (
-            queue.copy(&x.reshape([2, 5]).unwrap(), &mut y.reshape([5, 2]).unwrap()).unwrap_err(),
-            |k| matches!(k, Kind::Shape { .. }),
-        ),
+        (queue.copy(&x.reshape([2, 5]).unwrap(), &mut y.reshape([5, 2]).unwrap()).unwrap_err(), |k| {
+            matches!(k, Kind::Shape { .. })
+        }),
     ];
     for (error, is) in errors {
         assert!(is(error.kind()), "{error}");
     }
+    assert_eq!(before.len(), 2, "the context's own queue and this one");
     assert_eq!(account(&ctx), before, "nothing was enqueued");
     assert_eq!(queue.read(&y).wait().unwrap(), [0; 10]);
 }

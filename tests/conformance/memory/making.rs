@@ -33,7 +33,11 @@ fn for_every_queue(s: &Subject) {
         for round in 0..3 {
             for (array, expected) in all_kinds(&ctx) {
                 for queue in &queues {
-                    assert_eq!(queue.read(&array).wait().unwrap(), expected, "{policy:?}, {queue:?}, {round}");
+                    assert_eq!(
+                        queue.read(&array).wait().unwrap(),
+                        expected,
+                        "{policy:?}, {queue:?}, {round}"
+                    );
                 }
             }
         }

@@ -81,5 +81,8 @@ fn interface(s: &Subject) {
     let looks = [(writable, Some(Access::Read)), (writable, Some(Access::Write))];
     assert_eq!(used(&LOOKS.kernel(s, &ctx)), looks);
     assert_eq!(used(&MEASURES.kernel(s, &ctx)), [(writable, None), (writable, Some(Access::Write))]);
-    assert_eq!(used(&SUMS.kernel(s, &ctx)), [(readable, Some(Access::Read)), (writable, Some(Access::Write))]);
+    assert_eq!(
+        used(&SUMS.kernel(s, &ctx)),
+        [(readable, Some(Access::Read)), (writable, Some(Access::Write))]
+    );
 }

@@ -3,7 +3,8 @@
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::{LOOKS, saxpy};
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, DynKernel, Grid, HostArray, Kind, Policy, Result, Upload, args,
+    CommandQueue, Context, DeviceArray, Download, DynKernel, Grid, HostArray, Kind, Policy, Result, Upload,
+    args,
 };
 
 pub fn cases() -> Vec<Case> {
@@ -65,6 +66,11 @@ impl Verb {
         !matches!(self, Verb::LaunchReading | Verb::CopyFrom | Verb::Read | Verb::Download)
     }
 
+    /// Whether the call itself says that the use is over.
+    pub fn tells_the_host(self) -> bool {
+        matches!(self, Verb::Read)
+    }
+
     /// What messages call it.
     pub fn command(self) -> &'static str {
         match self {
@@ -81,8 +87,12 @@ impl Verb {
     pub fn run(self, bench: &Bench, queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
         let (mut x, mut other) = (x.handle(), bench.other());
         match self {
-            Verb::LaunchReading => queue.launch_dyn(&bench.looks, Grid::threads([64]), args![&mut x, &mut other]),
-            Verb::LaunchWriting => queue.launch_dyn(&bench.looks, Grid::threads([64]), args![&mut other, &mut x]),
+            Verb::LaunchReading => {
+                queue.launch_dyn(&bench.looks, Grid::threads([64]), args![&mut x, &mut other])
+            }
+            Verb::LaunchWriting => {
+                queue.launch_dyn(&bench.looks, Grid::threads([64]), args![&mut other, &mut x])
+            }
             Verb::CopyFrom => queue.copy(&x, &mut other),
             Verb::CopyTo => queue.copy(&other, &mut x),
             Verb::Fill => queue.fill(&mut x, 3),
@@ -111,7 +121,10 @@ fn what_orders(s: &Subject) {
         ("a marker's wait", |one, _| one.marker().wait().unwrap()),
         ("is_complete", |one, _| while !one.is_complete().unwrap() {}),
         ("a future", |one, _| pollster::block_on(one.marker().done()).unwrap()),
-        ("a timed wait", |one, _| while one.finish().wait_timeout(std::time::Duration::MAX).unwrap().is_none() {}),
+        (
+            "a timed wait",
+            |one, _| while one.finish().wait_timeout(std::time::Duration::MAX).unwrap().is_none() {},
+        ),
     ];
     for (name, order) in knowledge {
         for verb in Verb::ALL {

@@ -31,7 +31,11 @@ const SHAPES: &[Mistake] = &[
         shape,
     ),
     ("upload range past the end", |b| b.queue.upload_range(&b.upload, 60..70, &mut b.y.slice(0..10)?), range),
-    ("upload range of another length", |b| b.queue.upload_range(&b.upload, 0..9, &mut b.y.slice(0..10)?), shape),
+    (
+        "upload range of another length",
+        |b| b.queue.upload_range(&b.upload, 0..9, &mut b.y.slice(0..10)?),
+        shape,
+    ),
     (
         "upload range that runs backwards",
         #[allow(clippy::reversed_empty_ranges, reason = "the mistake")]
@@ -76,7 +80,11 @@ const fn too_large(kind: &Kind) -> bool {
 
 const MEMORY: &[Mistake] = &[
     ("array of too many bytes", |b| b.ctx.zeros::<f32, 1>([1 << 40]).map(|_| ()), too_large),
-    ("array whose bytes cannot be counted", |b| b.queue.empty::<f32, 1>([usize::MAX / 2]).map(|_| ()), too_large),
+    (
+        "array whose bytes cannot be counted",
+        |b| b.queue.empty::<f32, 1>([usize::MAX / 2]).map(|_| ()),
+        too_large,
+    ),
     ("shape whose elements cannot be counted", |b| b.ctx.full([usize::MAX; 3], 1_u32).map(|_| ()), too_large),
     ("pinned array of too many bytes", |b| b.ctx.pinned::<f32, Upload, 1>([1 << 40]).map(|_| ()), too_large),
     (

@@ -58,8 +58,16 @@ const LAUNCHES: &[Mistake] = &[
         },
         kernel,
     ),
-    ("an argument twice", |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![x = &b.x, x = &b.x]), kernel),
-    ("an argument of another name", |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![q = &b.x]), kernel),
+    (
+        "an argument twice",
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![x = &b.x, x = &b.x]),
+        kernel,
+    ),
+    (
+        "an argument of another name",
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![q = &b.x]),
+        kernel,
+    ),
     ("no arguments", |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![]), kernel),
     (
         "too many arguments",
@@ -88,7 +96,9 @@ const LAUNCHES: &[Mistake] = &[
     ("a grid past its array", |b| over(b, Grid::indirect(&b.whole, 62)), range),
     ("a grid far past its array", |b| over(b, Grid::indirect(&b.whole, usize::MAX)), range),
     ("a grid in an array that is too short", |b| over(b, Grid::indirect(&b.whole.slice(0..2)?, 0)), range),
-    ("a binding that is too small", binding_too_small, |kind| matches!(kind, Kind::BindingTooSmall { needed: 400, .. })),
+    ("a binding that is too small", binding_too_small, |kind| {
+        matches!(kind, Kind::BindingTooSmall { needed: 400, .. })
+    }),
     (
         "a mapped argument",
         |b| {

@@ -34,14 +34,26 @@ const TEXTS: &[Mistake] = &[
     ("no WGSL at all", |b| compile(b, "this is no shader", "main", &[]), kernel),
     ("an empty text", |b| compile(b, "", "main", &[]), kernel),
     ("a text of other letters", |b| compile(b, "\u{0}é\u{1f600}", "main", &[]), kernel),
-    ("a name that is not there", |b| compile(b, "@compute @workgroup_size(1) fn f() { y = 1; }", "f", &[]), kernel),
-    ("a type error", |b| compile(b, "@compute @workgroup_size(1) fn f() { let x: u32 = 1.5; }", "f", &[]), kernel),
+    (
+        "a name that is not there",
+        |b| compile(b, "@compute @workgroup_size(1) fn f() { y = 1; }", "f", &[]),
+        kernel,
+    ),
+    (
+        "a type error",
+        |b| compile(b, "@compute @workgroup_size(1) fn f() { let x: u32 = 1.5; }", "f", &[]),
+        kernel,
+    ),
     ("an unknown entry point", |b| compile(b, GOOD, "nothing", &[("SCALE", 1.0)]), kernel),
     ("a function that is no entry point", |b| compile(b, GOOD, "helper", &[("SCALE", 1.0)]), kernel),
     ("an unknown override", |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("SCALES", 1.0)]), kernel),
     ("an override without a value", |b| compile(b, GOOD, "scale", &[]), kernel),
     ("an override that is no number", |b| compile(b, GOOD, "scale", &[("SCALE", f64::NAN)]), kernel),
-    ("an override of another type", |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1.5)]), kernel),
+    (
+        "an override of another type",
+        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1.5)]),
+        kernel,
+    ),
     ("a workgroup of nobody", |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 0.0)]), kernel),
     (
         "a workgroup of too many",
@@ -86,12 +98,21 @@ fn too_many_bindings(b: &Bench) -> Result<()> {
 
 /// Kernels with optional abilities, by the name under which an adapter lists each.
 const ABLE: [(&str, &str); 3] = [
-    ("f64", "@group(0) @binding(0) var<storage, read_write> x: array<f64>;
-             @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0lf; }"),
-    ("int64", "@group(0) @binding(0) var<storage, read_write> x: array<u64>;
-               @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2lu; }"),
-    ("f16", "enable f16; @group(0) @binding(0) var<storage, read_write> x: array<f16>;
-             @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0h; }"),
+    (
+        "f64",
+        "@group(0) @binding(0) var<storage, read_write> x: array<f64>;
+             @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0lf; }",
+    ),
+    (
+        "int64",
+        "@group(0) @binding(0) var<storage, read_write> x: array<u64>;
+               @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2lu; }",
+    ),
+    (
+        "f16",
+        "enable f16; @group(0) @binding(0) var<storage, read_write> x: array<f16>;
+             @compute @workgroup_size(1) fn able() { x[0] = x[0] * 2.0h; }",
+    ),
 ];
 
 fn unsupported(s: &Subject) {

@@ -95,7 +95,8 @@ const WAITS: &[Mistake] = &[
             let queue = b.ctx.queue("called");
             let (own, (sender, receiver)) = (queue.clone(), channel());
             queue.callback(move || {
-                let event = own.fill(&mut own.zeros::<u32, 1>([4]).expect("memory"), 1).map(|()| own.marker());
+                let event =
+                    own.fill(&mut own.zeros::<u32, 1>([4]).expect("memory"), 1).map(|()| own.marker());
                 sender.send(event.and_then(|event| event.wait())).expect("the test listens");
             })?;
             queue.flush()?;
@@ -129,9 +130,13 @@ fn stays(s: &Subject) {
     let ctx = s.ctx();
     let (queue, other) = (ctx.queue("failing"), ctx.queue("other"));
     let mut x = ctx.full([8], 1_u32).unwrap();
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
     queue.callback(|| panic!("on purpose")).unwrap();
     queue.fill(&mut x, 2).unwrap();
-    queue.finish().wait().unwrap_err();
+    let late = queue.finish();
+    gate.signal();
+    late.wait().unwrap_err();
     let failed = |result: Result<(), fencepost::Error>| {
         result.is_err_and(|error| matches!(error.kind(), Kind::CallbackPanicked { .. }))
     };

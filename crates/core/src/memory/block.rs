@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::lane::{HostView, WgpuMemory};
-use crate::memory::{Cells, ReadSlot};
+use crate::memory::{Cells, Parts};
 use crate::ordering::Tracker;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::fmt;
@@ -51,7 +51,7 @@ pub(crate) struct Order {
     /// How many host reads are under way.
     pub(crate) readers: u32,
     /// Reads whose bytes are taken from this block itself, if nobody writes them first.
-    pub(crate) lazy: Vec<(Range<u64>, Arc<ReadSlot>)>,
+    pub(crate) lazy: Parts,
     /// The host reads this block now and then: every batch that writes it makes its writes visible to the host.
     pub(crate) host_reads: bool,
     /// Whether the last planned write was, or will be, made visible to the host by its own batch.
@@ -69,6 +69,28 @@ pub(crate) enum HostUse {
     Writing,
     /// Mapped by a guard, or about to be.
     Mapped,
+}
+
+impl Order {
+    /// Takes what reads have left in `range`, which is about to be written, with a slot for each piece. The rest of
+    /// those reads stays in place: other writers of it need not come after this one.
+    pub(crate) fn take_lazy(&mut self, range: &Range<u64>) -> Parts {
+        let mut taken = Parts::new();
+        if self.lazy.is_empty() {
+            return taken;
+        }
+        for (left, read) in std::mem::take(&mut self.lazy) {
+            if !overlap(&left, range) {
+                self.lazy.push((left, read));
+                continue;
+            }
+            let cut = left.start.max(range.start)..left.end.min(range.end);
+            let rest = [left.start..cut.start, cut.end..left.end];
+            self.lazy.extend(rest.into_iter().filter(|rest| !rest.is_empty()).map(|rest| (rest, read.clone())));
+            taken.push((cut.clone(), read.part(cut)));
+        }
+        taken
+    }
 }
 
 impl Block {

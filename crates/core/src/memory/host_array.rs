@@ -81,7 +81,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostPlace::Pinned(pin::<T>(owner, heap, len)?)
         } else {
-            let plain = Plain { data: vec![T::zeroed(); len], coming: None };
+            let plain = Plain { data: ordinary(owner, len)?, coming: None };
             HostPlace::Plain(owner.clone(), Mutex::new(plain))
         };
         Ok(Self { place, shape, direction: PhantomData })
@@ -153,7 +153,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         match &mut self.place {
             HostPlace::Pinned(array) => {
                 let engine = array.storage.owner.engine();
-                let mut access = engine.host_access(&array.span(), Want::Write, deadline)?.ok_or_else(busy)?;
+                let mut access =
+                    engine.host_access(&array.span(), Want::Write, deadline)?.ok_or_else(busy)?;
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
             HostPlace::Plain(_, plain) => {
@@ -189,6 +190,19 @@ impl<T: Element> Plain<T> {
 
 fn busy() -> Error {
     Kind::Busy { array: "pinned".into() }.into()
+}
+
+/// Zeroed ordinary memory, within the limits that pinned memory has.
+fn ordinary<T: Element>(owner: &Owner, len: usize) -> Result<Vec<T>> {
+    let object = || "a pinned array".to_owned();
+    let (bytes, limit) = (len as u64 * T::DTYPE.size() as u64, owner.device().caps().max_block);
+    if bytes > limit {
+        return Err(Kind::TooLarge { object: object(), bytes, limit }.into());
+    }
+    let mut data = Vec::new();
+    data.try_reserve_exact(len).map_err(|_| Kind::OutOfMemory { object: object(), bytes })?;
+    data.resize(len, T::zeroed());
+    Ok(data)
 }
 
 fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize) -> Result<ArrayRef> {

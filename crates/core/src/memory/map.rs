@@ -210,7 +210,8 @@ impl<T: Element> Mapped<T> {
         }
         let owner = &self.array.storage.owner;
         let dst = self.array.words()?;
-        let src = owner.device().stage(dst.size, &mut |bytes| bytes[..source.len()].copy_from_slice(source))?;
+        let src =
+            owner.device().stage(dst.size, &mut |bytes| bytes[..source.len()].copy_from_slice(source))?;
         let by = Admission { slot: State::CONTEXT, what: What::Map, at: Location::caller() };
         owner.engine().enqueue_mapped(by, Work::Upload { src, dst }).map(|_| ())
     }

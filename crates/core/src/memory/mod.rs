@@ -22,7 +22,7 @@ pub(crate) use host_array::HostPlace;
 pub use map::{ReadMap, WriteMap};
 pub(crate) use pool::Pool;
 pub use pool::PoolStats;
-pub(crate) use read_slot::{Place, ReadSlot, Readback};
+pub(crate) use read_slot::{Parts, Place, ReadSlot, Readback};
 pub(crate) use staging::{Arena, Claim, Piece, Staged};
 
 use crate::error::{Kind, Result};

@@ -77,7 +77,13 @@ impl Owner {
     ///
     /// A free block is used again at once by a queue that comes after all its earlier uses, by the context once
     /// nothing on its way uses it.
-    pub(crate) fn allocate(&self, heap: Heap, bytes: u64, label: &Arc<str>, slot: Slot) -> Result<Arc<Block>> {
+    pub(crate) fn allocate(
+        &self,
+        heap: Heap,
+        bytes: u64,
+        label: &Arc<str>,
+        slot: Slot,
+    ) -> Result<Arc<Block>> {
         let limit = self.device().caps().max_block;
         if bytes > limit {
             return Err(Kind::TooLarge { object: format!("array `{label}`"), bytes, limit }.into());

@@ -2,6 +2,7 @@
 
 use crate::scheduler::Seq;
 use fencepost_sync::prim::{Mutex, lock};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One read on its way. The scheduler decides where its bytes end up; whoever waits for it fetches them there.
@@ -9,7 +10,12 @@ pub(crate) struct ReadSlot {
     place: Mutex<Place>,
     /// The batch that copies the bytes to staging memory, if it is a later one than the read's own.
     late: Mutex<Option<Seq>>,
+    /// Bytes that were saved before a writer came, each range of the block with a slot of its own.
+    parts: Mutex<Parts>,
 }
+
+/// Ranges of a block and where a read of them is.
+pub(crate) type Parts = Vec<(Range<u64>, Arc<ReadSlot>)>;
 
 /// Staging memory that a recorder copied the bytes of a read to.
 pub(crate) trait Readback: Send + Sync {
@@ -23,7 +29,7 @@ pub(crate) enum Place {
     /// Not planned yet.
     #[default]
     Queued,
-    /// In the block itself, as long as nobody writes there.
+    /// In the block itself, as long as nobody writes there, but for the parts that were saved.
     Lazy,
     /// A copy to staging memory is planned; a recorder will say where.
     Staging,
@@ -37,7 +43,7 @@ pub(crate) enum Place {
 
 impl ReadSlot {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { place: Mutex::default(), late: Mutex::default() })
+        Arc::new(Self { place: Mutex::default(), late: Mutex::default(), parts: Mutex::default() })
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -61,6 +67,22 @@ impl ReadSlot {
             self.set(Place::Lazy);
         }
         late
+    }
+
+    /// A slot for bytes `range` of the block: they end up elsewhere than the rest.
+    pub(crate) fn part(&self, range: Range<u64>) -> Arc<Self> {
+        let part = Self::new();
+        lock(&self.parts).push((range, part.clone()));
+        part
+    }
+
+    pub(crate) fn parts(&self) -> Parts {
+        lock(&self.parts).clone()
+    }
+
+    /// Whether `other` is this read or a part of it.
+    pub(crate) fn owns(&self, other: &Arc<Self>) -> bool {
+        std::ptr::eq(self, Arc::as_ptr(other)) || lock(&self.parts).iter().any(|(_, part)| part.owns(other))
     }
 
     pub(crate) fn set(&self, place: Place) {

@@ -9,6 +9,7 @@ use crate::pending::may_block;
 use crate::scheduler::{Deadline, Seq};
 use fencepost_kernels::Element;
 use fencepost_sync::{Clock, Late};
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -27,23 +28,40 @@ pub(crate) struct Reading<T> {
 
 impl<T: Element> Reading<T> {
     /// Copies the bytes to `into`, once the read's own point is done; the batch that has to be done first, if there
-    /// is one.
+    /// is one. Bytes that stayed in place are copied the first time: they are gone from there later.
     fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
+        self.gather(self.span.offset, &self.slot, bytemuck::cast_slice_mut(into))
+    }
+
+    /// Copies what `slot` has to `bytes`, which start at byte `offset` of the block.
+    fn gather(&self, offset: u64, slot: &Arc<ReadSlot>, bytes: &mut [u8]) -> Result<Option<Seq>> {
         let engine = self.owner.engine();
-        if let Some(access) = engine.claim_lazy(&self.span, &self.slot) {
-            access.read(self.span.offset, bytes);
-            return Ok(None);
+        let within = |range: Range<u64>, bytes: &[u8]| {
+            let at = |byte: u64| ((byte - offset) as usize).min(bytes.len());
+            at(range.start)..at(range.end)
+        };
+        if let Some((access, ranges)) = engine.claim_lazy(&self.span.block, slot) {
+            for range in ranges {
+                let at = within(range.clone(), bytes);
+                access.read(range.start, &mut bytes[at]);
+            }
         }
-        if let Some(seq) = self.slot.late()
+        if let Some(seq) = slot.late()
             && !engine.lock().batches.is_done(seq)
         {
             return Ok(Some(seq));
         }
-        match self.slot.place() {
+        match slot.place() {
             Place::Staged(staging) => staging.copy_out(bytes),
             Place::Taken(taken) => bytes.copy_from_slice(&taken[..bytes.len()]),
-            Place::Queued | Place::Lazy | Place::Staging | Place::Dropped => return Err(lost_bytes()),
+            Place::Lazy => {}
+            Place::Queued | Place::Staging | Place::Dropped => return Err(lost_bytes()),
+        }
+        for (range, part) in slot.parts() {
+            let at = within(range.clone(), bytes);
+            if let Some(seq) = self.gather(range.start, &part, &mut bytes[at])? {
+                return Ok(Some(seq));
+            }
         }
         Ok(None)
     }

@@ -1,9 +1,10 @@
 //! The check that every command passes before it gets its stamp.
 
-use super::{Policy, Use};
+use super::{Policy, Tracker, Use};
 use crate::command::{Touch, What, Work};
 use crate::error::{Error, Kind, Result};
 use crate::event::Point;
+use crate::memory::Block;
 use crate::scheduler::State;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
@@ -86,4 +87,15 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
         order.uses.record(Use { slot, stamp, range, write, what, at, clock: kept.clone() }, clock);
         order.uses.prune(|u| state.forgettable(u));
     }
+}
+
+/// Remembers that a queue made an array in this block: all its earlier uses came before that on the queue.
+pub(crate) fn record_making(state: &State, by: Admission, block: &Block) {
+    let queue = state.queue(by.slot);
+    let (range, clock) = (0..block.size, Some(Arc::new(queue.clock.clone())));
+    let Admission { slot, what, at } = by;
+    let making = Use { slot, stamp: queue.enqueued(), range, write: true, what, at, clock };
+    let mut order = block.order();
+    order.uses = Tracker::default();
+    order.uses.record(making, &queue.clock);
 }

@@ -4,6 +4,6 @@ mod admit;
 mod policy;
 mod tracker;
 
-pub(crate) use admit::{Admission, admit, record};
+pub(crate) use admit::{Admission, admit, record, record_making};
 pub use policy::Policy;
 pub(crate) use tracker::{Tracker, Use};

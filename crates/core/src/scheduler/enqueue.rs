@@ -5,8 +5,8 @@ use super::state::State;
 use crate::command::{Callback, Command, Op, Work};
 use crate::error::{Kind, Result};
 use crate::event::Point;
-use crate::memory::HostUse;
-use crate::ordering::{self, Admission};
+use crate::memory::{Block, HostUse};
+use crate::ordering::{self, Admission, Policy};
 use crate::user_event::UserState;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};
@@ -27,16 +27,41 @@ impl Engine {
         self.admit(self.lock(), by, work)
     }
 
+    /// Enqueues several commands, or none if one of them is refused.
+    pub(crate) fn enqueue_all<const N: usize>(&self, by: Admission, works: [Work; N]) -> Result<()> {
+        let mut state = self.lock();
+        if state.host_uses > 0 {
+            works.iter().try_for_each(check_maps)?;
+        }
+        state.check(by.slot)?;
+        for work in &works {
+            for point in ordering::admit(&state, by, work)? {
+                state.push_wait(by.slot, point);
+            }
+        }
+        for work in works {
+            state.push_work(by, work);
+        }
+        self.kick(state, by.slot);
+        Ok(())
+    }
+
     fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
         state.check(by.slot)?;
         for point in ordering::admit(&state, by, &work)? {
             state.push_wait(by.slot, point);
         }
-        let stamp = state.next_stamp();
-        ordering::record(&state, by, stamp, &work);
-        state.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
+        let stamp = state.push_work(by, work);
         self.kick(state, by.slot);
         Ok(stamp)
+    }
+
+    /// Notes that a queue has made an array: under `Checked`, whoever uses it comes after that.
+    pub(crate) fn note_making(&self, by: Admission, block: &Block) {
+        let state = self.lock();
+        if state.policy() == Policy::Checked && by.slot != State::CONTEXT {
+            ordering::record_making(&state, by, block);
+        }
     }
 
     /// Enqueues a wait for a point of another queue, which the program asked for.
@@ -89,6 +114,14 @@ impl Engine {
 }
 
 impl State {
+    /// Puts work that was let in at the end of a queue.
+    fn push_work(&mut self, by: Admission, work: Work) -> Stamp {
+        let stamp = self.next_stamp();
+        ordering::record(self, by, stamp, &work);
+        self.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
+        stamp
+    }
+
     /// Puts a wait at the end of a queue; what follows is known to come after `point`.
     pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
         if point.slot == slot {

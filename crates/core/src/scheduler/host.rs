@@ -4,10 +4,10 @@ use super::engine::Engine;
 use super::queue::{Hold, Reached};
 use super::state::State;
 use super::wait::Deadline;
+use crate::command::Span;
 use crate::error::{Kind, Result};
 use crate::event::Point;
-use crate::command::Span;
-use crate::memory::{Block, HostUse, Memory, Order, Place, ReadSlot, overlap};
+use crate::memory::{Block, HostUse, Memory, Order, Place, ReadSlot};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -155,36 +155,37 @@ fn blocker(state: &State, order: &Order, span: &Span, write: bool) -> Option<Poi
 
 /// Saves what reads have not fetched yet: nobody else is at the bytes, so the host copies them itself.
 fn save_reads(order: &mut Order, span: &Span, access: &HostAccess) {
-    order.lazy.retain(|(range, read)| {
-        let hit = overlap(range, &span.range());
-        if hit {
-            let mut bytes = vec![0; (range.end - range.start) as usize];
-            access.read(range.start, &mut bytes);
-            read.set(Place::Taken(bytes.into()));
-        }
-        !hit
-    });
+    for (range, read) in order.take_lazy(&span.range()) {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        access.read(range.start, &mut bytes);
+        read.set(Place::Taken(bytes.into()));
+    }
 }
 
 impl Engine {
-    /// The right to read what `read` left in place; `None` if the bytes are elsewhere by now. The read's own point
-    /// is done, and whoever plans a writer saves the bytes first: so nobody writes them.
-    pub(crate) fn claim_lazy(self: &Arc<Self>, span: &Span, read: &Arc<ReadSlot>) -> Option<HostAccess> {
+    /// The right to read what `read` left in place, and where that is; `None` if the bytes are elsewhere by now. The
+    /// read's own point is done, and whoever writes there, the host too, saves the bytes first: so nobody does.
+    pub(crate) fn claim_lazy(
+        self: &Arc<Self>,
+        block: &Arc<Block>,
+        read: &Arc<ReadSlot>,
+    ) -> Option<(HostAccess, Vec<Range<u64>>)> {
         let mut state = self.lock();
-        let mut order = span.block.order();
-        let found = order.lazy.iter().position(|(_, slot)| Arc::ptr_eq(slot, read))?;
-        if !order.join(Want::Read) {
+        let mut order = block.order();
+        let left = order.lazy.extract_if(.., |(_, slot)| Arc::ptr_eq(slot, read));
+        let ranges: Vec<Range<u64>> = left.map(|(range, _)| range).collect();
+        if ranges.is_empty() {
             return None;
         }
-        order.lazy.swap_remove(found);
+        order.readers += 1;
         state.host_uses += 1;
-        Some(HostAccess { engine: self.clone(), block: span.block.clone(), want: Want::Read })
+        Some((HostAccess { engine: self.clone(), block: block.clone(), want: Want::Read }, ranges))
     }
 
     /// Nobody wants the bytes of `read` any more.
     pub(crate) fn drop_read(&self, block: &Block, read: &Arc<ReadSlot>) {
         let _state = self.lock();
-        block.order().lazy.retain(|(_, slot)| !Arc::ptr_eq(slot, read));
+        block.order().lazy.retain(|(_, slot)| !read.owns(slot));
         if matches!(read.place(), Place::Queued | Place::Lazy) {
             read.set(Place::Dropped);
         }

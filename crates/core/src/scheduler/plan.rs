@@ -5,7 +5,7 @@ use super::queue::{Hold, Priority, Reached};
 use super::state::State;
 use crate::command::{Op, Span, Step, Work};
 use crate::event::Point;
-use crate::memory::{Block, HostUse, Place, ReadSlot, overlap};
+use crate::memory::{Block, HostUse, Place, ReadSlot};
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -158,7 +158,7 @@ impl Planner<'_> {
             },
             Op::Callback(_) => self.call(goal.slot),
             Op::Called => Next::Reached,
-            Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => self.skip(goal.slot),
+            Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => self.leave(goal.slot),
             Op::Work(work) => match host_conflict(host_uses, work) {
                 Some(hold) => Next::Held(hold),
                 None => {
@@ -174,14 +174,33 @@ impl Planner<'_> {
         Next::Again
     }
 
+    /// Takes a read that stays in place: it is done with what is before it, and with the context's own commands.
+    fn leave(&mut self, slot: Slot) -> Next {
+        let seqs = self.open_before(self.state.queue(State::CONTEXT).end(State::CONTEXT));
+        self.pop_behind(slot, &seqs);
+        Next::Again
+    }
+
+    /// The batches that have to be done before `point` is.
+    fn open_before(&self, point: Point) -> SmallVec<[Seq; 4]> {
+        let open = |seq: &Seq| !self.state.batches.is_done(*seq);
+        self.state.queue(point.slot).batches_before(point.stamp).filter(open).collect()
+    }
+
+    /// Takes the front of `slot`, which is done when all of `seqs` are.
+    fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
+        seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
+        self.state.queue_mut(slot).pop_wait(seqs);
+    }
+
     fn wait(&mut self, slot: Slot, point: Point) -> Next {
         match self.state.reached(point) {
             Reached::Unplanned => return Next::Needs(point),
             Reached::Done => return self.skip(slot),
-            Reached::Planned(seq) => {
-                self.edge(slot, point, seq);
-                self.state.queue_mut(slot).pop(Some(seq));
-                self.state.batches.watch(seq, slot);
+            Reached::Planned(_) => {
+                let seqs = self.open_before(point);
+                seqs.iter().for_each(|&seq| self.edge(slot, point, seq));
+                self.pop_behind(slot, &seqs);
             }
         }
         Next::Again
@@ -336,11 +355,16 @@ impl Open {
             // The queue itself waits for something since its last step: all of that.
             return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
         }
-        let reached = |step: &Step| step.slot == point.slot && step.stamp <= point.stamp;
-        match self.steps.iter().rposition(reached) {
-            Some(at) => (SmallVec::from_slice(&[at as u32]), self.steps[at].level + 1),
-            None => (SmallVec::new(), 0),
+        let last = self.steps.iter().rposition(|step| step.slot == point.slot && step.stamp <= point.stamp);
+        let next = self.steps.iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
+        let mut after: SmallVec<[u32; 2]> = last.iter().map(|&at| at as u32).collect();
+        let mut level = last.map_or(0, |at| self.steps[at].level + 1);
+        if let Some(next) = next.map(|at| &self.steps[at]) {
+            // What the queue waited for at the point shows in its next step only.
+            after.extend(next.after.iter().copied());
+            level = level.max(next.level);
         }
+        (after, level)
     }
 
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work) {
@@ -371,16 +395,11 @@ impl Open {
             if order.host_reads && !self.publish.iter().any(|block| block.id == touch.block.id) {
                 self.publish.push(touch.block.clone());
             }
-            order.lazy.retain(|(range, read)| {
-                let hit = overlap(range, &touch.range);
-                if hit {
-                    read.save_in(self.seq);
-                    let (offset, size) = (range.start, range.end - range.start);
-                    let src = Span { block: touch.block.clone(), offset, size };
-                    saved.push(Work::Read { src, slot: read.clone() });
-                }
-                !hit
-            });
+            for (range, read) in order.take_lazy(&touch.range) {
+                read.save_in(self.seq);
+                let (offset, size) = (range.start, range.end - range.start);
+                saved.push(Work::Read { src: Span { block: touch.block.clone(), offset, size }, slot: read });
+            }
         }
         for read in saved {
             self.push(slot, stamp, read);

@@ -98,7 +98,7 @@ pub(crate) struct QueueState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reached {
     Done,
-    /// In this batch, or behind it.
+    /// In this batch, or behind it; batches before it may take longer.
     Planned(Seq),
     Unplanned,
 }
@@ -166,6 +166,18 @@ impl QueueState {
         }
     }
 
+    /// Takes the front command into the plan: it is done when all of `seqs`, and what is before it, are.
+    pub(crate) fn pop_wait(&mut self, seqs: &[Seq]) {
+        let Some((&last, others)) = seqs.split_last() else { return drop(self.pop(None)) };
+        for &seq in others {
+            if !self.batches().any(|known| known == seq) {
+                // None of the queue's own commands is done with it alone.
+                self.segments.push_back(Segment { last: self.planned, seq });
+            }
+        }
+        self.pop(Some(last));
+    }
+
     pub(crate) fn reached(&self, stamp: Stamp) -> Reached {
         if self.completed >= stamp {
             return Reached::Done;
@@ -175,6 +187,13 @@ impl QueueState {
         }
         let at = self.segments.partition_point(|segment| segment.last < stamp);
         Reached::Planned(self.segments[at].seq)
+    }
+
+    /// The batches that have to be done before `stamp` is. The last of them need not come after the others: what a
+    /// queue waits for may be done before its own work is.
+    pub(crate) fn batches_before(&self, stamp: Stamp) -> impl Iterator<Item = Seq> {
+        let at = self.segments.partition_point(|segment| segment.last < stamp);
+        self.segments.iter().take(at + 1).map(|segment| segment.seq)
     }
 
     /// Notes which stretches are done, and gives whom to wake.

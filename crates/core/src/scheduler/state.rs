@@ -125,7 +125,8 @@ impl State {
                 born_after.push(end);
             }
         }
-        let stamp = self.stamp;
+        // Its own: whoever knows the last command of the slot's queue before it knows nothing of this one.
+        let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
         let slot = self.place(queue);
         for point in born_after {
@@ -155,7 +156,15 @@ impl State {
     }
 
     pub(crate) fn reached(&self, point: Point) -> Reached {
-        self.queue(point.slot).reached(point.stamp)
+        let queue = self.queue(point.slot);
+        match queue.reached(point.stamp) {
+            // Only what the queue waited for last is done: the rest of it is what takes time.
+            Reached::Planned(seq) if self.batches.is_done(seq) => {
+                let open = queue.batches_before(point.stamp).find(|&seq| !self.batches.is_done(seq));
+                Reached::Planned(open.unwrap_or(seq))
+            }
+            reached => reached,
+        }
     }
 
     /// What the program was told is done.

@@ -82,11 +82,16 @@ impl State {
         }
     }
 
+    /// Whether a lane is idle and has a batch that depends on submitted ones only.
+    fn can_submit(&self, lane: usize) -> bool {
+        let at = &self.lanes[lane];
+        at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
+    }
+
     /// Whether a caller may submit the next batch of a lane itself: nothing is running, and it is small.
     fn quick(&mut self, lane: usize, priority: Priority) -> bool {
-        let at = &mut self.lanes[lane];
-        let idle = at.timeline.in_flight() == 0 && !at.token;
-        idle && at.list(priority).front().is_some_and(|batch| batch.steps.len() <= FEW)
+        let can = self.can_submit(lane);
+        can && self.lanes[lane].list(priority).front().is_some_and(|batch| batch.steps.len() <= FEW)
     }
 }
 
@@ -144,9 +149,10 @@ impl Engine {
             Status::Submitted(value) => Turn::Native(lane, value),
             Status::Ready(_) => {
                 state.lift(seq, Priority::Normal);
-                let free = state.lanes[lane].timeline.in_flight() == 0 && !state.lanes[lane].token;
-                let own = !self.threads || (self.lanes[lane].async_submit && free);
-                if own { Turn::Submit(lane) } else { Turn::Sleep }
+                // What it depends on may lie on another lane, and comes first.
+                let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
+                let own = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
+                own.map_or(Turn::Sleep, Turn::Submit)
             }
             _ => Turn::Sleep,
         }
@@ -279,6 +285,10 @@ impl Engine {
         }
         state.lost()?;
         state.batch_wakers.push((seq, waker.clone()));
+        drop(state);
+        if !self.threads {
+            self.turn(Duration::ZERO);
+        }
         Ok(false)
     }
 

@@ -1,0 +1,18 @@
+//! One array as `&` and as `&mut` of the same launch.
+
+use fencepost::prelude::*;
+
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl")]
+struct Saxpy<'a> {
+    a: f32,
+    x: &'a DeviceArray<f32>,
+    y: &'a mut DeviceArray<f32>,
+}
+
+fn main() {
+    let (ctx, queue) = fencepost::doctest();
+    let saxpy = ctx.kernel::<Saxpy>().unwrap();
+    let mut y = queue.array(&[1.0, 2.0]).unwrap();
+    queue.launch(&saxpy, Grid::threads([2]), Saxpy { a: 1.0, x: &y, y: &mut y }).unwrap();
+}

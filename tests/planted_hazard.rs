@@ -1,0 +1,278 @@
+//! The validation layer reports a barrier that is left out on purpose, so that its silence elsewhere means something.
+//!
+//! Needs the feature `validation`, `FENCEPOST_VALIDATION=1` and a Vulkan loader that finds the layer.
+#![allow(unsafe_code, reason = "only commands recorded past wgpu can lack a barrier")]
+
+#[path = "common/mod.rs"]
+mod common;
+
+use common::subject::{Place, Subject};
+use common::{adapters, raw, validation};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::sync::Arc;
+use wgpu::hal::api::Vulkan;
+use wgpu::hal::{self, CommandEncoder as _, Device as _};
+use wgpu::naga;
+
+type Encoder = <Vulkan as hal::Api>::CommandEncoder;
+type Buffer = <Vulkan as hal::Api>::Buffer;
+
+fn main() {
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    let found = adapters::find();
+    let mut trials: Vec<Trial> = found
+        .places
+        .into_iter()
+        .filter(|place| place.is_vulkan())
+        .flat_map(|place| {
+            [
+                trial("a_missing_barrier_between_transfers_is_reported", &place, |bed| bed.transfers(false), true),
+                trial("a_barrier_between_transfers_satisfies_the_layer", &place, |bed| bed.transfers(true), false),
+                trial("a_missing_barrier_between_dispatches_is_reported", &place, |bed| bed.dispatches(false), true),
+                trial("a_barrier_between_dispatches_satisfies_the_layer", &place, |bed| bed.dispatches(true), false),
+            ]
+        })
+        .collect();
+    if trials.is_empty() {
+        trials.push(Trial::ignorable_test("a_missing_barrier_is_reported::no_vulkan", || {
+            Ok(Completion::ignored_with("no Vulkan adapter is among the chosen"))
+        }));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A trial that records without submitting; the layer has to say something, or nothing.
+fn trial(name: &str, place: &Arc<Place>, record: fn(&Bed), speaks: bool) -> Trial {
+    let place = place.clone();
+    Trial::ignorable_test(format!("{name}::{}", place.name()), move || {
+        if let Some(reason) = deaf() {
+            return Ok(Completion::ignored_with(reason));
+        }
+        let bed = Bed::new(&Subject::new(place));
+        if !bed.has_layer() {
+            return Ok(Completion::ignored_with("the Vulkan loader finds no validation layer"));
+        }
+        validation::forget();
+        record(&bed);
+        let messages = validation::messages();
+        let hazards = messages.iter().filter(|message| message.contains("SYNC-HAZARD")).count();
+        let right = if speaks { hazards > 0 && hazards == messages.len() } else { messages.is_empty() };
+        if right { Ok(Completion::Completed) } else { Err(Failed::from(format!("the layer says: {messages:#?}"))) }
+    })
+}
+
+/// Why no message could be heard in this build or run.
+fn deaf() -> Option<&'static str> {
+    if !cfg!(feature = "validation") {
+        return Some("built without the feature `validation`");
+    }
+    let wanted = std::env::var("FENCEPOST_VALIDATION").is_ok_and(|value| value == "1");
+    (!wanted).then_some("FENCEPOST_VALIDATION is not 1")
+}
+
+/// A device with a buffer of hal's own, to record on.
+struct Bed {
+    device: wgpu::Device,
+    /// Without its queue, a wgpu device makes no encoders.
+    _queue: wgpu::Queue,
+    buffer: Option<Buffer>,
+}
+
+const SIZE: u64 = 256;
+
+impl Bed {
+    fn new(subject: &Subject) -> Self {
+        let (device, queue) = raw::open(subject);
+        let usage = wgpu::BufferUses::COPY_DST | wgpu::BufferUses::STORAGE_READ_WRITE;
+        let memory_flags = hal::MemoryFlags::empty();
+        let desc = hal::BufferDescriptor { label: Some("planted"), size: SIZE, usage, memory_flags };
+        // SAFETY: not empty, with uses that every device has.
+        let buffer = on(&device, |raw| unsafe { raw.create_buffer(&desc) }.expect("a buffer"));
+        Self { device, _queue: queue, buffer: Some(buffer) }
+    }
+
+    fn has_layer(&self) -> bool {
+        on(&self.device, |raw| {
+            // SAFETY: the loader is loaded as long as the instance lives.
+            let layers = unsafe { raw.shared_instance().entry().enumerate_instance_layer_properties() };
+            let named = |name: &std::ffi::CStr| name == c"VK_LAYER_KHRONOS_validation";
+            layers.is_ok_and(|layers| layers.iter().any(|layer| layer.layer_name_as_c_str().is_ok_and(named)))
+        })
+    }
+
+    /// Records commands past wgpu, and throws them away: the layer looks while they are recorded.
+    fn record(&self, commands: impl FnOnce(&mut Encoder, &Buffer)) {
+        let buffer = self.buffer.as_ref().expect("it lives as long as the bed");
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        let go = |raw: Option<&mut Encoder>| commands(raw.expect("a Vulkan encoder"), buffer);
+        // SAFETY: what is recorded is never submitted, and nothing is recorded through wgpu.
+        unsafe { encoder.as_hal_mut::<Vulkan, _, _>(go) };
+        drop(encoder.finish());
+    }
+
+    /// Two writes of the same bytes, one after the other.
+    fn transfers(&self, barrier: bool) {
+        self.record(|encoder, buffer| {
+            // SAFETY: in bounds of a buffer that can be copied to, and never submitted.
+            unsafe { encoder.clear_buffer(buffer, 0..SIZE) };
+            if barrier {
+                separate(encoder, buffer, wgpu::BufferUses::COPY_DST);
+            }
+            // SAFETY: as above.
+            unsafe { encoder.clear_buffer(buffer, 0..SIZE) };
+        });
+    }
+
+    /// Two dispatches that read and write the same bytes, one after the other.
+    fn dispatches(&self, barrier: bool) {
+        let buffer = self.buffer.as_ref().expect("it lives as long as the bed");
+        let kernel = on(&self.device, |raw| Kernel::new(raw, buffer));
+        self.record(|encoder, buffer| {
+            kernel.dispatch(encoder);
+            if barrier {
+                separate(encoder, buffer, wgpu::BufferUses::STORAGE_READ_WRITE);
+            }
+            kernel.dispatch(encoder);
+        });
+        on(&self.device, |raw| kernel.destroy(raw));
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let buffer = self.buffer.take();
+        // SAFETY: what was recorded with it was never submitted, and is gone.
+        on(&self.device, |raw| buffer.into_iter().for_each(|buffer| unsafe { raw.destroy_buffer(buffer) }));
+    }
+}
+
+/// Calls `f` with hal's device, which wgpu lends for that long.
+fn on<R>(device: &wgpu::Device, f: impl FnOnce(&hal::vulkan::Device) -> R) -> R {
+    // SAFETY: the handle is not destroyed, and no other is asked for meanwhile.
+    let raw = unsafe { device.as_hal::<Vulkan>() };
+    f(&raw.expect("a Vulkan device"))
+}
+
+/// The barrier that the planted hazards lack.
+fn separate(encoder: &mut Encoder, buffer: &Buffer, uses: wgpu::BufferUses) {
+    let usage = hal::StateTransition { from: uses, to: uses };
+    // SAFETY: outside any pass, or between two; the buffer has both uses.
+    unsafe { encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
+}
+
+const COUNT: &str = "
+@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+@compute @workgroup_size(64)
+fn count(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] += 1u; }
+";
+
+/// A pipeline of hal's own with the buffer bound.
+struct Kernel {
+    group_layout: <Vulkan as hal::Api>::BindGroupLayout,
+    layout: <Vulkan as hal::Api>::PipelineLayout,
+    group: <Vulkan as hal::Api>::BindGroup,
+    shader: <Vulkan as hal::Api>::ShaderModule,
+    pipeline: <Vulkan as hal::Api>::ComputePipeline,
+}
+
+impl Kernel {
+    fn new(device: &hal::vulkan::Device, buffer: &Buffer) -> Self {
+        let storage = wgpu::BufferBindingType::Storage { read_only: false };
+        let entry = wgpu::BindGroupLayoutEntry {
+            binding: 0,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty: storage, has_dynamic_offset: false, min_binding_size: None },
+            count: None,
+        };
+        let flags = hal::BindGroupLayoutFlags::empty();
+        let desc = hal::BindGroupLayoutDescriptor { label: None, flags, entries: &[entry] };
+        // SAFETY: one storage buffer, which every device has.
+        let group_layout = unsafe { device.create_bind_group_layout(&desc) }.expect("a layout");
+        let desc = hal::PipelineLayoutDescriptor {
+            label: None,
+            flags: hal::PipelineLayoutFlags::empty(),
+            bind_group_layouts: &[Some(&group_layout)],
+            immediate_size: 0,
+        };
+        // SAFETY: made of the layout above.
+        let layout = unsafe { device.create_pipeline_layout(&desc) }.expect("a layout");
+        let group = bind(device, &group_layout, buffer);
+        let shader = compile(device);
+        let pipeline = link(device, &layout, &shader);
+        Self { group_layout, layout, group, shader, pipeline }
+    }
+
+    fn dispatch(&self, encoder: &mut Encoder) {
+        let desc = hal::ComputePassDescriptor { label: None, timestamp_writes: None };
+        // SAFETY: the encoder is open, and in no pass.
+        unsafe { encoder.begin_compute_pass(&desc) };
+        // SAFETY: inside the pass.
+        unsafe { encoder.set_compute_pipeline(&self.pipeline) };
+        // SAFETY: the group fits the layout, which is the pipeline's.
+        unsafe { encoder.set_bind_group(&self.layout, 0, &self.group, &[]) };
+        // SAFETY: 64 invocations, and as many words in the buffer.
+        unsafe { encoder.dispatch_workgroups([1, 1, 1]) };
+        // SAFETY: ends the pass begun above.
+        unsafe { encoder.end_compute_pass() };
+    }
+
+    fn destroy(self, device: &hal::vulkan::Device) {
+        // SAFETY: what was recorded with it was never submitted, and is gone.
+        unsafe { device.destroy_compute_pipeline(self.pipeline) };
+        // SAFETY: as above.
+        unsafe { device.destroy_shader_module(self.shader) };
+        // SAFETY: as above.
+        unsafe { device.destroy_bind_group(self.group) };
+        // SAFETY: nothing made with it is left.
+        unsafe { device.destroy_pipeline_layout(self.layout) };
+        // SAFETY: as above.
+        unsafe { device.destroy_bind_group_layout(self.group_layout) };
+    }
+}
+
+fn bind(
+    device: &hal::vulkan::Device,
+    layout: &<Vulkan as hal::Api>::BindGroupLayout,
+    buffer: &Buffer,
+) -> <Vulkan as hal::Api>::BindGroup {
+    let desc = hal::BindGroupDescriptor {
+        label: None,
+        layout,
+        buffers: &[hal::BufferBinding::new_unchecked(buffer, 0, std::num::NonZero::new(SIZE))],
+        samplers: &[],
+        textures: &[],
+        entries: &[hal::BindGroupEntry { binding: 0, resource_index: 0, count: 1 }],
+        acceleration_structures: &[],
+        external_textures: &[],
+    };
+    // SAFETY: the whole of a storage buffer that outlives the group.
+    unsafe { device.create_bind_group(&desc) }.expect("a bind group")
+}
+
+fn compile(device: &hal::vulkan::Device) -> <Vulkan as hal::Api>::ShaderModule {
+    let module = naga::front::wgsl::parse_str(COUNT).expect("it is WGSL");
+    let flags = naga::valid::ValidationFlags::all();
+    let info = naga::valid::Validator::new(flags, naga::valid::Capabilities::empty()).validate(&module).expect("valid");
+    let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
+    let desc = hal::ShaderModuleDescriptor { label: None, runtime_checks };
+    let shader = hal::NagaShader { module: std::borrow::Cow::Owned(module), info, debug_source: None };
+    // SAFETY: validated above, and checked at run time.
+    unsafe { device.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) }.expect("a shader")
+}
+
+fn link(
+    device: &hal::vulkan::Device,
+    layout: &<Vulkan as hal::Api>::PipelineLayout,
+    module: &<Vulkan as hal::Api>::ShaderModule,
+) -> <Vulkan as hal::Api>::ComputePipeline {
+    let constants = Default::default();
+    let stage = hal::ProgrammableStage {
+        module,
+        entry_point: "count",
+        constants: &constants,
+        zero_initialize_workgroup_memory: false,
+    };
+    let desc = hal::ComputePipelineDescriptor { label: None, layout, stage, cache: None };
+    // SAFETY: the entry point is in the module, and its one binding in the layout.
+    unsafe { device.create_compute_pipeline(&desc) }.expect("a pipeline")
+}
