@@ -1,7 +1,7 @@
 //! A model of what comes before what, written from the rules alone: queue order, events, waits, births, and what
 //! the host was told. It says which calls are hazards under `Checked`.
 
-use super::op::{Contents, Id, Memory, Op, Touch};
+use super::op::{Id, Memory, Op, Touch};
 use fencepost::Policy;
 use std::collections::BTreeMap;
 
@@ -14,8 +14,9 @@ struct Use {
     number: u64,
     touch: Touch,
     clock: Clock,
-    /// Whether it is only the array's being made by a queue.
-    making: bool,
+    /// Whether it may be no work of the queue, but done at the call: an array's being made, or an upload of ordinary
+    /// memory. Under `Checked` it is always work.
+    early: bool,
 }
 
 /// The state of the order of a program.
@@ -75,7 +76,7 @@ impl Model {
     pub fn apply(&mut self, op: &Op, told: bool) {
         match *op {
             Op::Queue { q, .. } | Op::Fork { q, .. } => {
-                let mut clock = Clock::from([(q, 0)]);
+                let mut clock = Clock::new();
                 self.queues.values().for_each(|other| join(&mut clock, other));
                 self.queues.insert(q, clock);
             }
@@ -102,8 +103,7 @@ impl Model {
             self.reads.insert(r, self.queues[&q].clone());
         }
         if let Some(touch) = op.host_touch() {
-            // Only under `Checked` is the making of an array something to wait for: it may be no work at all.
-            let counts = |u: &&Use| !u.making || self.policy == Policy::Checked;
+            let counts = |u: &&Use| !u.early || self.policy == Policy::Checked;
             let clocks: Vec<Clock> = self.conflicts(&touch).filter(counts).map(|u| u.clock.clone()).collect();
             clocks.iter().for_each(|clock| join(&mut self.host, clock));
         }
@@ -119,12 +119,11 @@ impl Model {
         let Some(queue) = op.queue() else { return };
         let clock = self.queues.entry(queue).or_default();
         let number = clock.entry(queue).or_default();
-        // Making an empty array is no operation: it comes after those before it.
-        *number += u64::from(!matches!(op, Op::Array { contents: Contents::Empty, .. }));
+        *number += 1;
         let (number, clock) = (*number, clock.clone());
         for touch in op.touches() {
-            let making = matches!(op, Op::Array { .. });
-            let used = Use { queue, number, touch: touch.clone(), clock: clock.clone(), making };
+            let early = matches!(op, Op::Array { .. } | Op::Upload { .. });
+            let used = Use { queue, number, touch: touch.clone(), clock: clock.clone(), early };
             self.uses.entry(touch.memory).or_default().push(used);
         }
     }

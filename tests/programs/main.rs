@@ -33,6 +33,7 @@ const POLICIES: [(&str, Policy); 3] =
     [("ordered", Policy::Ordered), ("checked", Policy::Checked), ("unchecked", Policy::Unchecked)];
 
 fn main() {
+    env_logger::init();
     let args = Arguments::from_args();
     let mut trials = Vec::new();
     for (name, policy) in POLICIES {
@@ -54,7 +55,7 @@ fn seeds(first: u64, count: u64) -> Vec<u64> {
 fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     Trial::test(format!("p08_{name}_programs_match_the_oracle_{half}::cpu"), move || {
         let place = |seed| Cpu { options: cpu_options(seed), policy };
-        let style = |seed: u64| Style { policy, pinned: true, ordered: seed % 2 == 0 };
+        let style = |seed: u64| Style { policy, pinned: true, ordered: seed.is_multiple_of(2) };
         Ok(run_all(seeds(half * ON_CPU, ON_CPU), place, style)?)
     })
 }
@@ -68,7 +69,7 @@ fn on_adapters() -> Vec<Trial> {
             let trial = Trial::test(format!("p08_{name}_programs_match_the_oracle::{}", place.name()), move || {
                 let options = ContextOptions { adapter: AdapterChoice::Index(index), policy, ..Default::default() };
                 // Where pinned memory is ordinary memory, uses of it are no hazard.
-                let style = |seed: u64| Style { policy, pinned: policy != Policy::Checked, ordered: seed % 2 == 0 };
+                let style = |seed: u64| Style { policy, pinned: policy != Policy::Checked, ordered: seed.is_multiple_of(2) };
                 Ok(run_all(seeds(10_000, ON_ADAPTER), |_| Adapter { options: options.clone() }, style)?)
             });
             trials.push(trial);

@@ -27,12 +27,13 @@ use std::task::Waker;
 /// ```
 #[derive(Clone)]
 pub struct UserEvent {
-    event: Event,
+    /// Goes before the event: the end of a context, which that may be, waits for queues that wait for the signal.
     signaller: Arc<Signaller>,
+    event: Event,
 }
 
 /// Abandons the event when the last clone goes.
-struct Signaller(Arc<UserState>);
+pub(crate) struct Signaller(Arc<UserState>);
 
 /// The state behind a user event.
 pub(crate) struct UserState {
@@ -51,15 +52,9 @@ struct Outcome {
 
 impl UserEvent {
     pub(crate) fn new(owner: Owner, label: &str) -> Self {
-        let engine = owner.engine();
-        let state = Arc::new(UserState {
-            hold: engine.new_hold(),
-            label: label.into(),
-            engine: Arc::downgrade(engine),
-            outcome: Mutex::default(),
-        });
-        let event = Event::new(owner, Recording::User(state.clone()));
-        Self { event, signaller: Arc::new(Signaller(state)) }
+        let signaller = Signaller::new(owner.engine(), label);
+        let event = Event::new(owner, Recording::User(signaller.state().clone()));
+        Self { signaller: Arc::new(signaller), event }
     }
 
     /// The event to wait for.
@@ -69,7 +64,26 @@ impl UserEvent {
 
     /// Completes the event. Signalling again changes nothing.
     pub fn signal(&self) {
-        self.signaller.0.complete(Ok(()));
+        self.signaller.signal();
+    }
+}
+
+impl Signaller {
+    pub(crate) fn new(engine: &Arc<Engine>, label: &str) -> Self {
+        Self(Arc::new(UserState {
+            hold: engine.new_hold(),
+            label: label.into(),
+            engine: Arc::downgrade(engine),
+            outcome: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn state(&self) -> &Arc<UserState> {
+        &self.0
+    }
+
+    pub(crate) fn signal(&self) {
+        self.0.complete(Ok(()));
     }
 }
 

@@ -1,11 +1,17 @@
-//! The locks of the whole workspace: `std`'s, or loom's under `--cfg fencepost_loom`.
+//! The locks, and what belongs to one thread, in the whole workspace: `std`'s, or loom's under `--cfg fencepost_loom`.
 
 #[cfg(fencepost_loom)]
-pub use loom::sync::{Condvar, Mutex, MutexGuard};
+pub use loom::{
+    sync::{Condvar, Mutex, MutexGuard},
+    thread_local,
+};
 #[cfg(not(fencepost_loom))]
-pub use std::sync::{Condvar, Mutex, MutexGuard};
+pub use std::{
+    sync::{Condvar, Mutex, MutexGuard},
+    thread_local,
+};
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Locks, taking for granted that nothing panics while it holds a lock of ours: no user code runs under one.
 ///
@@ -29,4 +35,9 @@ pub fn sleep<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'
 /// As [`lock`].
 pub fn sleep_for<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>, limit: Duration) -> MutexGuard<'a, T> {
     condvar.wait_timeout(guard, limit).expect("bug: a panic held the lock").0
+}
+
+/// What is left of a `limit` that counts from `start`. Under loom, time never passes.
+pub fn left(start: Instant, limit: Duration) -> Duration {
+    if cfg!(fencepost_loom) { limit } else { limit.saturating_sub(start.elapsed()) }
 }

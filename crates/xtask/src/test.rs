@@ -51,9 +51,10 @@ fn doc() -> Line {
     cargo().args(["doc", "--workspace", "--no-deps"]).var("RUSTDOCFLAGS", "-D warnings")
 }
 
-/// Unit, integration, compile-fail and documentation tests.
+/// Unit, integration, compile-fail and documentation tests, which hear what the validation layers say.
 fn tests(vars: &Vars, filter: &[String]) -> Line {
-    let tests = cargo().args(["test", "--workspace", "--no-fail-fast"]).vars(vars);
+    let line = ["test", "--workspace", "--no-fail-fast", "--features", "fencepost/validation"];
+    let tests = cargo().args(line).vars(vars);
     if filter.is_empty() { tests } else { tests.arg("--").args(filter) }
 }
 

@@ -74,6 +74,9 @@ fn in_order(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), expected);
 }
 
+/// Whether an error is the one that was to come.
+type IsRight = fn(&Kind) -> bool;
+
 /// How much each queue has enqueued so far, by the context's own account.
 fn account(ctx: &Context) -> Vec<String> {
     let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
@@ -87,7 +90,7 @@ fn refused(s: &Subject) {
     let strange = foreign.zeros([10]).unwrap();
     queue.finish().wait().unwrap();
     let before = account(&ctx);
-    let errors: [(Error, fn(&Kind) -> bool); 5] = [
+    let errors: [(Error, IsRight); 5] = [
         (queue.copy(&x.slice(0..9).unwrap(), &mut y).unwrap_err(), |k| matches!(k, Kind::Shape { .. })),
         (queue.copy(&strange, &mut y).unwrap_err(), |k| matches!(k, Kind::ForeignContext { .. })),
         (queue.copy(&x, &mut strange.handle()).unwrap_err(), |k| matches!(k, Kind::ForeignContext { .. })),

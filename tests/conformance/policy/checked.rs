@@ -110,10 +110,13 @@ impl Verb {
     }
 }
 
+/// A way to put what follows on the second queue behind the first.
+type Order = fn(&CommandQueue, &CommandQueue);
+
 fn what_orders(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = Bench::new(s, &ctx);
-    let knowledge: [(&str, fn(&CommandQueue, &CommandQueue)); 8] = [
+    let knowledge: [(&str, Order); 8] = [
         ("wait_for a marker", |one, two| two.wait_for(&one.marker()).unwrap()),
         ("wait_for_queue", |one, two| two.wait_for_queue(one).unwrap()),
         ("join", |one, two| two.join(one).unwrap()),

@@ -24,6 +24,7 @@ pub(crate) struct Command {
 }
 
 /// What a command does.
+#[expect(clippy::large_enum_variant, reason = "launches are most of what is enqueued; a box would be an allocation each")]
 pub(crate) enum Op {
     /// Work for a device; it ends up in a batch.
     Work(Work),
@@ -41,6 +42,7 @@ pub(crate) enum Op {
 pub(crate) type Callback = Box<dyn FnOnce() + Send>;
 
 /// What a device does: the only part of a command that a recorder sees.
+#[expect(clippy::large_enum_variant, reason = "launches are most of what is enqueued; a box would be an allocation each")]
 pub(crate) enum Work {
     Launch(Launch),
     Copy { src: Span, dst: Span },

@@ -30,7 +30,12 @@ impl<T: Element> Reading<T> {
     /// Copies the bytes to `into`, once the read's own point is done; the batch that has to be done first, if there
     /// is one. Bytes that stayed in place are copied the first time: they are gone from there later.
     fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
-        self.gather(self.span.offset, &self.slot, bytemuck::cast_slice_mut(into))
+        let first = self.gather(self.span.offset, &self.slot, bytemuck::cast_slice_mut(into))?;
+        if first.is_none() {
+            // Only now is the program told.
+            self.owner.engine().host_sees(self.point, &self.clock);
+        }
+        Ok(first)
     }
 
     /// Copies what `slot` has to `bytes`, which start at byte `offset` of the block.
@@ -90,7 +95,6 @@ impl<T: Element> Reading<T> {
         let owner = self.owner.clone();
         let engine = owner.engine();
         engine.wait(self.point, Deadline::after(None))?;
-        engine.host_sees(self.point, &self.clock);
         while let Some(seq) = self.fetch_into(into)? {
             engine.wait_batch(seq, Deadline::after(None))?;
         }
@@ -111,7 +115,7 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
         match engine.poll(self.point, cx.waker()) {
             None => return Poll::Pending,
             Some(Err(error)) => return Poll::Ready(Err(error)),
-            Some(Ok(())) => engine.host_sees(self.point, &self.clock),
+            Some(Ok(())) => {}
         }
         loop {
             match self.fetch() {
@@ -133,7 +137,7 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
         match may_block().and_then(|()| engine.wait(self.point, deadline)) {
             Ok(false) => return None,
             Err(error) => return Some(Err(error)),
-            Ok(true) => engine.host_sees(self.point, &self.clock),
+            Ok(true) => {}
         }
         loop {
             match self.fetch() {

@@ -90,12 +90,12 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
 }
 
 /// Remembers that a queue made an array in this block: all its earlier uses came before that on the queue.
-pub(crate) fn record_making(state: &State, by: Admission, block: &Block) {
-    let queue = state.queue(by.slot);
-    let (range, clock) = (0..block.size, Some(Arc::new(queue.clock.clone())));
+pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
+    let clock = &state.queue(by.slot).clock;
+    let (range, kept) = (0..block.size, Some(Arc::new(clock.clone())));
     let Admission { slot, what, at } = by;
-    let making = Use { slot, stamp: queue.enqueued(), range, write: true, what, at, clock };
+    let making = Use { slot, stamp, range, write: true, what, at, clock: kept };
     let mut order = block.order();
     order.uses = Tracker::default();
-    order.uses.record(making, &queue.clock);
+    order.uses.record(making, clock);
 }

@@ -6,7 +6,7 @@ use super::state::State;
 use crate::command::Callback;
 use crate::error::Kind;
 use fencepost_sync::Slot;
-use fencepost_sync::prim::MutexGuard;
+use fencepost_sync::prim::{MutexGuard, thread_local};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,7 +17,7 @@ thread_local! {
 
 /// Whether this thread is inside a callback of `engine`.
 pub(super) fn running_here(engine: &Engine) -> bool {
-    RUNNING.get() == std::ptr::from_ref(engine) as usize
+    RUNNING.with(Cell::get) == std::ptr::from_ref(engine) as usize
 }
 
 impl Engine {
@@ -38,9 +38,9 @@ impl Engine {
     ) -> MutexGuard<'a, State> {
         state.calling = Some(id);
         drop(state);
-        let before = RUNNING.replace(std::ptr::from_ref(self) as usize);
+        let before = RUNNING.with(|running| running.replace(std::ptr::from_ref(self) as usize));
         let outcome = catch_unwind(AssertUnwindSafe(run));
-        RUNNING.set(before);
+        RUNNING.with(|running| running.set(before));
         let mut state = self.lock();
         state.calling = None;
         state.called(id, slot, outcome.is_err());

@@ -39,8 +39,12 @@ impl Engine {
                 state.push_wait(by.slot, point);
             }
         }
-        for work in works {
-            state.push_work(by, work);
+        let stamps: [Stamp; N] = std::array::from_fn(|_| state.next_stamp());
+        let last = stamps.into_iter().next_back().unwrap_or_default();
+        for (stamp, work) in stamps.into_iter().zip(works) {
+            // To everybody else they are one command: all of it is done when the last is.
+            ordering::record(&state, by, last, &work);
+            state.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
         }
         self.kick(state, by.slot);
         Ok(())
@@ -51,16 +55,22 @@ impl Engine {
         for point in ordering::admit(&state, by, &work)? {
             state.push_wait(by.slot, point);
         }
-        let stamp = state.push_work(by, work);
+        let stamp = state.next_stamp();
+        ordering::record(&state, by, stamp, &work);
+        state.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
         self.kick(state, by.slot);
         Ok(stamp)
     }
 
-    /// Notes that a queue has made an array: under `Checked`, whoever uses it comes after that.
+    /// Notes that a queue has made an array: under `Checked` that has a place in the queue's order, and whoever uses
+    /// the array comes after it.
     pub(crate) fn note_making(&self, by: Admission, block: &Block) {
-        let state = self.lock();
+        let mut state = self.lock();
         if state.policy() == Policy::Checked && by.slot != State::CONTEXT {
-            ordering::record_making(&state, by, block);
+            let (stamp, end) = (state.next_stamp(), state.queue(by.slot).end(by.slot));
+            // The place is a wait for what is there anyhow.
+            state.queue_mut(by.slot).push(Command { stamp, op: Op::Wait(end) });
+            ordering::record_making(&state, by, stamp, block);
         }
     }
 
@@ -114,14 +124,6 @@ impl Engine {
 }
 
 impl State {
-    /// Puts work that was let in at the end of a queue.
-    fn push_work(&mut self, by: Admission, work: Work) -> Stamp {
-        let stamp = self.next_stamp();
-        ordering::record(self, by, stamp, &work);
-        self.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
-        stamp
-    }
-
     /// Puts a wait at the end of a queue; what follows is known to come after `point`.
     pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
         if point.slot == slot {

@@ -206,11 +206,10 @@ impl Planner<'_> {
         Next::Again
     }
 
-    /// Orders the next step of `slot` behind `point`, if both are in the same open batch. Else the batches are
-    /// ordered: see [`Planner::depend`].
+    /// Notes that what `slot` does next comes after `point`, if that is in an open batch: the steps of `slot` in the
+    /// same batch do, and those of whoever waits for `slot` there. The batches are ordered by [`Planner::depend`].
     fn edge(&mut self, slot: Slot, point: Point, seq: Seq) {
-        let lane = self.state.queue(slot).lane;
-        let Some(open) = self.open[lane].as_mut().filter(|open| open.seq == seq) else { return };
+        let Some(open) = self.open.iter_mut().flatten().find(|open| open.seq == seq) else { return };
         let (after, level) = open.before(point);
         let frontier = open.frontier(slot);
         frontier.after.extend(after);

@@ -28,6 +28,8 @@ impl Engine {
     /// Encodes and submits one batch, without S.
     fn submit(&self, lane: usize, going: Going) {
         let Going { batch, waits, value } = going;
+        log::trace!("lane {lane} value {} seq {:?} waits {waits:?} deps {:?}", value.0, batch.seq, batch.deps);
+        for (at, s) in batch.steps.iter().enumerate() { log::trace!("   {at}: slot {} stamp {} level {} after {:?} {}", s.slot.0, s.stamp.0, s.level, s.after, match &s.work { crate::command::Work::Launch(_) => "launch", crate::command::Work::Copy{..} => "copy", crate::command::Work::Fill{..} => "fill", crate::command::Work::Upload{..} => "upload", crate::command::Work::Read{..} => "read", crate::command::Work::Publish(_) => "publish"}); }
         let steps = Arc::new(batch.steps);
         let outcome = lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
         match outcome {

@@ -1,7 +1,7 @@
 //! A fence that moves when somebody says so: the CPU recorder's, and the tests'.
 
 use super::Fence;
-use crate::prim::{Condvar, Mutex, lock, sleep_for};
+use crate::prim::{Condvar, Mutex, left, lock, sleep_for};
 use crate::{Lost, Value};
 use std::time::{Duration, Instant};
 
@@ -57,10 +57,10 @@ impl Fence for ManualFence {
     }
 
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
-        let deadline = Instant::now() + limit;
+        let start = Instant::now();
         let mut progress = lock(&self.progress);
         while progress.completed < value && progress.lost.is_none() {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = left(start, limit);
             if left.is_zero() {
                 break;
             }
@@ -98,5 +98,55 @@ mod tests {
     #[test]
     fn a_wait_ends_at_its_limit() {
         assert_eq!(ManualFence::default().wait(Value(1), Duration::from_millis(1)), Ok(Value(0)));
+    }
+}
+
+#[cfg(all(test, fencepost_loom))]
+mod loom_models {
+    use super::*;
+    use loom::thread;
+    use std::sync::Arc;
+
+    const LIMIT: Duration = Duration::from_secs(1);
+
+    fn fences() -> (Arc<ManualFence>, Arc<ManualFence>) {
+        let fence = Arc::new(ManualFence::default());
+        (fence.clone(), fence)
+    }
+
+    #[test]
+    fn a_wait_misses_no_pass() {
+        loom::model(|| {
+            let (fence, device) = fences();
+            let device = thread::spawn(move || (1..=2).for_each(|value| device.pass(Value(value))));
+            assert_eq!(fence.wait(Value(2), LIMIT), Ok(Value(2)));
+            device.join().expect("the device ends");
+        });
+    }
+
+    #[test]
+    fn all_who_wait_are_woken() {
+        loom::model(|| {
+            let (fence, device) = fences();
+            let other = fence.clone();
+            let other = thread::spawn(move || other.wait(Value(1), LIMIT));
+            let device = thread::spawn(move || device.pass(Value(2)));
+            assert_eq!(fence.wait(Value(2), LIMIT), Ok(Value(2)));
+            assert_eq!(other.join().expect("the other waiter ends"), Ok(Value(2)));
+            device.join().expect("the device ends");
+        });
+    }
+
+    #[test]
+    fn a_wait_misses_no_loss() {
+        loom::model(|| {
+            let (fence, device) = fences();
+            let driver = fence.clone();
+            let device = thread::spawn(move || device.pass(Value(1)));
+            let driver = thread::spawn(move || driver.lose("unplugged"));
+            assert_eq!(fence.wait(Value(2), LIMIT), Err(Lost { reason: "unplugged".into() }));
+            device.join().expect("the device ends");
+            driver.join().expect("the driver ends");
+        });
     }
 }

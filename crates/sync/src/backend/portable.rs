@@ -150,3 +150,26 @@ mod tests {
         assert_eq!(arrive(&progress, 3), Value(3));
     }
 }
+
+#[cfg(all(test, fencepost_loom))]
+mod loom_models {
+    use super::*;
+
+    #[test]
+    fn callbacks_on_any_thread_complete_values_in_order() {
+        loom::model(|| {
+            let armed = VecDeque::from([(Value(1), 2), (Value(2), 1)]);
+            let progress = Arc::new(Mutex::new(Progress { completed: Value(0), armed }));
+            let arrival =
+                |value| Arrival { value: Value(value), progress: progress.clone(), moved: Arc::default() };
+            let (late, other, next) = (arrival(1), arrival(1), arrival(2));
+            let callbacks = loom::thread::spawn(move || drop((next, other)));
+            let before = lock(&progress).completed;
+            drop(late);
+            let after = lock(&progress).completed;
+            assert!(before == Value(0) && [Value(0), Value(2)].contains(&after), "{before} {after}");
+            callbacks.join().expect("the callbacks end");
+            assert_eq!(lock(&progress).completed, Value(2));
+        });
+    }
+}

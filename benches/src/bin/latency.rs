@@ -1,0 +1,139 @@
+//! How long calls take while a kernel of half a second is busy, and whether a queue that waits for the host holds
+//! up another: for each adapter of this machine.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use fencepost::prelude::*;
+use fencepost::{AdapterChoice, ContextOptions, Kernel, adapters};
+
+/// Calls of each sort behind one busy kernel.
+const CALLS: usize = 200;
+const BUSY: Duration = Duration::from_millis(500);
+const N: usize = 1 << 14;
+/// llvmpipe cuts longer loops off.
+const ROUNDS: u32 = 50_000;
+
+#[derive(KernelArgs)]
+#[kernel(source = "spin.wgsl")]
+struct Spin<'a> {
+    rounds: u32,
+    out: &'a mut DeviceArray<u32>,
+}
+
+fn main() -> Result<()> {
+    println!("microseconds a call takes behind a kernel of {BUSY:?}, median and worst of {CALLS}, and the round trip of a queue beside one that waits for the host");
+    println!("{:44} {:>9} {:>15} {:>15} {:>15} {:>15}", "adapter", "busy ms", "launch", "upload", "flush", "beside a gate");
+    for (place, info) in adapters().iter().enumerate() {
+        let options = ContextOptions { adapter: AdapterChoice::Index(place), ..ContextOptions::default() };
+        let ctx = Context::with_options(options).wait()?;
+        let bench = Bench::new(&ctx)?;
+        let (busy, [launch, upload, flush]) = bench.behind_a_busy_kernel()?;
+        let beside = bench.beside_a_gate()?;
+        let name = format!("{} ({})", info.name, info.backend);
+        let busy = busy.as_secs_f64() * 1e3;
+        println!("{name:44.44} {busy:9.0} {launch:>15} {upload:>15} {flush:>15} {beside:>15}");
+    }
+    Ok(())
+}
+
+struct Bench<'a> {
+    ctx: &'a Context,
+    queue: CommandQueue,
+    spin: Kernel<Spin<'static>>,
+    small: DeviceArray<u32>,
+    /// What keeps the adapter busy.
+    large: DeviceArray<u32>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(ctx: &'a Context) -> Result<Self> {
+        let (queue, spin) = (ctx.queue("busy"), ctx.kernel::<Spin>()?);
+        let mut bench = Self { ctx, queue, spin, small: ctx.zeros([N])?, large: ctx.zeros([64])? };
+        while bench.busy_time()? < BUSY {
+            bench.large = ctx.zeros([2 * bench.large.len()])?;
+        }
+        Ok(bench)
+    }
+
+    fn launch_large(&self) -> Result<()> {
+        let (grid, out) = (Grid::threads([self.large.len()]), &mut self.large.handle());
+        Ok(self.queue.launch(&self.spin, grid, Spin { rounds: ROUNDS, out })?)
+    }
+
+    fn busy_time(&self) -> Result<Duration> {
+        let start = Instant::now();
+        self.launch_large()?;
+        self.queue.finish().wait()?;
+        Ok(start.elapsed())
+    }
+
+    fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 3])> {
+        let bytes = vec![1; N];
+        let grid = Grid::threads([N]);
+        let launch = || self.queue.launch(&self.spin, grid.clone(), Spin { rounds: 1, out: &mut self.small.handle() });
+        let upload = || self.queue.upload(&bytes, &mut self.small.handle());
+        let flush = || self.queue.flush();
+        (0..3).try_for_each(|_| launch().and_then(|()| upload()).and_then(|()| flush()))?;
+        self.queue.finish().wait()?;
+        let start = Instant::now();
+        self.launch_large()?;
+        self.queue.flush()?;
+        let busy = self.queue.marker();
+        // The device has taken the kernel up by now, and whoever submits next may be blocked by its driver.
+        std::thread::sleep(Duration::from_millis(20));
+        let mut samples: [Vec<Duration>; 3] = Default::default();
+        for _ in 0..CALLS {
+            samples[0].push(timed(launch)?);
+            samples[1].push(timed(upload)?);
+            samples[2].push(timed(flush)?);
+        }
+        let late = busy.is_complete()?;
+        busy.wait()?;
+        let took = start.elapsed();
+        self.queue.finish().wait()?;
+        anyhow::ensure!(!late, "the calls took longer than the busy kernel");
+        Ok((took, samples.map(Times::of)))
+    }
+
+    /// A launch and a finish on one queue, while another waits for an event that nobody has signalled.
+    fn beside_a_gate(&self) -> Result<Times> {
+        let (held, gate) = (self.ctx.queue("held"), self.ctx.user_event("gate"));
+        held.wait_for(&gate.event())?;
+        let mut own = self.ctx.zeros([64])?;
+        held.launch(&self.spin, Grid::threads([64]), Spin { rounds: 1, out: &mut own })?;
+        held.flush()?;
+        let round_trip = || {
+            self.queue.launch(&self.spin, Grid::threads([64]), Spin { rounds: 1, out: &mut self.small.handle() })?;
+            self.queue.finish().wait()
+        };
+        let samples = (0..CALLS).map(|_| timed(round_trip)).collect::<Result<Vec<_>>>()?;
+        anyhow::ensure!(!held.is_complete()?, "the gate was closed all the time");
+        gate.signal();
+        held.finish().wait()?;
+        Ok(Times::of(samples))
+    }
+}
+
+fn timed<T>(call: impl FnOnce() -> fencepost::Result<T>) -> Result<Duration> {
+    let start = Instant::now();
+    call()?;
+    Ok(start.elapsed())
+}
+
+/// Median and worst.
+struct Times(Duration, Duration);
+
+impl Times {
+    fn of(mut samples: Vec<Duration>) -> Self {
+        samples.sort();
+        Self(samples[samples.len() / 2], samples[samples.len() - 1])
+    }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let us = |time: Duration| time.as_secs_f64() * 1e6;
+        f.pad(&format!("{:.1} {:.0}", us(self.0), us(self.1)))
+    }
+}
