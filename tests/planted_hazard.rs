@@ -27,10 +27,30 @@ fn main() {
         .filter(|place| place.is_vulkan())
         .flat_map(|place| {
             [
-                trial("a_missing_barrier_between_transfers_is_reported", &place, |bed| bed.transfers(false), true),
-                trial("a_barrier_between_transfers_satisfies_the_layer", &place, |bed| bed.transfers(true), false),
-                trial("a_missing_barrier_between_dispatches_is_reported", &place, |bed| bed.dispatches(false), true),
-                trial("a_barrier_between_dispatches_satisfies_the_layer", &place, |bed| bed.dispatches(true), false),
+                trial(
+                    "a_missing_barrier_between_transfers_is_reported",
+                    &place,
+                    |bed| bed.transfers(false),
+                    true,
+                ),
+                trial(
+                    "a_barrier_between_transfers_satisfies_the_layer",
+                    &place,
+                    |bed| bed.transfers(true),
+                    false,
+                ),
+                trial(
+                    "a_missing_barrier_between_dispatches_is_reported",
+                    &place,
+                    |bed| bed.dispatches(false),
+                    true,
+                ),
+                trial(
+                    "a_barrier_between_dispatches_satisfies_the_layer",
+                    &place,
+                    |bed| bed.dispatches(true),
+                    false,
+                ),
             ]
         })
         .collect();
@@ -58,7 +78,11 @@ fn trial(name: &str, place: &Arc<Place>, record: fn(&Bed), speaks: bool) -> Tria
         let messages = validation::messages();
         let hazards = messages.iter().filter(|message| message.contains("hazard detected")).count();
         let right = if speaks { hazards > 0 && hazards == messages.len() } else { messages.is_empty() };
-        if right { Ok(Completion::Completed) } else { Err(Failed::from(format!("the layer says: {messages:#?}"))) }
+        if right {
+            Ok(Completion::Completed)
+        } else {
+            Err(Failed::from(format!("the layer says: {messages:#?}")))
+        }
     })
 }
 
@@ -254,7 +278,9 @@ fn bind(
 fn compile(device: &hal::vulkan::Device) -> <Vulkan as hal::Api>::ShaderModule {
     let module = naga::front::wgsl::parse_str(COUNT).expect("it is WGSL");
     let flags = naga::valid::ValidationFlags::all();
-    let info = naga::valid::Validator::new(flags, naga::valid::Capabilities::empty()).validate(&module).expect("valid");
+    let info = naga::valid::Validator::new(flags, naga::valid::Capabilities::empty())
+        .validate(&module)
+        .expect("valid");
     let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
     let desc = hal::ShaderModuleDescriptor { label: None, runtime_checks };
     let shader = hal::NagaShader { module: std::borrow::Cow::Owned(module), info, debug_source: None };

@@ -18,7 +18,8 @@ pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
         _ => wgpu::Backends::GL,
     };
     let adapters = pollster::block_on(instance.enumerate_adapters(backend));
-    let adapter = adapters.into_iter().find(|adapter| adapter.get_info().name == info.name).expect("the same adapter");
+    let adapter =
+        adapters.into_iter().find(|adapter| adapter.get_info().name == info.name).expect("the same adapter");
     let required_features = adapter.features() & wgpu::Features::IMMEDIATES;
     let required_limits = wgpu::Limits { max_bind_groups: 4, ..adapter.limits() };
     let descriptor = wgpu::DeviceDescriptor { required_features, required_limits, ..Default::default() };

@@ -9,7 +9,11 @@ pub fn forget() {
 /// Fails if anything was said since.
 pub fn check() -> Result<(), String> {
     let messages = messages();
-    if messages.is_empty() { Ok(()) } else { Err(format!("the validation layer says:\n{}", messages.join("\n"))) }
+    if messages.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("the validation layer says:\n{}", messages.join("\n")))
+    }
 }
 
 #[cfg(feature = "validation")]

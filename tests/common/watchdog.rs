@@ -31,5 +31,7 @@ pub fn guard(name: &str, limit: Duration, subject: &Subject, run: fn(&Subject)) 
 
 fn text(panic: &(dyn Any + Send)) -> String {
     let known = panic.downcast_ref::<String>().cloned();
-    known.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned())).unwrap_or_else(|| "a panic".into())
+    known
+        .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+        .unwrap_or_else(|| "a panic".into())
 }

@@ -36,7 +36,9 @@ fn hang(subject: &Subject) {
     let mut gates = GATES.lock().unwrap();
     gates.iter().filter(|(name, _)| name == subject.name()).for_each(|(_, gate)| gate.signal());
     gates.retain(|(name, _)| name != subject.name());
-    for part in ["not over within 300ms", "hangs here", "wait for user event `never signalled`", "lane 0: completed"] {
+    for part in
+        ["not over within 300ms", "hangs here", "wait for user event `never signalled`", "lane 0: completed"]
+    {
         assert!(failure.contains(part), "`{part}` is missing in:\n{failure}");
     }
 }

@@ -63,31 +63,56 @@ pub fn cpu_options(seed: u64) -> CpuOptions {
     }
 }
 
+/// Programs to run, one for each seed, all in the same way.
+pub trait Trial {
+    /// The program of a seed.
+    fn program(&self, seed: u64) -> Vec<Op>;
+    fn policy(&self) -> Policy;
+    /// Runs a program the way that a seed wants it.
+    fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String>;
+}
+
+/// Random programs beside the oracle, each on a context of its own.
+pub struct Matching<F> {
+    pub policy: Policy,
+    /// Whether pinned arrays are used.
+    pub pinned: bool,
+    /// Where the program of a seed runs.
+    pub place: F,
+}
+
+impl<P: Place, F: Fn(u64) -> P> Trial for Matching<F> {
+    fn program(&self, seed: u64) -> Vec<Op> {
+        let style = Style { policy: self.policy, pinned: self.pinned, ordered: seed.is_multiple_of(2) };
+        program(&mut Rng::with_seed(seed), style)
+    }
+
+    fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
+        run(&(self.place)(seed), ops)
+    }
+}
+
 /// Runs the program of each seed; the first that fails is made small and shown.
-pub fn run_all<P: Place>(
-    seeds: impl IntoIterator<Item = u64>,
-    place: impl Fn(u64) -> P,
-    style: impl Fn(u64) -> Style,
-) -> Result<(), String> {
+pub fn run_all(seeds: impl IntoIterator<Item = u64>, trial: &impl Trial) -> Result<(), String> {
     for seed in seeds {
-        let (place, style) = (place(seed), style(seed));
-        let ops = program(&mut Rng::with_seed(seed), style);
-        if let Err(what) = run(&place, &ops) {
-            return Err(explain(seed, &place, &ops, style.policy, &what));
+        let ops = trial.program(seed);
+        if let Err(what) = trial.run(seed, &ops) {
+            return Err(explain(seed, trial, &ops, &what));
         }
     }
     Ok(())
 }
 
-fn explain(seed: u64, place: &impl Place, ops: &[Op], policy: Policy, what: &str) -> String {
-    let error = |ops: &[Op]| (0..TRIES).find_map(|_| run(place, ops).err());
+fn explain(seed: u64, trial: &impl Trial, ops: &[Op], what: &str) -> String {
+    let error = |ops: &[Op]| (0..TRIES).find_map(|_| trial.run(seed, ops).err());
     // A hang takes a minute to be seen: it stays as it is.
-    let small = if what.starts_with("not over") { ops.to_vec() } else { shrink(ops, policy, |ops| error(ops).is_some()) };
-    let again = error(&small).unwrap_or_else(|| format!("{what} (not every time)"));
+    let hangs = what.starts_with(super::run::HANG);
+    let small = if hangs { ops.to_vec() } else { shrink(ops, trial.policy(), |ops| error(ops).is_some()) };
+    let again = if hangs { None } else { error(&small) }.unwrap_or_else(|| format!("{what} (not every time)"));
     let lines: Vec<String> = small.iter().enumerate().map(|(at, op)| format!("  {at:3}  {op:?}")).collect();
-    format!(
-        "FENCEPOST_SEED={seed} replays it, under {policy:?}, with the threads {}\n{}\n{again}\nin full at first: {what}",
-        if place.threads() { "of the context" } else { "of nobody but the caller" },
-        lines.join("\n")
-    )
+    format!("FENCEPOST_SEED={seed} replays it\n{}\n{again}\nin full at first: {what}", lines.join("\n"))
 }

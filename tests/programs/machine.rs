@@ -286,6 +286,21 @@ impl Machine {
         Ok(())
     }
 
+    /// The event of everything enqueued so far on a queue.
+    pub fn mark(&self, q: Id) -> Event {
+        self.queues[&q].marker()
+    }
+
+    /// Drops the user events, signalled or not.
+    pub fn abandon(&mut self) {
+        self.users.clear();
+    }
+
+    /// The queues that there are.
+    pub fn queues(&self) -> impl Iterator<Item = &CommandQueue> {
+        self.queues.values()
+    }
+
     /// Signals every user event.
     pub fn signal_all(&self) {
         self.users.values().for_each(UserEvent::signal);

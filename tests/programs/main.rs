@@ -6,6 +6,7 @@
 
 mod case;
 mod checked;
+mod faults;
 mod generate;
 mod held;
 mod kernels;
@@ -19,13 +20,14 @@ mod shrink;
 #[path = "../common/mod.rs"]
 mod common;
 
-use case::{Adapter, Cpu, cpu_options, run_all};
+use case::{Adapter, Cpu, Matching, cpu_options, run_all};
 use fencepost::{AdapterChoice, ContextOptions, Policy};
-use generate::Style;
 use libtest_mimic::{Arguments, Trial};
 
 /// Programs on the CPU recorder, for each policy and half.
 const ON_CPU: u64 = 1000;
+/// Programs with faults, for each half.
+const FAULTY: u64 = 500;
 /// Programs on each adapter, for each policy.
 const ON_ADAPTER: u64 = 100;
 
@@ -41,6 +43,7 @@ fn main() {
             trials.push(on_cpu(name, policy, half));
         }
     }
+    trials.extend((0..2).map(with_faults));
     trials.extend(on_adapters());
     libtest_mimic::run(&args, trials).exit();
 }
@@ -55,8 +58,13 @@ fn seeds(first: u64, count: u64) -> Vec<u64> {
 fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     Trial::test(format!("p08_{name}_programs_match_the_oracle_{half}::cpu"), move || {
         let place = |seed| Cpu { options: cpu_options(seed), policy };
-        let style = |seed: u64| Style { policy, pinned: true, ordered: seed.is_multiple_of(2) };
-        Ok(run_all(seeds(half * ON_CPU, ON_CPU), place, style)?)
+        Ok(run_all(seeds(half * ON_CPU, ON_CPU), &Matching { policy, pinned: true, place })?)
+    })
+}
+
+fn with_faults(half: u64) -> Trial {
+    Trial::test(format!("r02_a_fault_gives_no_wrong_byte_and_no_hang_{half}::cpu"), move || {
+        Ok(run_all(seeds(half * FAULTY, FAULTY), &faults::Faulty)?)
     })
 }
 
@@ -66,13 +74,15 @@ fn on_adapters() -> Vec<Trial> {
     for place in found.places.iter().filter(|place| !place.is_cpu()) {
         let Some(index) = place.adapter_index() else { continue };
         for (name, policy) in POLICIES {
-            let trial = Trial::test(format!("p08_{name}_programs_match_the_oracle::{}", place.name()), move || {
+            let watched = place.is_vulkan();
+            trials.push(Trial::test(format!("p08_{name}_programs_match_the_oracle::{}", place.name()), move || {
                 let options = ContextOptions { adapter: AdapterChoice::Index(index), policy, ..Default::default() };
                 // Where pinned memory is ordinary memory, uses of it are no hazard.
-                let style = |seed: u64| Style { policy, pinned: policy != Policy::Checked, ordered: seed.is_multiple_of(2) };
-                Ok(run_all(seeds(10_000, ON_ADAPTER), |_| Adapter { options: options.clone() }, style)?)
-            });
-            trials.push(trial);
+                let pinned = policy != Policy::Checked;
+                let place = |_| Adapter { options: options.clone() };
+                run_all(seeds(10_000, ON_ADAPTER), &Matching { policy, pinned, place })?;
+                Ok(if watched { common::validation::check()? })
+            }));
         }
     }
     if let Some(reason) = found.no_adapter {

@@ -55,6 +55,15 @@ impl Oracle {
         }
     }
 
+    /// Notes that an operation may have been done or not.
+    pub fn doubt(&mut self, op: &Op) {
+        match *op {
+            Op::Array { a, len, .. } => drop(self.arrays.insert(a, vec![None; len])),
+            Op::Upload { dst, .. } => self.set(dst, &vec![None; dst.len]),
+            _ => {}
+        }
+    }
+
     /// What an operation that shows elements must show.
     pub fn shown(&self, op: &Op) -> Option<Vec<Word>> {
         match *op {

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// A hang is a failure after this long.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// How the text of a hang begins.
+pub const HANG: &str = "not over within";
+
 /// Where and how a program runs.
 pub trait Place: Clone + Send + 'static {
     fn open(&self) -> Result<Context, String>;
@@ -45,7 +48,7 @@ pub fn guarded<R: Send + 'static>(
         Ok(outcome) => outcome,
         Err(RecvTimeoutError::Timeout) => {
             let state = watch.try_iter().last().and_then(|watch| watch.state_dump());
-            Err(format!("not over within {LIMIT:?}\n{}", state.unwrap_or_else(|| "the context is gone".into())))
+            Err(format!("{HANG} {LIMIT:?}\n{}", state.unwrap_or_else(|| "the context is gone".into())))
         }
         Err(RecvTimeoutError::Disconnected) => Err("the program ended without a word".into()),
     }

@@ -22,8 +22,10 @@ struct Spin<'a> {
 }
 
 fn main() -> Result<()> {
-    println!("microseconds a call takes behind a kernel of {BUSY:?}, median and worst of {CALLS}, and the round trip of a queue beside one that waits for the host");
-    println!("{:44} {:>9} {:>15} {:>15} {:>15} {:>15}", "adapter", "busy ms", "launch", "upload", "flush", "beside a gate");
+    println!("calls behind a kernel of {BUSY:?}, and round trips beside a queue that waits for the host:");
+    println!("microseconds, median / 95 % / worst of {CALLS}");
+    let heads = ["launch", "upload", "flush", "beside a gate"].map(|head| format!("{head:>20}")).concat();
+    println!("{:42} {:>8}{heads}", "adapter", "busy ms");
     for (place, info) in adapters().iter().enumerate() {
         let options = ContextOptions { adapter: AdapterChoice::Index(place), ..ContextOptions::default() };
         let ctx = Context::with_options(options).wait()?;
@@ -32,7 +34,7 @@ fn main() -> Result<()> {
         let beside = bench.beside_a_gate()?;
         let name = format!("{} ({})", info.name, info.backend);
         let busy = busy.as_secs_f64() * 1e3;
-        println!("{name:44.44} {busy:9.0} {launch:>15} {upload:>15} {flush:>15} {beside:>15}");
+        println!("{name:42.42} {busy:8.0}{launch:>20}{upload:>20}{flush:>20}{beside:>20}");
     }
     Ok(())
 }
@@ -71,7 +73,8 @@ impl<'a> Bench<'a> {
     fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 3])> {
         let bytes = vec![1; N];
         let grid = Grid::threads([N]);
-        let launch = || self.queue.launch(&self.spin, grid.clone(), Spin { rounds: 1, out: &mut self.small.handle() });
+        let launch =
+            || self.queue.launch(&self.spin, grid.clone(), Spin { rounds: 1, out: &mut self.small.handle() });
         let upload = || self.queue.upload(&bytes, &mut self.small.handle());
         let flush = || self.queue.flush();
         (0..3).try_for_each(|_| launch().and_then(|()| upload()).and_then(|()| flush()))?;
@@ -104,7 +107,11 @@ impl<'a> Bench<'a> {
         held.launch(&self.spin, Grid::threads([64]), Spin { rounds: 1, out: &mut own })?;
         held.flush()?;
         let round_trip = || {
-            self.queue.launch(&self.spin, Grid::threads([64]), Spin { rounds: 1, out: &mut self.small.handle() })?;
+            self.queue.launch(
+                &self.spin,
+                Grid::threads([64]),
+                Spin { rounds: 1, out: &mut self.small.handle() },
+            )?;
             self.queue.finish().wait()
         };
         let samples = (0..CALLS).map(|_| timed(round_trip)).collect::<Result<Vec<_>>>()?;
@@ -121,19 +128,19 @@ fn timed<T>(call: impl FnOnce() -> fencepost::Result<T>) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Median and worst.
-struct Times(Duration, Duration);
+/// Median, 95 % and worst.
+struct Times([Duration; 3]);
 
 impl Times {
     fn of(mut samples: Vec<Duration>) -> Self {
         samples.sort();
-        Self(samples[samples.len() / 2], samples[samples.len() - 1])
+        Self([50, 95, 100].map(|percent| samples[(samples.len() - 1) * percent / 100]))
     }
 }
 
 impl std::fmt::Display for Times {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let us = |time: Duration| time.as_secs_f64() * 1e6;
-        f.pad(&format!("{:.1} {:.0}", us(self.0), us(self.1)))
+        let [median, most, worst] = self.0.map(|time| time.as_secs_f64() * 1e6);
+        f.pad(&format!("{median:.1} / {most:.1} / {worst:.0}"))
     }
 }

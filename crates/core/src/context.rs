@@ -432,9 +432,12 @@ impl Context {
         ContextWatch::new(self.owner.engine(), &self.owner.0.info)
     }
 
-    /// An error that came up in a `Drop`, where nobody could be told; taken away by asking.
+    /// Takes an error that came up where nobody could be told: in a `Drop`, or in the work of the context itself,
+    /// such as the fill of an array, which then makes no more arrays until the error is taken.
     pub fn take_error(&self) -> Option<Error> {
-        self.owner.engine().lock().drop_error.take()
+        let mut state = self.owner.engine().lock();
+        let dropped = state.drop_error.take();
+        dropped.or_else(|| state.queue_mut(State::CONTEXT).error.take())
     }
 }
 

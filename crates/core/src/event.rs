@@ -16,6 +16,11 @@ pub(crate) struct Point {
     pub(crate) stamp: Stamp,
 }
 
+impl Point {
+    /// Before everything.
+    pub(crate) const START: Point = Point { slot: Slot(0), stamp: Stamp(0) };
+}
+
 /// A point in a queue's work, or something the host will say: other queues and the host can wait for it.
 ///
 /// Made recorded by [`CommandQueue::marker`](crate::CommandQueue::marker), unrecorded by

@@ -92,7 +92,9 @@ impl Program {
 
     fn mix(&mut self, queue: &CommandQueue, turn: u32, from: usize, to: usize) {
         let (x, mut y) = (self.arrays[from].handle(), self.arrays[to].handle());
-        queue.launch(&self.mix, Grid::threads([N]), Mix { a: 2 * turn + 1, b: turn, x: &x, y: &mut y }).unwrap();
+        queue
+            .launch(&self.mix, Grid::threads([N]), Mix { a: 2 * turn + 1, b: turn, x: &x, y: &mut y })
+            .unwrap();
         for i in 0..N {
             self.host[to][i] = mixed(self.host[to][i], 2 * turn + 1, self.host[from][i], turn);
         }

@@ -94,14 +94,17 @@ fn double_buffer(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let (copy, compute) = (ctx.queue("copy"), ctx.queue("compute"));
     let mix = ctx.kernel::<Mix>().unwrap();
-    let mut staging: [HostArray<u32, Upload>; 2] = [ctx.pinned([BLOCK]).unwrap(), ctx.pinned([BLOCK]).unwrap()];
+    let mut staging: [HostArray<u32, Upload>; 2] =
+        [ctx.pinned([BLOCK]).unwrap(), ctx.pinned([BLOCK]).unwrap()];
     let mut buffers = [ctx.zeros([BLOCK]).unwrap(), ctx.zeros([BLOCK]).unwrap()];
     let free = [ctx.event(), ctx.event()];
     let filled = ctx.event();
     let mut sum = ctx.zeros([BLOCK]).unwrap();
     for block in 0..BLOCKS {
         let side = block as usize % 2;
-        staging[side].write(|host| host.iter_mut().enumerate().for_each(|(i, x)| *x = element(block, i))).unwrap();
+        staging[side]
+            .write(|host| host.iter_mut().enumerate().for_each(|(i, x)| *x = element(block, i)))
+            .unwrap();
         copy.wait_for(&free[side]).unwrap();
         copy.upload(&staging[side], &mut buffers[side]).unwrap();
         copy.record(&filled).unwrap();

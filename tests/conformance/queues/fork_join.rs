@@ -59,7 +59,9 @@ fn tree(subject: &Subject) {
                 let child = root.fork(&format!("child {i}"));
                 let mut own = ctx.empty([N]).unwrap();
                 child.copy(&sum, &mut own).unwrap();
-                child.launch(&mix, Grid::threads([N]), Mix { a: i + 2, b: round, x: &zero, y: &mut own }).unwrap();
+                child
+                    .launch(&mix, Grid::threads([N]), Mix { a: i + 2, b: round, x: &zero, y: &mut own })
+                    .unwrap();
                 (child, own)
             })
             .collect();

@@ -47,7 +47,9 @@ impl Race {
     fn run(&self, queue: &CommandQueue, places: std::ops::Range<u32>) {
         for at in places {
             let (clock, ticks) = (&mut self.clock.handle(), &mut self.ticks.handle());
-            queue.launch_dyn(&self.tick, Grid::groups([1]), args![at = at, clock = clock, ticks = ticks]).unwrap();
+            queue
+                .launch_dyn(&self.tick, Grid::groups([1]), args![at = at, clock = clock, ticks = ticks])
+                .unwrap();
         }
     }
 
@@ -111,7 +113,10 @@ fn high_first(subject: &Subject) {
             fill(&high, 0..60);
         }
         let times = race.times(&[&low, &high], || gate.signal());
-        assert!(last(&times[..60]) < first(&times[60..160]), "made {made_first}, filled {filled_first}: {times:?}");
+        assert!(
+            last(&times[..60]) < first(&times[60..160]),
+            "made {made_first}, filled {filled_first}: {times:?}"
+        );
     }
 }
 

@@ -53,6 +53,8 @@ pub(crate) enum Work {
     Read { src: Span, slot: Arc<ReadSlot> },
     /// Makes what was written to a block that the host reaches visible to the host.
     Publish(Arc<Block>),
+    /// Nothing any more, but a place in the order that others may count on.
+    Nothing,
 }
 
 /// A range of a block.
@@ -115,7 +117,7 @@ impl Work {
             Work::Copy { src, dst } => (&[], Some(src), Some(dst)),
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => (&[], None, Some(dst)),
             Work::Read { src, .. } => (&[], Some(src), None),
-            Work::Publish(_) => (&[], None, None),
+            Work::Publish(_) | Work::Nothing => (&[], None, None),
         };
         let read = read.map(|span| of_span(span, false));
         let written = written.map(|span| of_span(span, true));

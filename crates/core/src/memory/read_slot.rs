@@ -60,15 +60,6 @@ impl ReadSlot {
         self.set(Place::Staging);
     }
 
-    /// Takes [`save_in`](Self::save_in) back; `false` if it never was.
-    pub(crate) fn forget_late(&self) -> bool {
-        let late = lock(&self.late).take().is_some();
-        if late {
-            self.set(Place::Lazy);
-        }
-        late
-    }
-
     /// A slot for bytes `range` of the block: they end up elsewhere than the rest.
     pub(crate) fn part(&self, range: Range<u64>) -> Arc<Self> {
         let part = Self::new();

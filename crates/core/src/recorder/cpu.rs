@@ -335,7 +335,7 @@ fn run(work: &Work) {
         Work::Read { src, slot } => {
             slot.set(Place::Staged(Arc::new(HostBytes(cells(&src.block).copy(src.range())))));
         }
-        Work::Publish(_) => {}
+        Work::Publish(_) | Work::Nothing => {}
     }
 }
 

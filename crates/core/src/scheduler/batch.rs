@@ -18,6 +18,8 @@ pub(crate) struct Batch {
     pub(crate) steps: Vec<Step>,
     /// Batches that must have been submitted before, and on other lanes have completed before this one starts.
     pub(crate) deps: SmallVec<[Seq; 4]>,
+    /// Whether the device has refused it before.
+    pub(crate) refused: bool,
 }
 
 /// A batch that the device has.

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
     /// The engine whose callback runs on this thread.
-    static RUNNING: Cell<usize> = const { Cell::new(0) };
+    static RUNNING: Cell<usize> = Cell::default();
 }
 
 /// Whether this thread is inside a callback of `engine`.

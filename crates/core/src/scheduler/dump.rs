@@ -66,6 +66,7 @@ fn describe_op(op: &Op) -> String {
         Op::Work(Work::Fill { .. }) => "fill".into(),
         Op::Work(Work::Upload { .. }) => "upload".into(),
         Op::Work(Work::Read { .. } | Work::Publish(_)) => "read".into(),
+        Op::Work(Work::Nothing) => "nothing".into(),
     }
 }
 

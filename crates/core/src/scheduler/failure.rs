@@ -1,94 +1,130 @@
 //! Work that the device refused.
 
-use super::batch::{Seq, Status};
+use super::batch::{Batch, Seq, Status};
 use super::engine::Engine;
 use super::queue::Priority;
 use super::state::State;
-use crate::command::{Command, Step, Work};
+use crate::command::{Command, Op, Step, Work};
 use crate::error::Error;
 use crate::recorder::Failure;
 use fencepost_sync::{Slot, Stamp};
-use std::collections::VecDeque;
+use smallvec::SmallVec;
 use std::sync::Arc;
-use std::task::Waker;
+
+/// A batch that was not submitted.
+pub(crate) struct Refused {
+    pub(crate) seq: Seq,
+    pub(crate) steps: Arc<Vec<Step>>,
+    pub(crate) deps: SmallVec<[Seq; 4]>,
+    /// Whether that happened to it before.
+    pub(crate) before: bool,
+}
 
 impl Engine {
-    /// Ends the queue whose command could not be encoded, and has the commands of the others encoded again without
-    /// it. If no single command is to blame, all queues in the batch end.
-    pub(crate) fn fail_batch(&self, lane: usize, seq: Seq, steps: Arc<Vec<Step>>, failure: Failure) {
+    /// Ends the queue whose command could not be encoded, and has the commands of the others encoded once more
+    /// without it. If no single command is to blame, all queues in the batch end.
+    ///
+    /// The place in the order of whatever is not done stays: others may count on what it waited for.
+    pub(crate) fn fail_batch(&self, lane: usize, batch: Refused, failure: Failure) {
+        let Refused { seq, steps, deps, before } = batch;
         if failure.lost {
             self.lose(&failure.error.to_string());
             std::mem::forget(steps);
             return;
         }
         // The recorder gave its share back, so the steps are ours alone.
-        let Ok(steps) = Arc::try_unwrap(steps) else { panic!("bug: a recorder kept a batch that it refused") };
-        let blamed = failure.step.and_then(|at| steps.get(at)).map(|step| step.slot);
-        let (bad, good): (Vec<Step>, Vec<Step>) =
-            steps.into_iter().partition(|step| blamed.is_none_or(|slot| step.slot == slot));
+        let Ok(mut steps) = Arc::try_unwrap(steps) else { panic!("bug: a recorder kept a batch that it refused") };
+        let blamed = failure.step.filter(|_| !before).and_then(|at| steps.get(at)).map(|step| step.slot);
         let mut state = self.lock();
         state.lanes[lane].token = false;
-        bad.iter().for_each(leave_in_place);
-        let dropped = state.fail_steps(&bad, &failure.error);
-        let wakers = state.retry(lane, seq, good);
-        state.after.wakers.extend(wakers);
-        state.after.dropped.extend(dropped.into_iter().flatten());
+        for (slot, first) in firsts(&steps, blamed) {
+            state.fail_queue(slot, first, failure.error.clone());
+            state.after.dropped.extend(undo(&mut steps, slot, first));
+        }
+        if before || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
+            steps.iter().for_each(unpublish);
+            state.dissolve(lane, seq, &deps);
+        } else {
+            state.batches.set(seq, Status::Ready(Priority::High));
+            let again = Batch { seq, steps: std::mem::take(&mut steps), deps, refused: true };
+            state.lanes[lane].list(Priority::High).push_front(again);
+        }
         self.unlock(state);
-        drop(bad);
+        drop(steps);
+    }
+}
+
+/// The queues to blame, each with the first of its commands in the batch.
+fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
+    let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
+    for step in steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step)) {
+        if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
+            firsts.push((step.slot, step.stamp));
+        }
+    }
+    firsts
+}
+
+/// Whether a step is work of its queue, not the saving of what another queue has read.
+fn is_own(step: &Step) -> bool {
+    match &step.work {
+        Work::Nothing => false,
+        Work::Read { slot, .. } => slot.late().is_none(),
+        _ => true,
+    }
+}
+
+/// Takes the work of `slot` from `first` on out of `steps`.
+fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
+    let hit = |step: &&mut Step| {
+        step.slot == slot && step.stamp >= first && step.stamp != Stamp(u64::MAX) && is_own(step)
+    };
+    let take = |step: &mut Step| {
+        unpublish(step);
+        let work = std::mem::replace(&mut step.work, Work::Nothing);
+        Command { stamp: step.stamp, op: Op::Work(work) }
+    };
+    steps.iter_mut().filter(hit).map(take).collect()
+}
+
+/// What was to make a block's bytes visible to the host does not.
+fn unpublish(step: &Step) {
+    if let Work::Publish(block) = &step.work {
+        block.order().visible = false;
     }
 }
 
 impl State {
-    fn fail_steps(&mut self, bad: &[Step], error: &Error) -> Vec<VecDeque<Command>> {
-        let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-        for step in bad.iter().filter(|step| step.stamp != Stamp(u64::MAX)) {
-            if !firsts.iter().any(|(slot, _)| *slot == step.slot) {
-                firsts.push((step.slot, step.stamp));
-            }
-        }
-        firsts.into_iter().map(|(slot, stamp)| self.drain_failed(slot, stamp, error.clone())).collect()
-    }
-
-    /// Puts what is left of a refused batch back in front, or ends the batch.
-    fn retry(&mut self, lane: usize, seq: Seq, mut good: Vec<Step>) -> Vec<Waker> {
-        if good.iter().all(|step| step.stamp == Stamp(u64::MAX)) {
-            return self.settle(seq);
-        }
-        // Indices of steps have moved: one after the other, by levels, keeps every order there was.
-        good.sort_by_key(|step| (step.level, step.stamp));
-        for (at, step) in good.iter_mut().enumerate() {
-            step.after = at.checked_sub(1).map(|before| before as u32).into_iter().collect();
-        }
-        self.batches.set(seq, Status::Ready(Priority::High));
-        let batch = super::batch::Batch { seq, steps: good, deps: Default::default() };
-        self.lanes[lane].list(Priority::High).push_front(batch);
-        Vec::new()
-    }
-
     /// Ends a queue from `first` on with a sticky error. The waits for it go on: they ask for order only.
     pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
-        let dropped = self.drain_failed(slot, first, error);
-        // Arrays in it must not be dropped under S.
-        self.after.dropped.extend(dropped);
-    }
-
-    fn drain_failed(&mut self, slot: Slot, first: Stamp, error: Error) -> VecDeque<Command> {
         log::error!("queue `{}` failed: {error}", self.queue(slot).label);
         let held = self.queue(slot).hold;
+        // Arrays in it must not be dropped under S.
         let dropped = self.queue_mut(slot).fail(first, error);
+        self.after.dropped.extend(dropped);
+        for batch in self.lanes.iter_mut().flat_map(|lane| lane.planned()) {
+            self.after.dropped.extend(undo(&mut batch.steps, slot, first));
+        }
         if let Some(held) = held {
             // Who was held only because this queue was looks again.
             self.release(|hold| hold == held);
         }
-        dropped
     }
-}
 
-/// The writer before which a read's bytes were to be saved does not run: they stay where they are.
-fn leave_in_place(step: &Step) {
-    if let Work::Read { src, slot } = &step.work
-        && slot.forget_late()
-    {
-        src.block.order().lazy.push((src.range(), slot.clone()));
+    /// Ends a batch that is not submitted. Whoever comes after it comes after all that it came after.
+    fn dissolve(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
+        let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
+        let before: SmallVec<[Seq; 4]> =
+            deps.iter().copied().chain(last).filter(|&dep| !self.batches.is_done(dep)).collect();
+        for batch in self.lanes.iter_mut().flat_map(|lane| lane.planned()).filter(|batch| batch.deps.contains(&seq)) {
+            batch.deps.extend(before.iter().copied());
+        }
+        for at in self.slots() {
+            if self.queue_mut(at).replace_batch(seq, &before) {
+                before.iter().for_each(|&dep| self.batches.watch(dep, at));
+            }
+        }
+        let wakers = self.settle(seq);
+        self.after.wakers.extend(wakers);
     }
 }

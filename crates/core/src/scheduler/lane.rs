@@ -65,6 +65,11 @@ impl LaneState {
         self.list(priority).pop_front()
     }
 
+    /// What is planned, of every priority.
+    pub(crate) fn planned(&mut self) -> impl Iterator<Item = &mut Batch> {
+        self.ready.iter_mut().flatten()
+    }
+
     /// Takes all that is planned and all that the device has.
     pub(crate) fn take_all(&mut self) -> (Vec<Batch>, VecDeque<Submitted>) {
         (self.ready.iter_mut().flat_map(std::mem::take).collect(), std::mem::take(&mut self.submitted))
@@ -78,7 +83,7 @@ mod tests {
 
     fn fill(lane: &mut LaneState, priority: Priority, seqs: std::ops::Range<u64>) {
         for seq in seqs {
-            lane.list(priority).push_back(Batch { seq: Seq(seq), steps: vec![], deps: Default::default() });
+            lane.list(priority).push_back(Batch { seq: Seq(seq), steps: vec![], deps: Default::default(), refused: false });
         }
     }
 

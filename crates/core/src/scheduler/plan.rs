@@ -211,8 +211,13 @@ impl Planner<'_> {
     fn edge(&mut self, slot: Slot, point: Point, seq: Seq) {
         let Some(open) = self.open.iter_mut().flatten().find(|open| open.seq == seq) else { return };
         let (after, level) = open.before(point);
+        let mut all = std::mem::take(&mut open.frontier(slot).after);
+        all.extend(after);
+        // Of one queue the last step stands for all: queues that wait for each other in turn double nothing.
+        all.sort_unstable_by_key(|&at| (open.steps[at as usize].slot, std::cmp::Reverse(at)));
+        all.dedup_by_key(|at| open.steps[*at as usize].slot);
         let frontier = open.frontier(slot);
-        frontier.after.extend(after);
+        frontier.after = all;
         frontier.level = frontier.level.max(level);
     }
 
@@ -308,7 +313,7 @@ impl Planner<'_> {
             self.state.lift(seq, self.priority);
         }
         self.state.batches.set(open.seq, Status::Ready(self.priority));
-        let batch = Batch { seq: open.seq, steps: open.steps, deps: open.deps };
+        let batch = Batch { seq: open.seq, steps: open.steps, deps: open.deps, refused: false };
         self.state.lanes[lane].list(self.priority).push_back(batch);
     }
 }

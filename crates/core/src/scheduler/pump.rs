@@ -2,6 +2,7 @@
 
 use super::batch::{Batch, Status, Submitted};
 use super::engine::Engine;
+use super::failure::Refused;
 use super::queue::Priority;
 use super::state::State;
 use crate::recorder::LaneValue;
@@ -28,21 +29,20 @@ impl Engine {
     /// Encodes and submits one batch, without S.
     fn submit(&self, lane: usize, going: Going) {
         let Going { batch, waits, value } = going;
-        log::trace!("lane {lane} value {} seq {:?} waits {waits:?} deps {:?}", value.0, batch.seq, batch.deps);
-        for (at, s) in batch.steps.iter().enumerate() { log::trace!("   {at}: slot {} stamp {} level {} after {:?} {}", s.slot.0, s.stamp.0, s.level, s.after, match &s.work { crate::command::Work::Launch(_) => "launch", crate::command::Work::Copy{..} => "copy", crate::command::Work::Fill{..} => "fill", crate::command::Work::Upload{..} => "upload", crate::command::Work::Read{..} => "read", crate::command::Work::Publish(_) => "publish"}); }
-        let steps = Arc::new(batch.steps);
+        let Batch { seq, steps, deps, refused } = batch;
+        let steps = Arc::new(steps);
         let outcome = lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
         match outcome {
             Ok(keep) => {
                 let mut state = self.lock();
                 state.lanes[lane].token = false;
                 state.lanes[lane].timeline.submit(value);
-                state.lanes[lane].submitted.push_back(Submitted { seq: batch.seq, value, steps, keep });
-                state.batches.set(batch.seq, Status::Submitted(value));
+                state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep });
+                state.batches.set(seq, Status::Submitted(value));
                 drop(state);
                 self.stir();
             }
-            Err(failure) => self.fail_batch(lane, batch.seq, steps, failure),
+            Err(failure) => self.fail_batch(lane, Refused { seq, steps, deps, before: refused }, failure),
         }
     }
 }

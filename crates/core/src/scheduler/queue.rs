@@ -1,7 +1,7 @@
 //! One command queue as the scheduler sees it.
 
 use super::batch::Seq;
-use crate::command::Command;
+use crate::command::{Command, Op};
 use crate::error::Error;
 use crate::event::Point;
 use crate::memory::BlockId;
@@ -218,16 +218,36 @@ impl QueueState {
         self.segments.iter().map(|segment| segment.seq)
     }
 
-    /// Fails everything from `first` on, what is pending included, and gives that to be dropped.
-    pub(crate) fn fail(&mut self, first: Stamp, error: Error) -> VecDeque<Command> {
+    /// Fails everything from `first` on, what is pending included, and gives that to be dropped. Its waits for other
+    /// queues go on: whoever waits for this one counts on them.
+    pub(crate) fn fail(&mut self, first: Stamp, error: Error) -> Vec<Command> {
         self.failed.push((first..=self.enqueued, error.clone()));
         self.error.get_or_insert(error);
         self.hold = None;
-        let dropped = std::mem::take(&mut self.pending);
-        if self.planned < self.enqueued {
-            self.advance_plan(self.enqueued, None);
+        let mut dropped = Vec::new();
+        for command in &mut self.pending {
+            if !matches!(command.op, Op::Wait(_)) {
+                let op = std::mem::replace(&mut command.op, Op::Wait(Point::START));
+                dropped.push(Command { stamp: command.stamp, op });
+            }
+        }
+        if self.pending.iter().all(|command| matches!(command.op, Op::Wait(Point::START))) {
+            self.pending.clear();
+            if self.planned < self.enqueued {
+                self.advance_plan(self.enqueued, None);
+            }
         }
         dropped
+    }
+
+    /// Has this queue wait for all of `seqs` where it waits for `gone`, which is over before them.
+    pub(crate) fn replace_batch(&mut self, gone: Seq, seqs: &[Seq]) -> bool {
+        let Some(at) = self.segments.iter().position(|segment| segment.seq == gone) else { return false };
+        let last = at.checked_sub(1).map_or(self.completed, |before| self.segments[before].last);
+        for &seq in seqs {
+            self.segments.insert(at, Segment { last, seq });
+        }
+        true
     }
 
     /// The error of a point that is done, if it has one.
@@ -245,7 +265,6 @@ impl QueueState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Op;
 
     fn queue(commands: u64) -> QueueState {
         let mut queue = QueueState::new("q".into(), 0, Priority::Normal, Clock::default(), Stamp(0));

@@ -95,6 +95,7 @@ impl WgpuRecorder {
                     published.extend(block.view().map(|_| buffer_of(block)));
                     Ok(())
                 }
+                Work::Nothing => Ok(()),
             };
             outcome.map_err(|error| Failure { step: Some(at), error, lost: false })?;
         }

@@ -1,0 +1,264 @@
+//! Rule R02: programs on a device that refuses submissions, runs out of memory or is lost, and programs that abandon
+//! their user events. Every result is the oracle's or an error that such a fault may give.
+
+use super::case::{Cpu, Trial, cpu_options};
+use super::generate::{Style, program};
+use super::legal::Legal;
+use super::machine::{Machine, Outcome};
+use super::op::{Contents, Id, Maker, Op};
+use super::oracle::Oracle;
+use super::run::{compare, guarded, run};
+use fastrand::Rng;
+use fencepost::prelude::*;
+use fencepost::{Context, CpuOptions, Error, Kind};
+use std::collections::BTreeSet;
+
+/// How often what a fault may hit is tried again, where it must go well in the end.
+const PATIENCE: usize = 200;
+
+/// What goes wrong.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Fault {
+    Refusals,
+    Memory,
+    Loss,
+    Abandoned,
+}
+
+/// One operation as it went.
+struct Entry {
+    op: Op,
+    outcome: Outcome,
+    /// Whether what it enqueued was done; `None`: it enqueued nothing that a marker covers.
+    done: Option<Result<(), Error>>,
+}
+
+/// Programs with a fault each.
+pub struct Faulty;
+
+impl Trial for Faulty {
+    fn program(&self, seed: u64) -> Vec<Op> {
+        let style = Style { policy: Policy::Ordered, pinned: true, ordered: false };
+        program(&mut Rng::with_seed(seed), style)
+    }
+
+    fn policy(&self) -> Policy {
+        Policy::Ordered
+    }
+
+    fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
+        let (fault, options, ops) = (Fault::of(seed), options(seed), ops.to_vec());
+        let later = ops.clone();
+        guarded(move |watch| {
+            let ctx = Context::on_cpu(options);
+            let _ = watch.send(ctx.watch());
+            Faults { fault, ctx, entries: Vec::new() }.run(&options, &ops)
+        })
+        .map_err(|what| format!("{fault:?}: {what}"))?;
+        if fault == Fault::Loss && seed % 8 == 2 {
+            // A new context in the same process works.
+            let whole = Cpu { options: cpu_options(seed), policy: Policy::Ordered };
+            run(&whole, &later).map_err(|what| format!("after a loss, on a new context: {what}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Fault {
+    fn of(seed: u64) -> Self {
+        [Fault::Refusals, Fault::Memory, Fault::Loss, Fault::Abandoned][seed as usize % 4]
+    }
+
+    /// Whether it may give this error.
+    fn allows(self, error: &Error) -> bool {
+        match error.kind() {
+            Kind::Device { message, .. } => {
+                self == Fault::Refusals && (message.contains("by the seed") || unsaved(error))
+            }
+            Kind::OutOfMemory { .. } => self == Fault::Memory,
+            Kind::DeviceLost { .. } => self == Fault::Loss,
+            Kind::Abandoned { .. } => self == Fault::Abandoned,
+            _ => false,
+        }
+    }
+}
+
+fn unsaved(error: &Error) -> bool {
+    matches!(error.kind(), Kind::Device { message, .. } if message.contains("should have copied the bytes failed"))
+}
+
+fn options(seed: u64) -> CpuOptions {
+    let (options, mut rng) = (cpu_options(seed), Rng::with_seed(seed ^ 0xFA17));
+    match Fault::of(seed) {
+        Fault::Refusals => CpuOptions { refusals: rng.f64() * 0.3, ..options },
+        Fault::Memory => CpuOptions { memory: rng.u64(0..8192), ..options },
+        Fault::Loss => CpuOptions { lost_after: Some(rng.u64(0..40)), ..options },
+        Fault::Abandoned => options,
+    }
+}
+
+/// A program on its way.
+struct Faults {
+    fault: Fault,
+    ctx: Context,
+    entries: Vec<Entry>,
+}
+
+impl Faults {
+    fn run(mut self, options: &CpuOptions, ops: &[Op]) -> Result<(), String> {
+        let mut machine = Machine::new(self.ctx.clone(), options.threads, true);
+        let marks = self.step_all(&mut machine, ops);
+        machine.unmap_all();
+        if self.fault == Fault::Abandoned { machine.abandon() } else { machine.signal_all() }
+        for (at, mark) in marks {
+            self.entries[at].done = Some(mark.wait());
+        }
+        if self.fault == Fault::Loss {
+            return self.check_loss();
+        }
+        // What the context itself has still to do is done before it is asked whether that failed.
+        self.at_last(|| self.ctx.queue("flush").finish().wait())?;
+        let oracle = self.replay()?;
+        self.check_end(&machine, &oracle)
+    }
+
+    /// Does every operation that still makes sense, and marks what it enqueued.
+    fn step_all(&mut self, machine: &mut Machine, ops: &[Op]) -> Vec<(usize, Event)> {
+        let (mut legal, mut marks) = (Legal::default(), Vec::new());
+        for op in ops {
+            if !legal.admits(op) {
+                continue;
+            }
+            let outcome = machine.step(op);
+            if !matches!(outcome, Outcome::Failed(_)) {
+                legal.apply(op);
+                marks.extend(op.queue().map(|q| (self.entries.len(), machine.mark(q))));
+            }
+            self.entries.push(Entry { op: op.clone(), outcome, done: None });
+        }
+        marks
+    }
+
+    /// Does with the oracle what was really done, and compares what was shown.
+    fn replay(&self) -> Result<Oracle, String> {
+        let (mut oracle, mut undone) = (Oracle::default(), BTreeSet::new());
+        let context_failed = self.context_failed();
+        for (at, Entry { op, outcome, done }) in self.entries.iter().enumerate() {
+            let wrong = |what: String| format!("operation {at}, {op:?}: {what}");
+            self.check_error(outcome, done).map_err(wrong)?;
+            if let Op::WaitRead { r, .. } = op {
+                check_read(*r, &undone, outcome).map_err(wrong)?;
+            }
+            if let (Outcome::Data(found), Some(expected)) = (outcome, oracle.shown(op)) {
+                compare(found, &expected).map_err(wrong)?;
+            }
+            match (outcome, done) {
+                (Outcome::Failed(_), _) => {}
+                (_, Some(Err(_))) => {
+                    oracle.doubt(op);
+                    undone.extend(if let Op::Read { r, .. } = op { Some(*r) } else { None });
+                }
+                _ if context_failed && filled_by_context(op) => oracle.doubt(op),
+                _ => oracle.apply(op),
+            }
+        }
+        Ok(oracle)
+    }
+
+    fn check_error(&self, outcome: &Outcome, done: &Option<Result<(), Error>>) -> Result<(), String> {
+        let failed = if let Outcome::Failed(error) = outcome { Some(error) } else { None };
+        let errors = failed.into_iter().chain(done.iter().filter_map(|done| done.as_ref().err()));
+        for error in errors {
+            if !self.fault.allows(error) {
+                return Err(format!("{:?} cannot give: {error}", self.fault));
+            }
+            if self.fault == Fault::Memory && done.is_some() {
+                return Err(format!("what was enqueued ran out of memory later: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether work of the context itself was refused.
+    fn context_failed(&self) -> bool {
+        self.fault == Fault::Refusals && self.ctx.zeros::<u32, 1>([1]).is_err()
+    }
+
+    /// What is left is right, and every queue works again once its error is taken.
+    fn check_end(&self, machine: &Machine, oracle: &Oracle) -> Result<(), String> {
+        for (&a, expected) in &oracle.arrays {
+            let found = self.at_last(|| machine.elements(&self.ctx.queue("last"), a))?;
+            compare(&found, expected).map_err(|what| format!("at the end, a{a}: {what}"))?;
+        }
+        // Where memory is short there is none left to try with.
+        for queue in machine.queues().filter(|_| self.fault != Fault::Memory) {
+            self.at_last(|| {
+                queue.take_error();
+                self.ctx.take_error();
+                let x = queue.full([3], 7_u32)?;
+                queue.read(&x).wait()
+            })
+            .and_then(|found| compare(&found, &[Some(7); 3]))
+            .map_err(|what| format!("at the end, queue `{}`: {what}", queue.label()))?;
+        }
+        Ok(())
+    }
+
+    /// Tries until the fault does not hit.
+    fn at_last<T>(&self, attempt: impl Fn() -> fencepost::Result<T>) -> Result<T, String> {
+        let mut last = None;
+        for _ in 0..PATIENCE {
+            match attempt() {
+                Ok(done) => return Ok(done),
+                Err(error) if self.fault.allows(&error) => last = Some(error),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Err(format!("still after {PATIENCE} times: {}", last.map_or_else(String::new, |error| error.to_string())))
+    }
+
+    /// What was shown before the loss is right; after it every call says so.
+    fn check_loss(&self) -> Result<(), String> {
+        let (mut oracle, mut lost) = (Oracle::default(), false);
+        for (at, Entry { op, outcome, done }) in self.entries.iter().enumerate() {
+            let wrong = |what: String| format!("operation {at}, {op:?}: {what}");
+            self.check_error(outcome, done).map_err(wrong)?;
+            if let (Outcome::Data(found), Some(expected)) = (outcome, oracle.shown(op)) {
+                compare(found, &expected).map_err(wrong)?;
+            }
+            if matches!(outcome, Outcome::Failed(_)) {
+                lost = true;
+                continue;
+            }
+            // A read says so when it is waited for.
+            if lost && op.queue().is_some() && !matches!(op, Op::Read { .. }) {
+                return Err(wrong("let in after the loss".into()));
+            }
+            oracle.apply(op);
+        }
+        let says_so = |result: Result<(), Error>| result.is_err_and(|error| self.fault.allows(&error));
+        let queue = self.ctx.queue("late");
+        let all = says_so(queue.finish().wait()) && says_so(queue.flush()) && says_so(self.ctx.zeros::<u32, 1>([1]).map(drop));
+        if lost && !all {
+            return Err("a call after the loss does not say so".into());
+        }
+        Ok(())
+    }
+}
+
+/// A read that was done shows its elements; one that was not, does not.
+fn check_read(r: Id, undone: &BTreeSet<Id>, outcome: &Outcome) -> Result<(), String> {
+    match (outcome, undone.contains(&r)) {
+        // Somebody else's work overwrote what was read, and the saving of that was refused twice.
+        (Outcome::Failed(error), false) if unsaved(error) => Ok(()),
+        (Outcome::Failed(error), false) => Err(format!("the read was done, but: {error}")),
+        (Outcome::Data(_), true) => Err("the read failed, but it shows elements".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the context itself may have to fill the array.
+fn filled_by_context(op: &Op) -> bool {
+    let of = |contents: &Contents| matches!(contents, Contents::Zeros | Contents::Full(_));
+    matches!(op, Op::Array { by: Maker::Context, contents, .. } if of(contents))
+}
