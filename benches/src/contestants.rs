@@ -1,8 +1,8 @@
 use anyhow::Result;
 
 use crate::{
-    adapter::Chosen, expert::Expert, fencepost::Fencepost, implementation::Implementation, mapped::ExpertMapped,
-    memcpy::Memcpy, naive::Naive, vulkan::Vulkan,
+    adapter::Chosen, expert::Expert, fencepost::Fencepost, implementation::Implementation,
+    mapped::ExpertMapped, memcpy::Memcpy, naive::Naive, vulkan::Vulkan,
 };
 
 /// The implementations that run on the chosen adapter, in the order of the report.

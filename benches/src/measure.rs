@@ -125,7 +125,9 @@ fn sample(
 ) -> Result<(Option<Duration>, Duration)> {
     match *row {
         Row::Launch { variant, launches } => launch(Job { variant, launches, queues }, implementation),
-        Row::LaunchWait => launch_and_wait(Job { variant: Variant::Chain, launches: 1, queues }, implementation),
+        Row::LaunchWait => {
+            launch_and_wait(Job { variant: Variant::Chain, launches: 1, queues }, implementation)
+        }
         Row::Transfer { direction, .. } => Ok((None, memory.sample(direction, seed, implementation)?)),
     }
 }
@@ -137,7 +139,10 @@ fn launch(job: Job, implementation: &mut dyn Implementation) -> Result<(Option<D
     Ok((Some(time.host), time.total))
 }
 
-fn launch_and_wait(job: Job, implementation: &mut dyn Implementation) -> Result<(Option<Duration>, Duration)> {
+fn launch_and_wait(
+    job: Job,
+    implementation: &mut dyn Implementation,
+) -> Result<(Option<Duration>, Duration)> {
     implementation.reset(job.outputs())?;
     let total = implementation.launch_and_wait(&job)?;
     job.check(implementation)?;

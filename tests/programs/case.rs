@@ -112,7 +112,8 @@ fn explain(seed: u64, trial: &impl Trial, ops: &[Op], what: &str) -> String {
     // A hang takes a minute to be seen: it stays as it is.
     let hangs = what.starts_with(super::run::HANG);
     let small = if hangs { ops.to_vec() } else { shrink(ops, trial.policy(), |ops| error(ops).is_some()) };
-    let again = if hangs { None } else { error(&small) }.unwrap_or_else(|| format!("{what} (not every time)"));
+    let again =
+        if hangs { None } else { error(&small) }.unwrap_or_else(|| format!("{what} (not every time)"));
     let lines: Vec<String> = small.iter().enumerate().map(|(at, op)| format!("  {at:3}  {op:?}")).collect();
     format!("FENCEPOST_SEED={seed} replays it\n{}\n{again}\nin full at first: {what}", lines.join("\n"))
 }

@@ -88,10 +88,14 @@ impl Model {
                     self.wait(q, self.events[e].clone());
                 }
             }
-            Op::WaitForQueue { q, other } | Op::Join { q, other } => self.wait(q, self.queues[&other].clone()),
+            Op::WaitForQueue { q, other } | Op::Join { q, other } => {
+                self.wait(q, self.queues[&other].clone())
+            }
             Op::WaitEvent { e, .. } if told => join(&mut self.host, &self.events[&e]),
             // A read that was refused tells nothing.
-            Op::WaitRead { r, .. } if told => join(&mut self.host, self.reads.get(&r).unwrap_or(&Clock::new())),
+            Op::WaitRead { r, .. } if told => {
+                join(&mut self.host, self.reads.get(&r).unwrap_or(&Clock::new()))
+            }
             Op::Finish { q, .. } if told => join(&mut self.host, &self.queues[&q]),
             Op::DropArray { a } => {
                 self.uses.remove(&Memory::Array(a));

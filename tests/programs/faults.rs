@@ -109,7 +109,11 @@ impl Faults {
         let mut machine = Machine::new(self.ctx.clone(), options.threads, true);
         let marks = self.step_all(&mut machine, ops);
         machine.unmap_all();
-        if self.fault == Fault::Abandoned { machine.abandon() } else { machine.signal_all() }
+        if self.fault == Fault::Abandoned {
+            machine.abandon()
+        } else {
+            machine.signal_all()
+        }
         for (at, mark) in marks {
             self.entries[at].done = Some(mark.wait());
         }
@@ -214,7 +218,10 @@ impl Faults {
                 Err(error) => return Err(error.to_string()),
             }
         }
-        Err(format!("still after {PATIENCE} times: {}", last.map_or_else(String::new, |error| error.to_string())))
+        Err(format!(
+            "still after {PATIENCE} times: {}",
+            last.map_or_else(String::new, |error| error.to_string())
+        ))
     }
 
     /// What was shown before the loss is right; after it every call says so.
@@ -238,7 +245,9 @@ impl Faults {
         }
         let says_so = |result: Result<(), Error>| result.is_err_and(|error| self.fault.allows(&error));
         let queue = self.ctx.queue("late");
-        let all = says_so(queue.finish().wait()) && says_so(queue.flush()) && says_so(self.ctx.zeros::<u32, 1>([1]).map(drop));
+        let all = says_so(queue.finish().wait())
+            && says_so(queue.flush())
+            && says_so(self.ctx.zeros::<u32, 1>([1]).map(drop));
         if lost && !all {
             return Err("a call after the loss does not say so".into());
         }

@@ -76,7 +76,9 @@ impl Legal {
             Op::WaitForUser { q, u } => queue(q) && self.users.contains(u),
             Op::Signal { u } => self.open.contains(u),
             Op::DropQueue { q } | Op::Callback { q } | Op::Flush { q } | Op::Finish { q, .. } => queue(q),
-            Op::MapRead { m, part } | Op::MapWrite { m, part, .. } => !self.maps.contains_key(m) && self.part(part),
+            Op::MapRead { m, part } | Op::MapWrite { m, part, .. } => {
+                !self.maps.contains_key(m) && self.part(part)
+            }
             Op::Unmap { m } => self.maps.contains_key(m),
             Op::Trim => true,
         }
@@ -95,7 +97,10 @@ impl Legal {
     }
 
     fn pair(&self, src: &Part, dst: &Part) -> bool {
-        self.part(src) && self.part(dst) && src.len == dst.len && self.arrays[&src.a].0 == self.arrays[&dst.a].0
+        self.part(src)
+            && self.part(dst)
+            && src.len == dst.len
+            && self.arrays[&src.a].0 == self.arrays[&dst.a].0
     }
 
     fn kernel(&self, kernel: &Kernel) -> bool {

@@ -100,7 +100,9 @@ impl Machine {
             }
             Op::DropArray { a } => drop(self.arrays.remove(&a)),
             Op::Fill { q, dst, value } => self.slice(dst)?.fill(&self.queues[&q], value)?,
-            Op::Upload { q, dst, seed } => self.slice(dst)?.upload(&self.queues[&q], &elements(seed, dst.len))?,
+            Op::Upload { q, dst, seed } => {
+                self.slice(dst)?.upload(&self.queues[&q], &elements(seed, dst.len))?
+            }
             Op::Copy { q, src, dst } => self.slice(src)?.copy_to(&self.queues[&q], &mut self.slice(dst)?)?,
             Op::Launch { q, ref kernel } => self.launch(q, kernel)?,
             Op::Read { q, r, src } => {
@@ -136,7 +138,9 @@ impl Machine {
             Op::WaitForQueue { q, other } => self.queues[&q].wait_for_queue(&self.queues[&other])?,
             Op::Join { q, other } => self.queues[&q].join(&self.queues[&other])?,
             Op::WaitEvent { e, how: Wait::Look } => return self.events[&e].is_complete().map(told),
-            Op::WaitEvent { e, how } => return self.wait(self.events[&e].done(), how).map(|done| told(done.is_some())),
+            Op::WaitEvent { e, how } => {
+                return self.wait(self.events[&e].done(), how).map(|done| told(done.is_some()));
+            }
             Op::UserEvent { u } => drop(self.users.insert(u, self.ctx.user_event(&format!("u{u}")))),
             Op::WaitForUser { q, u } => self.queues[&q].wait_for(&self.users[&u].event())?,
             Op::Signal { u } => self.users[&u].signal(),
@@ -201,8 +205,12 @@ impl Machine {
 
     fn wait_read(&mut self, r: Id, how: Wait) -> Result<Outcome> {
         let result = match self.reads.remove(&r) {
-            Some(Reading::U32(pending)) => self.wait_or_keep(pending, how).map(|found| read(found, Reading::U32)),
-            Some(Reading::I32(pending)) => self.wait_or_keep(pending, how).map(|found| read(found, Reading::I32)),
+            Some(Reading::U32(pending)) => {
+                self.wait_or_keep(pending, how).map(|found| read(found, Reading::U32))
+            }
+            Some(Reading::I32(pending)) => {
+                self.wait_or_keep(pending, how).map(|found| read(found, Reading::I32))
+            }
             Some(Reading::Here(elements)) => Ok(Reading::Here(elements)),
             Some(Reading::Failed(error)) => Err(error),
             None => unreachable!("bug: no read {r}"),
@@ -217,7 +225,11 @@ impl Machine {
     }
 
     /// Waits for a result; gives it, or the one that will have it.
-    fn wait_or_keep<T: Unpin + 'static>(&self, mut pending: Pending<T>, how: Wait) -> Result<Result<T, Pending<T>>> {
+    fn wait_or_keep<T: Unpin + 'static>(
+        &self,
+        mut pending: Pending<T>,
+        how: Wait,
+    ) -> Result<Result<T, Pending<T>>> {
         Ok(match how {
             Wait::Block => Ok(pending.wait()?),
             Wait::Await => Ok(self.awaited(pending)?),
@@ -253,7 +265,9 @@ impl Machine {
                 up.write(|host| host.copy_from_slice(&words))?;
             }
             Op::UploadPinned { q, p, start, dst } => {
-                let Held::U32(mut array) = self.slice(dst)? else { unreachable!("bug: a pinned array of i32") };
+                let Held::U32(mut array) = self.slice(dst)? else {
+                    unreachable!("bug: a pinned array of i32")
+                };
                 self.queues[&q].upload_range(&self.up[&p], start..start + dst.len, &mut array)?;
             }
             Op::Download { q, src, d } => {
@@ -351,7 +365,11 @@ fn read<T: bytemuck::Pod + Unpin>(
     found.map_or_else(pending, |elements| Reading::Here(bytemuck::cast_slice(&elements).to_vec()))
 }
 
-fn on_context<T: fencepost::Element>(ctx: &Context, len: usize, contents: Contents) -> Result<DeviceArray<T>> {
+fn on_context<T: fencepost::Element>(
+    ctx: &Context,
+    len: usize,
+    contents: Contents,
+) -> Result<DeviceArray<T>> {
     match contents {
         Contents::Zeros => ctx.zeros([len]),
         Contents::Full(value) => ctx.full([len], bytemuck::cast(value)),
@@ -360,7 +378,11 @@ fn on_context<T: fencepost::Element>(ctx: &Context, len: usize, contents: Conten
     }
 }
 
-fn on_queue<T: fencepost::Element>(queue: &CommandQueue, len: usize, contents: Contents) -> Result<DeviceArray<T>> {
+fn on_queue<T: fencepost::Element>(
+    queue: &CommandQueue,
+    len: usize,
+    contents: Contents,
+) -> Result<DeviceArray<T>> {
     match contents {
         Contents::Zeros => queue.zeros([len]),
         Contents::Full(value) => queue.full([len], bytemuck::cast(value)),

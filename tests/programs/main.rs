@@ -50,8 +50,10 @@ fn main() {
 
 /// The seeds of a trial, or the one that is asked for.
 fn seeds(first: u64, count: u64) -> Vec<u64> {
-    let asked = std::env::var("FENCEPOST_SEED").ok().map(|seed| seed.parse().expect("FENCEPOST_SEED is a number"));
-    let times: u64 = std::env::var("FENCEPOST_PROGRAMS").map_or(1, |times| times.parse().expect("FENCEPOST_PROGRAMS is a number"));
+    let asked =
+        std::env::var("FENCEPOST_SEED").ok().map(|seed| seed.parse().expect("FENCEPOST_SEED is a number"));
+    let times: u64 = std::env::var("FENCEPOST_PROGRAMS")
+        .map_or(1, |times| times.parse().expect("FENCEPOST_PROGRAMS is a number"));
     asked.map_or_else(|| (first * times..(first + count) * times).collect(), |seed| vec![seed])
 }
 
@@ -75,18 +77,27 @@ fn on_adapters() -> Vec<Trial> {
         let Some(index) = place.adapter_index() else { continue };
         for (name, policy) in POLICIES {
             let watched = place.is_vulkan();
-            trials.push(Trial::test(format!("p08_{name}_programs_match_the_oracle::{}", place.name()), move || {
-                let options = ContextOptions { adapter: AdapterChoice::Index(index), policy, ..Default::default() };
-                // Where pinned memory is ordinary memory, uses of it are no hazard.
-                let pinned = policy != Policy::Checked;
-                let place = |_| Adapter { options: options.clone() };
-                run_all(seeds(10_000, ON_ADAPTER), &Matching { policy, pinned, place })?;
-                Ok(if watched { common::validation::check()? })
-            }));
+            trials.push(Trial::test(
+                format!("p08_{name}_programs_match_the_oracle::{}", place.name()),
+                move || {
+                    let options =
+                        ContextOptions { adapter: AdapterChoice::Index(index), policy, ..Default::default() };
+                    // Where pinned memory is ordinary memory, uses of it are no hazard.
+                    let pinned = policy != Policy::Checked;
+                    let place = |_| Adapter { options: options.clone() };
+                    run_all(seeds(10_000, ON_ADAPTER), &Matching { policy, pinned, place })?;
+                    Ok(if watched {
+                        common::validation::check()?
+                    })
+                },
+            ));
         }
     }
     if let Some(reason) = found.no_adapter {
-        trials.push(Trial::test(format!("p08_programs_match_the_oracle::no_adapter ({reason})"), || Ok(())).with_ignored_flag(true));
+        trials.push(
+            Trial::test(format!("p08_programs_match_the_oracle::no_adapter ({reason})"), || Ok(()))
+                .with_ignored_flag(true),
+        );
     }
     trials
 }

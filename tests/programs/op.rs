@@ -9,43 +9,144 @@ pub type Id = usize;
 /// One operation of a program.
 #[derive(Clone, PartialEq)]
 pub enum Op {
-    Queue { q: Id, urgency: i32 },
-    Fork { q: Id, from: Id },
-    DropQueue { q: Id },
-    Array { a: Id, by: Maker, ty: Ty, len: usize, contents: Contents },
-    DropArray { a: Id },
-    Fill { q: Id, dst: Part, value: u32 },
-    Upload { q: Id, dst: Part, seed: u32 },
-    Copy { q: Id, src: Part, dst: Part },
-    Launch { q: Id, kernel: Kernel },
-    Read { q: Id, r: Id, src: Part },
-    WaitRead { r: Id, how: Wait },
-    DropRead { r: Id },
+    Queue {
+        q: Id,
+        urgency: i32,
+    },
+    Fork {
+        q: Id,
+        from: Id,
+    },
+    DropQueue {
+        q: Id,
+    },
+    Array {
+        a: Id,
+        by: Maker,
+        ty: Ty,
+        len: usize,
+        contents: Contents,
+    },
+    DropArray {
+        a: Id,
+    },
+    Fill {
+        q: Id,
+        dst: Part,
+        value: u32,
+    },
+    Upload {
+        q: Id,
+        dst: Part,
+        seed: u32,
+    },
+    Copy {
+        q: Id,
+        src: Part,
+        dst: Part,
+    },
+    Launch {
+        q: Id,
+        kernel: Kernel,
+    },
+    Read {
+        q: Id,
+        r: Id,
+        src: Part,
+    },
+    WaitRead {
+        r: Id,
+        how: Wait,
+    },
+    DropRead {
+        r: Id,
+    },
     /// A pinned array to upload from.
-    Pin { p: Id, len: usize },
-    WritePinned { p: Id, seed: u32 },
-    UploadPinned { q: Id, p: Id, start: usize, dst: Part },
+    Pin {
+        p: Id,
+        len: usize,
+    },
+    WritePinned {
+        p: Id,
+        seed: u32,
+    },
+    UploadPinned {
+        q: Id,
+        p: Id,
+        start: usize,
+        dst: Part,
+    },
     /// A pinned array to download to.
-    PinBack { d: Id, len: usize },
-    Download { q: Id, src: Part, d: Id },
-    ReadPinned { d: Id },
+    PinBack {
+        d: Id,
+        len: usize,
+    },
+    Download {
+        q: Id,
+        src: Part,
+        d: Id,
+    },
+    ReadPinned {
+        d: Id,
+    },
     /// A marker, named.
-    Mark { e: Id, q: Id },
+    Mark {
+        e: Id,
+        q: Id,
+    },
     /// The same event, recorded again.
-    Record { e: Id, q: Id },
-    WaitFor { q: Id, events: Vec<Id> },
-    WaitForQueue { q: Id, other: Id },
-    Join { q: Id, other: Id },
-    WaitEvent { e: Id, how: Wait },
-    UserEvent { u: Id },
-    WaitForUser { q: Id, u: Id },
-    Signal { u: Id },
-    Callback { q: Id },
-    Flush { q: Id },
-    Finish { q: Id, how: Wait },
-    MapRead { m: Id, part: Part },
-    MapWrite { m: Id, part: Part, seed: u32 },
-    Unmap { m: Id },
+    Record {
+        e: Id,
+        q: Id,
+    },
+    WaitFor {
+        q: Id,
+        events: Vec<Id>,
+    },
+    WaitForQueue {
+        q: Id,
+        other: Id,
+    },
+    Join {
+        q: Id,
+        other: Id,
+    },
+    WaitEvent {
+        e: Id,
+        how: Wait,
+    },
+    UserEvent {
+        u: Id,
+    },
+    WaitForUser {
+        q: Id,
+        u: Id,
+    },
+    Signal {
+        u: Id,
+    },
+    Callback {
+        q: Id,
+    },
+    Flush {
+        q: Id,
+    },
+    Finish {
+        q: Id,
+        how: Wait,
+    },
+    MapRead {
+        m: Id,
+        part: Part,
+    },
+    MapWrite {
+        m: Id,
+        part: Part,
+        seed: u32,
+    },
+    Unmap {
+        m: Id,
+    },
     Trim,
 }
 
@@ -198,8 +299,12 @@ impl Op {
         match *self {
             Op::MapRead { part, .. } => Some(part.reads()),
             Op::MapWrite { part, .. } => Some(part.writes()),
-            Op::WritePinned { p, .. } => Some(Touch { memory: Memory::Up(p), range: 0..usize::MAX, write: true }),
-            Op::ReadPinned { d } => Some(Touch { memory: Memory::Down(d), range: 0..usize::MAX, write: false }),
+            Op::WritePinned { p, .. } => {
+                Some(Touch { memory: Memory::Up(p), range: 0..usize::MAX, write: true })
+            }
+            Op::ReadPinned { d } => {
+                Some(Touch { memory: Memory::Down(d), range: 0..usize::MAX, write: false })
+            }
             _ => None,
         }
     }

@@ -79,7 +79,10 @@ fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), Strin
         };
         if outcome.hazard() != hazard {
             let expected = if hazard { "a hazard" } else { "no hazard" };
-            return Err(wrong(format!("the model says {expected} ({missing:?}), the call {}", short(&outcome))));
+            return Err(wrong(format!(
+                "the model says {expected} ({missing:?}), the call {}",
+                short(&outcome)
+            )));
         }
         if shown {
             continue;
@@ -104,7 +107,8 @@ pub fn compare(found: &[u32], expected: &[Word]) -> Result<(), String> {
     if found.len() != expected.len() {
         return Err(format!("{} elements, the oracle has {}", found.len(), expected.len()));
     }
-    let differs = |(_, (found, expected)): &(usize, (&u32, &Word))| expected.is_some_and(|word| word != **found);
+    let differs =
+        |(_, (found, expected)): &(usize, (&u32, &Word))| expected.is_some_and(|word| word != **found);
     let mut wrong = found.iter().zip(expected).enumerate().filter(differs);
     let Some((i, (found, expected))) = wrong.next() else { return Ok(()) };
     let more = wrong.count();

@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
 use crate::kernel::{DynKernel, Kernel};
 use crate::lane::{Device, Lane, Opaque, OpenOptions, WgpuDevice};
-use crate::memory::{Direction, DeviceArray, HostArray, PoolStats};
+use crate::memory::{DeviceArray, Direction, HostArray, PoolStats};
 use crate::ordering::{Admission, Policy};
 use crate::pending::{FutureLate, Pending};
 use crate::queue::{CommandQueue, QueueOptions};
@@ -85,7 +85,12 @@ struct Shared {
 }
 
 impl Owner {
-    fn new(engine: Arc<Engine>, cpu: Option<Arc<CpuDevice>>, wgpu: Option<Arc<WgpuDevice>>, info: AdapterInfo) -> Self {
+    fn new(
+        engine: Arc<Engine>,
+        cpu: Option<Arc<CpuDevice>>,
+        wgpu: Option<Arc<WgpuDevice>>,
+        info: AdapterInfo,
+    ) -> Self {
         Self(Arc::new(Shared {
             #[cfg(not(target_arch = "wasm32"))]
             threads: crate::threads::Threads::start(&engine),
@@ -220,7 +225,8 @@ impl Context {
     /// ```
     pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
         let Some(cpu) = &self.owner.0.cpu else {
-            let (object, message) = (format!("host kernel `{entry}`"), "only the CPU recorder runs those".into());
+            let (object, message) =
+                (format!("host kernel `{entry}`"), "only the CPU recorder runs those".into());
             return Err(Kind::Device { object, message }.into());
         };
         cpu.host_kernel(entry, kernel);
@@ -355,7 +361,10 @@ impl Context {
     /// # Errors
     /// As [`zeros`](Self::zeros).
     #[track_caller]
-    pub fn zeros_like<T: Element, const D: usize>(&self, like: &DeviceArray<T, D>) -> Result<DeviceArray<T, D>> {
+    pub fn zeros_like<T: Element, const D: usize>(
+        &self,
+        like: &DeviceArray<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
         self.zeros(like.shape())
     }
 
@@ -364,7 +373,10 @@ impl Context {
     /// # Errors
     /// As [`zeros`](Self::zeros).
     #[track_caller]
-    pub fn empty_like<T: Element, const D: usize>(&self, like: &DeviceArray<T, D>) -> Result<DeviceArray<T, D>> {
+    pub fn empty_like<T: Element, const D: usize>(
+        &self,
+        like: &DeviceArray<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
         self.empty(like.shape())
     }
 
@@ -378,7 +390,10 @@ impl Context {
     ///
     /// # Errors
     /// [`Kind::TooLarge`], [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
-    pub fn pinned<T: Element, Dir: Direction, const D: usize>(&self, shape: [usize; D]) -> Result<HostArray<T, Dir, D>> {
+    pub fn pinned<T: Element, Dir: Direction, const D: usize>(
+        &self,
+        shape: [usize; D],
+    ) -> Result<HostArray<T, Dir, D>> {
         HostArray::new(&self.owner, shape)
     }
 

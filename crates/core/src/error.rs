@@ -46,31 +46,50 @@ pub enum Kind {
     #[error(transparent)]
     Pending(#[from] fencepost_sync::Error),
     /// Under [`Policy::Checked`](crate::Policy::Checked): two queues use the same bytes and nothing orders them.
-    #[error("{later} uses bytes {range:?} of array `{array}` while {earlier} may still {access} them; add `{wait}` before it")]
-    Hazard { array: String, range: Range<u64>, earlier: Box<Site>, later: Box<Site>, access: &'static str, wait: String },
+    #[error(
+        "{later} uses bytes {range:?} of array `{array}` while {earlier} may still {access} them; add `{wait}` before it"
+    )]
+    Hazard {
+        array: String,
+        range: Range<u64>,
+        earlier: Box<Site>,
+        later: Box<Site>,
+        access: &'static str,
+        wait: String,
+    },
     /// Two arguments of a launch overlap, and one of them is written.
-    #[error("kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written")]
+    #[error(
+        "kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written"
+    )]
     Aliased { kernel: String, first: String, second: String, array: String },
     /// More workgroups than the device takes in one dimension.
     #[error("grid of {groups:?} workgroups is over the device's limit of {limit} per dimension")]
     GridTooLarge { groups: [u64; 3], limit: u32 },
     /// A workgroup of more invocations than the device takes.
-    #[error("kernel `{kernel}`: a workgroup of {found:?} invocations is over the device's limit of {limit:?}, {total} in all")]
+    #[error(
+        "kernel `{kernel}`: a workgroup of {found:?} invocations is over the device's limit of {limit:?}, {total} in all"
+    )]
     WorkgroupTooLarge { kernel: String, found: [u32; 3], limit: [u32; 3], total: u32 },
     /// More arrays than the device binds at once.
     #[error("kernel `{kernel}` binds {found} arrays, the device's limit is {limit}")]
     TooManyBindings { kernel: String, found: usize, limit: u32 },
     /// Fewer bytes are bound than the shader's type needs.
-    #[error("kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the shader's type needs at least {needed}")]
+    #[error(
+        "kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the shader's type needs at least {needed}"
+    )]
     BindingTooSmall { kernel: String, arg: String, found: u64, needed: u64 },
     /// More bytes are bound than the device binds as one array.
-    #[error("kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the device's limit for one binding is {limit}")]
+    #[error(
+        "kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the device's limit for one binding is {limit}"
+    )]
     BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64 },
     /// The shader needs an ability that the adapter lacks.
     #[error("kernel `{kernel}` needs {what}, which adapter `{adapter}` lacks")]
     Unsupported { kernel: String, what: String, adapter: String },
     /// The CPU recorder has no function for the kernel.
-    #[error("kernel `{kernel}` has no reference function: the CPU recorder runs built-in kernels and those given to `host_kernel`")]
+    #[error(
+        "kernel `{kernel}` has no reference function: the CPU recorder runs built-in kernels and those given to `host_kernel`"
+    )]
     NoReference { kernel: String },
     /// The driver refuses the kernel.
     #[error("the driver rejected kernel `{kernel}`: {message}")]
@@ -82,7 +101,9 @@ pub enum Kind {
     #[error("range {range:?} is outside array `{array}` of {len} elements")]
     Range { array: String, range: Range<usize>, len: usize },
     /// A slice starts or ends where arguments or copies cannot.
-    #[error("slice of array `{array}` starts at byte {offset}; arguments and copies must start on a multiple of {needed} bytes")]
+    #[error(
+        "slice of array `{array}` starts at byte {offset}; arguments and copies must start on a multiple of {needed} bytes"
+    )]
     Alignment { array: String, offset: u64, needed: u64 },
     /// The array is mapped and cannot be enqueued, nor mapped again.
     #[error("array `{array}` is mapped; drop its guard before it is used again")]
@@ -94,7 +115,9 @@ pub enum Kind {
     #[error("{object} belongs to another context")]
     ForeignContext { object: String },
     /// A host callback waits for what waits for it.
-    #[error("a wait inside a host callback of queue `{queue}` for something behind that callback can never end")]
+    #[error(
+        "a wait inside a host callback of queue `{queue}` for something behind that callback can never end"
+    )]
     WouldDeadlock { queue: String },
     /// A host callback panicked, and its queue ended with it.
     #[error("a host callback of queue `{queue}` panicked")]

@@ -54,7 +54,10 @@ impl<A: KernelArgs> Clone for Kernel<A> {
 
 impl<F: KernelArgs> Kernel<F> {
     /// Compiles and checks the kernel of `A`, whose family `F` is.
-    pub(crate) fn compile<A: KernelArgs<Family = F>>(owner: &Owner, overrides: &[(&str, f64)]) -> Result<Self> {
+    pub(crate) fn compile<A: KernelArgs<Family = F>>(
+        owner: &Owner,
+        overrides: &[(&str, f64)],
+    ) -> Result<Self> {
         let source = A::source()?;
         let inner = compile(owner, &source, A::entry(), overrides)?;
         let plan = Arc::new(fencepost_kernels::check(&inner.interface, &A::fields())?);
@@ -79,7 +82,12 @@ impl DynKernel {
     }
 }
 
-fn compile(owner: &Owner, source: &Source, entry: &str, overrides: &[(&str, f64)]) -> Result<Arc<KernelInner>> {
+fn compile(
+    owner: &Owner,
+    source: &Source,
+    entry: &str,
+    overrides: &[(&str, f64)],
+) -> Result<Arc<KernelInner>> {
     let module = Module::parse(source)?;
     let interface = module.interface(entry, overrides)?;
     let caps = owner.device().caps();

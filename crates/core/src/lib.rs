@@ -24,22 +24,26 @@ mod transfer;
 mod user_event;
 mod watch;
 
-pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub use adapter::validation_messages;
+pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 pub use command::Site;
 pub use command::grid::Grid;
 pub use context::{Context, ContextOptions};
 pub use error::{Error, Kind, Result};
+pub use event::{Event, Events};
 /// The cause in [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
+pub use fencepost_kernels::{
+    Access, DType, Element, HostBuffer, HostKernel, Interface, KernelArgs, args, reference,
+};
 /// The cause in [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
-pub use event::{Event, Events};
-pub use fencepost_kernels::{Access, DType, Element, HostBuffer, HostKernel, Interface, KernelArgs, args, reference};
 pub use kernel::{DynKernel, Kernel};
-pub use memory::{AnyArray, DeviceArray, Direction, Download, HostArray, PoolStats, ReadMap, Upload, WriteMap};
+pub use memory::{
+    AnyArray, DeviceArray, Direction, Download, HostArray, PoolStats, ReadMap, Upload, WriteMap,
+};
 pub use ordering::Policy;
 pub use pending::Pending;
 pub use queue::{CommandQueue, QueueOptions};

@@ -15,7 +15,8 @@ impl Threads {
         if engine.threads {
             for lane in 0..engine.lanes.len() {
                 threads.push(spawn(format!("fencepost lane {lane}"), engine, move |e| e.lane_thread(lane)));
-                threads.push(spawn(format!("fencepost completer {lane}"), engine, move |e| e.completer(lane)));
+                threads
+                    .push(spawn(format!("fencepost completer {lane}"), engine, move |e| e.completer(lane)));
             }
             threads.push(spawn("fencepost callbacks".into(), engine, Engine::callback_thread));
         }

@@ -5,8 +5,8 @@ mod launch;
 mod site;
 
 pub(crate) use launch::{Bound, Launch};
-pub(crate) use site::What;
 pub use site::Site;
+pub(crate) use site::What;
 
 use crate::event::Point;
 use crate::memory::{Block, ReadSlot, Staged};
@@ -24,7 +24,10 @@ pub(crate) struct Command {
 }
 
 /// What a command does.
-#[expect(clippy::large_enum_variant, reason = "launches are most of what is enqueued; a box would be an allocation each")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "launches are most of what is enqueued; a box would be an allocation each"
+)]
 pub(crate) enum Op {
     /// Work for a device; it ends up in a batch.
     Work(Work),
@@ -42,15 +45,30 @@ pub(crate) enum Op {
 pub(crate) type Callback = Box<dyn FnOnce() + Send>;
 
 /// What a device does: the only part of a command that a recorder sees.
-#[expect(clippy::large_enum_variant, reason = "launches are most of what is enqueued; a box would be an allocation each")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "launches are most of what is enqueued; a box would be an allocation each"
+)]
 pub(crate) enum Work {
     Launch(Launch),
-    Copy { src: Span, dst: Span },
-    Fill { dst: Span, pattern: Pattern },
+    Copy {
+        src: Span,
+        dst: Span,
+    },
+    Fill {
+        dst: Span,
+        pattern: Pattern,
+    },
     /// Bytes that were copied from the program when the call was made.
-    Upload { src: Staged, dst: Span },
+    Upload {
+        src: Staged,
+        dst: Span,
+    },
     /// Copies bytes to staging memory for the host, and puts into the slot where that is.
-    Read { src: Span, slot: Arc<ReadSlot> },
+    Read {
+        src: Span,
+        slot: Arc<ReadSlot>,
+    },
     /// Makes what was written to a block that the host reaches visible to the host.
     Publish(Arc<Block>),
     /// Nothing any more, but a place in the order that others may count on.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 /// Bytes of an ordinary staging chunk, and of all that are kept for later.
-const CHUNK: u64 = 4 * MIB;
+const CHUNK: u64 = MIB;
 const CACHE: u64 = 256 * MIB;
 
 /// A wgpu device with its one queue.

@@ -86,7 +86,8 @@ impl Order {
             }
             let cut = left.start.max(range.start)..left.end.min(range.end);
             let rest = [left.start..cut.start, cut.end..left.end];
-            self.lazy.extend(rest.into_iter().filter(|rest| !rest.is_empty()).map(|rest| (rest, read.clone())));
+            self.lazy
+                .extend(rest.into_iter().filter(|rest| !rest.is_empty()).map(|rest| (rest, read.clone())));
             taken.push((cut.clone(), read.part(cut)));
         }
         taken

@@ -5,7 +5,12 @@ use crate::scheduler::HostAccess;
 use fencepost_kernels::Element;
 
 /// Calls `f` with `len` elements from byte `offset` of the block on: in place where the host has a view.
-pub(crate) fn with<T: Element, R>(access: &HostAccess, offset: u64, len: usize, f: impl FnOnce(&[T]) -> R) -> R {
+pub(crate) fn with<T: Element, R>(
+    access: &HostAccess,
+    offset: u64,
+    len: usize,
+    f: impl FnOnce(&[T]) -> R,
+) -> R {
     match access.block().view() {
         Some(view) => f(bytemuck::cast_slice(view.slice(offset..offset + size::<T>(len), access))),
         None => f(&copied(access, offset, len)),

@@ -104,7 +104,8 @@ impl<T: Element> Reading<T> {
 
 /// The batch that should have saved the bytes was refused.
 fn lost_bytes() -> Error {
-    let (object, message) = ("a read".into(), "the submission that should have copied the bytes failed".into());
+    let (object, message) =
+        ("a read".into(), "the submission that should have copied the bytes failed".into());
     Kind::Device { object, message }.into()
 }
 

@@ -49,7 +49,15 @@ pub struct CpuOptions {
 
 impl Default for CpuOptions {
     fn default() -> Self {
-        Self { seed: 0, lanes: 1, threads: true, delays: false, refusals: 0.0, lost_after: None, memory: 1 << 34 }
+        Self {
+            seed: 0,
+            lanes: 1,
+            threads: true,
+            delays: false,
+            refusals: 0.0,
+            lost_after: None,
+            memory: 1 << 34,
+        }
     }
 }
 
@@ -194,7 +202,12 @@ impl Device for CpuDevice {
 }
 
 impl Recorder for CpuRecorder {
-    fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Result<Keep, Failure> {
+    fn submit(
+        &mut self,
+        steps: &Arc<Vec<Step>>,
+        waits: &[LaneValue],
+        signal: Value,
+    ) -> Result<Keep, Failure> {
         if self.rng.f64() < self.refusals {
             let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
             let (object, message) = ("a submission".into(), "refused by the seed".into());
@@ -252,7 +265,9 @@ impl World {
         for (lane, at) in self.lanes.iter().enumerate() {
             let Some(running) = at.batches.front() else { continue };
             if running.waits.iter().all(|wait| self.lanes[wait.lane].completed >= wait.value) {
-                let free = |&step: &usize| !running.done[step] && running.before[step].iter().all(|&b| running.done[b]);
+                let free = |&step: &usize| {
+                    !running.done[step] && running.before[step].iter().all(|&b| running.done[b])
+                };
                 allowed.extend((0..running.steps.len()).filter(free).map(|step| (lane, step)));
                 allowed.extend(running.steps.is_empty().then_some((lane, 0)));
             }

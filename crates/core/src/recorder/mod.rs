@@ -14,7 +14,8 @@ pub(crate) trait Recorder: Send {
     ///
     /// The device starts it only after the other lanes have passed their values in `waits`; all of those were
     /// submitted before. On failure nothing was submitted and nothing stays staged.
-    fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Result<Keep, Failure>;
+    fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value)
+    -> Result<Keep, Failure>;
 }
 
 /// What must live until the device has passed a submission; dropping it gives the pieces back.

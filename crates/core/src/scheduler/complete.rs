@@ -81,7 +81,8 @@ impl State {
         let at = &mut self.lanes[lane];
         if let Some(last) = at.last_finish.filter(|_| steps > 0) {
             let seconds = (now - last).as_secs_f64() / steps as f64;
-            at.step_seconds = if at.step_seconds == 0.0 { seconds } else { 0.8 * at.step_seconds + 0.2 * seconds };
+            at.step_seconds =
+                if at.step_seconds == 0.0 { seconds } else { 0.8 * at.step_seconds + 0.2 * seconds };
         }
         at.last_finish = busy.then_some(now);
     }

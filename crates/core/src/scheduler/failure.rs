@@ -33,7 +33,9 @@ impl Engine {
             return;
         }
         // The recorder gave its share back, so the steps are ours alone.
-        let Ok(mut steps) = Arc::try_unwrap(steps) else { panic!("bug: a recorder kept a batch that it refused") };
+        let Ok(mut steps) = Arc::try_unwrap(steps) else {
+            panic!("bug: a recorder kept a batch that it refused")
+        };
         let blamed = failure.step.filter(|_| !before).and_then(|at| steps.get(at)).map(|step| step.slot);
         let mut state = self.lock();
         state.lanes[lane].token = false;
@@ -116,7 +118,9 @@ impl State {
         let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
         let before: SmallVec<[Seq; 4]> =
             deps.iter().copied().chain(last).filter(|&dep| !self.batches.is_done(dep)).collect();
-        for batch in self.lanes.iter_mut().flat_map(|lane| lane.planned()).filter(|batch| batch.deps.contains(&seq)) {
+        for batch in
+            self.lanes.iter_mut().flat_map(|lane| lane.planned()).filter(|batch| batch.deps.contains(&seq))
+        {
             batch.deps.extend(before.iter().copied());
         }
         for at in self.slots() {

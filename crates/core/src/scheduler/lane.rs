@@ -60,7 +60,8 @@ impl LaneState {
 
     /// Takes the front batch of `priority`.
     pub(crate) fn take(&mut self, priority: Priority) -> Option<Batch> {
-        let lower_waits = Priority::ORDER.into_iter().any(|p| p < priority && !self.ready[p as usize].is_empty());
+        let lower_waits =
+            Priority::ORDER.into_iter().any(|p| p < priority && !self.ready[p as usize].is_empty());
         self.streak = if lower_waits { self.streak + 1 } else { 0 };
         self.list(priority).pop_front()
     }
@@ -83,7 +84,12 @@ mod tests {
 
     fn fill(lane: &mut LaneState, priority: Priority, seqs: std::ops::Range<u64>) {
         for seq in seqs {
-            lane.list(priority).push_back(Batch { seq: Seq(seq), steps: vec![], deps: Default::default(), refused: false });
+            lane.list(priority).push_back(Batch {
+                seq: Seq(seq),
+                steps: vec![],
+                deps: Default::default(),
+                refused: false,
+            });
         }
     }
 

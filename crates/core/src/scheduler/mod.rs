@@ -15,6 +15,8 @@ mod enqueue;
 mod failure;
 mod host;
 mod lane;
+#[cfg(all(test, fencepost_loom))]
+mod loom_models;
 mod plan;
 mod pump;
 mod queue;
@@ -28,7 +30,7 @@ mod web;
 pub(crate) use batch::Seq;
 pub(crate) use engine::Engine;
 pub(crate) use host::{Claim, HostAccess, Want};
-pub use queue::Priority;
 pub(crate) use queue::HoldId;
+pub use queue::Priority;
 pub(crate) use state::State;
 pub(crate) use wait::Deadline;

@@ -327,7 +327,8 @@ impl State {
             return;
         }
         let list = self.lanes[lane].list(from);
-        let Some(batch) = list.iter().position(|batch| batch.seq == seq).and_then(|at| list.remove(at)) else {
+        let Some(batch) = list.iter().position(|batch| batch.seq == seq).and_then(|at| list.remove(at))
+        else {
             return;
         };
         for &dep in &batch.deps {

@@ -77,7 +77,8 @@ impl State {
         if at.has_ready() {
             return self.choose(lane).is_some();
         }
-        let waiting = |q: &super::queue::QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
+        let waiting =
+            |q: &super::queue::QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
         at.has_room(false) && self.queues.iter().skip(1).any(waiting)
     }
 }

@@ -1,0 +1,111 @@
+//! Whatever is done is noticed, by everybody who has to know.
+
+use super::{Model, enqueue, explore, join, wait};
+use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
+
+#[test]
+fn a_waiter_and_the_completer_both_see_the_end() {
+    explore(|| {
+        let model = Model::by_hand(1);
+        let queue = model.queue();
+        let completer = model.completer(0);
+        let world = model.world.clone();
+        let device = model.thread(move |_| world.work_through(2));
+        for _ in 0..2 {
+            let point = enqueue(&model.engine, queue);
+            wait(&model.engine, point).expect("the work is done");
+        }
+        join([device]);
+        model.stop([completer]);
+    });
+}
+
+#[test]
+fn a_future_is_woken() {
+    explore(|| {
+        let model = Model::quick(1);
+        let queue = model.queue();
+        let threads = [model.lane_thread(0), model.completer(0)];
+        let point = enqueue(&model.engine, queue);
+        let bell = Arc::new(Bell::default());
+        while model.engine.poll(point, &Waker::from(bell.clone())).is_none() {
+            bell.sleep();
+        }
+        model.stop(threads);
+    });
+}
+
+#[test]
+fn a_callback_runs_after_what_is_before_it_and_before_what_is_behind() {
+    explore(|| {
+        let model = Model::quick(1);
+        let queue = model.queue();
+        let threads = [model.completer(0), model.thread(|engine| engine.callback_thread())];
+        enqueue(&model.engine, queue);
+        let (world, seen) = (model.world.clone(), Arc::new(AtomicUsize::new(0)));
+        let note = seen.clone();
+        let callback = Box::new(move || note.store(world.steps(), Ordering::SeqCst));
+        model.engine.enqueue_callback(queue, callback).expect("nothing has failed");
+        let behind = enqueue(&model.engine, queue);
+        model.engine.flush_soon(queue).expect("nothing has failed");
+        wait(&model.engine, behind).expect("the work is done");
+        assert_eq!((seen.load(Ordering::SeqCst), model.world.steps()), (1, 2));
+        model.stop(threads);
+    });
+}
+
+#[test]
+fn a_callback_runs_though_nobody_waits() {
+    explore(|| {
+        let model = Model::quick(1);
+        let queue = model.queue();
+        let threads = [model.lane_thread(0), model.completer(0)];
+        enqueue(&model.engine, queue);
+        let engine = model.engine.clone();
+        let callback = Box::new(move || engine.lock().closing = true);
+        model.engine.enqueue_callback(queue, callback).expect("nothing has failed");
+        // Ends after the callback, and only then.
+        model.engine.callback_thread();
+        model.stop(threads);
+    });
+}
+
+#[test]
+fn the_end_of_a_context_waits_for_its_work_and_ends_its_threads() {
+    explore(|| {
+        let model = Model::quick(1);
+        let queue = model.queue();
+        let threads =
+            [model.lane_thread(0), model.completer(0), model.thread(|engine| engine.callback_thread())];
+        enqueue(&model.engine, queue);
+        model.engine.close();
+        join(threads);
+        assert_eq!(model.world.steps(), 1);
+    });
+}
+
+/// Rings once or more, and is heard by whoever sleeps on it.
+#[derive(Default)]
+struct Bell {
+    rung: Mutex<bool>,
+    ring: Condvar,
+}
+
+impl Bell {
+    fn sleep(&self) {
+        let mut rung = lock(&self.rung);
+        while !std::mem::take(&mut *rung) {
+            rung = sleep(&self.ring, rung);
+        }
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        *lock(&self.rung) = true;
+        self.ring.notify_all();
+    }
+}

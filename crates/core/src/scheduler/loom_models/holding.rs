@@ -1,0 +1,118 @@
+//! Whatever the host holds back goes on once the host lets go.
+
+use super::{Engine, Model, Point, block, enqueue, enqueue_work, explore, join, wait};
+use crate::command::{Pattern, Span, Work};
+use crate::error::Kind;
+use crate::memory::Block;
+use crate::scheduler::{Deadline, HostAccess, Want};
+use crate::user_event::Signaller;
+use fencepost_sync::Slot;
+use std::sync::Arc;
+
+#[test]
+fn a_signal_is_not_missed_by_who_is_about_to_hold_the_queue() {
+    explore(|| {
+        let model = Model::quick(1);
+        let queue = model.queue();
+        let lane = model.lane_thread(0);
+        let gate = Signaller::new(&model.engine, "gate");
+        model.engine.enqueue_user_wait(queue, gate.state().clone()).expect("nothing has failed");
+        enqueue(&model.engine, queue);
+        assert_eq!(model.world.steps(), 0);
+        gate.signal();
+        model.world.wait_for(1);
+        model.stop([lane]);
+    });
+}
+
+#[test]
+fn a_signal_reaches_who_waits_behind_it_on_another_lane() {
+    explore(|| {
+        let model = Model::quick(2);
+        let (gated, other) = (model.queue(), model.queue());
+        let gate = Signaller::new(&model.engine, "gate");
+        model.engine.enqueue_user_wait(gated, gate.state().clone()).expect("nothing has failed");
+        let served = enqueue(&model.engine, gated);
+        model.engine.enqueue_wait(other, served, &Default::default()).expect("nothing has failed");
+        let end = enqueue(&model.engine, other);
+        let lane = model.lane_thread(1);
+        let signaller = model.thread(move |_| gate.signal());
+        wait(&model.engine, end).expect("the work is done");
+        join([signaller]);
+        model.stop([lane]);
+    });
+}
+
+#[test]
+fn an_abandoned_gate_fails_its_queue_and_nobody_waits_for_ever() {
+    explore(|| {
+        let model = Model::quick(1);
+        let queue = model.queue();
+        let lane = model.lane_thread(0);
+        let gate = Signaller::new(&model.engine, "gate");
+        model.engine.enqueue_user_wait(queue, gate.state().clone()).expect("nothing has failed");
+        let (point, _) = model.engine.marker(queue);
+        let last = model.thread(move |_| drop(gate));
+        let error = wait(&model.engine, point).expect_err("nobody signals");
+        assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+        join([last]);
+        model.stop([lane]);
+    });
+}
+
+#[test]
+fn work_goes_on_once_the_host_has_left_its_bytes() {
+    explore(|| {
+        let model = Model::quick(1);
+        let (queue, block) = (model.queue(), block());
+        let lane = model.lane_thread(0);
+        let access = host_access(&model.engine, &block);
+        fill(&model, queue, &block);
+        assert_eq!(model.world.steps(), 0);
+        let host = model.thread(move |_| drop(access));
+        model.world.wait_for(1);
+        join([host]);
+        model.stop([lane]);
+    });
+}
+
+#[test]
+fn the_host_waits_for_earlier_work_and_holds_back_later() {
+    explore(|| {
+        let model = Model::quick(1);
+        let (queue, block) = (model.queue(), block());
+        let lane = model.lane_thread(0);
+        fill(&model, queue, &block);
+        let access = host_access(&model.engine, &block);
+        let later = fill(&model, queue, &block);
+        assert_eq!(model.world.steps(), 1);
+        drop(access);
+        wait(&model.engine, later).expect("the work is done");
+        model.stop([lane]);
+    });
+}
+
+#[test]
+fn two_hosts_write_one_after_the_other() {
+    explore(|| {
+        let model = Model::quick(1);
+        let (block, engine) = (block(), model.engine.clone());
+        let same = block.clone();
+        let other = model.thread(move |_| drop(host_access(&engine, &same)));
+        drop(host_access(&model.engine, &block));
+        join([other]);
+    });
+}
+
+fn host_access(engine: &Arc<Engine>, block: &Arc<Block>) -> HostAccess {
+    let access = engine.host_access(&whole(block), Want::Write, Deadline::after(None));
+    access.expect("the device is there").expect("a wait without limit has an end")
+}
+
+fn fill(model: &Model, queue: Slot, block: &Arc<Block>) -> Point {
+    enqueue_work(&model.engine, queue, Work::Fill { dst: whole(block), pattern: Pattern::ZERO })
+}
+
+fn whole(block: &Arc<Block>) -> Span {
+    Span { block: block.clone(), offset: 0, size: block.size }
+}

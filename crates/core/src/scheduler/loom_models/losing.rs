@@ -1,0 +1,75 @@
+//! Whoever waits when the device goes is told so.
+
+use super::{Model, enqueue, explore, join, wait};
+use crate::error::Kind;
+use fencepost_sync::Clock;
+
+#[test]
+fn a_wait_ends_when_the_device_goes() {
+    explore(|| {
+        let model = Model::by_hand(1);
+        let queue = model.queue();
+        let threads = [model.lane_thread(0), model.completer(0)];
+        let world = model.world.clone();
+        let driver = model.thread(move |_| world.lose());
+        let point = enqueue(&model.engine, queue);
+        expect_lost(wait(&model.engine, point));
+        join([driver]);
+        join(threads);
+    });
+}
+
+#[test]
+fn a_wait_for_another_lane_ends_when_the_device_goes() {
+    explore(|| {
+        let model = Model::by_hand(2);
+        let (first, second) = (model.queue(), model.queue());
+        let served = enqueue(&model.engine, first);
+        model.engine.enqueue_wait(second, served, &Clock::default()).expect("nothing has failed");
+        let end = enqueue(&model.engine, second);
+        let world = model.world.clone();
+        let driver = model.thread(move |_| world.lose());
+        let other = model.thread(move |engine| expect_lost(wait(engine, served)));
+        expect_lost(wait(&model.engine, end));
+        join([driver, other]);
+    });
+}
+
+#[test]
+fn a_wait_ends_done_or_lost_but_it_ends() {
+    explore(|| {
+        let model = Model::quick(1);
+        let queue = model.queue();
+        let lane = model.lane_thread(0);
+        let point = enqueue(&model.engine, queue);
+        let world = model.world.clone();
+        let driver = model.thread(move |_| world.lose());
+        if let Err(error) = wait(&model.engine, point) {
+            assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+        }
+        join([driver]);
+        model.stop([lane]);
+    });
+}
+
+#[test]
+fn who_waits_for_the_host_is_told_of_the_loss() {
+    explore(|| {
+        let model = Model::by_hand(1);
+        let (queue, gated) = (model.queue(), model.queue());
+        let gate = crate::user_event::Signaller::new(&model.engine, "gate");
+        model.engine.enqueue_user_wait(gated, gate.state().clone()).expect("nothing has failed");
+        let behind = enqueue(&model.engine, gated);
+        let running = enqueue(&model.engine, queue);
+        let world = model.world.clone();
+        let driver = model.thread(move |_| world.lose());
+        let other = model.thread(move |engine| expect_lost(wait(engine, running)));
+        expect_lost(wait(&model.engine, behind));
+        join([driver, other]);
+    });
+}
+
+fn expect_lost(result: crate::Result<()>) {
+    let error = result.expect_err("the device is lost before it does anything");
+    assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+}

@@ -1,0 +1,107 @@
+//! Every order of threads, under loom: what the scheduler promises holds in all of them.
+//!
+//! Each model is the smallest program that could break one promise. Time does not pass in a model, so no slice of a
+//! wait ends by itself: a wake-up that is lost is a deadlock, and loom reports it. No model may poll.
+
+mod completing;
+mod device;
+mod holding;
+mod losing;
+mod submitting;
+
+use super::engine::Engine;
+use super::queue::Priority;
+use super::wait::Deadline;
+use crate::command::{What, Work};
+use crate::error::Result;
+use crate::event::Point;
+use crate::memory::{Block, BlockId, Cells, Heap, Memory};
+use crate::ordering::{Admission, Policy};
+use crate::recorder::cpu::{self, CpuOptions};
+use device::World;
+use fencepost_sync::Slot;
+use loom::thread::{self, JoinHandle};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Runs `program` in every order of its threads that takes at most two preemptions, or as many as
+/// `LOOM_MAX_PREEMPTIONS` says.
+fn explore(program: impl Fn() + Send + Sync + 'static) {
+    let mut explorer = loom::model::Builder::new();
+    explorer.preemption_bound = explorer.preemption_bound.or(Some(2));
+    explorer.max_branches = 10_000;
+    explorer.check(program);
+}
+
+/// An engine on a device of the model's.
+struct Model {
+    engine: Arc<Engine>,
+    world: Arc<World>,
+}
+
+impl Model {
+    /// On a device whose lanes are done with a submission at once.
+    fn quick(lanes: usize) -> Self {
+        Self::on(World::new(lanes, true))
+    }
+
+    /// On a device that does nothing until somebody has it go on.
+    fn by_hand(lanes: usize) -> Self {
+        Self::on(World::new(lanes, false))
+    }
+
+    fn on(world: Arc<World>) -> Self {
+        let (device, _) = cpu::open(&CpuOptions::default());
+        let engine = Engine::new(device, world.lanes(), Policy::Ordered, true);
+        Self { engine, world }
+    }
+
+    /// A queue, on the lane with the fewest.
+    fn queue(&self) -> Slot {
+        self.engine.new_queue("model", Priority::Normal).expect("the device is there")
+    }
+
+    /// Starts a thread of the context.
+    fn thread(&self, run: impl FnOnce(&Engine) + 'static) -> JoinHandle<()> {
+        let engine = self.engine.clone();
+        thread::spawn(move || run(&engine))
+    }
+
+    fn lane_thread(&self, lane: usize) -> JoinHandle<()> {
+        self.thread(move |engine| engine.lane_thread(lane))
+    }
+
+    fn completer(&self, lane: usize) -> JoinHandle<()> {
+        self.thread(move |engine| engine.completer(lane))
+    }
+
+    /// Lets the threads end, whatever is left to do.
+    fn stop(&self, threads: impl IntoIterator<Item = JoinHandle<()>>) {
+        self.engine.lock().closing = true;
+        self.engine.stir();
+        join(threads);
+    }
+}
+
+fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
+    threads.into_iter().for_each(|thread| thread.join().expect("a thread of the model ends"));
+}
+
+/// Enqueues one command and gives the point behind it.
+fn enqueue(engine: &Engine, slot: Slot) -> Point {
+    enqueue_work(engine, slot, Work::Publish(block()))
+}
+
+fn enqueue_work(engine: &Engine, slot: Slot, work: Work) -> Point {
+    let by = Admission { slot, what: What::Fill, at: Location::caller() };
+    let stamp = engine.enqueue(by, work).expect("nothing has failed");
+    Point { slot, stamp }
+}
+
+fn block() -> Arc<Block> {
+    Arc::new(Block::new(BlockId(1), Heap::Device, 16, Memory::Host(Cells::zeroed(16))))
+}
+
+fn wait(engine: &Engine, point: Point) -> Result<()> {
+    engine.wait(point, Deadline::after(None)).map(|done| assert!(done, "a wait without limit ended early"))
+}
