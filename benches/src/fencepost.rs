@@ -1,8 +1,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use fencepost::{AdapterChoice, Context, ContextOptions, DeviceArray, Grid, Kernel, KernelArgs};
-use fencepost::{CommandQueue, Pending};
+use fencepost::{
+    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, Grid, Kernel, KernelArgs, Pending,
+};
 
 use crate::{
     adapter::Chosen,

@@ -121,7 +121,12 @@ impl Faults {
             return self.check_loss();
         }
         // What the context itself has still to do is done before it is asked whether that failed.
-        self.at_last(|| self.ctx.queue("flush").finish().wait())?;
+        if self.fault == Fault::Refusals {
+            self.at_last(|| {
+                let queue = self.ctx.queue("behind the context's own");
+                queue.read(&queue.full([1], 0_u32)?).wait()
+            })?;
+        }
         let oracle = self.replay()?;
         self.check_end(&machine, &oracle)
     }

@@ -39,6 +39,9 @@ pub fn program(rng: &mut Rng, style: Style) -> Vec<Op> {
         let op = draft.array();
         draft.push(op);
     }
+    if draft.rng.u32(0..4) == 0 {
+        draft.gate();
+    }
     for _ in 0..draft.rng.usize(4..60) {
         if let Some(op) = draft.any() {
             draft.push(op);
@@ -82,6 +85,15 @@ impl Draft {
     fn add_queue(&mut self) {
         let (q, urgency) = (self.id(), self.rng.i32(-1..=1));
         self.push(Op::Queue { q, urgency });
+    }
+
+    /// Has every queue wait for one user event: when that is signalled, all that came together is planned at once.
+    fn gate(&mut self) {
+        let u = self.id();
+        self.push(Op::UserEvent { u });
+        for q in self.legal.queues.clone() {
+            self.push(Op::WaitForUser { q, u });
+        }
     }
 
     /// Adds `op` if it makes sense, behind the waits that it needs if the program is to be ordered.

@@ -1,5 +1,7 @@
 //! The kernels that programs launch, made when first needed.
 
+use super::held::Held;
+use super::op;
 use fencepost::prelude::*;
 use fencepost::{Element, Kernel, Result};
 use std::cell::OnceCell;
@@ -67,6 +69,48 @@ impl Kernels {
 
     pub fn histogram(&self, ctx: &Context) -> Result<Kernel<Histogram<'static>>> {
         made(&self.histogram, || ctx.kernel::<Histogram>())
+    }
+}
+
+impl Kernels {
+    /// Enqueues a launch, of as many invocations as the longest argument has elements.
+    pub fn launch(
+        &self,
+        ctx: &Context,
+        queue: &CommandQueue,
+        kernel: &op::Kernel,
+        reads: &[Held],
+        out: &mut Held,
+    ) -> Result<()> {
+        let grid = Grid::threads([reads.iter().map(Held::len).max().unwrap_or(0).max(out.len())]);
+        match (*kernel, reads, out) {
+            (op::Kernel::Mix { a, b, .. }, [Held::U32(x)], Held::U32(y)) => {
+                queue.launch(&self.mix(ctx)?, grid, Mix { a, b, x, y })
+            }
+            (op::Kernel::Histogram { .. }, [Held::U32(values)], Held::U32(bins)) => {
+                queue.launch(&self.histogram(ctx)?, grid, Histogram { values, bins })
+            }
+            (op::Kernel::Add { .. }, [Held::U32(x), Held::U32(y)], Held::U32(z)) => {
+                queue.launch(&self.u32.add(ctx)?, grid, Add { x, y, z })
+            }
+            (op::Kernel::Add { .. }, [Held::I32(x), Held::I32(y)], Held::I32(z)) => {
+                queue.launch(&self.i32.add(ctx)?, grid, Add { x, y, z })
+            }
+            (op::Kernel::Saxpy { a, .. }, [Held::U32(x)], Held::U32(y)) => {
+                queue.launch(&self.u32.saxpy(ctx)?, grid, Saxpy { a, x, y })
+            }
+            (op::Kernel::Saxpy { a, .. }, [Held::I32(x)], Held::I32(y)) => {
+                queue.launch(&self.i32.saxpy(ctx)?, grid, Saxpy { a: a as i32, x, y })
+            }
+            (op::Kernel::Iota { start, step, .. }, [], Held::U32(out)) => {
+                queue.launch(&self.u32.iota(ctx)?, grid, Iota { start, step, out })
+            }
+            (op::Kernel::Iota { start, step, .. }, [], Held::I32(out)) => {
+                let (start, step) = (start as i32, step as i32);
+                queue.launch(&self.i32.iota(ctx)?, grid, Iota { start, step, out })
+            }
+            _ => unreachable!("bug: a launch with elements of mixed types"),
+        }
     }
 }
 

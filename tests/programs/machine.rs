@@ -1,7 +1,7 @@
 //! Does the operations of a program on a context, one call each.
 
 use super::held::{Guard, Held, Reading};
-use super::kernels::{Add, Histogram, Iota, Kernels, Mix, Saxpy};
+use super::kernels::Kernels;
 use super::op::{Contents, Id, Kernel, Maker, Op, Part, Ty, Wait, elements};
 use fencepost::prelude::*;
 use fencepost::{Error, Kind, Priority, QueueOptions, Result, UserEvent};
@@ -171,36 +171,7 @@ impl Machine {
     fn launch(&self, q: Id, kernel: &Kernel) -> Result<()> {
         let (reads, write) = kernel.parts();
         let reads: Vec<Held> = reads.into_iter().map(|part| self.slice(part)).collect::<Result<_>>()?;
-        let (queue, ctx, mut out) = (&self.queues[&q], &self.ctx, self.slice(write)?);
-        let grid = Grid::threads([reads.iter().map(Held::len).max().unwrap_or(0).max(out.len())]);
-        match (*kernel, &reads[..], &mut out) {
-            (Kernel::Mix { a, b, .. }, [Held::U32(x)], Held::U32(y)) => {
-                queue.launch(&self.kernels.mix(ctx)?, grid, Mix { a, b, x, y })
-            }
-            (Kernel::Histogram { .. }, [Held::U32(values)], Held::U32(bins)) => {
-                queue.launch(&self.kernels.histogram(ctx)?, grid, Histogram { values, bins })
-            }
-            (Kernel::Add { .. }, [Held::U32(x), Held::U32(y)], Held::U32(z)) => {
-                queue.launch(&self.kernels.u32.add(ctx)?, grid, Add { x, y, z })
-            }
-            (Kernel::Add { .. }, [Held::I32(x), Held::I32(y)], Held::I32(z)) => {
-                queue.launch(&self.kernels.i32.add(ctx)?, grid, Add { x, y, z })
-            }
-            (Kernel::Saxpy { a, .. }, [Held::U32(x)], Held::U32(y)) => {
-                queue.launch(&self.kernels.u32.saxpy(ctx)?, grid, Saxpy { a, x, y })
-            }
-            (Kernel::Saxpy { a, .. }, [Held::I32(x)], Held::I32(y)) => {
-                queue.launch(&self.kernels.i32.saxpy(ctx)?, grid, Saxpy { a: a as i32, x, y })
-            }
-            (Kernel::Iota { start, step, .. }, [], Held::U32(out)) => {
-                queue.launch(&self.kernels.u32.iota(ctx)?, grid, Iota { start, step, out })
-            }
-            (Kernel::Iota { start, step, .. }, [], Held::I32(out)) => {
-                let (start, step) = (start as i32, step as i32);
-                queue.launch(&self.kernels.i32.iota(ctx)?, grid, Iota { start, step, out })
-            }
-            _ => unreachable!("bug: a launch with elements of mixed types"),
-        }
+        self.kernels.launch(&self.ctx, &self.queues[&q], kernel, &reads, &mut self.slice(write)?)
     }
 
     fn wait_read(&mut self, r: Id, how: Wait) -> Result<Outcome> {

@@ -14,6 +14,9 @@ mod legal;
 mod machine;
 mod op;
 mod oracle;
+mod pseudo;
+mod regressions;
+mod repeat;
 mod run;
 mod shrink;
 
@@ -28,6 +31,8 @@ use libtest_mimic::{Arguments, Trial};
 const ON_CPU: u64 = 1000;
 /// Programs with faults, for each half.
 const FAULTY: u64 = 500;
+/// Programs that run twice.
+const REPEATED: u64 = 300;
 /// Programs on each adapter, for each policy.
 const ON_ADAPTER: u64 = 100;
 
@@ -35,7 +40,6 @@ const POLICIES: [(&str, Policy); 3] =
     [("ordered", Policy::Ordered), ("checked", Policy::Checked), ("unchecked", Policy::Unchecked)];
 
 fn main() {
-    env_logger::init();
     let args = Arguments::from_args();
     let mut trials = Vec::new();
     for (name, policy) in POLICIES {
@@ -44,6 +48,10 @@ fn main() {
         }
     }
     trials.extend((0..2).map(with_faults));
+    trials.push(Trial::test("r02_without_threads_a_seed_says_everything_that_happens::cpu", || {
+        Ok(run_all(seeds(0, REPEATED), &repeat::Repeated)?)
+    }));
+    trials.extend(regressions::trials());
     trials.extend(on_adapters());
     libtest_mimic::run(&args, trials).exit();
 }
@@ -76,21 +84,7 @@ fn on_adapters() -> Vec<Trial> {
     for place in found.places.iter().filter(|place| !place.is_cpu()) {
         let Some(index) = place.adapter_index() else { continue };
         for (name, policy) in POLICIES {
-            let watched = place.is_vulkan();
-            trials.push(Trial::test(
-                format!("p08_{name}_programs_match_the_oracle::{}", place.name()),
-                move || {
-                    let options =
-                        ContextOptions { adapter: AdapterChoice::Index(index), policy, ..Default::default() };
-                    // Where pinned memory is ordinary memory, uses of it are no hazard.
-                    let pinned = policy != Policy::Checked;
-                    let place = |_| Adapter { options: options.clone() };
-                    run_all(seeds(10_000, ON_ADAPTER), &Matching { policy, pinned, place })?;
-                    Ok(if watched {
-                        common::validation::check()?
-                    })
-                },
-            ));
+            trials.push(on_adapter(place, index, name, policy));
         }
     }
     if let Some(reason) = found.no_adapter {
@@ -100,4 +94,19 @@ fn on_adapters() -> Vec<Trial> {
         );
     }
     trials
+}
+
+fn on_adapter(place: &common::subject::Place, index: usize, name: &str, policy: Policy) -> Trial {
+    let watched = place.is_vulkan();
+    Trial::test(format!("p08_{name}_programs_match_the_oracle::{}", place.name()), move || {
+        let options = ContextOptions { adapter: AdapterChoice::Index(index), policy, ..Default::default() };
+        // Where pinned memory is ordinary memory, uses of it are no hazard.
+        let pinned = policy != Policy::Checked;
+        let place = |_| Adapter { options: options.clone() };
+        run_all(seeds(10_000, ON_ADAPTER), &Matching { policy, pinned, place })?;
+        if watched {
+            common::validation::check()?;
+        }
+        Ok(())
+    })
 }

@@ -102,7 +102,7 @@ pub enum Kind {
     Range { array: String, range: Range<usize>, len: usize },
     /// A slice starts or ends where arguments or copies cannot.
     #[error(
-        "slice of array `{array}` starts at byte {offset}; arguments and copies must start on a multiple of {needed} bytes"
+        "slice of array `{array}` starts or ends at byte {offset}; arguments and copies must start on a multiple of {needed} bytes"
     )]
     Alignment { array: String, offset: u64, needed: u64 },
     /// The array is mapped and cannot be enqueued, nor mapped again.
@@ -118,7 +118,7 @@ pub enum Kind {
     #[error(
         "a wait inside a host callback of queue `{queue}` for something behind that callback can never end"
     )]
-    WouldDeadlock { queue: String },
+    WouldDeadlock { callback: String, queue: String },
     /// A host callback panicked, and its queue ended with it.
     #[error("a host callback of queue `{queue}` panicked")]
     CallbackPanicked { queue: String },

@@ -264,7 +264,7 @@ impl CommandQueue {
     /// Takes the queue's error away: it can be used again. What failed stays undone.
     pub fn take_error(&self) -> Option<Error> {
         let slot = self.slot().ok()?;
-        self.owner().engine().lock().queue_mut(slot).error.take()
+        self.owner().engine().forgive(slot)
     }
 }
 

@@ -68,7 +68,10 @@ impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
     fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
         match &self.place {
             HostPlace::Pinned(array) => f(SourceRef::Pinned(PinnedRef(array))),
-            HostPlace::Plain(owner, plain) => f(SourceRef::Plain(OwnerRef(owner), &lock(plain).data)),
+            HostPlace::Plain(owner, plain) => {
+                let data = lock(plain).data.clone();
+                f(SourceRef::Plain(OwnerRef(owner), &data))
+            }
         }
     }
 }

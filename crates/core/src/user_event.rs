@@ -12,7 +12,8 @@ use std::task::Waker;
 /// then, and no other queue is held up meanwhile.
 ///
 /// Clones signal the same event. When the last one is dropped without having signalled, the event completes with
-/// [`Kind::Abandoned`], and queues that wait for it fail with that error.
+/// [`Kind::Abandoned`], and queues that wait for it fail with that error. Like every handle, a user event keeps its
+/// context going: one that only a callback behind itself holds is never signalled, and its context never ends.
 ///
 /// # Example
 /// ```
@@ -39,7 +40,7 @@ pub(crate) struct Signaller(Arc<UserState>);
 pub(crate) struct UserState {
     pub(crate) hold: HoldId,
     label: Arc<str>,
-    /// Weak: a context does not live on because a gate of it is kept in one of its own queues.
+    /// Weak: who waits on the device does not keep the context going.
     engine: Weak<Engine>,
     outcome: Mutex<Outcome>,
 }
@@ -108,7 +109,7 @@ impl UserState {
     pub(crate) fn wake(&self, waker: &Waker) -> bool {
         let mut outcome = lock(&self.outcome);
         let open = outcome.result.is_none();
-        if open {
+        if open && !outcome.wakers.iter().any(|known| known.will_wake(waker)) {
             outcome.wakers.push(waker.clone());
         }
         open
@@ -127,5 +128,25 @@ impl UserState {
             engine.release(self.hold);
         }
         wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Context, CpuOptions};
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_gate_that_is_the_last_handle_of_its_context_opens_before_that_ends() {
+        let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+        let (queue, gate) = (ctx.queue("gated"), ctx.user_event("gate"));
+        let (ran, runs) = mpsc::channel();
+        // Nobody plans what is behind a callback before that has run, so nothing is held by the gate yet.
+        queue.callback(move || ran.send(()).expect("the test listens")).expect("nothing has failed");
+        queue.wait_for(&gate.event()).expect("nothing has failed");
+        drop((queue, ctx));
+        assert!(runs.try_recv().is_err());
+        drop(gate);
+        assert!(runs.try_recv().is_ok());
     }
 }

@@ -31,6 +31,14 @@ impl<T> Due<T> {
         self.tasks.entry(at).or_default().push(task);
     }
 
+    /// Adds a task unless there is one for the same number for which `same` holds.
+    pub fn push_new(&mut self, at: u64, task: T, same: impl Fn(&T) -> bool) {
+        let tasks = self.tasks.entry(at).or_default();
+        if !tasks.iter().any(same) {
+            tasks.push(task);
+        }
+    }
+
     /// Takes all that is due when the number has reached `reached`, in order.
     pub fn take(&mut self, reached: u64) -> Vec<T> {
         if self.tasks.first_key_value().is_none_or(|(&at, _)| at > reached) {

@@ -69,7 +69,7 @@ pub(crate) enum HostPlace<T> {
 
 /// Ordinary memory that stands in.
 pub(crate) struct Plain<T> {
-    pub(crate) data: Vec<T>,
+    pub(crate) data: Arc<Vec<T>>,
     /// A download on its way.
     pub(crate) coming: Option<Pending<Vec<T>>>,
 }
@@ -81,7 +81,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostPlace::Pinned(pin::<T>(owner, heap, len)?)
         } else {
-            let plain = Plain { data: ordinary(owner, len)?, coming: None };
+            let plain = Plain { data: Arc::new(ordinary(owner, len)?), coming: None };
             HostPlace::Plain(owner.clone(), Mutex::new(plain))
         };
         Ok(Self { place, shape, direction: PhantomData })
@@ -142,9 +142,12 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 Ok(bytes::with(&access, array.offset, array.len, f))
             }
             HostPlace::Plain(_, plain) => {
-                let mut plain = lock(plain);
-                plain.arrive(deadline)?;
-                Ok(f(&plain.data))
+                let data = {
+                    let mut plain = lock(plain);
+                    plain.arrive(deadline)?;
+                    plain.data.clone()
+                };
+                Ok(f(&data))
             }
         }
     }
@@ -158,9 +161,10 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
             HostPlace::Plain(_, plain) => {
-                let mut plain = lock(plain);
+                // Nobody else has the array, so nothing is locked while `f` runs.
+                let plain = plain.get_mut().expect("bug: a panic held the lock");
                 plain.arrive(deadline)?;
-                Ok(f(&mut plain.data))
+                Ok(f(Arc::make_mut(&mut plain.data).as_mut_slice()))
             }
         }
     }
@@ -178,7 +182,7 @@ impl<T: Element> Plain<T> {
     fn arrive(&mut self, deadline: Deadline) -> Result<()> {
         let Some(mut coming) = self.coming.take() else { return Ok(()) };
         match coming.wait_timeout(deadline.left())? {
-            Some(data) => self.data = data,
+            Some(data) => self.data = Arc::new(data),
             None => {
                 self.coming = Some(coming);
                 return Err(busy());

@@ -100,6 +100,7 @@ impl<T: Element> Mapper<T> {
 
     /// What the right allows at once, or the start of a copy.
     fn given(&mut self, access: HostAccess) -> Result<Option<Mapped<T>>> {
+        self.array.words()?;
         let block = access.block().clone();
         if block.view().is_some() {
             return Ok(Some(self.mapped(access, None)));

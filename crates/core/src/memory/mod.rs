@@ -34,6 +34,9 @@ use fencepost_kernels::Element;
 /// [`Kind::TooLarge`] if their bytes cannot be counted.
 pub(crate) fn elements<T: Element>(object: &str, shape: &[usize]) -> Result<usize> {
     let size = T::DTYPE.size();
+    if shape.contains(&0) {
+        return Ok(0);
+    }
     let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
     count.filter(|n| n.checked_mul(size).is_some_and(|bytes| bytes <= isize::MAX as usize)).ok_or_else(|| {
         Kind::TooLarge { object: object.into(), bytes: u64::MAX, limit: isize::MAX as u64 }.into()

@@ -36,7 +36,7 @@ impl Engine {
         slot: Slot,
         run: Callback,
     ) -> MutexGuard<'a, State> {
-        state.calling = Some(id);
+        state.calling = Some(slot);
         drop(state);
         let before = RUNNING.with(|running| running.replace(std::ptr::from_ref(self) as usize));
         let outcome = catch_unwind(AssertUnwindSafe(run));

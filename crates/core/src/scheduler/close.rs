@@ -1,8 +1,6 @@
 //! The end of a context.
 
 use super::engine::Engine;
-use super::queue::Hold;
-use super::state::State;
 use crate::error::Error;
 use crate::event::Point;
 
@@ -34,34 +32,15 @@ impl Engine {
         }
     }
 
-    /// The ends of all queues; what nobody can let go of any more fails.
+    /// The ends of all queues. None is held by a user event any more: handles of those keep a context going.
     fn ends(&self) -> Vec<Point> {
-        let mut state = self.lock();
-        if state.lost.is_none() {
-            state.fail_abandoned();
-        }
-        let ends = state.slots().map(|slot| state.queue(slot).end(slot)).collect();
-        self.unlock(state);
-        ends
+        let state = self.lock();
+        state.slots().map(|slot| state.queue(slot).end(slot)).collect()
     }
 
     /// Keeps an error that came up where nobody could be told; the first one stays.
     pub(crate) fn note_drop_error(&self, error: Error) {
         log::error!("{error}");
         self.lock().drop_error.get_or_insert(error);
-    }
-}
-
-impl State {
-    /// Handles of user events keep a context going, so at its end nobody is left to signal one.
-    fn fail_abandoned(&mut self) {
-        for slot in self.slots() {
-            if let Some(Hold::User(_)) = self.queue(slot).hold
-                && let Some(first) = self.queue(slot).pending.front().map(|front| front.stamp)
-            {
-                let event = format!("what queue `{}` waits for", self.queue(slot).label);
-                self.fail_queue(slot, first, crate::Kind::Abandoned { event }.into());
-            }
-        }
     }
 }

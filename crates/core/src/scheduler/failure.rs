@@ -6,6 +6,7 @@ use super::queue::Priority;
 use super::state::State;
 use crate::command::{Command, Op, Step, Work};
 use crate::error::Error;
+use crate::event::Point;
 use crate::recorder::Failure;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
@@ -93,6 +94,17 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
 fn unpublish(step: &Step) {
     if let Work::Publish(block) = &step.work {
         block.order().visible = false;
+    }
+}
+
+impl Engine {
+    /// Takes the error of a queue away. What comes from now on is a new stretch of it, markers included.
+    pub(crate) fn forgive(&self, slot: Slot) -> Option<Error> {
+        let mut state = self.lock();
+        let error = state.queue_mut(slot).error.take()?;
+        let stamp = state.next_stamp();
+        state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
+        Some(error)
     }
 }
 

@@ -48,6 +48,9 @@ impl Priority {
     }
 }
 
+/// How many failures of the queues that had a slot before are remembered.
+const FAILURES: usize = 16;
+
 /// Names whatever can hold a queue back on the host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct HoldId(pub(crate) u64);
@@ -139,9 +142,15 @@ impl QueueState {
         self.segments.is_empty()
     }
 
-    /// Whether it has no work left at all, and no failure that somebody may still ask for.
+    /// Whether it has no work left at all.
     pub(crate) fn spent(&self) -> bool {
-        self.pending.is_empty() && self.segments.is_empty() && self.failed.is_empty()
+        self.pending.is_empty() && self.segments.is_empty()
+    }
+
+    /// Takes the slot of a queue that is gone. Who still asks for its last failures gets them.
+    pub(crate) fn succeed(&mut self, gone: &mut QueueState) {
+        let many = gone.failed.len().saturating_sub(FAILURES);
+        self.failed = gone.failed.split_off(many);
     }
 
     pub(crate) fn push(&mut self, command: Command) {

@@ -36,7 +36,7 @@ pub(crate) struct State {
     /// Callbacks whose turn has come, for the callback thread.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
     /// The callback that runs at this moment.
-    pub(crate) calling: Option<HoldId>,
+    pub(crate) calling: Option<Slot>,
     /// Who waits for a batch rather than for a point of a queue.
     pub(crate) batch_wakers: Vec<(Seq, Waker)>,
     /// An error that came up in a `Drop`.
@@ -135,9 +135,10 @@ impl State {
         slot
     }
 
-    fn place(&mut self, queue: QueueState) -> Slot {
+    fn place(&mut self, mut queue: QueueState) -> Slot {
         match self.queues.iter().position(|q| q.free) {
             Some(at) => {
+                queue.succeed(&mut self.queues[at]);
                 self.queues[at] = queue;
                 Slot(at as u32)
             }

@@ -198,7 +198,8 @@ impl Engine {
     fn check_deadlock(&self, state: &State, point: Point) -> Result<()> {
         let queue = state.queue(point.slot);
         if callbacks::running_here(self) && matches!(queue.hold, Some(Hold::Callback(_))) {
-            return Err(Kind::WouldDeadlock { queue: queue.label.to_string() }.into());
+            let callback = state.calling.map(|slot| state.queue(slot).label.to_string()).unwrap_or_default();
+            return Err(Kind::WouldDeadlock { callback, queue: queue.label.to_string() }.into());
         }
         Ok(())
     }
@@ -217,23 +218,33 @@ impl Engine {
     pub(crate) fn flush_soon(&self, slot: Slot) -> Result<()> {
         let mut state = self.lock();
         state.check(slot)?;
-        let end = state.queue(slot).end(slot);
-        let lane = state.queue(slot).lane;
-        let priority = state.queue(slot).priority;
-        state.plan([end], priority);
-        let own = self.threads && self.lanes[lane].async_submit && state.quick(lane, priority);
-        if own {
-            self.unlock_quietly(state);
-            self.pump(lane, 1);
-            return Ok(());
+        let queue = state.queue(slot);
+        let (end, lane, priority) = (queue.end(slot), queue.lane, queue.priority);
+        if self.threads && self.lanes[lane].async_submit && !self.will_be_planned(&mut state, slot) {
+            state.plan([end], priority);
+            if state.quick(lane, priority) {
+                self.unlock_quietly(state);
+                self.pump(lane, 1);
+                return Ok(());
+            }
         }
         self.flush_to(state, end);
         Ok(())
     }
 
+    /// Whether the thread of a queue's lane plans it as soon as there is room: what is flushed behind a planned
+    /// batch that is as urgent gathers, and becomes one batch instead of many.
+    fn will_be_planned(&self, state: &mut State, slot: Slot) -> bool {
+        let queue = state.queue(slot);
+        let (lane, priority) = (queue.lane, queue.priority);
+        self.threads && !state.lanes[lane].list(priority).is_empty()
+    }
+
     fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
-        let priority = state.queue(point.slot).priority;
-        state.plan([point], priority);
+        if !self.will_be_planned(&mut state, point.slot) {
+            let priority = state.queue(point.slot).priority;
+            state.plan([point], priority);
+        }
         self.unlock(state);
         if !self.threads {
             self.turn(Duration::ZERO);
@@ -272,7 +283,8 @@ impl Engine {
         if let Err(lost) = state.lost() {
             return Some(Err(lost));
         }
-        state.queue_mut(point.slot).wakers.push(point.stamp.0, waker.clone());
+        let wakers = &mut state.queue_mut(point.slot).wakers;
+        wakers.push_new(point.stamp.0, waker.clone(), |known| known.will_wake(waker));
         self.flush_to(state, point);
         None
     }

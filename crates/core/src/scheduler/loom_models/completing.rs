@@ -1,6 +1,7 @@
 //! Whatever is done is noticed, by everybody who has to know.
 
 use super::{Model, enqueue, explore, join, wait};
+use crate::scheduler::queue::Reached;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -80,10 +81,10 @@ fn the_end_of_a_context_waits_for_its_work_and_ends_its_threads() {
         let queue = model.queue();
         let threads =
             [model.lane_thread(0), model.completer(0), model.thread(|engine| engine.callback_thread())];
-        enqueue(&model.engine, queue);
+        let end = enqueue(&model.engine, queue);
         model.engine.close();
         join(threads);
-        assert_eq!(model.world.steps(), 1);
+        assert_eq!(model.engine.lock().reached(end), Reached::Done);
     });
 }
 

@@ -88,7 +88,12 @@ fn steps(given: &[Given]) -> usize {
 }
 
 impl Recorder for Notes {
-    fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Result<Keep, Failure> {
+    fn submit(
+        &mut self,
+        steps: &Arc<Vec<Step>>,
+        waits: &[LaneValue],
+        signal: Value,
+    ) -> Result<Keep, Failure> {
         let at = LaneValue { lane: self.lane, value: signal };
         let mut given = lock(&self.world.given);
         let earlier = |wait: &LaneValue| given.iter().any(|g| g.at == *wait);

@@ -1,8 +1,8 @@
 //! Whatever is enqueued is submitted, once, and in an order that ends.
 
 use super::{Engine, Model, Point, enqueue, explore, join, wait};
-use fencepost_sync::{Clock, Slot};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
+use fencepost_sync::{Clock, Slot};
 use loom::thread;
 use std::sync::Arc;
 
@@ -121,6 +121,7 @@ fn asking_again_and_again_ends() {
         let queue = model.queue();
         let lane = model.lane_thread(0);
         let point = enqueue(&model.engine, queue);
+        model.engine.flush(queue).expect("nothing has failed");
         while !model.engine.is_complete(point, &Clock::default()).expect("the device is there") {
             thread::yield_now();
         }

@@ -1,0 +1,84 @@
+//! Operations as lines of pseudo-code: what `Debug` prints.
+
+use super::op::{Contents, Kernel, Maker, Op, Part, Ty, Wait};
+use std::fmt;
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a{}[{}..{}]", self.a, self.start, self.end())
+    }
+}
+
+impl fmt::Debug for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wait::Block => f.write_str("wait()"),
+            Wait::Await => f.write_str("await"),
+            Wait::Within(us) => write!(f, "wait_timeout({us} us)"),
+            Wait::Look => f.write_str("is_complete()"),
+        }
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kernel::Mix { a, b, x, y } => write!(f, "mix(y={y:?}, a={a}, x={x:?}, b={b})"),
+            Kernel::Add { x, y, z } => write!(f, "add(x={x:?}, y={y:?}, z={z:?})"),
+            Kernel::Saxpy { a, x, y } => write!(f, "saxpy(a={a}, x={x:?}, y={y:?})"),
+            Kernel::Iota { start, step, out } => write!(f, "iota(start={start}, step={step}, out={out:?})"),
+            Kernel::Histogram { values, bins } => write!(f, "histogram(values={values:?}, bins={bins:?})"),
+        }
+    }
+}
+
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Op::Queue { q, urgency } => write!(f, "q{q} = ctx.queue(priority {urgency})"),
+            Op::Fork { q, from } => write!(f, "q{q} = q{from}.fork()"),
+            Op::DropQueue { q } => write!(f, "drop(q{q})"),
+            Op::Array { a, by, ty, len, contents } => {
+                let by = if let Maker::Queue(q) = by { format!("q{q}") } else { "ctx".into() };
+                let ty = if *ty == Ty::U32 { "u32" } else { "i32" };
+                let what = match contents {
+                    Contents::Zeros => "zeros(".into(),
+                    Contents::Full(value) => format!("full({value}, "),
+                    Contents::Elements(seed) => format!("array(random({seed}), "),
+                    Contents::Empty => "empty(".into(),
+                };
+                write!(f, "a{a} = {by}.{what}{len} x {ty})")
+            }
+            Op::DropArray { a } => write!(f, "drop(a{a})"),
+            Op::Fill { q, dst, value } => write!(f, "q{q}.fill({dst:?}, {value})"),
+            Op::Upload { q, dst, seed } => write!(f, "q{q}.upload(random({seed}), {dst:?})"),
+            Op::Copy { q, src, dst } => write!(f, "q{q}.copy({src:?}, {dst:?})"),
+            Op::Launch { q, kernel } => write!(f, "q{q}.launch {kernel:?}"),
+            Op::Read { q, r, src } => write!(f, "r{r} = q{q}.read({src:?})"),
+            Op::WaitRead { r, how } => write!(f, "r{r}.{how:?}"),
+            Op::DropRead { r } => write!(f, "drop(r{r})"),
+            Op::Pin { p, len } => write!(f, "p{p} = ctx.pinned::<Upload>({len})"),
+            Op::WritePinned { p, seed } => write!(f, "p{p}.write(random({seed}))"),
+            Op::UploadPinned { q, p, start, dst } => write!(f, "q{q}.upload(p{p}[{start}..], {dst:?})"),
+            Op::PinBack { d, len } => write!(f, "d{d} = ctx.pinned::<Download>({len})"),
+            Op::Download { q, src, d } => write!(f, "q{q}.download({src:?}, d{d})"),
+            Op::ReadPinned { d } => write!(f, "d{d}.read()"),
+            Op::Mark { e, q } => write!(f, "e{e} = q{q}.marker()"),
+            Op::Record { e, q } => write!(f, "q{q}.record(e{e})"),
+            Op::WaitFor { q, events } => write!(f, "q{q}.wait_for(e{events:?})"),
+            Op::WaitForQueue { q, other } => write!(f, "q{q}.wait_for_queue(q{other})"),
+            Op::Join { q, other } => write!(f, "q{q}.join(q{other})"),
+            Op::WaitEvent { e, how } => write!(f, "e{e}.{how:?}"),
+            Op::UserEvent { u } => write!(f, "u{u} = ctx.user_event()"),
+            Op::WaitForUser { q, u } => write!(f, "q{q}.wait_for(u{u})"),
+            Op::Signal { u } => write!(f, "u{u}.signal()"),
+            Op::Callback { q } => write!(f, "q{q}.callback(..)"),
+            Op::Flush { q } => write!(f, "q{q}.flush()"),
+            Op::Finish { q, how } => write!(f, "q{q}.finish().{how:?}"),
+            Op::MapRead { m, part } => write!(f, "m{m} = {part:?}.map_read()"),
+            Op::MapWrite { m, part, seed } => write!(f, "m{m} = {part:?}.map_write() <- random({seed})"),
+            Op::Unmap { m } => write!(f, "drop(m{m})"),
+            Op::Trim => write!(f, "ctx.trim()"),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The smallest programs that once went wrong, each named by what must hold. They run with many orders.
+
+use super::case::{Cpu, cpu_options};
+use super::op::{Contents, Id, Kernel, Maker, Op, Part, Ty, Wait};
+use super::run::run;
+use fencepost::Policy;
+use libtest_mimic::Trial;
+
+/// Orders that each program runs with.
+const SEEDS: u64 = 60;
+
+/// All of them.
+pub fn trials() -> Vec<Trial> {
+    vec![
+        trial("a_wait_is_over_with_all_that_the_other_queue_waits_for", Policy::Ordered, waits_for_all()),
+        trial("a_read_in_place_waits_for_the_contexts_own_fill", Policy::Ordered, read_of_a_fill()),
+        trial("two_writers_of_parts_of_a_read_do_not_race_with_its_saving", Policy::Ordered, read_in_parts()),
+        trial(
+            "order_through_a_queue_of_another_lane_holds_inside_a_batch",
+            Policy::Unchecked,
+            order_by_a_third(),
+        ),
+        trial("a_marker_between_a_wait_and_work_covers_the_wait", Policy::Unchecked, marker_behind_a_wait()),
+        trial("a_read_that_is_saved_can_be_awaited_without_threads", Policy::Ordered, awaited_late()),
+        trial("a_refused_copy_within_an_array_leaves_no_use", Policy::Checked, half_a_copy()),
+        trial("an_array_of_a_queue_is_made_in_its_order", Policy::Checked, made_in_order()),
+        trial("a_read_that_timed_out_tells_the_host_nothing", Policy::Checked, told_nothing()),
+        trial("a_map_behind_a_copy_within_an_array_covers_all_of_it", Policy::Checked, map_behind_a_copy()),
+    ]
+}
+
+fn trial(name: &str, policy: Policy, ops: Vec<Op>) -> Trial {
+    Trial::test(format!("p08_{name}::cpu"), move || {
+        for seed in 0..SEEDS {
+            let place = Cpu { options: cpu_options(seed), policy };
+            run(&place, &ops).map_err(|what| format!("with the options of seed {seed}: {what}"))?;
+        }
+        Ok(())
+    })
+}
+
+fn queues<const N: usize>() -> Vec<Op> {
+    (1..=N).map(|q| Op::Queue { q, urgency: 0 }).collect()
+}
+
+fn array(by: Maker, a: Id, len: usize, contents: Contents) -> Op {
+    Op::Array { a, by, ty: Ty::U32, len, contents }
+}
+
+fn part(a: Id, range: std::ops::Range<usize>) -> Part {
+    Part { a, start: range.start, len: range.len() }
+}
+
+fn fill(q: Id, dst: Part, value: u32) -> Op {
+    Op::Fill { q, dst, value }
+}
+
+fn with<const N: usize>(mut ops: Vec<Op>, more: [Op; N]) -> Vec<Op> {
+    ops.extend(more);
+    ops
+}
+
+fn waits_for_all() -> Vec<Op> {
+    let mix =
+        |q, x, y| Op::Launch { q, kernel: Kernel::Mix { a: 3, b: 5, x: part(x, 0..64), y: part(y, 0..64) } };
+    with(
+        queues::<3>(),
+        [
+            array(Maker::Context, 1, 64, Contents::Elements(1)),
+            array(Maker::Context, 2, 64, Contents::Elements(2)),
+            fill(1, part(1, 0..64), 7),
+            mix(2, 1, 2),
+            mix(2, 1, 2),
+            Op::Mark { e: 1, q: 1 },
+            Op::WaitFor { q: 2, events: vec![1] },
+            Op::DropQueue { q: 1 },
+            Op::WaitForQueue { q: 3, other: 2 },
+            Op::DropQueue { q: 2 },
+            Op::Queue { q: 4, urgency: -1 },
+            Op::Callback { q: 4 },
+            mix(4, 2, 1),
+            Op::Finish { q: 3, how: Wait::Block },
+            Op::MapRead { m: 1, part: part(2, 0..64) },
+        ],
+    )
+}
+
+fn read_of_a_fill() -> Vec<Op> {
+    with(
+        queues::<2>(),
+        [
+            array(Maker::Context, 1, 256, Contents::Full(9)),
+            Op::Read { q: 1, r: 1, src: part(1, 0..256) },
+            Op::Read { q: 2, r: 2, src: part(1, 0..256) },
+            Op::WaitRead { r: 2, how: Wait::Block },
+        ],
+    )
+}
+
+fn read_in_parts() -> Vec<Op> {
+    with(
+        queues::<2>(),
+        [
+            array(Maker::Context, 1, 192, Contents::Elements(4)),
+            array(Maker::Context, 2, 64, Contents::Elements(5)),
+            Op::Read { q: 1, r: 1, src: part(1, 0..192) },
+            Op::Copy { q: 2, src: part(2, 1..3), dst: part(1, 0..2) },
+            fill(1, part(1, 95..181), 6),
+            Op::MapRead { m: 1, part: part(1, 0..192) },
+            Op::WaitRead { r: 1, how: Wait::Block },
+        ],
+    )
+}
+
+fn order_by_a_third() -> Vec<Op> {
+    with(
+        queues::<4>(),
+        [
+            array(Maker::Context, 1, 256, Contents::Zeros),
+            fill(4, part(1, 0..256), 1),
+            fill(4, part(1, 200..212), 2),
+            Op::Queue { q: 5, urgency: 0 },
+            Op::WaitForQueue { q: 1, other: 5 },
+            fill(1, part(1, 0..256), 3),
+            Op::WaitForQueue { q: 2, other: 1 },
+            Op::WaitForQueue { q: 3, other: 2 },
+            fill(3, part(1, 0..256), 4),
+        ],
+    )
+}
+
+fn marker_behind_a_wait() -> Vec<Op> {
+    with(
+        queues::<3>(),
+        [
+            array(Maker::Context, 1, 64, Contents::Zeros),
+            array(Maker::Context, 2, 64, Contents::Zeros),
+            // All of it is planned at once.
+            Op::UserEvent { u: 1 },
+            Op::WaitForUser { q: 1, u: 1 },
+            fill(1, part(1, 0..64), 1),
+            Op::WaitForQueue { q: 2, other: 1 },
+            Op::Mark { e: 1, q: 2 },
+            fill(2, part(2, 0..64), 2),
+            Op::WaitFor { q: 3, events: vec![1] },
+            fill(3, part(1, 0..64), 3),
+            Op::Signal { u: 1 },
+        ],
+    )
+}
+
+fn awaited_late() -> Vec<Op> {
+    with(
+        queues::<2>(),
+        [
+            array(Maker::Context, 1, 64, Contents::Zeros),
+            Op::Read { q: 1, r: 1, src: part(1, 0..64) },
+            fill(2, part(1, 21..50), 8),
+            Op::WaitRead { r: 1, how: Wait::Await },
+        ],
+    )
+}
+
+fn half_a_copy() -> Vec<Op> {
+    with(
+        queues::<2>(),
+        [
+            array(Maker::Context, 1, 16, Contents::Elements(3)),
+            Op::Copy { q: 2, src: part(1, 0..9), dst: part(1, 4..13) },
+            Op::Copy { q: 1, src: part(1, 0..1), dst: part(1, 0..1) },
+            Op::Copy { q: 2, src: part(1, 11..13), dst: part(1, 0..2) },
+        ],
+    )
+}
+
+fn made_in_order() -> Vec<Op> {
+    let mut ops = with(
+        queues::<3>(),
+        [
+            array(Maker::Queue(1), 1, 16, Contents::Zeros),
+            Op::Upload { q: 2, dst: part(1, 0..16), seed: 1 },
+            Op::WaitForQueue { q: 2, other: 1 },
+            Op::Upload { q: 2, dst: part(1, 0..16), seed: 1 },
+            Op::Join { q: 1, other: 3 },
+            array(Maker::Queue(1), 2, 16, Contents::Empty),
+            Op::Copy { q: 3, src: part(2, 0..4), dst: part(2, 8..12) },
+        ],
+    );
+    // Memory that was used before changes nothing.
+    ops.extend([
+        Op::DropArray { a: 1 },
+        array(Maker::Queue(2), 3, 16, Contents::Zeros),
+        fill(3, part(3, 0..4), 5),
+    ]);
+    ops
+}
+
+fn told_nothing() -> Vec<Op> {
+    let mut ops = with(queues::<2>(), [array(Maker::Queue(2), 1, 100, Contents::Elements(6))]);
+    ops.extend([
+        array(Maker::Queue(2), 2, 1, Contents::Zeros),
+        Op::Read { q: 2, r: 1, src: part(1, 59..76) },
+        Op::Copy { q: 2, src: part(1, 0..100), dst: part(1, 0..100) },
+        Op::WaitRead { r: 1, how: Wait::Within(0) },
+        Op::Upload { q: 1, dst: part(2, 0..1), seed: 7 },
+    ]);
+    ops
+}
+
+fn map_behind_a_copy() -> Vec<Op> {
+    with(
+        queues::<2>(),
+        [
+            array(Maker::Context, 1, 16, Contents::Elements(8)),
+            Op::Copy { q: 2, src: part(1, 10..11), dst: part(1, 13..14) },
+            Op::MapWrite { m: 1, part: part(1, 8..12), seed: 9 },
+            Op::Unmap { m: 1 },
+            Op::Copy { q: 1, src: part(1, 0..16), dst: part(1, 0..16) },
+        ],
+    )
+}

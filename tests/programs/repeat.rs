@@ -1,0 +1,70 @@
+//! Rule R02: without threads a seed says everything that happens.
+
+use super::case::{Trial, cpu_options};
+use super::generate::{Style, program};
+use super::legal::Legal;
+use super::machine::{Machine, Outcome};
+use super::op::{Op, Wait};
+use super::run::guarded;
+use fastrand::Rng;
+use fencepost::{Context, CpuOptions, Policy};
+
+/// Programs that run twice.
+pub struct Repeated;
+
+impl Trial for Repeated {
+    fn program(&self, seed: u64) -> Vec<Op> {
+        let style = Style { policy: Policy::Ordered, pinned: true, ordered: false };
+        program(&mut Rng::with_seed(seed), style).into_iter().map(timeless).collect()
+    }
+
+    fn policy(&self) -> Policy {
+        Policy::Ordered
+    }
+
+    fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
+        let (first, second) = (trace(seed, ops)?, trace(seed, ops)?);
+        let differs = first.iter().zip(&second).find(|(first, second)| first != second);
+        differs.map_or(Ok(()), |(first, second)| Err(format!("once:  {first}\nagain: {second}")))
+    }
+}
+
+/// The same without a limit that depends on the time of day.
+fn timeless(op: Op) -> Op {
+    let at_once = |how| if matches!(how, Wait::Within(_)) { Wait::Within(0) } else { how };
+    match op {
+        Op::WaitRead { r, how } => Op::WaitRead { r, how: at_once(how) },
+        Op::WaitEvent { e, how } => Op::WaitEvent { e, how: at_once(how) },
+        Op::Finish { q, how } => Op::Finish { q, how: at_once(how) },
+        op => op,
+    }
+}
+
+/// What comes of every operation, on a device that refuses now and then.
+fn trace(seed: u64, ops: &[Op]) -> Result<Vec<String>, String> {
+    let options = CpuOptions { threads: false, delays: false, refusals: 0.05, ..cpu_options(seed) };
+    let ops = ops.to_vec();
+    guarded(move |watch| {
+        let ctx = Context::on_cpu(options);
+        let _ = watch.send(ctx.watch());
+        let (mut machine, mut legal, mut trace) =
+            (Machine::new(ctx, false, true), Legal::default(), Vec::new());
+        for op in ops {
+            if !legal.admits(&op) {
+                continue;
+            }
+            let outcome = machine.step(&op);
+            if !matches!(outcome, Outcome::Failed(_)) {
+                legal.apply(&op);
+            }
+            trace.push(format!("{op:?}: {outcome:?}"));
+        }
+        machine.unmap_all();
+        machine.signal_all();
+        let last = machine.last_queue();
+        for &a in legal.arrays.keys() {
+            trace.push(format!("a{a}: {:?}", machine.elements(&last, a)));
+        }
+        Ok(trace)
+    })
+}
