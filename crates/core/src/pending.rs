@@ -5,7 +5,6 @@ use crate::error::{Error, Result};
 use crate::event::{Point, Recording};
 use crate::scheduler::Deadline;
 use crate::user_event::UserState;
-use fencepost_sync::prim::sleep_for;
 use fencepost_sync::{Clock, Late};
 use std::future::Future;
 use std::pin::Pin;
@@ -61,6 +60,13 @@ impl Late<(), Error> for PointLate {
     }
 }
 
+impl Drop for PointLate {
+    /// Nobody looks for the end any more: the completer has to.
+    fn drop(&mut self) {
+        self.owner.engine().stir();
+    }
+}
+
 /// An event of the host.
 struct UserLate {
     owner: Owner,
@@ -91,7 +97,7 @@ impl Late<(), Error> for UserLate {
             if deadline.over() {
                 return None;
             }
-            drop(sleep_for(&engine.done, state, deadline.slice()));
+            drop(engine.doze(state, deadline.slice()));
         }
     }
 }

@@ -157,5 +157,6 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
 impl<T> Drop for Reading<T> {
     fn drop(&mut self) {
         self.owner.engine().drop_read(&self.span.block, &self.slot);
+        self.owner.engine().stir();
     }
 }

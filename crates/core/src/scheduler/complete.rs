@@ -33,10 +33,15 @@ impl Engine {
             return;
         }
         let (done, wakers) = state.complete(lane);
+        if self.threads {
+            // Without threads the same calls do the same, however long they take.
+            state.estimate(lane, done.iter().map(|batch| batch.steps.len()).sum());
+        }
+        let alarm = state.alarm();
         drop(state);
         // The memory of what is done is free before anybody is told of it.
         drop(done);
-        self.stir();
+        self.ring(&alarm);
         wakers.into_iter().for_each(Waker::wake);
         self.device.tick();
     }
@@ -70,7 +75,6 @@ impl State {
             wakers.extend(self.settle(batch.seq));
             done.push(batch);
         }
-        self.estimate(lane, done.iter().map(|batch| batch.steps.len()).sum());
         (done, wakers)
     }
 

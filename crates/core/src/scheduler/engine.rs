@@ -22,7 +22,9 @@ pub(crate) struct Engine {
     state: Mutex<State>,
     /// Tells the thread of a lane that there may be something to plan or to submit.
     pub(crate) work: Vec<Condvar>,
-    /// Tells waiters, completers and the callback thread that something has moved.
+    /// Tells the completer of a lane that the device has something that nobody watches.
+    pub(crate) in_flight: Vec<Condvar>,
+    /// Tells waiting callers that something has moved.
     pub(crate) done: Condvar,
     /// For the callback thread.
     pub(crate) calls: Condvar,
@@ -51,6 +53,7 @@ impl Engine {
         let engine = |_me: &Weak<Engine>| Self {
             state: Mutex::new(state),
             work: lanes.iter().map(|_| Condvar::new()).collect(),
+            in_flight: lanes.iter().map(|_| Condvar::new()).collect(),
             done: Condvar::new(),
             calls: Condvar::new(),
             lanes: lanes.into_iter().map(EngineLane::new).collect(),
@@ -72,12 +75,13 @@ impl Engine {
         lock(&self.state)
     }
 
-    /// Releases S, does what had to wait for that, and wakes everybody who may have something to do now.
+    /// Releases S, does what had to wait for that, and wakes whoever has something to do now.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
-        let After { dropped, wakers } = std::mem::take(&mut state.after);
+        let After { dropped, wakers, moved: _ } = std::mem::take(&mut state.after);
+        let alarm = state.alarm();
         drop(state);
         drop(dropped);
-        self.stir();
+        self.ring(&alarm);
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -117,13 +121,6 @@ impl Engine {
     pub(crate) fn release(&self, hold: HoldId) {
         self.lock().release(|held| held == Hold::User(hold));
         self.stir();
-    }
-
-    /// Wakes everybody who may have something to do now. Costs next to nothing while nobody sleeps.
-    pub(crate) fn stir(&self) {
-        self.work.iter().for_each(Condvar::notify_all);
-        self.calls.notify_all();
-        self.done.notify_all();
     }
 }
 

@@ -57,8 +57,12 @@ impl Engine {
         }
         let stamp = state.next_stamp();
         ordering::record(&state, by, stamp, &work);
+        // Whoever reads flushes, or waits, on the same thread at once.
+        let read = matches!(work, Work::Read { .. });
         state.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
-        self.kick(state, by.slot);
+        if !read {
+            self.kick(state, by.slot);
+        }
         Ok(stamp)
     }
 
@@ -103,7 +107,7 @@ impl Engine {
     }
 
     /// Releases S; wakes the thread of the queue's lane if it sleeps and could submit something.
-    fn kick(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
+    pub(super) fn kick(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let sleeper = state.sleeper(slot);
         drop(state);
         #[cfg(target_arch = "wasm32")]

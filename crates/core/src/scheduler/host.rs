@@ -103,7 +103,7 @@ impl Engine {
         if block.order().host_idle() {
             return true;
         }
-        drop(fencepost_sync::prim::sleep_for(&self.done, state, deadline.slice()));
+        drop(self.doze(state, deadline.slice()));
         !deadline.over()
     }
 }

@@ -21,6 +21,10 @@ pub(crate) struct LaneState {
     pub(crate) submitted: VecDeque<Submitted>,
     /// Whether the lane's thread sleeps, so that it has to be woken.
     pub(crate) asleep: bool,
+    /// Whether the lane's completer sleeps.
+    pub(crate) idle: bool,
+    /// Callers that look at the lane's fence themselves, or are about to: they note what they see.
+    pub(crate) watchers: u32,
     /// Batches submitted in a row while one of lower priority was waiting.
     streak: u32,
     /// Seconds a step takes, as a running estimate; 0 until one was seen.

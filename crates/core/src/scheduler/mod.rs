@@ -5,6 +5,7 @@
 //! batches, completion is noted when a lane's fence has moved. One lock, S, guards all bookkeeping; it is never
 //! held across device calls, waits, user code or drops of arrays.
 
+mod alarm;
 mod batch;
 mod callbacks;
 mod close;

@@ -170,6 +170,7 @@ impl Planner<'_> {
     }
 
     fn skip(&mut self, slot: Slot) -> Next {
+        self.state.after.moved = true;
         self.state.queue_mut(slot).pop(None);
         Next::Again
     }
@@ -190,6 +191,7 @@ impl Planner<'_> {
     /// Takes the front of `slot`, which is done when all of `seqs` are.
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
+        self.state.after.moved = true;
         self.state.queue_mut(slot).pop_wait(seqs);
     }
 
@@ -257,6 +259,7 @@ impl Planner<'_> {
         }
         self.depend(slot, lane);
         let seq = self.open_batch(lane);
+        self.state.after.moved = true;
         let Some(command) = self.state.queue_mut(slot).pop(Some(seq)) else { return };
         self.state.batches.watch(seq, slot);
         if let (Op::Work(work), Some(open)) = (command.op, self.open[lane].as_mut()) {

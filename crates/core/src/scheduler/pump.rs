@@ -39,8 +39,7 @@ impl Engine {
                 state.lanes[lane].timeline.submit(value);
                 state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep });
                 state.batches.set(seq, Status::Submitted(value));
-                drop(state);
-                self.stir();
+                self.unlock(state);
             }
             Err(failure) => self.fail_batch(lane, Refused { seq, steps, deps, before: refused }, failure),
         }

@@ -20,6 +20,15 @@ use std::task::Waker;
 pub(crate) struct After {
     pub(crate) dropped: Vec<Command>,
     pub(crate) wakers: Vec<Waker>,
+    /// Whether planning took anything out of a queue, which others may have waited for.
+    pub(crate) moved: bool,
+}
+
+impl After {
+    /// Whether nothing has to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.dropped.is_empty() && self.wakers.is_empty() && !self.moved
+    }
 }
 
 /// All bookkeeping of a context.
@@ -45,6 +54,10 @@ pub(crate) struct State {
     pub(crate) after: After,
     /// How many blocks the host is at.
     pub(crate) host_uses: u32,
+    /// Callers that sleep until something moves.
+    pub(crate) callers_asleep: u32,
+    /// Whether the callback thread sleeps.
+    pub(crate) calls_idle: bool,
     kernels: Vec<Arc<str>>,
     policy: Policy,
     host: Clock,
@@ -71,6 +84,8 @@ impl State {
             drop_error: None,
             after: After::default(),
             host_uses: 0,
+            callers_asleep: 0,
+            calls_idle: false,
             kernels: Vec::new(),
             policy,
             host: Clock::default(),

@@ -32,11 +32,13 @@ impl Engine {
         loop {
             let next = {
                 let mut state = self.lock();
-                while state.lanes[lane].timeline.in_flight() == 0 {
+                while !state.unwatched(lane) {
                     if state.finished() {
                         return;
                     }
-                    state = sleep(&self.done, state);
+                    state.lanes[lane].idle = true;
+                    state = sleep(&self.in_flight[lane], state);
+                    state.lanes[lane].idle = false;
                 }
                 if state.lost.is_some() {
                     return;
@@ -57,7 +59,9 @@ impl Engine {
             if state.finished() {
                 return;
             }
+            state.calls_idle = true;
             state = sleep(&self.calls, state);
+            state.calls_idle = false;
         }
     }
 }
@@ -68,8 +72,13 @@ impl State {
         self.lost.is_some() || self.closing
     }
 
+    /// Whether the device has something of a lane whose end no caller looks for.
+    pub(super) fn unwatched(&self, lane: usize) -> bool {
+        self.lanes[lane].timeline.in_flight() > 0 && self.lanes[lane].watchers == 0
+    }
+
     /// Whether the thread of a lane could submit or plan something.
-    fn something_for(&self, lane: usize) -> bool {
+    pub(super) fn something_for(&self, lane: usize) -> bool {
         let at = &self.lanes[lane];
         if self.lost.is_some() || at.token {
             return false;

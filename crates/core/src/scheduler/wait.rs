@@ -7,7 +7,7 @@ use super::queue::{Hold, Priority, Reached};
 use super::state::State;
 use crate::error::{Kind, Result};
 use crate::event::Point;
-use fencepost_sync::prim::{MutexGuard, sleep_for};
+use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Value};
 use std::task::Waker;
 use std::time::Duration;
@@ -88,6 +88,12 @@ impl State {
         at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
     }
 
+    /// Whether no queue is more urgent than another, so that nobody overtakes and batches may be as large as they come.
+    fn one_priority(&self) -> bool {
+        let mut open = self.queues.iter().skip(1).filter(|queue| queue.open).map(|queue| queue.priority);
+        open.next().is_none_or(|first| open.all(|other| other == first))
+    }
+
     /// Whether a caller may submit the next batch of a lane itself: nothing is running, and it is small.
     fn quick(&mut self, lane: usize, priority: Priority) -> bool {
         let can = self.can_submit(lane);
@@ -111,11 +117,10 @@ impl Engine {
     fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
         loop {
             let mut state = self.lock();
-            if let Found::Done(result) = state.find(target) {
+            if let Some(result) = self.over(&mut state, target) {
+                self.unlock(state);
                 return result.map(|()| true);
             }
-            state.lost()?;
-            self.plan_target(&mut state, target)?;
             if deadline.over() {
                 self.unlock(state);
                 return Ok(false);
@@ -130,6 +135,14 @@ impl Engine {
             };
             self.take_turn(state, turn, deadline);
         }
+    }
+
+    /// The result of what is waited for, if it has one; else plans it.
+    fn over(&self, state: &mut State, target: Target) -> Option<Result<()>> {
+        if let Found::Done(result) = state.find(target) {
+            return Some(result);
+        }
+        state.lost().and_then(|()| self.plan_target(state, target)).err().map(Err)
     }
 
     /// Plans what is waited for, if it is not planned yet.
@@ -162,19 +175,23 @@ impl Engine {
         let slice = deadline.slice();
         match turn {
             Turn::Native(lane, value) => {
+                // Only what comes next can be watched: nobody would notice what ends before it.
+                let next = Value(state.lanes[lane].timeline.completed().0 + 1);
+                let watch = u32::from(value == next);
+                state.lanes[lane].watchers += watch;
                 self.unlock_quietly(state);
                 self.wait_native(lane, value, slice);
+                let mut state = self.lock();
+                state.lanes[lane].watchers -= watch;
+                self.unlock(state);
             }
-            Turn::Submit(lane) if self.threads => {
-                self.unlock_quietly(state);
-                self.pump(lane, 1);
-            }
+            Turn::Submit(lane) if self.threads => self.submit_watched(state, lane),
             _ if self.threads => {
-                self.work.iter().for_each(|work| work.notify_all());
-                self.calls.notify_all();
                 let after = std::mem::take(&mut state.after);
-                if after.dropped.is_empty() && after.wakers.is_empty() {
-                    drop(sleep_for(&self.done, state, slice));
+                if after.is_empty() {
+                    let alarm = state.alarm().without_callers();
+                    self.ring(&alarm);
+                    drop(self.doze(state, slice));
                 } else {
                     state.after = after;
                     self.unlock(state);
@@ -185,6 +202,15 @@ impl Engine {
                 self.turn(slice);
             }
         }
+    }
+
+    /// Submits the next batch of a lane for a caller who looks for the end of it himself, or says by the way it
+    /// leaves that it will not: nobody else is woken for that.
+    fn submit_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
+        state.lanes[lane].watchers += 1;
+        self.unlock_quietly(state);
+        self.pump(lane, 1);
+        self.lock().lanes[lane].watchers -= 1;
     }
 
     fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
@@ -209,7 +235,11 @@ impl Engine {
         let state = self.lock();
         state.check(slot)?;
         let end = state.queue(slot).end(slot);
-        self.flush_to(state, end);
+        if self.threads && state.one_priority() {
+            self.kick(state, slot); // the lane's thread plans it: what came together makes one batch
+        } else {
+            self.flush_to(state, end);
+        }
         Ok(())
     }
 

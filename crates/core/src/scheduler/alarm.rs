@@ -1,0 +1,75 @@
+//! Who is woken when S is released: whoever sleeps and has something to do now, and nobody else.
+
+use super::engine::Engine;
+use super::state::State;
+use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
+use std::time::Duration;
+
+/// Whom to wake. Found out under S, carried out when it is released.
+#[derive(Default)]
+pub(super) struct Alarm {
+    /// For each lane: its thread, its completer.
+    lanes: smallvec::SmallVec<[(bool, bool); 2]>,
+    calls: bool,
+    callers: bool,
+}
+
+impl Alarm {
+    /// For a caller about to sleep: others who wait as it does have nothing new to see.
+    pub(super) fn without_callers(self) -> Self {
+        Self { callers: false, ..self }
+    }
+}
+
+impl State {
+    /// Whom to wake, after whatever has changed.
+    pub(super) fn alarm(&mut self) -> Alarm {
+        let over = self.finished();
+        let mut alarm = Alarm::default();
+        for lane in 0..self.lanes.len() {
+            let thread = self.lanes[lane].asleep && (over || self.something_for(lane));
+            let completer = self.lanes[lane].idle && (over || self.unwatched(lane));
+            let at = &mut self.lanes[lane];
+            at.asleep &= !thread;
+            at.idle &= !completer;
+            alarm.lanes.push((thread, completer));
+        }
+        alarm.calls = self.calls_idle && (over || !self.calls.is_empty());
+        self.calls_idle &= !alarm.calls;
+        alarm.callers = self.callers_asleep > 0;
+        alarm
+    }
+}
+
+impl Engine {
+    /// Wakes whoever has something to do now.
+    pub(crate) fn stir(&self) {
+        self.unlock(self.lock());
+    }
+
+    pub(super) fn ring(&self, alarm: &Alarm) {
+        let wake = |condvar: &Condvar, due: bool| {
+            if due {
+                condvar.notify_all();
+            }
+        };
+        for (lane, &(thread, completer)) in alarm.lanes.iter().enumerate() {
+            wake(&self.work[lane], thread);
+            wake(&self.in_flight[lane], completer);
+        }
+        wake(&self.calls, alarm.calls);
+        wake(&self.done, alarm.callers);
+    }
+
+    /// Sleeps until something has moved, or `limit` is over.
+    pub(crate) fn doze<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        limit: Duration,
+    ) -> MutexGuard<'a, State> {
+        state.callers_asleep += 1;
+        let mut state = sleep_for(&self.done, state, limit);
+        state.callers_asleep -= 1;
+        state
+    }
+}
