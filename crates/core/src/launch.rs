@@ -21,6 +21,9 @@ impl CommandQueue {
     /// entry point does not touch need no order. `#[derive(KernelArgs)]` makes the argument struct; the crate
     /// `fencepost` has an example.
     ///
+    /// A binding is whole words of 4 bytes and never empty: in the shader, `arrayLength` counts an odd number of `f16`
+    /// one too high, and one element where the array is empty.
+    ///
     /// # Errors
     /// [`Kind::GridTooLarge`]; [`Kind::Aliased`] if two arguments overlap and one of them is written;
     /// [`Kind::Alignment`] for a slice that starts between the adapter's binding boundaries;
