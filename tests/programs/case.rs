@@ -108,6 +108,7 @@ pub fn run_all(seeds: impl IntoIterator<Item = u64>, trial: &impl Trial) -> Resu
 }
 
 fn explain(seed: u64, trial: &impl Trial, ops: &[Op], what: &str) -> String {
+    eprintln!("the program of seed {seed} fails, looking for a smaller one: {what}");
     let error = |ops: &[Op]| (0..TRIES).find_map(|_| trial.run(seed, ops).err());
     // A hang takes a minute to be seen: it stays as it is.
     let hangs = what.starts_with(super::run::HANG);

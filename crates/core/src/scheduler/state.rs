@@ -131,15 +131,7 @@ impl State {
 
     /// Makes a queue that comes after everything enqueued so far.
     pub(crate) fn new_queue(&mut self, label: Arc<str>, priority: Priority, lane: usize) -> Slot {
-        let mut clock = Clock::default();
-        let mut born_after = Vec::new();
-        for slot in self.slots() {
-            let end = self.queue(slot).end(slot);
-            clock.see(slot, end.stamp);
-            if slot != Self::CONTEXT && self.queue(slot).reached(end.stamp) != Reached::Done {
-                born_after.push(end);
-            }
-        }
+        let (clock, born_after) = self.everything();
         // Its own: whoever knows the last command of the slot's queue before it knows nothing of this one.
         let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
@@ -148,6 +140,23 @@ impl State {
             self.push_wait(slot, point);
         }
         slot
+    }
+
+    /// What knows of all that is enqueued, and the points to wait for so that it all comes first: of queues that wait
+    /// for each other only the last ones.
+    fn everything(&self) -> (Clock, Vec<Point>) {
+        let mut ends: Vec<Point> = self.slots().map(|slot| self.queue(slot).end(slot)).collect();
+        ends.sort_unstable_by_key(|end| std::cmp::Reverse(end.stamp));
+        let (mut clock, mut points) = (Clock::default(), Vec::new());
+        for end in ends {
+            let known = end.slot == Self::CONTEXT || clock.covers(end.slot, end.stamp);
+            if !known && self.reached(end) != Reached::Done {
+                clock.join(&self.queue(end.slot).clock);
+                points.push(end);
+            }
+            clock.see(end.slot, end.stamp);
+        }
+        (clock, points)
     }
 
     fn place(&mut self, mut queue: QueueState) -> Slot {
