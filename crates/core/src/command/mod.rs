@@ -10,6 +10,7 @@ pub(crate) use site::What;
 
 use crate::event::Point;
 use crate::memory::{Block, ReadSlot, Staged};
+use crate::scheduler::HoldId;
 use crate::user_event::UserState;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
@@ -38,7 +39,7 @@ pub(crate) enum Op {
     /// Runs on the callback thread, in queue order.
     Callback(Callback),
     /// A callback that was handed over: its place in the queue until it has run.
-    Called,
+    Called(HoldId),
 }
 
 /// A host function that runs in queue order.

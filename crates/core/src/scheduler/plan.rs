@@ -157,7 +157,7 @@ impl Planner<'_> {
                 }
             },
             Op::Callback(_) => self.call(goal.slot),
-            Op::Called => Next::Reached,
+            Op::Called(id) => Next::Held(Hold::Callback(*id)),
             Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => self.leave(goal.slot),
             Op::Work(work) => match host_conflict(host_uses, work) {
                 Some(hold) => Next::Held(hold),
@@ -231,7 +231,7 @@ impl Planner<'_> {
         let id = self.state.new_hold();
         let queue = self.state.queue_mut(slot);
         queue.hold = Some(Hold::Callback(id));
-        let front = queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::Called));
+        let front = queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::Called(id)));
         if let Some(Op::Callback(run)) = front {
             self.state.calls.push_back((id, slot, run));
         }
