@@ -47,10 +47,19 @@ pub fn guarded<R: Send + 'static>(
     match result.recv_timeout(LIMIT) {
         Ok(outcome) => outcome,
         Err(RecvTimeoutError::Timeout) => {
-            let state = watch.try_iter().last().and_then(|watch| watch.state_dump());
-            Err(format!("{HANG} {LIMIT:?}\n{}", state.unwrap_or_else(|| "the context is gone".into())))
+            Err(format!("{HANG} {LIMIT:?}\n{}", state_of(watch.try_iter().last())))
         }
         Err(RecvTimeoutError::Disconnected) => Err("the program ended without a word".into()),
+    }
+}
+
+/// The state of a context, if its lock can be had at all.
+fn state_of(watch: Option<ContextWatch>) -> String {
+    let (sender, state) = channel();
+    thread::spawn(move || sender.send(watch.and_then(|watch| watch.state_dump())));
+    match state.recv_timeout(Duration::from_secs(5)) {
+        Ok(state) => state.unwrap_or_else(|| "the context is gone".into()),
+        Err(_) => "somebody keeps the lock of the scheduler".into(),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Command {
 }
 
 /// What a command does.
-#[expect(
+#[allow(
     clippy::large_enum_variant,
     reason = "launches are most of what is enqueued; a box would be an allocation each"
 )]
@@ -46,7 +46,7 @@ pub(crate) enum Op {
 pub(crate) type Callback = Box<dyn FnOnce() + Send>;
 
 /// What a device does: the only part of a command that a recorder sees.
-#[expect(
+#[allow(
     clippy::large_enum_variant,
     reason = "launches are most of what is enqueued; a box would be an allocation each"
 )]

@@ -1,6 +1,7 @@
 //! Who is woken when S is released: whoever sleeps and has something to do now, and nobody else.
 
 use super::engine::Engine;
+use super::queue::QueueState;
 use super::state::State;
 use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
 use std::time::Duration;
@@ -38,6 +39,31 @@ impl State {
         self.calls_idle &= !alarm.calls;
         alarm.callers = self.callers_asleep > 0;
         alarm
+    }
+}
+
+impl State {
+    /// Whether threads have nothing left to do, ever.
+    pub(crate) fn finished(&self) -> bool {
+        self.lost.is_some() || self.closing
+    }
+
+    /// Whether the device has something of a lane whose end no caller looks for.
+    pub(super) fn unwatched(&self, lane: usize) -> bool {
+        self.lanes[lane].timeline.in_flight() > 0 && self.lanes[lane].watchers == 0
+    }
+
+    /// Whether the thread of a lane could submit or plan something.
+    pub(super) fn something_for(&self, lane: usize) -> bool {
+        let at = &self.lanes[lane];
+        if self.lost.is_some() || at.token {
+            return false;
+        }
+        if at.has_ready() {
+            return self.choose(lane).is_some();
+        }
+        let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
+        at.has_room(false) && self.queues.iter().skip(1).any(waiting)
     }
 }
 

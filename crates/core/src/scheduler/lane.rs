@@ -39,7 +39,6 @@ impl LaneState {
     }
 
     /// Whether anything is planned and not submitted.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn has_ready(&self) -> bool {
         self.ready.iter().any(|list| !list.is_empty())
     }

@@ -40,7 +40,6 @@ pub(crate) struct State {
     pub(crate) pool: Pool,
     pub(crate) lost: Option<Error>,
     /// The last handle is gone: threads end once everything is done.
-    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "there are no threads to be told"))]
     pub(crate) closing: bool,
     /// Callbacks whose turn has come, for the callback thread.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,

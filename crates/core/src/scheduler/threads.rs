@@ -1,7 +1,6 @@
 //! What the threads of a context do: two a lane, one for host callbacks.
 
 use super::engine::{Engine, SLICE};
-use super::state::State;
 use fencepost_sync::Value;
 use fencepost_sync::prim::sleep;
 
@@ -63,31 +62,5 @@ impl Engine {
             state = sleep(&self.calls, state);
             state.calls_idle = false;
         }
-    }
-}
-
-impl State {
-    /// Whether threads have nothing left to do, ever.
-    pub(crate) fn finished(&self) -> bool {
-        self.lost.is_some() || self.closing
-    }
-
-    /// Whether the device has something of a lane whose end no caller looks for.
-    pub(super) fn unwatched(&self, lane: usize) -> bool {
-        self.lanes[lane].timeline.in_flight() > 0 && self.lanes[lane].watchers == 0
-    }
-
-    /// Whether the thread of a lane could submit or plan something.
-    pub(super) fn something_for(&self, lane: usize) -> bool {
-        let at = &self.lanes[lane];
-        if self.lost.is_some() || at.token {
-            return false;
-        }
-        if at.has_ready() {
-            return self.choose(lane).is_some();
-        }
-        let waiting =
-            |q: &super::queue::QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
-        at.has_room(false) && self.queues.iter().skip(1).any(waiting)
     }
 }
