@@ -147,7 +147,9 @@ impl Context {
             let adapter = adapter::choose(&options.adapter).await?;
             let open = OpenOptions { immediates: options.immediates, native: options.native };
             let (device, lanes) = WgpuDevice::open(&adapter, open).await?;
-            Ok(Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter)))
+            let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter));
+            context.owner.engine().lock().lost()?;
+            Ok(context)
         })))
     }
 

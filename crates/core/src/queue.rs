@@ -34,7 +34,8 @@ impl Default for QueueOptions {
 
 /// An in-order command queue. A cheap handle; several threads may use one, each command whole.
 ///
-/// Verbs enqueue and return: nothing but a `wait` blocks. Commands of one queue run in the order of enqueueing; two
+/// Verbs enqueue and return: nothing but a `wait` blocks. What nobody asks for starts by itself within about a
+/// millisecond, [`flush`](Self::flush) starts it now. Commands of one queue run in the order of enqueueing; two
 /// queues are ordered by events, waits and the context's [`Policy`](crate::Policy). Dropping the last handle
 /// flushes it and loses nothing.
 ///

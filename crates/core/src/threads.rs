@@ -2,25 +2,45 @@
 
 use crate::scheduler::Engine;
 use fencepost_sync::prim::{Mutex, lock};
+use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 /// Threads to be joined at the end.
+#[derive(Default)]
 pub(crate) struct Threads(Mutex<Vec<JoinHandle<()>>>);
 
 impl Threads {
-    /// Starts the threads, unless the engine is one without.
+    /// Starts the threads, unless the engine is one without. If the system has none left, the context is lost.
     pub(crate) fn start(engine: &Arc<Engine>) -> Self {
-        let mut threads = Vec::new();
-        if engine.threads {
-            for lane in 0..engine.lanes.len() {
-                threads.push(spawn(format!("fencepost lane {lane}"), engine, move |e| e.lane_thread(lane)));
-                threads
-                    .push(spawn(format!("fencepost completer {lane}"), engine, move |e| e.completer(lane)));
-            }
-            threads.push(spawn("fencepost callbacks".into(), engine, Engine::callback_thread));
+        let started = Self::default();
+        if let Err(error) = started.start_all(engine) {
+            engine.lose(&format!("the system refuses a thread for a context: {error}"));
         }
-        Self(Mutex::new(threads))
+        started
+    }
+
+    fn start_all(&self, engine: &Arc<Engine>) -> io::Result<()> {
+        if !engine.threads {
+            return Ok(());
+        }
+        for lane in 0..engine.lanes.len() {
+            self.add(format!("fencepost lane {lane}"), engine, move |e| e.lane_thread(lane))?;
+            self.add(format!("fencepost completer {lane}"), engine, move |e| e.completer(lane))?;
+        }
+        self.add("fencepost callbacks".into(), engine, Engine::callback_thread)
+    }
+
+    fn add(
+        &self,
+        name: String,
+        engine: &Arc<Engine>,
+        run: impl FnOnce(&Engine) + Send + 'static,
+    ) -> io::Result<()> {
+        let engine = engine.clone();
+        let thread = thread::Builder::new().name(name).spawn(move || run(&engine))?;
+        lock(&self.0).push(thread);
+        Ok(())
     }
 
     /// Flushes, waits unless the device is lost, and joins. On a thread of the context's own (the last handle was
@@ -30,7 +50,10 @@ impl Threads {
         let own = threads.iter().any(|thread| thread.thread().id() == thread::current().id());
         if own {
             let engine = engine.clone();
-            thread::spawn(move || finish(&engine, threads));
+            let ended = thread::Builder::new().spawn(move || finish(&engine, threads));
+            if let Err(error) = ended {
+                log::error!("a context is leaked: the system refuses a thread to end it: {error}");
+            }
         } else {
             finish(engine, threads);
         }
@@ -44,10 +67,4 @@ fn finish(engine: &Engine, threads: Vec<JoinHandle<()>>) {
             log::error!("a thread of a context panicked");
         }
     }
-}
-
-fn spawn(name: String, engine: &Arc<Engine>, run: impl FnOnce(&Engine) + Send + 'static) -> JoinHandle<()> {
-    let engine = engine.clone();
-    let thread = thread::Builder::new().name(name).spawn(move || run(&engine));
-    thread.expect("the system has no thread left for a context")
 }

@@ -3,11 +3,13 @@
 #[cfg(fencepost_loom)]
 pub use loom::{
     sync::{Condvar, Mutex, MutexGuard},
+    thread::yield_now,
     thread_local,
 };
 #[cfg(not(fencepost_loom))]
 pub use std::{
     sync::{Condvar, Mutex, MutexGuard},
+    thread::yield_now,
     thread_local,
 };
 

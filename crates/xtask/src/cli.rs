@@ -51,12 +51,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  cargo xtask lint")]
     Lint,
     /// Runs the loom models of the crates sync and core
-    #[command(
-        after_help = "Examples:\n  cargo xtask model\n  LOOM_MAX_PREEMPTIONS=3 cargo xtask model waiter"
-    )]
+    #[command(after_help = "Examples:\n  cargo xtask model\n  LOOM_MAX_PREEMPTIONS=3 cargo xtask model wait")]
     Model {
-        /// Arguments for the test programs
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        /// Words, one of which a model's name must contain; without, all run
         filter: Vec<String>,
     },
     /// Type-checks the library for the web, macOS and Windows; for all three without a flag

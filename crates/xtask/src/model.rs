@@ -11,24 +11,46 @@ use crate::workspace::Workspace;
 /// The crates that may hold models: folder and package name.
 const CRATES: [(&str, &str); 2] = [("crates/sync", "fencepost-sync"), ("crates/core", "fencepost-core")];
 
-/// Runs each crate's `tests/loom_*.rs` and its unit tests in modules named `loom*`.
+/// Runs each crate's `tests/loom_*.rs` and its unit tests in modules named `loom*`, those whose names contain a word of
+/// `filter`, or all.
 pub(crate) fn model(workspace: &Workspace, filter: &[String]) -> Result<()> {
-    let mut ran = 0;
+    let (mut found, mut ran) = (false, 0);
     for (folder, package) in CRATES {
         let dir = workspace.path(folder);
-        if has_model_tests(&dir.join("tests")) {
-            models(workspace, package).args(["--test", "loom_*", "--"]).args(filter).run()?;
-            ran += 1;
-        }
-        if mentions_model(&dir.join("src")) {
-            models(workspace, package).args(["--lib", "--", "loom"]).args(filter).run()?;
-            ran += 1;
+        for (target, all, there) in [
+            (["--test", "loom_*"].as_slice(), "", has_model_tests(&dir.join("tests"))),
+            (&["--lib"], "loom", mentions_model(&dir.join("src"))),
+        ] {
+            if there {
+                found = true;
+                ran += run(&models(workspace, package).args(target), all, filter)?;
+            }
         }
     }
-    if ran == 0 {
-        bail!("no loom models: neither tests/loom_*.rs nor a module `loom*` in the crates sync and core");
+    match (found, ran) {
+        (false, _) => {
+            bail!("no loom models: neither tests/loom_*.rs nor a module `loom*` in the crates sync and core")
+        }
+        (true, 0) => bail!("no model is called anything with {}", filter.join(" or ")),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// Runs the tests whose names contain `all` and a word of `filter`; returns how many there are.
+fn run(tests: &Line, all: &str, filter: &[String]) -> Result<usize> {
+    tests.clone().arg("--no-run").run()?;
+    let list = tests.clone().args(["--", "--list", "--format", "terse", all]).read()?;
+    let names = chosen(&list, filter);
+    if !names.is_empty() {
+        tests.clone().args(["--", "--exact"]).args(&names).run()?;
+    }
+    Ok(names.len())
+}
+
+/// The names in a terse list of tests that contain a word of `filter`, or all.
+fn chosen<'l>(list: &'l str, filter: &[String]) -> Vec<&'l str> {
+    let meant = |name: &&str| filter.is_empty() || filter.iter().any(|word| name.contains(word.as_str()));
+    list.lines().filter_map(|line| line.strip_suffix(": test")).filter(meant).collect()
 }
 
 fn models(workspace: &Workspace, package: &str) -> Line {
@@ -58,6 +80,15 @@ fn mentions_model(src: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_chooses_by_any_of_its_words() {
+        let list = "loom::a_waiter_ends: test\nloom::a_signal: test\n\n2 tests, 0 benchmarks\n";
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(chosen(list, &words(&["waiter", "other"])), ["loom::a_waiter_ends"]);
+        assert_eq!(chosen(list, &[]).len(), 2);
+        assert!(chosen(list, &words(&["other"])).is_empty());
+    }
 
     #[test]
     fn models_are_found_in_tests_and_in_modules() {

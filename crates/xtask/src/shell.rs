@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// One program with its arguments and the variables set for it, printed in the form a shell accepts.
+#[derive(Clone)]
 pub(crate) struct Line {
     program: String,
     args: Vec<String>,

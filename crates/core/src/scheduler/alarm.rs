@@ -1,6 +1,7 @@
 //! Who is woken when S is released: whoever sleeps and has something to do now, and nobody else.
 
 use super::engine::Engine;
+use super::lane::Rest;
 use super::queue::QueueState;
 use super::state::State;
 use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
@@ -28,10 +29,16 @@ impl State {
         let over = self.finished();
         let mut alarm = Alarm::default();
         for lane in 0..self.lanes.len() {
-            let thread = self.lanes[lane].asleep && (over || self.something_for(lane));
+            let thread = match self.lanes[lane].rest {
+                Rest::Awake => false,
+                Rest::Napping => over || self.urgent_for(lane),
+                Rest::Asleep => over || self.something_for(lane),
+            };
             let completer = self.lanes[lane].idle && (over || self.unwatched(lane));
             let at = &mut self.lanes[lane];
-            at.asleep &= !thread;
+            if thread {
+                at.rest = Rest::Awake;
+            }
             at.idle &= !completer;
             alarm.lanes.push((thread, completer));
         }
@@ -55,6 +62,15 @@ impl State {
 
     /// Whether the thread of a lane could submit or plan something.
     pub(super) fn something_for(&self, lane: usize) -> bool {
+        self.work_for(lane, |queue| !queue.pending.is_empty())
+    }
+
+    /// Whether it could submit or plan something now that the program has asked for, or that is a lot.
+    pub(super) fn urgent_for(&self, lane: usize) -> bool {
+        self.work_for(lane, QueueState::urgent)
+    }
+
+    fn work_for(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
         let at = &self.lanes[lane];
         if self.lost.is_some() || at.token {
             return false;
@@ -62,7 +78,7 @@ impl State {
         if at.has_ready() {
             return self.choose(lane).is_some();
         }
-        let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
+        let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && counts(q);
         at.has_room(false) && self.queues.iter().skip(1).any(waiting)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::batch::Submitted;
 use super::engine::Engine;
+use super::lane::Rest;
 use super::state::State;
 use crate::error::{Error, Kind};
 use crate::recorder::KeepAlive;
@@ -38,12 +39,17 @@ impl Engine {
             state.estimate(lane, done.iter().map(|batch| batch.steps.len()).sum());
         }
         let alarm = state.alarm();
+        // Not on the way of a waiting caller, if somebody else comes by.
+        let tidy = !self.threads || state.lanes[lane].rest == Rest::Asleep;
+        state.lanes[lane].untidy = !tidy;
         drop(state);
         // The memory of what is done is free before anybody is told of it.
         drop(done);
         self.ring(&alarm);
         wakers.into_iter().for_each(Waker::wake);
-        self.device.tick();
+        if tidy {
+            self.device.tick();
+        }
     }
 
     /// Gives the device up. Every wait ends, every later call says so again; no call is made to the device from now

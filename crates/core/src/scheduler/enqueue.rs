@@ -1,6 +1,7 @@
 //! Where every verb ends.
 
 use super::engine::Engine;
+use super::lane::Rest;
 use super::state::State;
 use crate::command::{Callback, Command, Op, Work};
 use crate::error::{Kind, Result};
@@ -106,7 +107,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Releases S; wakes the thread of the queue's lane if it sleeps and could submit something.
+    /// Releases S; wakes the thread of the queue's lane if it rests and could submit something.
+    ///
+    /// What nobody has asked for, and is little, can wait for the end of a nap: a program that asks at once submits
+    /// it itself, and nobody has to be woken.
     pub(super) fn kick(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let sleeper = state.sleeper(slot);
         drop(state);
@@ -139,13 +143,15 @@ impl State {
         queue.push(Command { stamp, op: Op::Wait(point) });
     }
 
-    /// The lane of `slot` if its thread sleeps and could submit something now.
+    /// The lane of `slot` if its thread has to be woken for what is pending there.
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
-        let (at, held) = (queue.lane, queue.hold.is_some() || slot == Self::CONTEXT);
+        let (at, urgent) = (queue.lane, queue.urgent());
+        let held = queue.hold.is_some() || slot == Self::CONTEXT;
         let lane = &mut self.lanes[at];
-        (lane.asleep && !held && !lane.token && lane.has_room(false)).then(|| {
-            lane.asleep = false;
+        let rests = lane.rest == Rest::Asleep || (lane.rest == Rest::Napping && urgent);
+        (rests && !held && !lane.token && lane.has_room(false)).then(|| {
+            lane.rest = Rest::Awake;
             at
         })
     }

@@ -10,6 +10,18 @@ const DEPTH: u64 = 2;
 /// After how many urgent batches one of lower priority goes.
 const STARVATION: u32 = 8;
 
+/// How soon the thread of a lane looks round by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Rest {
+    /// Before it sleeps again.
+    #[default]
+    Awake,
+    /// Within a moment: what is not urgent need not wake it.
+    Napping,
+    /// Never.
+    Asleep,
+}
+
 /// The bookkeeping of a lane.
 #[derive(Default)]
 pub(crate) struct LaneState {
@@ -19,10 +31,12 @@ pub(crate) struct LaneState {
     pub(crate) timeline: Timeline,
     /// What the device has, oldest first.
     pub(crate) submitted: VecDeque<Submitted>,
-    /// Whether the lane's thread sleeps, so that it has to be woken.
-    pub(crate) asleep: bool,
+    /// Whether the lane's thread has to be woken to see anything.
+    pub(crate) rest: Rest,
     /// Whether the lane's completer sleeps.
     pub(crate) idle: bool,
+    /// Whether the driver has something to tidy up.
+    pub(crate) untidy: bool,
     /// Callers that look at the lane's fence themselves, or are about to: they note what they see.
     pub(crate) watchers: u32,
     /// Batches submitted in a row while one of lower priority was waiting.

@@ -72,6 +72,7 @@ impl State {
         let mut planner = Planner { state: self, priority, open, largest };
         planner.drain_context();
         for root in roots {
+            planner.state.queue_mut(root.slot).ask(root.stamp);
             planner.reach(Goal { slot: root.slot, upto: root.stamp, needed: false });
         }
         for lane in 0..planner.open.len() {

@@ -50,6 +50,8 @@ impl Priority {
 
 /// How many failures of the queues that had a slot before are remembered.
 const FAILURES: usize = 16;
+/// Commands of a queue that are worth starting before the program asks for them.
+const MANY: usize = 16;
 
 /// Names whatever can hold a queue back on the host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -90,6 +92,8 @@ pub(crate) struct QueueState {
     pub(crate) open: bool,
     /// Whether the slot can be given to a new queue.
     pub(crate) free: bool,
+    /// The last command that the program has asked for.
+    asked: Stamp,
     enqueued: Stamp,
     planned: Stamp,
     completed: Stamp,
@@ -120,6 +124,7 @@ impl QueueState {
             wakers: Due::default(),
             open: true,
             free: false,
+            asked: stamp,
             enqueued: stamp,
             planned: stamp,
             completed: stamp,
@@ -135,6 +140,16 @@ impl QueueState {
 
     pub(crate) fn completed(&self) -> Stamp {
         self.completed
+    }
+
+    /// Notes that the program asks for everything up to `stamp`.
+    pub(crate) fn ask(&mut self, stamp: Stamp) {
+        self.asked = self.asked.max(stamp);
+    }
+
+    /// Whether the program has asked for what is in front, or so much is pending that it is time to start.
+    pub(crate) fn urgent(&self) -> bool {
+        self.pending.len() >= MANY || self.pending.front().is_some_and(|front| front.stamp <= self.asked)
     }
 
     /// Whether everything that was planned is done.

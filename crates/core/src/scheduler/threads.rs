@@ -1,28 +1,102 @@
 //! What the threads of a context do: two a lane, one for host callbacks.
 
 use super::engine::{Engine, SLICE};
+use super::lane::Rest;
+use super::state::State;
 use fencepost_sync::Value;
-use fencepost_sync::prim::sleep;
+use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
+use std::time::Duration;
+
+/// How long the thread of a lane does not look round while the lane is in use.
+const NAP: Duration = Duration::from_millis(1);
+/// Naps after the last submission.
+const NAPS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
+
+/// How the thread of a lane has rested since somebody last submitted.
+#[derive(Default)]
+struct Resting {
+    naps: u32,
+    upto: Value,
+    /// Whether the last rest was a nap: then the program had the time to ask for what is there.
+    napped: bool,
+}
+
+impl Resting {
+    /// Whether another rest is a nap, in a lane whose next submission has value `pending`.
+    fn after(&mut self, pending: Value) -> bool {
+        if pending != self.upto {
+            (self.naps, self.upto) = (0, pending);
+        }
+        self.naps += 1;
+        self.naps <= NAPS
+    }
+}
 
 impl Engine {
     /// The thread of a lane: plans what came together, submits what can be, sleeps.
     pub(crate) fn lane_thread(&self, lane: usize) {
+        let mut resting = Resting::default();
         loop {
             let mut state = self.lock();
-            while !state.something_for(lane) {
+            while !(state.urgent_for(lane) || (resting.napped && state.something_for(lane))) {
                 if state.finished() {
                     return;
                 }
-                state.lanes[lane].asleep = true;
-                state = sleep(&self.work[lane], state);
-                state.lanes[lane].asleep = false;
+                state = self.rest(lane, state, &mut resting);
             }
+            resting.napped = false;
             if !state.lanes[lane].has_ready() {
                 state.plan_lane(lane);
             }
             self.unlock(state);
             self.pump(lane, usize::MAX);
         }
+    }
+
+    /// Naps as long as the lane is in use, and for a moment more, then sleeps.
+    fn rest<'a>(
+        &'a self,
+        lane: usize,
+        mut state: MutexGuard<'a, State>,
+        resting: &mut Resting,
+    ) -> MutexGuard<'a, State> {
+        let has_work = state.something_for(lane);
+        let at = &mut state.lanes[lane];
+        let nap = resting.after(at.timeline.pending()) || at.untidy || has_work;
+        resting.napped = nap;
+        at.rest = if nap { Rest::Napping } else { Rest::Asleep };
+        let mut state = if nap { self.nap(lane, state) } else { sleep(&self.work[lane], state) };
+        state.lanes[lane].rest = Rest::Awake;
+        self.look_round(lane, state)
+    }
+
+    /// Sleeps for a moment at most, which in a model is over at once.
+    fn nap<'a>(&'a self, lane: usize, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        if cfg!(fencepost_loom) {
+            drop(state);
+            yield_now();
+            return self.lock();
+        }
+        sleep_for(&self.work[lane], state, NAP)
+    }
+
+    /// Does what callers left to do: wakes the completer for what nobody waits for, lets the driver tidy up.
+    fn look_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let unwatched = state.unwatched(lane);
+        let at = &mut state.lanes[lane];
+        let (completer, untidy) = (at.idle && unwatched, std::mem::take(&mut at.untidy));
+        if !completer && !untidy {
+            return state;
+        }
+        at.idle &= !completer;
+        drop(state);
+        if completer {
+            self.in_flight[lane].notify_all();
+        }
+        if untidy {
+            self.device.tick();
+        }
+        self.lock()
     }
 
     /// The second thread of a lane: waits natively for the next value, for the sake of futures, callbacks and

@@ -3,6 +3,7 @@
 use super::batch::{Seq, Status};
 use super::callbacks;
 use super::engine::{Engine, SLICE};
+use super::lane::Rest;
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
 use crate::error::{Kind, Result};
@@ -185,7 +186,7 @@ impl Engine {
                 state.lanes[lane].watchers -= watch;
                 self.unlock(state);
             }
-            Turn::Submit(lane) if self.threads => self.submit_watched(state, lane),
+            Turn::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
             _ if self.threads => {
                 let after = std::mem::take(&mut state.after);
                 if after.is_empty() {
@@ -204,13 +205,24 @@ impl Engine {
         }
     }
 
-    /// Submits the next batch of a lane for a caller who looks for the end of it himself, or says by the way it
-    /// leaves that it will not: nobody else is woken for that.
-    fn submit_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
+    /// Submits the next batch of a lane for a caller who is about to wait for it. If it does not, the completer takes
+    /// over: at once, or when the thread of the lane looks round.
+    fn submit_soon_waited(&self, state: MutexGuard<'_, State>, lane: usize) {
+        let state = self.submit_watched(state, lane);
+        if state.lanes[lane].rest == Rest::Asleep {
+            self.unlock(state);
+        }
+    }
+
+    /// Submits the next batch of a lane for a caller who looks for the end of it himself: nobody else is woken for
+    /// that.
+    fn submit_watched<'a>(&'a self, mut state: MutexGuard<'a, State>, lane: usize) -> MutexGuard<'a, State> {
         state.lanes[lane].watchers += 1;
         self.unlock_quietly(state);
         self.pump(lane, 1);
-        self.lock().lanes[lane].watchers -= 1;
+        let mut state = self.lock();
+        state.lanes[lane].watchers -= 1;
+        state
     }
 
     fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
@@ -232,10 +244,11 @@ impl Engine {
 
     /// Starts everything enqueued on a queue, with all that it waits for.
     pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
-        let state = self.lock();
+        let mut state = self.lock();
         state.check(slot)?;
         let end = state.queue(slot).end(slot);
         if self.threads && state.one_priority() {
+            state.queue_mut(slot).ask(end.stamp);
             self.kick(state, slot); // the lane's thread plans it: what came together makes one batch
         } else {
             self.flush_to(state, end);
@@ -253,8 +266,7 @@ impl Engine {
         if self.threads && self.lanes[lane].async_submit && !self.will_be_planned(&mut state, slot) {
             state.plan([end], priority);
             if state.quick(lane, priority) {
-                self.unlock_quietly(state);
-                self.pump(lane, 1);
+                self.submit_soon_waited(state, lane);
                 return Ok(());
             }
         }
@@ -271,6 +283,7 @@ impl Engine {
     }
 
     fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
+        state.queue_mut(point.slot).ask(point.stamp);
         if !self.will_be_planned(&mut state, point.slot) {
             let priority = state.queue(point.slot).priority;
             state.plan([point], priority);

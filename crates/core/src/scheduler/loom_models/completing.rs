@@ -1,7 +1,9 @@
 //! Whatever is done is noticed, by everybody who has to know.
 
 use super::{Model, enqueue, explore, join, wait};
+use crate::scheduler::engine::Engine;
 use crate::scheduler::queue::Reached;
+use fencepost_sync::Slot;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,18 +62,26 @@ fn a_callback_runs_after_what_is_before_it_and_before_what_is_behind() {
 
 #[test]
 fn a_callback_runs_though_nobody_waits() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let threads = [model.lane_thread(0), model.completer(0)];
-        enqueue(&model.engine, queue);
-        let engine = model.engine.clone();
-        let callback = Box::new(move || engine.lock().closing = true);
-        model.engine.enqueue_callback(queue, callback).expect("nothing has failed");
-        // Ends after the callback, and only then.
-        model.engine.callback_thread();
-        model.stop(threads);
-    });
+    explore(|| run_a_callback(|_, _| ()));
+}
+
+#[test]
+fn a_callback_runs_though_whoever_flushed_for_a_wait_does_not_wait() {
+    explore(|| run_a_callback(|engine, queue| engine.flush_soon(queue).expect("nothing has failed")));
+}
+
+fn run_a_callback(start: impl FnOnce(&Engine, Slot)) {
+    let model = Model::quick(1);
+    let queue = model.queue();
+    let threads = [model.lane_thread(0), model.completer(0)];
+    enqueue(&model.engine, queue);
+    let engine = model.engine.clone();
+    let callback = Box::new(move || engine.lock().closing = true);
+    model.engine.enqueue_callback(queue, callback).expect("nothing has failed");
+    start(&model.engine, queue);
+    // Ends after the callback, and only then.
+    model.engine.callback_thread();
+    model.stop(threads);
 }
 
 #[test]
