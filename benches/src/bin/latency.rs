@@ -24,17 +24,19 @@ struct Spin<'a> {
 fn main() -> Result<()> {
     println!("calls behind a kernel of {BUSY:?}, and round trips beside a queue that waits for the host:");
     println!("microseconds, median / 95 % / worst of {CALLS}");
-    let heads = ["launch", "upload", "flush", "beside a gate"].map(|head| format!("{head:>20}")).concat();
+    let heads = ["launch", "upload", "plain copy", "flush", "beside a gate"]
+        .map(|head| format!("{head:>24}"))
+        .concat();
     println!("{:42} {:>8}{heads}", "adapter", "busy ms");
     for (place, info) in adapters().iter().enumerate() {
         let options = ContextOptions { adapter: AdapterChoice::Index(place), ..ContextOptions::default() };
         let ctx = Context::with_options(options).wait()?;
         let bench = Bench::new(&ctx)?;
-        let (busy, [launch, upload, flush]) = bench.behind_a_busy_kernel()?;
+        let (busy, [launch, upload, copy, flush]) = bench.behind_a_busy_kernel()?;
         let beside = bench.beside_a_gate()?;
         let name = format!("{} ({})", info.name, info.backend);
         let busy = busy.as_secs_f64() * 1e3;
-        println!("{name:42.42} {busy:8.0}{launch:>20}{upload:>20}{flush:>20}{beside:>20}");
+        println!("{name:42.42} {busy:8.0}{launch:>24}{upload:>24}{copy:>24}{flush:>24}{beside:>24}");
     }
     Ok(())
 }
@@ -70,7 +72,8 @@ impl<'a> Bench<'a> {
         Ok(start.elapsed())
     }
 
-    fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 3])> {
+    /// The kernel's time, and those of a launch, an upload, a copy of the same bytes by the host, a flush behind it.
+    fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 4])> {
         let bytes = vec![1; N];
         let grid = Grid::threads([N]);
         let launch =
@@ -85,11 +88,13 @@ impl<'a> Bench<'a> {
         let busy = self.queue.marker();
         // The device has taken the kernel up by now, and whoever submits next may be blocked by its driver.
         std::thread::sleep(Duration::from_millis(20));
-        let mut samples: [Vec<Duration>; 3] = Default::default();
+        let mut samples: [Vec<Duration>; 4] = Default::default();
+        let mut copies = Vec::new();
         for _ in 0..CALLS {
             samples[0].push(timed(launch)?);
             samples[1].push(timed(upload)?);
-            samples[2].push(timed(flush)?);
+            samples[2].push(timed(|| Ok(copies.push(bytes.clone())))?);
+            samples[3].push(timed(flush)?);
         }
         let late = busy.is_complete()?;
         busy.wait()?;

@@ -17,7 +17,7 @@ use crate::kernel::Pipeline;
 use crate::lane::{BindGroups, Device as _, Doing, WgpuDevice, scoped};
 use fencepost_sync::Value;
 use fill::FillKernel;
-use passes::{Dispatch, Part, Passes, Size, buffer_of};
+use passes::{CommandBuffers, Dispatch, Part, Passes, Size, buffer_of};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use transfer::{Kept, Transfers};
@@ -39,7 +39,7 @@ pub(crate) struct WgpuRecorder {
 /// A batch, recorded.
 struct Recorded {
     /// The copies of parameters, if there are any, then the steps.
-    commands: SmallVec<[wgpu::CommandBuffer; 2]>,
+    commands: CommandBuffers,
     kept: Option<Kept>,
 }
 
@@ -56,9 +56,7 @@ impl WgpuRecorder {
         let device = self.device.clone();
         let recorded = device.with_groups(|groups| self.record_steps(&device, groups, steps, signal));
         let kept = self.transfers.finish();
-        let mut commands = SmallVec::new();
-        commands.extend(recorded?);
-        Ok(Recorded { commands, kept })
+        Ok(Recorded { commands: recorded?, kept })
     }
 
     /// Levels first, then the order of the calls.
@@ -74,7 +72,7 @@ impl WgpuRecorder {
         groups: &mut BindGroups,
         steps: &[Step],
         signal: Value,
-    ) -> Result<SmallVec<[wgpu::CommandBuffer; 2]>, Failure> {
+    ) -> Result<CommandBuffers, Failure> {
         let Self { fences, lane, order, uniforms, transfers, fill, .. } = self;
         let side_by_side = several_queues(steps);
         let mut passes = Passes::new(device, groups, uniforms);
@@ -103,7 +101,7 @@ impl WgpuRecorder {
         let steps = passes.finish();
         let head = load_parameters(device, uniforms, transfers);
         let head = head.map_err(|error| Failure { step: None, error, lost: false })?;
-        Ok(head.into_iter().chain([steps]).collect())
+        Ok(head.into_iter().chain(steps).collect())
     }
 
     /// Stages what the submission waits for and signals; `false` if the device is gone.

@@ -7,12 +7,23 @@ use crate::memory::{Block, Memory};
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
 
+/// Passes of one encoder. wgpu makes native command buffers for each, never gives them back, and resets all of an
+/// encoder's whenever it is used again: one long batch would slow every later one.
+const MOST_PASSES: usize = 16;
+
+/// A batch, recorded: mostly one.
+pub(super) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
+
 /// The commands of a batch while they are recorded.
 pub(super) struct Passes<'a> {
     pub(super) device: &'a WgpuDevice,
     pub(super) uniforms: &'a mut Uniforms,
     groups: &'a mut BindGroups,
+    /// What is recorded already, in order.
+    done: CommandBuffers,
     encoder: wgpu::CommandEncoder,
+    /// Passes that `encoder` has begun.
+    begun: usize,
     pass: Option<wgpu::ComputePass<'static>>,
     /// What is set in the open pass.
     pipeline: Option<LayoutId>,
@@ -53,9 +64,9 @@ impl<'a> Passes<'a> {
         groups: &'a mut BindGroups,
         uniforms: &'a mut Uniforms,
     ) -> Self {
-        let encoder =
-            device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
-        Self { device, uniforms, groups, encoder, pass: None, pipeline: None, bound: None, key: None }
+        let (encoder, done) = (encoder(device), CommandBuffers::new());
+        let (pass, pipeline, bound, key) = Default::default();
+        Self { device, uniforms, groups, done, encoder, begun: 0, pass, pipeline, bound, key }
     }
 
     /// The encoder outside of any pass.
@@ -71,9 +82,20 @@ impl<'a> Passes<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> wgpu::CommandBuffer {
+    pub(super) fn finish(mut self) -> CommandBuffers {
         self.end_pass();
-        self.encoder.finish()
+        self.done.push(self.encoder.finish());
+        self.done
+    }
+
+    /// Makes room for another pass.
+    fn count_pass(&mut self) {
+        if self.begun == MOST_PASSES {
+            let full = std::mem::replace(&mut self.encoder, encoder(self.device));
+            self.done.push(full.finish());
+            self.begun = 0;
+        }
+        self.begun += 1;
     }
 
     /// Records a dispatch.
@@ -93,6 +115,9 @@ impl<'a> Passes<'a> {
             false => Some(self.group(&key, &variant.layout, dispatch, slot)),
         };
         let new_pipeline = self.pipeline.replace(variant.id) != Some(variant.id);
+        if self.pass.is_none() {
+            self.count_pass();
+        }
         let encoder = &mut self.encoder;
         let pass = self.pass.get_or_insert_with(|| encoder.begin_compute_pass(&PASS).forget_lifetime());
         if new_pipeline {
@@ -143,6 +168,10 @@ impl<'a> Passes<'a> {
             device.raw().create_bind_group(&desc)
         })
     }
+}
+
+fn encoder(device: &WgpuDevice) -> wgpu::CommandEncoder {
+    device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") })
 }
 
 const PASS: wgpu::ComputePassDescriptor<'static> =
