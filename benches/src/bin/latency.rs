@@ -93,7 +93,10 @@ impl<'a> Bench<'a> {
         for _ in 0..CALLS {
             samples[0].push(timed(launch)?);
             samples[1].push(timed(upload)?);
-            samples[2].push(timed(|| Ok(copies.push(bytes.clone())))?);
+            samples[2].push(timed(|| {
+                copies.push(bytes.clone());
+                Ok(())
+            })?);
             samples[3].push(timed(flush)?);
         }
         let late = busy.is_complete()?;
