@@ -1,0 +1,161 @@
+//! How many barriers a batch of several queues takes, counted where the driver is called.
+#![allow(unsafe_code, reason = "a device whose table of functions counts has to be made past wgpu")]
+
+#[path = "common/mod.rs"]
+mod common;
+
+use ash::vk;
+use common::adapters;
+use common::kernels::{Mix, mixed};
+use common::subject::Place;
+use fencepost::prelude::*;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use wgpu::hal::api::Vulkan;
+
+/// Launches of each queue, every one of which needs the one before it.
+const LAUNCHES: u32 = 48;
+const N: usize = 64;
+
+fn main() {
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    let places = adapters::find().places.into_iter().filter(|place| place.is_vulkan());
+    let mut trials: Vec<Trial> = places
+        .map(|place| {
+            let name = format!("queues_side_by_side_share_their_barriers::{}", place.name());
+            Trial::test(name, move || share(&place).map_err(Failed::from))
+        })
+        .collect();
+    if trials.is_empty() {
+        trials.push(Trial::ignorable_test("queues_side_by_side_share_their_barriers::no_vulkan", || {
+            Ok(Completion::ignored_with("no Vulkan adapter is among the chosen"))
+        }));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// However many queues: a barrier a level, and the few at the ends of a batch.
+fn share(place: &Place) -> Result<(), String> {
+    let counts: Vec<usize> = [1, 2, 4, 8, 16].map(|queues| barriers(place, queues)).into();
+    let levels = LAUNCHES as usize;
+    let right = counts.iter().all(|count| (levels - 1..=levels + 4).contains(count));
+    if right {
+        Ok(())
+    } else {
+        Err(format!("1, 2, 4, 8, 16 queues of {LAUNCHES} launches: {counts:?} barriers"))
+    }
+}
+
+/// The barriers of one batch, in which each queue works on an array of its own.
+fn barriers(place: &Place, queues: usize) -> usize {
+    let (device, queue) = counting_device(place);
+    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    let kernel = ctx.kernel::<Mix>().unwrap();
+    let x = ctx.array(&[1; N]).unwrap();
+    let arrays: Vec<DeviceArray<u32>> = (0..queues).map(|_| ctx.zeros([N]).unwrap()).collect();
+    let gate = ctx.user_event("gate");
+    let queues: Vec<CommandQueue> = (0..queues).map(|at| ctx.queue(&format!("queue {at}"))).collect();
+    for array in arrays.iter().chain([&x]) {
+        ctx.default_queue().read(array).wait().unwrap(); // what makes the arrays is done
+    }
+    for (queue, array) in queues.iter().zip(&arrays) {
+        queue.wait_for(&gate.event()).unwrap();
+        for b in 0..LAUNCHES {
+            let args = Mix { a: 3, b, x: &x, y: &mut array.handle() };
+            queue.launch(&kernel, Grid::threads([N]), args).unwrap();
+        }
+    }
+    let all = ctx.queue("all");
+    queues.iter().for_each(|queue| all.join(queue).unwrap()); // whoever plans the end plans everything
+    let before = SEEN.load(Ordering::SeqCst);
+    gate.signal();
+    all.finish().wait().unwrap();
+    let seen = SEEN.load(Ordering::SeqCst) - before;
+    let right = (0..LAUNCHES).fold(0, |y, b| mixed(y, 3, 1, b));
+    for array in &arrays {
+        assert_eq!(ctx.default_queue().read(array).wait().unwrap(), [right; N]);
+    }
+    seen
+}
+
+/// Barriers that were recorded in this process.
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+/// The driver's own function.
+static RECORD: OnceLock<vk::PFN_vkCmdPipelineBarrier> = OnceLock::new();
+
+unsafe extern "system" fn count(
+    commands: vk::CommandBuffer,
+    from: vk::PipelineStageFlags,
+    to: vk::PipelineStageFlags,
+    flags: vk::DependencyFlags,
+    memory_count: u32,
+    memory: *const vk::MemoryBarrier<'_>,
+    buffer_count: u32,
+    buffers: *const vk::BufferMemoryBarrier<'_>,
+    image_count: u32,
+    images: *const vk::ImageMemoryBarrier<'_>,
+) {
+    SEEN.fetch_add(1, Ordering::SeqCst);
+    if let Some(record) = RECORD.get() {
+        // SAFETY: what the caller promises for this call holds for the driver's.
+        unsafe {
+            record(
+                commands,
+                from,
+                to,
+                flags,
+                memory_count,
+                memory,
+                buffer_count,
+                buffers,
+                image_count,
+                images,
+            );
+        }
+    }
+}
+
+/// A device of `place` that counts its barriers. All devices of one adapter have the same driver, and one adapter is
+/// tested after the other.
+fn counting_device(place: &Place) -> (wgpu::Device, wgpu::Queue) {
+    let adapter = adapter(place);
+    // SAFETY: the handle is only used to make a device.
+    let raw = unsafe { adapter.as_hal::<Vulkan>() }.expect("a Vulkan adapter");
+    let (features, limits) = (wgpu::Features::empty(), wgpu::Limits::default());
+    let extensions = raw.required_device_extensions(features);
+    let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+    let mut abilities = raw.physical_device_features(&extensions, features);
+    let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
+    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
+    let info = abilities.add_to_device_create(info);
+    let instance = raw.shared_instance().raw_instance();
+    // SAFETY: the adapter has these extensions and abilities, as it says itself.
+    let made = unsafe { instance.create_device(raw.raw_physical_device(), &info, None) };
+    let counted = with_count(&made.expect("a device"));
+    let hints = wgpu::MemoryHints::default();
+    // SAFETY: made from this adapter with what it asks for; it is wgpu's from now on.
+    let open = unsafe { raw.device_from_raw(counted, None, &extensions, features, &limits, &hints, 0, 0) };
+    let desc =
+        wgpu::DeviceDescriptor { required_features: features, required_limits: limits, ..Default::default() };
+    // SAFETY: opened from this adapter just now, with these features and limits.
+    unsafe { adapter.create_device_from_hal(open.expect("an open device"), &desc) }.expect("wgpu takes it")
+}
+
+/// The same device, with [`count`] in its table.
+fn with_count(device: &ash::Device) -> ash::Device {
+    let mut table = device.fp_v1_0().clone();
+    RECORD.get_or_init(|| table.cmd_pipeline_barrier);
+    table.cmd_pipeline_barrier = count;
+    let (v1, v2, v3) = (device.fp_v1_1().clone(), device.fp_v1_2().clone(), device.fp_v1_3().clone());
+    ash::Device::from_parts_1_3(device.handle(), table, v1, v2, v3)
+}
+
+fn adapter(place: &Place) -> wgpu::Adapter {
+    let backends = wgpu::Backends::VULKAN;
+    let desc =
+        wgpu::InstanceDescriptor { backends, ..wgpu::InstanceDescriptor::new_without_display_handle() };
+    let all = pollster::block_on(wgpu::Instance::new(desc).enumerate_adapters(backends));
+    let name = &place.info().expect("an adapter").name;
+    all.into_iter().find(|adapter| adapter.get_info().name == *name).expect("the adapter is still there")
+}
