@@ -5,6 +5,7 @@ mod devices;
 mod dropping;
 mod foreign;
 mod launching;
+mod panics;
 mod table;
 mod texts;
 mod waiting;
@@ -17,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         foreign::cases(),
         texts::cases(),
         launching::cases(),
+        panics::cases(),
         waiting::cases(),
         devices::cases(),
         dropping::cases(),

@@ -204,6 +204,7 @@ impl Context {
     }
 
     /// Gives the CPU recorder the function that stands for the entry point `entry`; kernels made before keep theirs.
+    /// If it panics the device counts as lost, and the reason names the kernel.
     ///
     /// # Errors
     /// [`Kind::Device`] if the context is on a real device.

@@ -116,7 +116,7 @@ pub enum Kind {
     ForeignContext { object: String },
     /// A host callback waits for what waits for it.
     #[error(
-        "a wait inside a host callback of queue `{queue}` for something behind that callback can never end"
+        "a wait for queue `{queue}` inside a host callback of queue `{callback}` can never end: it comes after that callback"
     )]
     WouldDeadlock { callback: String, queue: String },
     /// A host callback panicked, and its queue ended with it.

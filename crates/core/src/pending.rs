@@ -97,7 +97,12 @@ impl Late<(), Error> for UserLate {
             if deadline.over() {
                 return None;
             }
-            drop(engine.doze(state, deadline.slice()));
+            if engine.threads || !state.busy() {
+                drop(engine.doze(state, deadline.slice()));
+            } else {
+                drop(state);
+                engine.turn(deadline.slice());
+            }
         }
     }
 }

@@ -202,6 +202,9 @@ impl CommandQueue {
     /// comes later waits for it. It may enqueue; a wait in it for something behind it is
     /// [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If it panics, the queue fails.
     ///
+    /// A handle of the context in it keeps the context going until it has run: a program that ends meanwhile loses
+    /// it, so wait for it.
+    ///
     /// # Errors
     /// The queue's own error.
     ///

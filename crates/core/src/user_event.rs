@@ -109,7 +109,7 @@ impl UserState {
     pub(crate) fn wake(&self, waker: &Waker) -> bool {
         let mut outcome = lock(&self.outcome);
         let open = outcome.result.is_none();
-        if open && !outcome.wakers.last().is_some_and(|known| known.will_wake(waker)) {
+        if open && !outcome.wakers.iter().any(|known| known.will_wake(waker)) {
             outcome.wakers.push(waker.clone());
         }
         open

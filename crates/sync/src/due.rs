@@ -31,10 +31,10 @@ impl<T> Due<T> {
         self.tasks.entry(at).or_default().push(task);
     }
 
-    /// Adds a task unless `same` holds for the last one of the same number: who asks again and again asks once.
+    /// Adds a task unless `same` holds for one of the same number: who asks again and again asks once.
     pub fn push_new(&mut self, at: u64, task: T, same: impl Fn(&T) -> bool) {
         let tasks = self.tasks.entry(at).or_default();
-        if !tasks.last().is_some_and(same) {
+        if !tasks.iter().any(same) {
             tasks.push(task);
         }
     }

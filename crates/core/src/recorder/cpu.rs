@@ -15,6 +15,7 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Value};
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -252,7 +253,10 @@ impl World {
         let (lane, at) = allowed[self.rng.usize(..allowed.len())];
         let running = &mut self.lanes[lane].batches[0];
         if let Some(step) = running.steps.get(at) {
-            run(&step.work);
+            if let Err(lost) = run_shielded(&step.work) {
+                self.lost = Some(lost);
+                return false;
+            }
             running.done[at] = true;
         }
         self.finish(lane);
@@ -335,6 +339,13 @@ fn cells(block: &Block) -> &Cells {
         Memory::Host(cells) => cells,
         Memory::Wgpu(_) => unreachable!("bug: {block:?} is not of the CPU recorder"),
     }
+}
+
+/// Runs a step. A device whose kernel has panicked is lost, as one whose kernel has hung would be.
+fn run_shielded(work: &Work) -> std::result::Result<(), Lost> {
+    let kernel = if let Work::Launch(launch) = work { &*launch.kernel.name } else { "none" };
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(work)));
+    outcome.map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
 }
 
 fn run(work: &Work) {

@@ -86,7 +86,11 @@ impl State {
 impl Engine {
     /// Wakes whoever has something to do now.
     pub(crate) fn stir(&self) {
-        self.unlock(self.lock());
+        let mut state = self.lock();
+        if !self.threads {
+            state.wake_everybody();
+        }
+        self.unlock(state);
     }
 
     pub(super) fn ring(&self, alarm: &Alarm) {

@@ -3,6 +3,7 @@
 use super::batch::Submitted;
 use super::engine::Engine;
 use super::lane::Rest;
+use super::shield;
 use super::state::State;
 use crate::error::{Error, Kind};
 use crate::recorder::KeepAlive;
@@ -14,7 +15,12 @@ impl Engine {
     /// Waits on the fence of a lane, holding nothing, and notes how far it got.
     pub(crate) fn wait_native(&self, lane: usize, value: Value, limit: std::time::Duration) {
         match self.lanes[lane].fence.wait(value, limit) {
-            Ok(reached) => self.advance(lane, reached),
+            Ok(reached) => {
+                if reached < value {
+                    self.device.tick(); // some losses are told only to who looks
+                }
+                self.advance(lane, reached);
+            }
             Err(lost) => self.lose(&lost.reason),
         }
     }
@@ -46,7 +52,7 @@ impl Engine {
         // The memory of what is done is free before anybody is told of it.
         drop(done);
         self.ring(&alarm);
-        wakers.into_iter().for_each(Waker::wake);
+        shield::wake_all(wakers);
         if tidy {
             self.device.tick();
         }
@@ -67,7 +73,7 @@ impl Engine {
         log::warn!("{} submissions and everything in them are leaked with the device", leaked.len());
         std::mem::forget(leaked);
         self.stir();
-        wakers.into_iter().for_each(Waker::wake);
+        shield::wake_all(wakers);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The scheduler of one context: its lock, its condition variables, its lanes.
 
 use super::queue::{Hold, HoldId, Priority};
+use super::shield;
 use super::state::{After, State};
 use crate::error::Error;
 use crate::kernel::KernelId;
@@ -11,7 +12,6 @@ use fencepost_sync::Slot;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock};
 use std::sync::{Arc, Weak};
-use std::task::Waker;
 use std::time::Duration;
 
 /// Native waits come in slices of this, so that a loss is seen.
@@ -80,9 +80,9 @@ impl Engine {
         let After { dropped, wakers, moved: _ } = std::mem::take(&mut state.after);
         let alarm = state.alarm();
         drop(state);
-        drop(dropped);
+        shield::drop_all(dropped);
         self.ring(&alarm);
-        wakers.into_iter().for_each(Waker::wake);
+        shield::wake_all(wakers);
     }
 
     pub(crate) fn new_hold(&self) -> HoldId {
@@ -108,13 +108,12 @@ impl Engine {
     pub(crate) fn close_queue(&self, slot: Slot) {
         let mut state = self.lock();
         state.queue_mut(slot).open = false;
-        let end = state.queue(slot).end(slot);
-        let priority = state.queue(slot).priority;
-        if state.lost.is_none() {
-            state.plan([end], priority);
-        }
         state.reap();
-        self.unlock(state);
+        if state.lost.is_none() && !state.queue(slot).spent() {
+            self.start(state, slot);
+        } else {
+            self.unlock(state);
+        }
     }
 
     /// Lets go of a hold, and of all queues that it held.

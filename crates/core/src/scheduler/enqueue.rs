@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use super::lane::Rest;
+use super::queue::Reached;
 use super::state::State;
 use crate::command::{Callback, Command, Op, Work};
 use crate::error::{Kind, Result};
@@ -137,9 +138,12 @@ impl State {
         if point.slot == slot {
             return;
         }
-        let stamp = self.next_stamp();
+        let (stamp, done) = (self.next_stamp(), self.reached(point) == Reached::Done);
         let queue = self.queue_mut(slot);
         queue.clock.see(point.slot, point.stamp);
+        if done {
+            return;
+        }
         queue.push(Command { stamp, op: Op::Wait(point) });
     }
 

@@ -21,6 +21,7 @@ mod loom_models;
 mod plan;
 mod pump;
 mod queue;
+mod shield;
 mod state;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;

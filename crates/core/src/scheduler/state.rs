@@ -191,6 +191,12 @@ impl State {
         }
     }
 
+    /// Whether a turn would get anything further.
+    pub(crate) fn busy(&self) -> bool {
+        let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
+        !self.calls.is_empty() || (0..self.lanes.len()).any(works)
+    }
+
     /// What the program was told is done.
     pub(crate) fn host_clock(&self) -> &Clock {
         &self.host
@@ -255,6 +261,13 @@ impl State {
         for queue in &mut self.queues {
             self.after.wakers.extend(queue.due());
         }
+    }
+
+    /// Has everybody who awaits something ask again.
+    pub(crate) fn wake_everybody(&mut self) {
+        let queues = self.queues.iter_mut().flat_map(|queue| queue.wakers.take_all());
+        self.after.wakers.extend(queues);
+        self.after.wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
     }
 
     /// Notes that the queues in a finished batch are further, and gives whom to wake.

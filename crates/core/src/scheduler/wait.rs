@@ -5,7 +5,8 @@ use super::callbacks;
 use super::engine::{Engine, SLICE};
 use super::lane::Rest;
 use super::queue::{Hold, Priority, Reached};
-use super::state::State;
+use super::shield;
+use super::state::{After, State};
 use crate::error::{Kind, Result};
 use crate::event::Point;
 use fencepost_sync::prim::MutexGuard;
@@ -226,9 +227,10 @@ impl Engine {
     }
 
     fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
-        let after = std::mem::take(&mut state.after);
+        let After { dropped, wakers, .. } = std::mem::take(&mut state.after);
         drop(state);
-        after.wakers.into_iter().for_each(Waker::wake);
+        shield::drop_all(dropped);
+        shield::wake_all(wakers);
     }
 
     /// A wait in a callback for what is behind a callback of the same context could never end: there is one
@@ -244,8 +246,14 @@ impl Engine {
 
     /// Starts everything enqueued on a queue, with all that it waits for.
     pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
-        let mut state = self.lock();
+        let state = self.lock();
         state.check(slot)?;
+        self.start(state, slot);
+        Ok(())
+    }
+
+    /// Has everything on a queue planned, and releases S.
+    pub(super) fn start(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let end = state.queue(slot).end(slot);
         if self.threads && state.one_priority() {
             state.queue_mut(slot).ask(end.stamp);
@@ -253,7 +261,6 @@ impl Engine {
         } else {
             self.flush_to(state, end);
         }
-        Ok(())
     }
 
     /// As [`flush`](Self::flush), on this very thread if the lane is idle and the work little: whoever asks for the
@@ -329,7 +336,15 @@ impl Engine {
         let wakers = &mut state.queue_mut(point.slot).wakers;
         wakers.push_new(point.stamp.0, waker.clone(), |known| known.will_wake(waker));
         self.flush_to(state, point);
+        self.ask_again(waker);
         None
+    }
+
+    /// Without threads nobody goes on but who asks: as long as there is something to do, that is asked at once.
+    fn ask_again(&self, waker: &Waker) {
+        if !self.threads && self.lock().busy() {
+            waker.wake_by_ref();
+        }
     }
 
     /// Whether batch `seq` is done; else has `waker` called when it is.
@@ -339,11 +354,14 @@ impl Engine {
             return Ok(true);
         }
         state.lost()?;
-        state.batch_wakers.push((seq, waker.clone()));
+        if !state.batch_wakers.iter().any(|(at, known)| *at == seq && known.will_wake(waker)) {
+            state.batch_wakers.push((seq, waker.clone()));
+        }
         drop(state);
         if !self.threads {
             self.turn(Duration::ZERO);
         }
+        self.ask_again(waker);
         Ok(false)
     }
 

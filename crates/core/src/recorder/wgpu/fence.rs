@@ -50,6 +50,12 @@ impl LaneFence {
         }
     }
 
+    /// Whether a submission that wgpu did not complain about never was one: its signal is still staged, and taken
+    /// back now. So wgpu treats submissions to a device that it knows to be dead.
+    pub(super) fn swallowed(&self, queue: &wgpu::Queue, value: Value) -> bool {
+        matches!(self, Self::Vulkan(fence) if fence.unstage_signal(queue, value))
+    }
+
     /// After a submission: has the portable fence wait for its callbacks and for the maps of `reads`.
     pub(super) fn arm(&self, queue: &wgpu::Queue, value: Value, reads: &[super::portable::ReadBuffer]) {
         let Self::Portable(fence) = self else { return };

@@ -178,6 +178,9 @@ impl Recorder for WgpuRecorder {
             }
             log::error!("wgpu complained about a submission that went through: {error:?}");
         }
+        if self.fences[self.lane].swallowed(device.queue(), signal) {
+            return Err(self.failure(None, true));
+        }
         let downloads = kept.as_ref().map_or(&[][..], |kept| &kept.downloads);
         self.fences[self.lane].arm(device.queue(), signal, downloads);
         Ok(kept.map(|kept| Box::new(kept) as Box<dyn KeepAlive>))

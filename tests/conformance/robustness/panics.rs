@@ -1,0 +1,131 @@
+//! A program's own code that panics on a thread of the context, and devices that go away under it.
+
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CpuOptions, HostBuffer, Kind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::task::{Context as Task, Wake, Waker};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("r01_a_destructor_that_panics_harms_nobody", destructor),
+        case("r01_a_waker_that_panics_harms_nobody", waker),
+        case("r01_a_host_function_that_panics_loses_the_device", host_function)
+            .cpu_only("kernels of real devices cannot panic"),
+        case("r03_a_device_that_is_destroyed_ends_every_wait", destroyed)
+            .gpu_only("the CPU recorder's device cannot be destroyed"),
+        case("e05_without_threads_awaiting_does_the_work", without_threads)
+            .cpu_only("only such contexts can do without threads"),
+        case("q15_short_lived_queues_lose_no_work_and_gather", short_lived),
+    ]
+}
+
+/// The context still does its work, asked for or not.
+fn goes_on(ctx: &Context, queue: &CommandQueue) {
+    let (sender, receiver) = channel();
+    let mut x = ctx.zeros([4]).unwrap();
+    queue.fill(&mut x, 3).unwrap();
+    queue.callback(move || sender.send(()).unwrap()).unwrap();
+    receiver.recv().unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [3_u32; 4]);
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+impl Wake for Bomb {
+    fn wake(self: Arc<Self>) {
+        std::mem::forget(self);
+        panic!("on purpose");
+    }
+}
+
+fn destructor(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("failing"), ctx.user_event("gate"));
+    queue.wait_for(&gate.event()).unwrap();
+    let bomb = Bomb;
+    queue.callback(move || drop(bomb)).unwrap();
+    let done = queue.finish();
+    drop(gate);
+    assert!(matches!(done.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
+    queue.take_error().unwrap();
+    goes_on(&ctx, &queue);
+}
+
+fn waker(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("awaited"), ctx.user_event("gate"));
+    queue.wait_for(&gate.event()).unwrap();
+    let mut x = ctx.zeros([4]).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    let mut done = queue.finish();
+    let bomb = Waker::from(Arc::new(Bomb));
+    assert!(Pin::new(&mut done).poll(&mut Task::from_waker(&bomb)).is_pending());
+    gate.signal();
+    goes_on(&ctx, &queue);
+    drop(done);
+    std::mem::forget(bomb);
+}
+
+fn host_function(subject: &Subject) {
+    let ctx = subject.ctx();
+    let bad = |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
+        let end = buffers[0].bytes().len();
+        buffers[0].bytes_mut()[end] = 1;
+    };
+    ctx.host_kernel("bad", Arc::new(bad)).unwrap();
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn bad() { out[0] = 1u; }";
+    let (kernel, queue) = (ctx.kernel_from(text, "bad").unwrap(), ctx.queue("q"));
+    let mut out = ctx.zeros::<u32, 1>([1]).unwrap();
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out]).unwrap();
+    let error = queue.finish().wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::DeviceLost { reason, .. } if reason.contains("`bad`")), "{error}");
+}
+
+fn destroyed(subject: &Subject) {
+    for _ in 0..10 {
+        let ctx = subject.ctx();
+        let queue = ctx.queue("q");
+        let mut x = ctx.zeros([64]).unwrap();
+        queue.fill(&mut x, 6_u32).unwrap();
+        ctx.wgpu().unwrap().0.destroy();
+        // What came before may still be read; after that there is only one answer.
+        if let Err(error) = queue.read(&x).wait() {
+            assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+        }
+    }
+}
+
+fn without_threads(subject: &Subject) {
+    let options = CpuOptions { threads: false, ..CpuOptions::default() };
+    let ctx = Context::on_cpu_with(options, Policy::Ordered);
+    subject.watch(&ctx);
+    let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([4]).unwrap();
+    for value in 0..50_u32 {
+        queue.fill(&mut x, value).unwrap();
+    }
+    assert_eq!(pollster::block_on(queue.read(&x)).unwrap(), [49; 4]);
+    let event = gate.event();
+    queue.callback(move || gate.signal()).unwrap();
+    event.wait().unwrap();
+}
+
+/// Many more queues than batches: what they leave is planned together.
+fn short_lived(subject: &Subject) {
+    let ctx = subject.ctx();
+    let mut x = ctx.zeros([4]).unwrap();
+    for value in 0..1500_u32 {
+        ctx.queue("short-lived").fill(&mut x, value).unwrap();
+    }
+    assert_eq!(ctx.queue("last").read(&x).wait().unwrap(), [1499; 4]);
+}
