@@ -75,8 +75,6 @@ struct Segment {
     last: Stamp,
     /// The batch that it, or what it waits for, is in.
     seq: Seq,
-    /// Whether work of the queue's own is in it: then it comes after all that the queue planned before.
-    own: bool,
 }
 
 /// The scheduler's side of a queue. A slot that is free keeps its numbers.
@@ -178,20 +176,17 @@ impl QueueState {
     /// Takes the front command into the plan: it is done when batch `seq` is, or when what is before it is.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
-        self.advance_plan(command.stamp, seq, true);
+        self.advance_plan(command.stamp, seq);
         Some(command)
     }
 
-    fn advance_plan(&mut self, stamp: Stamp, seq: Option<Seq>, own: bool) {
+    fn advance_plan(&mut self, stamp: Stamp, seq: Option<Seq>) {
         self.planned = stamp;
         match (self.segments.back_mut(), seq) {
             (None, None) => self.completed = stamp,
             (Some(last), None) => last.last = stamp,
-            (Some(last), Some(seq)) if last.seq == seq => {
-                last.last = stamp;
-                last.own |= own;
-            }
-            (_, Some(seq)) => self.segments.push_back(Segment { last: stamp, seq, own }),
+            (Some(last), Some(seq)) if last.seq == seq => last.last = stamp,
+            (_, Some(seq)) => self.segments.push_back(Segment { last: stamp, seq }),
         }
     }
 
@@ -201,12 +196,10 @@ impl QueueState {
         for &seq in others {
             if !self.batches().any(|known| known == seq) {
                 // None of the queue's own commands is done with it alone.
-                self.segments.push_back(Segment { last: self.planned, seq, own: false });
+                self.segments.push_back(Segment { last: self.planned, seq });
             }
         }
-        if let Some(command) = self.pending.pop_front() {
-            self.advance_plan(command.stamp, Some(last), false);
-        }
+        self.pop(Some(last));
     }
 
     pub(crate) fn reached(&self, stamp: Stamp) -> Reached {
@@ -220,18 +213,11 @@ impl QueueState {
         Reached::Planned(self.segments[at].seq)
     }
 
-    /// The batches that have to be done before `stamp` is: the last with work of the queue's own, which comes after
-    /// those before it, and what the queue waits for behind. That may be done before the queue's own work is.
+    /// The batches that have to be done before `stamp` is. The last of them need not come after the others: what a
+    /// queue waits for may be done before its own work is.
     pub(crate) fn batches_before(&self, stamp: Stamp) -> impl Iterator<Item = Seq> {
         let at = self.segments.partition_point(|segment| segment.last < stamp);
-        self.since_own(at + 1)
-    }
-
-    /// The last batches of the first `count` stretches, from the last with work of the queue's own on.
-    fn since_own(&self, count: usize) -> impl Iterator<Item = Seq> {
-        let count = count.min(self.segments.len());
-        let own = (0..count).rev().find(|&at| self.segments[at].own).unwrap_or(0);
-        self.segments.range(own..count).map(|segment| segment.seq)
+        self.segments.iter().take(at + 1).map(|segment| segment.seq)
     }
 
     /// Notes which stretches are done, and gives whom to wake.
@@ -251,10 +237,9 @@ impl QueueState {
         self.wakers.take(self.completed.0)
     }
 
-    /// The batches that its planned work, or a wait in it, is in and that nothing else of it stands for: what it
-    /// plans next comes after them.
+    /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Seq> {
-        self.since_own(self.segments.len())
+        self.segments.iter().map(|segment| segment.seq)
     }
 
     /// Fails everything from `first` on, what is pending included, and gives that to be dropped. Its waits for other
@@ -273,7 +258,7 @@ impl QueueState {
         if self.pending.iter().all(|command| matches!(command.op, Op::Wait(Point::START))) {
             self.pending.clear();
             if self.planned < self.enqueued {
-                self.advance_plan(self.enqueued, None, false);
+                self.advance_plan(self.enqueued, None);
             }
         }
         dropped
@@ -284,13 +269,8 @@ impl QueueState {
         let Some(at) = self.segments.iter().position(|segment| segment.seq == gone) else { return false };
         let last = at.checked_sub(1).map_or(self.completed, |before| self.segments[before].last);
         for &seq in seqs {
-            self.segments.insert(at, Segment { last, seq, own: false });
+            self.segments.insert(at, Segment { last, seq });
         }
-        // It no longer comes after anything.
-        self.segments
-            .iter_mut()
-            .filter(|segment| segment.seq == gone)
-            .for_each(|segment| segment.own = false);
         true
     }
 
