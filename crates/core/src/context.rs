@@ -10,6 +10,7 @@ use crate::memory::{DeviceArray, Direction, HostArray, PoolStats};
 use crate::ordering::{Admission, Policy};
 use crate::pending::{FutureLate, Pending};
 use crate::queue::{CommandQueue, QueueOptions};
+use crate::recorder::RecorderChoice;
 use crate::recorder::cpu::{self, CpuDevice, CpuOptions};
 use crate::scheduler::{Engine, State};
 use crate::user_event::UserEvent;
@@ -45,11 +46,14 @@ pub struct ContextOptions {
     /// Whether native fences and memory that the host keeps mapped may be used where there are any; else wgpu's own
     /// means serve alone. The results are the same.
     pub native: bool,
+    /// Who records the work for the device.
+    pub recorder: RecorderChoice,
 }
 
 impl Default for ContextOptions {
     fn default() -> Self {
-        Self { adapter: AdapterChoice::Auto, policy: Policy::default(), immediates: true, native: true }
+        let (adapter, policy, recorder) = Default::default();
+        Self { adapter, policy, immediates: true, native: true, recorder }
     }
 }
 
@@ -145,7 +149,8 @@ impl Context {
     pub fn with_options(options: ContextOptions) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
             let adapter = adapter::choose(&options.adapter).await?;
-            let open = OpenOptions { immediates: options.immediates, native: options.native };
+            let hal = options.recorder.wants_hal()?;
+            let open = OpenOptions { immediates: options.immediates, native: options.native, hal };
             let (device, lanes) = WgpuDevice::open(&adapter, open).await?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter));
             context.owner.engine().lock().lost()?;

@@ -23,6 +23,9 @@ pub(crate) struct KernelInner {
 /// What runs it.
 pub(crate) enum Pipeline {
     Wgpu(Opaque<WgpuPipeline>),
+    /// The native recorder's, of its backend.
+    #[cfg(vulkan)]
+    Hal(Box<dyn std::any::Any + Send + Sync>),
     /// The CPU recorder's.
     Host(Arc<dyn HostKernel>),
 }

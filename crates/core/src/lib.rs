@@ -47,6 +47,7 @@ pub use memory::{
 pub use ordering::Policy;
 pub use pending::Pending;
 pub use queue::{CommandQueue, QueueOptions};
+pub use recorder::RecorderChoice;
 pub use recorder::cpu::CpuOptions;
 pub use scheduler::Priority;
 pub use transfer::Source;

@@ -1,6 +1,7 @@
 //! D04, the native part: the same results everywhere, integers exactly, floats within what the kernel states.
 
 use crate::common::{Case, Subject, case};
+use fencepost::RecorderChoice;
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -81,10 +82,13 @@ fn integers(s: &Subject) {
 
 fn ways(s: &Subject) {
     for (immediates, native) in [(true, true), (false, true), (true, false), (false, false)] {
-        let ctx = s.options(|options| {
-            options.immediates = immediates;
-            options.native = native;
-        });
-        assert_eq!(mixed(&ctx), expected(), "immediates: {immediates}, native: {native}");
+        for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
+            let ctx = s.options(|options| {
+                options.immediates = immediates;
+                options.native = native;
+                options.recorder = recorder;
+            });
+            assert_eq!(mixed(&ctx), expected(), "immediates: {immediates}, native: {native}, {recorder:?}");
+        }
     }
 }

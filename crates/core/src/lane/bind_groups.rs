@@ -32,6 +32,12 @@ impl<G> Default for BindGroups<G> {
 }
 
 impl<G: Clone> BindGroups<G> {
+    /// The group of `key`, if it was made.
+    #[cfg(vulkan)]
+    pub(crate) fn known(&self, key: &Key) -> Option<&G> {
+        self.groups.get(key).map(|(_, group)| group)
+    }
+
     /// The group of `key`, made by `make` if there is none.
     pub(crate) fn get(&mut self, key: &Key, make: impl FnOnce() -> G) -> G {
         if let Some((_, group)) = self.groups.get(key) {

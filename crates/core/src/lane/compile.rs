@@ -32,8 +32,19 @@ pub(crate) struct Variant {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LayoutId(u32);
 
-#[cfg(test)]
 impl LayoutId {
+    /// Names none.
+    #[cfg(vulkan)]
+    pub(crate) fn none() -> Self {
+        Self(u32::MAX)
+    }
+
+    pub(super) fn next() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    #[cfg(test)]
     pub(crate) fn for_test(id: u32) -> Self {
         Self(id)
     }
@@ -52,16 +63,16 @@ pub(crate) enum Carry {
 }
 
 /// What a compiled form is made from.
-struct Origin {
+pub(super) struct Origin {
     device: wgpu::Device,
-    kernel: String,
-    source: wgpu::naga::Module,
+    pub(super) kernel: String,
+    pub(super) source: wgpu::naga::Module,
     text: String,
     /// Index, smallest size and whether the shader declares it writable.
-    bindings: Vec<(u32, u64, bool)>,
-    carry: Carry,
-    immediates: u32,
-    constants: Vec<(String, f64)>,
+    pub(super) bindings: Vec<(u32, u64, bool)>,
+    pub(super) carry: Carry,
+    pub(super) immediates: u32,
+    pub(super) constants: Vec<(String, f64)>,
 }
 
 impl WgpuPipeline {
@@ -118,7 +129,7 @@ impl Drop for WgpuPipeline {
 }
 
 impl Origin {
-    fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Self {
+    pub(super) fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Self {
         let Recipe { module, interface, overrides, .. } = *recipe;
         let (carry, immediates, source) = carry(caps, module, interface);
         let writable = |access: Access| access != Access::Read;
@@ -136,11 +147,10 @@ impl Origin {
     }
 
     fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
         let (made, error) = scoped(&self.device, || {
             let layout = self.layout(all_writable);
             let pipeline = self.pipeline(&layout, all_writable);
-            Variant { id: LayoutId(NEXT.fetch_add(1, Ordering::Relaxed)), pipeline, layout }
+            Variant { id: LayoutId::next(), pipeline, layout }
         });
         match error {
             Some(error) => {
@@ -151,6 +161,12 @@ impl Origin {
     }
 
     fn layout(&self, all_writable: bool) -> wgpu::BindGroupLayout {
+        let (label, entries) = (Some(self.kernel.as_str()), self.entries(all_writable));
+        self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries })
+    }
+
+    /// What is bound where, in the order of the indices.
+    pub(super) fn entries(&self, all_writable: bool) -> Vec<wgpu::BindGroupLayoutEntry> {
         let storage = |&(binding, size, writable): &(u32, u64, bool)| {
             let ty = wgpu::BufferBindingType::Storage { read_only: !(writable || all_writable) };
             entry(binding, ty, false, size)
@@ -160,8 +176,7 @@ impl Origin {
             entries.push(entry(index, wgpu::BufferBindingType::Uniform, true, u64::from(size)));
         }
         entries.sort_by_key(|entry| entry.binding);
-        let label = Some(self.kernel.as_str());
-        self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries })
+        entries
     }
 
     fn pipeline(&self, layout: &wgpu::BindGroupLayout, all_writable: bool) -> wgpu::ComputePipeline {
@@ -231,7 +246,7 @@ fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (Carry, u32, wg
     (Carry::Uniform { index: params.index, size: params.size.next_multiple_of(16) }, 0, plain())
 }
 
-fn check(caps: &Caps, interface: &Interface) -> Result<()> {
+pub(super) fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
     let parameters = interface.params.as_ref().map_or(0, |params| params.size);
     let too_many = (parameters > MOST_PARAMETERS).then(|| format!("{parameters} bytes of parameters"));

@@ -4,6 +4,8 @@ mod bind_groups;
 mod caps;
 mod compile;
 mod gate;
+#[cfg(vulkan)]
+mod hal;
 mod memory;
 #[cfg(vulkan)]
 #[path = "vulkan.rs"]
@@ -21,6 +23,8 @@ pub(crate) use bind_groups::{BindGroups, Key};
 pub(crate) use caps::Caps;
 pub(crate) use compile::{Carry, LayoutId, WgpuPipeline};
 pub(crate) use gate::Gate;
+#[cfg(vulkan)]
+pub(crate) use hal::{Bind, Group, HalPipeline};
 pub(crate) use memory::WgpuMemory;
 pub(crate) use native::HostView;
 pub(crate) use opaque::Opaque;
@@ -39,6 +43,9 @@ use std::sync::Arc;
 pub(crate) trait Device: Allocate + Send + Sync {
     /// What it can do.
     fn caps(&self) -> &Caps;
+
+    /// What records for it, for messages.
+    fn recorder(&self) -> &'static str;
 
     /// Whether pinned memory can be had, to which the host keeps a pointer.
     fn pinned(&self) -> bool;

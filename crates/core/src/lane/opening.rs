@@ -7,6 +7,9 @@ use super::wgpu::{Opened, Reach, WgpuDevice};
 use super::{Caps, Lane};
 use crate::error::{Kind, Result};
 use crate::memory::Heap;
+use crate::recorder::Recorder;
+#[cfg(vulkan)]
+use crate::recorder::hal::HalRecorder;
 use crate::recorder::wgpu::{LaneFence, WgpuRecorder};
 use fencepost_sync::backend::{LostFlag, PortableFence, VulkanFence};
 use std::sync::Arc;
@@ -19,11 +22,13 @@ pub(crate) struct OpenOptions {
     pub(crate) immediates: bool,
     /// Native fences and mapped memory where the device has them; else wgpu alone.
     pub(crate) native: bool,
+    /// Batches are recorded past wgpu where that is proved.
+    pub(crate) hal: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { immediates: true, native: true }
+        Self { immediates: true, native: true, hal: false }
     }
 }
 
@@ -56,7 +61,13 @@ impl WgpuDevice {
     /// Takes over the caller's device and queue: portable means only, and none of its handlers are touched.
     pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue) -> (Arc<Self>, Vec<Lane>) {
         let info = device.adapter_info();
-        assemble(device, queue, &info, LostFlag::default(), OpenOptions { immediates: true, native: false })
+        assemble(
+            device,
+            queue,
+            &info,
+            LostFlag::default(),
+            OpenOptions { native: false, ..OpenOptions::default() },
+        )
     }
 }
 
@@ -71,15 +82,25 @@ fn assemble(
     let reach = if options.native { reach(&device, info) } else { Reach::Nothing };
     let fence = fence(&device, &lost, &gate, reach);
     let caps = caps(&device, info, options);
-    let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach }));
+    // What the host does not reach would have to be cleared past wgpu, too.
+    let hal = options.hal && info.backend == wgpu::Backend::Vulkan && reach == Reach::All;
+    let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach, hal }));
     let lane = Lane {
-        recorder: Box::new(WgpuRecorder::new(opened.clone(), fence.clone())),
+        recorder: recorder(opened.clone(), fence.clone()),
         fence: fence.shared(),
         // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind
         // which some drivers block.
         async_submit: options.native && info.backend != wgpu::Backend::Gl,
     };
     (opened, vec![lane])
+}
+
+fn recorder(device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder> {
+    #[cfg(vulkan)]
+    if device.hal {
+        return Box::new(HalRecorder::<wgpu::hal::api::Vulkan>::new(device, fence));
+    }
+    Box::new(WgpuRecorder::new(device, fence))
 }
 
 /// Errors that no scope of ours catches come from elsewhere, or late in the browser: they must not panic.

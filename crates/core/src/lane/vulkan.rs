@@ -77,7 +77,7 @@ fn uses(heap: Heap) -> wgpu::BufferUses {
             let shader = Uses::STORAGE_READ_ONLY | Uses::STORAGE_READ_WRITE | Uses::INDIRECT;
             Uses::MAP_READ | Uses::COPY_SRC | Uses::COPY_DST | shader
         }
-        Heap::Upload => Uses::MAP_WRITE | Uses::COPY_SRC | Uses::COPY_DST,
+        Heap::Upload => Uses::MAP_WRITE | Uses::COPY_SRC | Uses::COPY_DST | Uses::UNIFORM,
         Heap::Download => Uses::MAP_READ | Uses::COPY_SRC | Uses::COPY_DST,
     }
 }
@@ -129,6 +129,12 @@ impl Drop for Native {
 }
 
 impl HostView {
+    /// The buffer as wgpu-hal knows it; `None` for another backend's. It lives as long as the view.
+    pub(crate) fn buffer<A: hal::Api>(&self) -> Option<&A::Buffer> {
+        let buffer: &dyn std::any::Any = self.0.buffer.as_ref()?;
+        buffer.downcast_ref()
+    }
+
     /// Copies bytes from `offset` on into `out`.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8], access: &HostAccess) {
         out.copy_from_slice(self.slice(offset..offset + out.len() as u64, access));

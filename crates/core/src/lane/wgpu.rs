@@ -2,6 +2,8 @@
 
 use super::bind_groups::BindGroups;
 use super::gate::Gate;
+#[cfg(vulkan)]
+use super::hal::HalPipeline;
 use super::memory::WgpuMemory;
 use super::{Caps, Device, Opaque, WgpuPipeline};
 use crate::error::{Kind, Result};
@@ -24,6 +26,8 @@ pub(crate) struct WgpuDevice {
     pub(super) lost: LostFlag,
     pub(super) gate: Arc<Gate>,
     pub(super) reach: Reach,
+    /// Whether batches are recorded past wgpu.
+    pub(super) hal: bool,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
     groups: Mutex<BindGroups>,
@@ -49,14 +53,15 @@ pub(super) struct Opened {
     pub(super) lost: LostFlag,
     pub(super) gate: Arc<Gate>,
     pub(super) reach: Reach,
+    pub(super) hal: bool,
 }
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened { device, queue, caps, lost, gate, reach } = opened;
+        let Opened { device, queue, caps, lost, gate, reach, hal } = opened;
         let (uploads, downloads) = (Arena::new(CHUNK, CACHE), Arena::new(CHUNK, CACHE));
         let (groups, gone) = Default::default();
-        Self { device, queue, caps, lost, gate, reach, uploads, downloads, groups, gone }
+        Self { device, queue, caps, lost, gate, reach, hal, uploads, downloads, groups, gone }
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {
@@ -120,6 +125,22 @@ impl WgpuDevice {
         if self.lost.is_raised() { Err(self.refused(object, "")) } else { Ok(()) }
     }
 
+    /// Hands over the blocks that are gone.
+    #[cfg(vulkan)]
+    pub(crate) fn take_gone(&self, forget: impl FnMut(BlockId)) {
+        std::mem::take(&mut *lock(&self.gone)).into_iter().for_each(forget);
+    }
+
+    /// Memory that is not wgpu's.
+    ///
+    /// # Errors
+    /// Out of memory.
+    #[cfg(vulkan)]
+    pub(crate) fn native_memory(&self, heap: Heap, size: u64, label: &str) -> Result<WgpuMemory> {
+        let made = WgpuMemory::mapped(&self.device, &self.gate, heap, size, label)?;
+        made.ok_or_else(|| self.refused(label, "memory that the host reaches is gone"))
+    }
+
     fn sweep(&self, groups: &mut BindGroups) {
         for block in std::mem::take(&mut *lock(&self.gone)) {
             groups.forget(block);
@@ -130,6 +151,10 @@ impl WgpuDevice {
 impl Device for WgpuDevice {
     fn caps(&self) -> &Caps {
         &self.caps
+    }
+
+    fn recorder(&self) -> &'static str {
+        if self.hal { "hal" } else { "wgpu" }
     }
 
     fn pinned(&self) -> bool {
@@ -150,6 +175,11 @@ impl Device for WgpuDevice {
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         self.alive(&recipe.interface.entry)?;
         let _inside = self.gate.enter();
+        #[cfg(vulkan)]
+        if self.hal {
+            let made = HalPipeline::<wgpu::hal::api::Vulkan>::new(&self.device, &self.caps, recipe);
+            return made.map(|made| Pipeline::Hal(Box::new(made)));
+        }
         WgpuPipeline::new(&self.device, &self.gate, &self.caps, recipe).map(Opaque::new).map(Pipeline::Wgpu)
     }
 

@@ -177,6 +177,10 @@ impl Device for CpuDevice {
         &self.caps
     }
 
+    fn recorder(&self) -> &'static str {
+        "cpu"
+    }
+
     fn pinned(&self) -> bool {
         true
     }

@@ -1,7 +1,12 @@
 //! A batch becomes calls of a graphics interface, or steps on host bytes.
 
+mod choice;
 pub(crate) mod cpu;
+#[cfg(vulkan)]
+pub(crate) mod hal;
 pub(crate) mod wgpu;
+
+pub use choice::RecorderChoice;
 
 use crate::command::Step;
 use crate::error::Error;

@@ -11,7 +11,8 @@ impl Engine {
     /// What all queues and lanes are doing, a line each.
     pub(crate) fn dump(&self, info: &AdapterInfo) -> String {
         let state = self.lock();
-        let mut text = format!("{info}\npolicy {:?}\n", state.policy());
+        let recorder = self.device.recorder();
+        let mut text = format!("{info}\npolicy {:?}, recorder {recorder}\n", state.policy());
         if let Some(lost) = &state.lost {
             let _ = writeln!(text, "lost: {lost}");
         }

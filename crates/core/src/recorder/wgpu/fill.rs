@@ -8,9 +8,9 @@ use crate::lane::{Device as _, WgpuDevice, WgpuPipeline};
 use fencepost_kernels::{Module, Source};
 
 /// Bytes that one dispatch fills, at most: a number of workgroups that every device takes.
-const PIECE: u64 = 64 << 20;
-const WORKGROUP: u64 = 64;
-const WORDS_EACH: u64 = 4;
+pub(in crate::recorder) const PIECE: u64 = 64 << 20;
+pub(in crate::recorder) const WORKGROUP: u64 = 64;
+pub(in crate::recorder) const WORDS_EACH: u64 = 4;
 
 /// The kernel, compiled when it is first needed.
 #[derive(Default)]
@@ -18,11 +18,11 @@ pub(super) struct FillKernel(Option<WgpuPipeline>);
 
 /// A part of a fill: a binding, and the words in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Piece {
-    offset: u64,
-    size: u64,
+pub(in crate::recorder) struct Piece {
+    pub(in crate::recorder) offset: u64,
+    pub(in crate::recorder) size: u64,
     first: u32,
-    count: u32,
+    pub(in crate::recorder) count: u32,
 }
 
 impl FillKernel {
@@ -62,14 +62,23 @@ impl FillKernel {
 }
 
 fn compile(device: &WgpuDevice) -> Result<WgpuPipeline> {
+    with_recipe(|recipe| WgpuPipeline::new(device.raw(), device.gate(), device.caps(), recipe))
+}
+
+/// Compiles the kernel.
+pub(in crate::recorder) fn with_recipe<T>(compile: impl FnOnce(&Recipe<'_>) -> Result<T>) -> Result<T> {
     let module = Module::parse(&Source::text("fill_words.wgsl", include_str!("fill_words.wgsl")))?;
     let interface = module.interface("fill_words", &[])?;
-    let recipe = Recipe { module: &module, interface: &interface, overrides: &[], reference: None };
-    WgpuPipeline::new(device.raw(), device.gate(), device.caps(), &recipe)
+    compile(&Recipe { module: &module, interface: &interface, overrides: &[], reference: None })
 }
 
 /// Pieces of at most `most` bytes. All but the first start on an aligned offset, which is a multiple of the pattern.
-fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<Item = Piece> {
+pub(in crate::recorder) fn pieces(
+    offset: u64,
+    size: u64,
+    alignment: u64,
+    most: u64,
+) -> impl Iterator<Item = Piece> {
     let most = (most / alignment).max(1) * alignment;
     let (start, end) = (offset / alignment * alignment, offset + size);
     (start..end).step_by(most as usize).map(move |bound| {
@@ -84,7 +93,7 @@ fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<It
 }
 
 /// The shader's `Params`; the pattern is turned so that it starts with the piece's first word.
-fn params(pattern: &Pattern, piece: Piece) -> [u8; 32] {
+pub(in crate::recorder) fn params(pattern: &Pattern, piece: Piece) -> [u8; 32] {
     let mut params = [0; 32];
     for (at, byte) in params[..16].iter_mut().enumerate() {
         *byte = pattern.bytes()[at % pattern.bytes().len()];

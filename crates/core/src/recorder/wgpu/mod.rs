@@ -1,10 +1,11 @@
 //! Batches on wgpu alone: safe, portable, the browser's too.
 
 mod fence;
-mod fill;
-mod passes;
+pub(in crate::recorder) mod fill;
+pub(in crate::recorder) mod passes;
 mod portable;
-mod transfer;
+pub(in crate::recorder) mod submitter;
+pub(in crate::recorder) mod transfer;
 mod uniforms;
 
 pub(crate) use crate::lane::WgpuPipeline;
@@ -12,23 +13,21 @@ pub(crate) use fence::LaneFence;
 
 use super::{Failure, Keep, KeepAlive, LaneValue, Recorder};
 use crate::command::{Launch, Span, Step, Work};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::kernel::Pipeline;
-use crate::lane::{BindGroups, Device as _, Doing, WgpuDevice, scoped};
+use crate::lane::{BindGroups, WgpuDevice};
 use fencepost_sync::Value;
 use fill::FillKernel;
 use passes::{CommandBuffers, Dispatch, Part, Passes, Size, buffer_of};
 use smallvec::SmallVec;
 use std::sync::Arc;
+use submitter::Submitter;
 use transfer::{Kept, Transfers};
 use uniforms::Uniforms;
 
 /// Records the batches of one lane of a wgpu device.
 pub(crate) struct WgpuRecorder {
-    device: Arc<WgpuDevice>,
-    /// The fences of all lanes; `lane` is the own one.
-    fences: Vec<LaneFence>,
-    lane: usize,
+    submitter: Submitter,
     /// The order of the steps being recorded; kept for its memory.
     order: Vec<usize>,
     uniforms: Uniforms,
@@ -47,13 +46,13 @@ impl WgpuRecorder {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
         let (uniforms, transfers) = (Uniforms::new(device.raw()), Transfers::new(&device));
         let (order, fill) = Default::default();
-        Self { device, fences: vec![fence], lane: 0, order, uniforms, transfers, fill }
+        Self { submitter: Submitter::new(device, fence), order, uniforms, transfers, fill }
     }
 
     fn record(&mut self, steps: &[Step], signal: Value) -> Result<Recorded, Failure> {
         self.sort(steps);
         self.uniforms.reset();
-        let device = self.device.clone();
+        let device = self.submitter.device().clone();
         let recorded = device.with_groups(|groups| self.record_steps(&device, groups, steps, signal));
         let kept = self.transfers.finish();
         Ok(Recorded { commands: recorded?, kept })
@@ -73,7 +72,7 @@ impl WgpuRecorder {
         steps: &[Step],
         signal: Value,
     ) -> Result<CommandBuffers, Failure> {
-        let Self { fences, lane, order, uniforms, transfers, fill, .. } = self;
+        let Self { submitter, order, uniforms, transfers, fill } = self;
         let side_by_side = several_queues(steps);
         let mut passes = Passes::new(device, groups, uniforms);
         let mut level = None;
@@ -88,7 +87,9 @@ impl WgpuRecorder {
                 Work::Copy { src, dst } => transfers.copy(&mut passes, src, dst),
                 Work::Fill { dst, pattern } => fill.record(&mut passes, dst, pattern),
                 Work::Upload { src, dst } => transfers.upload(&mut passes, src, dst),
-                Work::Read { src, slot } => transfers.read(&mut passes, src, slot, (&fences[*lane], signal)),
+                Work::Read { src, slot } => {
+                    transfers.read(&mut passes, src, slot, (submitter.fence(), signal))
+                }
                 Work::Publish(block) => {
                     published.extend(block.view().map(|_| buffer_of(block)));
                     Ok(())
@@ -103,52 +104,6 @@ impl WgpuRecorder {
         let head = head.map_err(|error| Failure { step: None, error, lost: false })?;
         Ok(head.into_iter().chain(steps).collect())
     }
-
-    /// Stages what the submission waits for and signals; `false` if the device is gone.
-    fn stage(&self, waits: &[LaneValue], signal: Value) -> bool {
-        let queue = self.device.queue();
-        waits.iter().all(|wait| self.fences[wait.lane].stage_wait(queue, wait.value))
-            && self.fences[self.lane].stage_signal(queue, signal)
-    }
-
-    /// Takes all that back; `false` if the submission went through.
-    fn unstage(&self, waits: &[LaneValue], signal: Value) -> bool {
-        let queue = self.device.queue();
-        waits.iter().for_each(|wait| self.fences[wait.lane].unstage_wait(queue));
-        self.fences[self.lane].unstage_signal(queue, signal)
-    }
-
-    fn record_and_submit(
-        &mut self,
-        steps: &[Step],
-        waits: &[LaneValue],
-        signal: Value,
-    ) -> Result<Option<Kept>, Failure> {
-        let Recorded { commands, kept } = self.record(steps, signal)?;
-        if !self.stage(waits, signal) {
-            return Err(self.failure(None, true));
-        }
-        self.device.queue().submit(commands);
-        Ok(kept)
-    }
-
-    /// What went wrong, as the scheduler wants to know it.
-    fn failure(&self, error: Option<&wgpu::Error>, gone: bool) -> Failure {
-        let lost = self.device.lost();
-        if gone {
-            lost.raise("wgpu no longer knows the device");
-        }
-        let error: Error = match (lost.check(), error) {
-            (Err(lost), _) => {
-                Kind::DeviceLost { device: self.device.caps().adapter.clone(), reason: lost.reason }.into()
-            }
-            (Ok(()), Some(error)) => Doing { object: "a submission", bytes: 0 }.failed(error),
-            (Ok(()), None) => {
-                Kind::Device { object: "a submission".into(), message: "no reason given".into() }.into()
-            }
-        };
-        Failure { step: None, error, lost: lost.is_raised() }
-    }
 }
 
 impl Recorder for WgpuRecorder {
@@ -158,33 +113,16 @@ impl Recorder for WgpuRecorder {
         waits: &[LaneValue],
         signal: Value,
     ) -> Result<Keep, Failure> {
-        if self.device.lost().is_raised() {
-            return Err(self.failure(None, false));
-        }
-        let device = self.device.clone();
-        let _inside = device.gate().enter();
-        let (outcome, error) = scoped(device.raw(), || self.record_and_submit(steps, waits, signal));
-        if error.is_some() {
-            device.with_groups(BindGroups::clear); // one that could not be made may be among them
-        }
-        let kept = match outcome {
-            Err(_) if device.lost().is_raised() => return Err(self.failure(None, false)),
-            outcome => outcome?,
-        };
-        if error.is_some() || device.lost().is_raised() {
-            let taken_back = self.unstage(waits, signal);
-            if taken_back || device.lost().is_raised() {
-                return Err(self.failure(error.as_ref(), false));
-            }
-            log::error!("wgpu complained about a submission that went through: {error:?}");
-        }
-        if self.fences[self.lane].swallowed(device.queue(), signal) {
-            return Err(self.failure(None, true));
-        }
-        let downloads = kept.as_ref().map_or(&[][..], |kept| &kept.downloads);
-        self.fences[self.lane].arm(device.queue(), signal, downloads);
+        let submitter = self.submitter.clone();
+        let record = || self.record(steps, signal).map(|Recorded { commands, kept }| (commands, kept));
+        let kept = submitter.submit(waits, signal, record, downloads)?;
         Ok(kept.map(|kept| Box::new(kept) as Box<dyn KeepAlive>))
     }
+}
+
+/// What the host reads of a submission through maps of wgpu's.
+fn downloads(kept: &Option<Kept>) -> &[portable::ReadBuffer] {
+    kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 
 /// Whether launches of more than one queue come together: then levels are worth passes of their own.

@@ -154,7 +154,7 @@ impl Drop for SentBuffer {
 }
 
 /// A download buffer of a batch on its way; its bytes can be read when the batch is complete.
-pub(super) struct ReadBuffer(Arc<Mapped>);
+pub(in crate::recorder) struct ReadBuffer(Arc<Mapped>);
 
 struct Mapped {
     buffer: wgpu::Buffer,

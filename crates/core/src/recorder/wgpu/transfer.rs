@@ -13,7 +13,7 @@ use std::sync::Arc;
 use wgpu::MapMode;
 
 /// Bytes of the buffer through which copies within one block go.
-const DETOUR: u64 = 16 << 20;
+pub(in crate::recorder) const DETOUR: u64 = 16 << 20;
 
 /// The means of transfer of a recorder.
 pub(super) struct Transfers {
@@ -39,10 +39,10 @@ pub(super) struct Kept {
 }
 
 /// The bytes of a read in memory that the host reaches.
-struct PinnedRead {
-    piece: Piece<WgpuMemory>,
-    fence: Arc<dyn Fence>,
-    value: Value,
+pub(in crate::recorder) struct PinnedRead {
+    pub(in crate::recorder) piece: Piece<WgpuMemory>,
+    pub(in crate::recorder) fence: Arc<dyn Fence>,
+    pub(in crate::recorder) value: Value,
 }
 
 impl Transfers {
@@ -207,12 +207,12 @@ impl Readback for PinnedRead {
 }
 
 /// wgpu copies whole words. Arrays end on 16 bytes, and what lies behind the last element is nobody's.
-fn words(size: u64) -> u64 {
+pub(in crate::recorder) fn words(size: u64) -> u64 {
     size.next_multiple_of(4)
 }
 
 /// Start and size of the pieces of a copy through the buffer between.
-fn detour_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
+pub(in crate::recorder) fn detour_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
     let count = size.div_ceil(DETOUR);
     (0..count).map(move |at| {
         let start = if from_the_end { count - 1 - at } else { at } * DETOUR;

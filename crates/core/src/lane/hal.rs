@@ -1,0 +1,214 @@
+//! Pipelines and bind groups of wgpu-hal's, on a device that wgpu opened.
+#![allow(unsafe_code, reason = "objects that wgpu itself does not know")]
+
+use super::compile::{Carry, LayoutId, Origin, check};
+use super::{Caps, scopes::reasons};
+use crate::error::{Kind, Result};
+use crate::kernel::Recipe;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use wgpu::hal::{self, Device as _};
+use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
+
+/// What is bound at one index: a buffer of hal's, from where, and how many bytes.
+pub(crate) struct Bind<'a, A: hal::Api> {
+    pub(crate) index: u32,
+    pub(crate) buffer: &'a A::Buffer,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
+
+/// A compiled kernel.
+pub(crate) struct HalPipeline<A: hal::Api> {
+    pub(crate) id: LayoutId,
+    pub(crate) carry: Carry,
+    /// The index of each binding, in the order of the interface.
+    pub(crate) indices: Vec<u32>,
+    device: wgpu::Device,
+    parts: Parts<A>,
+}
+
+/// The native objects of a pipeline, as far as they were made.
+struct Parts<A: hal::Api> {
+    pipeline: Option<A::ComputePipeline>,
+    layout: Option<A::PipelineLayout>,
+    groups: Option<Arc<GroupLayout<A>>>,
+    shader: Option<A::ShaderModule>,
+}
+
+/// What a group has to bind. No group may outlive it.
+struct GroupLayout<A: hal::Api> {
+    native: Option<A::BindGroupLayout>,
+    device: wgpu::Device,
+}
+
+/// A bind group. It names buffers and keeps none of them.
+pub(crate) struct Group<A: hal::Api> {
+    native: Option<A::BindGroup>,
+    layout: Arc<GroupLayout<A>>,
+}
+
+impl<'a, A: hal::Api> Bind<'a, A> {
+    fn native(&self) -> hal::BufferBinding<'a, A::Buffer> {
+        hal::BufferBinding::new_unchecked(self.buffer, self.offset, NonZeroU64::new(self.size))
+    }
+}
+
+impl<A: hal::Api> HalPipeline<A> {
+    /// Compiles one entry point; `None` if the device is not one of `A`.
+    ///
+    /// # Errors
+    /// As the wgpu recorder's pipelines.
+    pub(crate) fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Result<Self> {
+        check(caps, recipe.interface)?;
+        let origin = Origin::new(device, caps, recipe);
+        let indices = origin.bindings.iter().map(|&(index, ..)| index).collect();
+        let (id, carry) = (LayoutId::next(), origin.carry);
+        let parts = Parts { pipeline: None, layout: None, groups: None, shader: None };
+        // What was made before something fails goes with `made`.
+        let mut made = Self { id, carry, indices, device: device.clone(), parts };
+        let compiled = made.make(&origin);
+        compiled.map_err(|message| Kind::Compile { kernel: origin.kernel.clone(), message })?;
+        Ok(made)
+    }
+
+    fn make(&mut self, origin: &Origin) -> std::result::Result<(), String> {
+        let device = self.device.clone();
+        // SAFETY: the handle is only used to make objects of our own.
+        let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Err("the device is gone".into()) };
+        let label = Some(origin.kernel.as_str());
+        let shader = naga_shader(origin)?;
+        let entries = origin.entries(false);
+        let flags = hal::BindGroupLayoutFlags::empty();
+        let desc = hal::BindGroupLayoutDescriptor { label, flags, entries: &entries };
+        // SAFETY: the entries are in the order of their indices and within the device's limits.
+        let groups = unsafe { raw.create_bind_group_layout(&desc) }.map_err(|error| reasons(&error))?;
+        let layout = GroupLayout { native: Some(groups), device: device.clone() };
+        let groups = self.parts.groups.insert(Arc::new(layout));
+        let desc = hal::PipelineLayoutDescriptor {
+            label,
+            flags: hal::PipelineLayoutFlags::NUM_WORK_GROUPS,
+            bind_group_layouts: &[Some(groups.native())],
+            immediate_size: origin.immediates,
+        };
+        // SAFETY: one group layout of this device, and immediates within its limit.
+        let layout = unsafe { raw.create_pipeline_layout(&desc) }.map_err(|error| reasons(&error))?;
+        let layout = self.parts.layout.insert(layout);
+        let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
+        let desc = hal::ShaderModuleDescriptor { label, runtime_checks };
+        // SAFETY: the module was validated, and keeps all its checks.
+        let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) };
+        let shader = self.parts.shader.insert(shader.map_err(|error| reasons(&error))?);
+        let constants = origin.constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
+        let stage = hal::ProgrammableStage {
+            module: &*shader,
+            entry_point: &origin.kernel,
+            constants: &constants,
+            zero_initialize_workgroup_memory: true,
+        };
+        let desc = hal::ComputePipelineDescriptor { label, layout: &*layout, stage, cache: None };
+        // SAFETY: made from this device's own layout and shader, whose interface the layout was made from.
+        let pipeline = unsafe { raw.create_compute_pipeline(&desc) };
+        self.parts.pipeline = Some(pipeline.map_err(|error| reasons(&error))?);
+        Ok(())
+    }
+
+    pub(crate) fn pipeline(&self) -> &A::ComputePipeline {
+        self.parts.pipeline.as_ref().expect("bug: an unfinished pipeline was given out")
+    }
+
+    pub(crate) fn layout(&self) -> &A::PipelineLayout {
+        self.parts.layout.as_ref().expect("bug: an unfinished pipeline was given out")
+    }
+
+    /// A group of these buffers, each of which is longer than its binding's smallest size.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub(crate) fn group(
+        &self,
+        binds: &[Bind<'_, A>],
+    ) -> std::result::Result<Arc<Group<A>>, hal::DeviceError> {
+        // SAFETY: the handle is only used to make a group of our own.
+        let raw = unsafe { self.device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
+        let layout = self.parts.groups.clone().expect("bug: an unfinished pipeline was given out");
+        let mut order: Vec<usize> = (0..binds.len()).collect();
+        order.sort_unstable_by_key(|&at| binds[at].index);
+        let entry = |&at: &usize| hal::BindGroupEntry {
+            binding: binds[at].index,
+            resource_index: at as u32,
+            count: 1,
+        };
+        let entries: Vec<_> = order.iter().map(entry).collect();
+        let buffers: Vec<_> = binds.iter().map(Bind::native).collect();
+        let desc = hal::BindGroupDescriptor {
+            label: None,
+            layout: layout.native(),
+            buffers: &buffers,
+            samplers: &[],
+            textures: &[],
+            entries: &entries,
+            acceleration_structures: &[],
+            external_textures: &[],
+        };
+        // SAFETY: every binding of the layout once, in order, within the buffers and aligned, as launches check.
+        let native = unsafe { raw.create_bind_group(&desc) }?;
+        Ok(Arc::new(Group { native: Some(native), layout }))
+    }
+}
+
+impl<A: hal::Api> Group<A> {
+    pub(crate) fn native(&self) -> &A::BindGroup {
+        self.native.as_ref().expect("it lives as long as the group")
+    }
+}
+
+impl<A: hal::Api> Drop for Group<A> {
+    fn drop(&mut self) {
+        // SAFETY: the handle is only used to destroy a group of our own.
+        let raw = unsafe { self.layout.device.as_hal::<A>() };
+        if let (Some(raw), Some(native)) = (raw, self.native.take()) {
+            // SAFETY: whoever recorded it keeps it until its submission is complete.
+            unsafe { raw.destroy_bind_group(native) };
+        }
+    }
+}
+
+impl<A: hal::Api> GroupLayout<A> {
+    fn native(&self) -> &A::BindGroupLayout {
+        self.native.as_ref().expect("it lives as long as the layout")
+    }
+}
+
+impl<A: hal::Api> Drop for GroupLayout<A> {
+    fn drop(&mut self) {
+        // SAFETY: the handle is only used to destroy a layout of our own.
+        let raw = unsafe { self.device.as_hal::<A>() };
+        if let (Some(raw), Some(native)) = (raw, self.native.take()) {
+            // SAFETY: its groups keep it, and they are gone.
+            unsafe { raw.destroy_bind_group_layout(native) };
+        }
+    }
+}
+
+impl<A: hal::Api> Drop for HalPipeline<A> {
+    fn drop(&mut self) {
+        // SAFETY: the handle is only used to destroy objects of our own.
+        let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return };
+        let Parts { pipeline, layout, shader, .. } = &mut self.parts;
+        // SAFETY: launches keep their kernel until their submission is complete.
+        pipeline.take().into_iter().for_each(|pipeline| unsafe { raw.destroy_compute_pipeline(pipeline) });
+        // SAFETY: as above, and the pipeline that used it is gone.
+        layout.take().into_iter().for_each(|layout| unsafe { raw.destroy_pipeline_layout(layout) });
+        // SAFETY: as above.
+        shader.take().into_iter().for_each(|shader| unsafe { raw.destroy_shader_module(shader) });
+    }
+}
+
+/// The shader, validated as hal wants it. What the device cannot do was refused before.
+fn naga_shader(origin: &Origin) -> std::result::Result<hal::NagaShader, String> {
+    let module = origin.source.clone();
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+    let info = validator.validate(&module).map_err(|error| reasons(&error))?;
+    Ok(hal::NagaShader { module: std::borrow::Cow::Owned(module), info, debug_source: None })
+}

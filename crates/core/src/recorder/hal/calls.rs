@@ -1,0 +1,150 @@
+//! The calls of one native encoder, each behind the barrier that it needs.
+#![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
+
+use super::hazards::{Barrier, Hazards, Touch};
+use crate::lane::{Group, HalPipeline, LayoutId};
+use smallvec::SmallVec;
+use wgpu::BufferUses as Uses;
+use wgpu::hal::{self, CommandEncoder as _};
+
+/// Whatever may come behind a barrier.
+const ANYTHING: Uses = Uses::COPY_SRC
+    .union(Uses::COPY_DST)
+    .union(Uses::STORAGE_READ_ONLY)
+    .union(Uses::STORAGE_READ_WRITE)
+    .union(Uses::INDIRECT)
+    .union(Uses::UNIFORM);
+
+/// An encoder that is recording.
+///
+/// Whoever calls promises, as the checks of every verb do: ranges lie within their buffers and copies start and end on
+/// words; what is recorded lives until the submission is complete; a group fits the pipeline's layout.
+pub(super) struct Calls<'e, A: hal::Api> {
+    encoder: &'e mut A::CommandEncoder,
+    hazards: Hazards<&'e A::Buffer>,
+    in_pass: bool,
+    /// What is set in the open pass.
+    pipeline: Option<LayoutId>,
+}
+
+/// How many workgroups a dispatch has.
+pub(super) enum Size<'a, A: hal::Api> {
+    Groups([u32; 3]),
+    /// As three words of this buffer say.
+    Indirect(&'a A::Buffer, u64),
+}
+
+impl<'e, A: hal::Api> Calls<'e, A> {
+    pub(super) fn new(encoder: &'e mut A::CommandEncoder) -> Self {
+        Self { encoder, hazards: Hazards::new(), in_pass: false, pipeline: None }
+    }
+
+    /// Orders what is recorded next behind what it depends on.
+    pub(super) fn admit(&mut self, touches: &[Touch<&'e A::Buffer>]) {
+        if let Some(barrier) = self.hazards.admit(touches) {
+            self.barrier(&barrier, ANYTHING);
+        }
+    }
+
+    /// A barrier for one buffer that the hazards do not know, between two uses of it.
+    pub(super) fn separate(&mut self, buffer: &A::Buffer, from: Uses, to: Uses) {
+        let usage = hal::StateTransition { from, to };
+        // SAFETY: the buffer was made for these uses.
+        unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
+    }
+
+    fn barrier(&mut self, barrier: &Barrier<&'e A::Buffer>, to: Uses) {
+        let barriers = barrier
+            .iter()
+            .map(|&(buffer, from)| hal::BufferBarrier { buffer, usage: hal::StateTransition { from, to } });
+        // SAFETY: the buffers were made for the uses that were noted of them.
+        unsafe { self.encoder.transition_buffers(barriers) };
+    }
+
+    /// Makes what was written to these buffers visible to the host. The last thing in an encoder.
+    pub(super) fn publish<'b>(&mut self, buffers: impl Iterator<Item = &'b A::Buffer>)
+    where
+        A::Buffer: 'b,
+    {
+        self.end_pass();
+        let from = Uses::STORAGE_READ_WRITE | Uses::COPY_DST;
+        let usage = hal::StateTransition { from, to: Uses::MAP_READ };
+        let all: SmallVec<[_; 8]> = buffers.collect();
+        if !all.is_empty() {
+            let barriers = all.into_iter().map(|buffer| hal::BufferBarrier { buffer, usage: usage.clone() });
+            // SAFETY: the buffers were made for these uses.
+            unsafe { self.encoder.transition_buffers(barriers) };
+        }
+    }
+
+    pub(super) fn copy(&mut self, src: &A::Buffer, from: u64, dst: &A::Buffer, to: u64, size: u64) {
+        self.end_pass();
+        let Some(size) = wgpu::BufferSize::new(size) else { return };
+        let region = hal::BufferCopy { src_offset: from, dst_offset: to, size };
+        // SAFETY: in bounds, in words; parts of one buffer do not overlap.
+        unsafe { self.encoder.copy_buffer_to_buffer(src, dst, std::iter::once(region)) };
+    }
+
+    /// Fills with zeros.
+    pub(super) fn clear(&mut self, buffer: &A::Buffer, range: std::ops::Range<u64>) {
+        self.end_pass();
+        // SAFETY: in bounds, in words.
+        unsafe { self.encoder.clear_buffer(buffer, range) };
+    }
+
+    pub(super) fn dispatch(
+        &mut self,
+        pipeline: &HalPipeline<A>,
+        group: &Group<A>,
+        offsets: &[u32],
+        immediates: &[u32],
+        size: &Size<'_, A>,
+    ) {
+        self.begin_pass();
+        if self.pipeline.replace(pipeline.id) != Some(pipeline.id) {
+            // SAFETY: inside a pass.
+            unsafe { self.encoder.set_compute_pipeline(pipeline.pipeline()) };
+        }
+        // SAFETY: the pipeline is set, and the group is of its layout.
+        unsafe { self.encoder.set_bind_group(pipeline.layout(), 0, group.native(), offsets) };
+        if !immediates.is_empty() {
+            // SAFETY: the pipeline is set, and these are all of its immediates.
+            unsafe { self.encoder.set_immediates(pipeline.layout(), 0, immediates) };
+        }
+        match size {
+            // SAFETY: everything is set; launches keep within the device's limit.
+            Size::Groups(groups) => unsafe { self.encoder.dispatch_workgroups(*groups) },
+            // SAFETY: as above, and the numbers in the buffer were limited by a dispatch before.
+            Size::Indirect(buffer, offset) => unsafe {
+                self.encoder.dispatch_workgroups_indirect(buffer, *offset);
+            },
+        }
+    }
+
+    fn begin_pass(&mut self) {
+        if !std::mem::replace(&mut self.in_pass, true) {
+            let desc = hal::ComputePassDescriptor { label: None, timestamp_writes: None };
+            // SAFETY: outside any pass.
+            unsafe { self.encoder.begin_compute_pass(&desc) };
+        }
+    }
+
+    pub(super) fn end_pass(&mut self) {
+        if std::mem::take(&mut self.in_pass) {
+            self.pipeline = None;
+            // SAFETY: inside a pass.
+            unsafe { self.encoder.end_compute_pass() };
+        }
+    }
+}
+
+/// Records commands into a fresh encoder of wgpu's; `None` if the device is gone.
+pub(super) fn record<A: hal::Api, T>(
+    device: &wgpu::Device,
+    commands: impl FnOnce(&mut A::CommandEncoder) -> T,
+) -> Option<(wgpu::CommandBuffer, T)> {
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
+    // SAFETY: nothing is recorded into this encoder by wgpu's own calls, and every pass that is begun is ended.
+    let outcome = unsafe { encoder.as_hal_mut::<A, _, _>(|raw| raw.map(commands)) }?;
+    Some((encoder.finish(), outcome))
+}

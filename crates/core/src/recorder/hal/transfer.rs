@@ -1,0 +1,133 @@
+//! Copies: between blocks, from staging memory, to staging memory.
+
+use super::hazards::Touch;
+use super::{Batch, buffer_of, native};
+use crate::command::Span;
+use crate::error::{Kind, Result};
+use crate::lane::{WgpuDevice, WgpuMemory};
+use crate::memory::{Heap, Piece, Place, ReadSlot, Staged, overlap};
+use crate::recorder::wgpu::LaneFence;
+use crate::recorder::wgpu::transfer::{DETOUR, PinnedRead, detour_pieces, words};
+use fencepost_sync::Value;
+use std::sync::Arc;
+use wgpu::BufferUses as Uses;
+use wgpu::hal;
+
+/// The means of transfer of a recorder.
+#[derive(Default)]
+pub(super) struct Transfers {
+    /// Through which a copy goes that overlaps itself.
+    detour: Option<WgpuMemory>,
+    pieces: Vec<Piece<WgpuMemory>>,
+    reads: Vec<Arc<PinnedRead>>,
+}
+
+/// What must live until a submission is complete.
+pub(super) struct Kept {
+    _pieces: Vec<Piece<WgpuMemory>>,
+    _reads: Vec<Arc<PinnedRead>>,
+}
+
+impl Transfers {
+    /// Records a copy.
+    pub(super) fn copy<'e, A: hal::Api>(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        src: &'e Span,
+        dst: &'e Span,
+    ) -> Result<()> {
+        let size = words(src.size);
+        let (from, to) = (buffer_of::<A>(&src.block), buffer_of::<A>(&dst.block));
+        batch.calls.admit(&[
+            Touch { block: src.block.id, buffer: from, uses: Uses::COPY_SRC, write: false },
+            Touch { block: dst.block.id, buffer: to, uses: Uses::COPY_DST, write: true },
+        ]);
+        let both = |span: &Span| span.offset..span.offset + size;
+        if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&both(src), &both(dst)) {
+            batch.calls.copy(from, src.offset, to, dst.offset, size);
+            return Ok(());
+        }
+        let detour = native::<A>(self.detour(batch.device)?);
+        for (start, size) in detour_pieces(size, dst.offset > src.offset) {
+            batch.calls.copy(from, src.offset + start, detour, 0, size);
+            batch.calls.separate(detour, Uses::COPY_DST, Uses::COPY_SRC);
+            batch.calls.copy(detour, 0, to, dst.offset + start, size);
+            batch.calls.separate(detour, Uses::COPY_SRC, Uses::COPY_DST);
+        }
+        Ok(())
+    }
+
+    /// Records an upload of staged bytes.
+    pub(super) fn upload<'e, A: hal::Api>(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        src: &'e Staged,
+        dst: &'e Span,
+    ) -> Result<()> {
+        let (to, size) = (buffer_of::<A>(&dst.block), words(dst.size));
+        batch.calls.admit(&[Touch { block: dst.block.id, buffer: to, uses: Uses::COPY_DST, write: true }]);
+        match src {
+            Staged::Wgpu(piece) => {
+                batch.calls.copy(native::<A>(piece.memory()), piece.offset(), to, dst.offset, size);
+            }
+            Staged::Host(bytes) => {
+                let piece = staged(batch.device, size as usize, bytes)?;
+                batch.calls.copy(native::<A>(piece.memory()), piece.offset(), to, dst.offset, size);
+                self.pieces.push(piece);
+            }
+        }
+        Ok(())
+    }
+
+    /// Records a read to staging memory, and tells the slot where that is.
+    pub(super) fn read<'e, A: hal::Api>(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        src: &'e Span,
+        slot: &Arc<ReadSlot>,
+        (fence, value): (&LaneFence, Value),
+    ) -> Result<()> {
+        let (from, size) = (buffer_of::<A>(&src.block), words(src.size));
+        let piece = batch.device.download_piece(size)?.ok_or_else(gone)?;
+        batch.calls.admit(&[Touch { block: src.block.id, buffer: from, uses: Uses::COPY_SRC, write: false }]);
+        batch.calls.copy(from, src.offset, native::<A>(piece.memory()), piece.offset(), size);
+        let read = Arc::new(PinnedRead { piece, fence: fence.shared(), value });
+        slot.set(Place::Staged(read.clone()));
+        self.reads.push(read);
+        Ok(())
+    }
+
+    /// Staging memory that the batch writes and the host reads.
+    pub(super) fn published<A: hal::Api>(&self) -> impl Iterator<Item = &A::Buffer> {
+        self.reads.iter().map(|read| native::<A>(read.piece.memory()))
+    }
+
+    /// Ends the recording of a batch: what it needs until it is complete.
+    pub(super) fn finish(&mut self) -> Kept {
+        Kept { _pieces: std::mem::take(&mut self.pieces), _reads: std::mem::take(&mut self.reads) }
+    }
+
+    fn detour(&mut self, device: &WgpuDevice) -> Result<&WgpuMemory> {
+        let made = match self.detour.take() {
+            Some(made) => made,
+            None => device.native_memory(Heap::Device, DETOUR, "a copy within one array")?,
+        };
+        Ok(self.detour.insert(made))
+    }
+}
+
+/// Bytes in staging memory, with zeros behind them up to `size`.
+pub(super) fn staged(device: &WgpuDevice, size: usize, bytes: &[u8]) -> Result<Piece<WgpuMemory>> {
+    let mut piece = device.upload_piece(size as u64)?.ok_or_else(gone)?;
+    let (memory, claim) = piece.claim_mut();
+    let view = memory.view().ok_or_else(gone)?;
+    let (front, rest) = view.claimed_mut(claim)[..size].split_at_mut(bytes.len());
+    front.copy_from_slice(bytes);
+    rest.fill(0);
+    Ok(piece)
+}
+
+fn gone() -> Kind {
+    let message = "memory that the host reaches is gone".into();
+    Kind::Device { object: "staging memory".into(), message }
+}
