@@ -164,19 +164,9 @@ impl Maker<'_> {
         self.owner.engine().enqueue(Admission { what, ..self.by }, work).map(|_| ())
     }
 
-    /// Copies `src` to `dst`. Inside one block by way of a third: there the two may overlap.
+    /// Copies `src` to `dst`, which may overlap: recorders see to that.
     fn copy(&self, src: Span, dst: Span) -> Result<()> {
-        if src.block.id != dst.block.id || src.size == 0 {
-            return self.enqueue(What::Copy, Work::Copy { src, dst });
-        }
-        let label: Arc<str> = "copy within an array".into();
-        let block = self.owner.allocate(Heap::Device, src.size, &label, self.by.slot)?;
-        let storage = Storage::new(block.clone(), label, self.owner.clone());
-        let between = Span { block, offset: 0, size: src.size };
-        let copies = [Work::Copy { src, dst: between.clone() }, Work::Copy { src: between, dst }];
-        let copied = self.owner.engine().enqueue_all(Admission { what: What::Copy, ..self.by }, copies);
-        drop(storage);
-        copied
+        self.enqueue(What::Copy, Work::Copy { src, dst })
     }
 
     fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {

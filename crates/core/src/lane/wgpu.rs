@@ -142,6 +142,9 @@ impl WgpuDevice {
     }
 
     fn sweep(&self, groups: &mut BindGroups) {
+        if self.hal {
+            return; // the recorder has the groups, and takes what is gone
+        }
         for block in std::mem::take(&mut *lock(&self.gone)) {
             groups.forget(block);
         }

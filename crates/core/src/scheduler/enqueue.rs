@@ -29,29 +29,6 @@ impl Engine {
         self.admit(self.lock(), by, work)
     }
 
-    /// Enqueues several commands, or none if one of them is refused.
-    pub(crate) fn enqueue_all<const N: usize>(&self, by: Admission, works: [Work; N]) -> Result<()> {
-        let mut state = self.lock();
-        if state.host_uses > 0 {
-            works.iter().try_for_each(check_maps)?;
-        }
-        state.check(by.slot)?;
-        for work in &works {
-            for point in ordering::admit(&state, by, work)? {
-                state.push_wait(by.slot, point);
-            }
-        }
-        let stamps: [Stamp; N] = std::array::from_fn(|_| state.next_stamp());
-        let last = stamps.into_iter().next_back().unwrap_or_default();
-        for (stamp, work) in stamps.into_iter().zip(works) {
-            // To everybody else they are one command: all of it is done when the last is.
-            ordering::record(&state, by, last, &work);
-            state.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
-        }
-        self.kick(state, by.slot);
-        Ok(())
-    }
-
     fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
         state.check(by.slot)?;
         for point in ordering::admit(&state, by, &work)? {
