@@ -109,11 +109,15 @@ impl Engine {
         let mut state = self.lock();
         state.queue_mut(slot).open = false;
         state.reap();
-        if state.lost.is_none() && !state.queue(slot).spent() {
-            self.start(state, slot);
-        } else {
-            self.unlock(state);
+        if state.lost.is_some() || state.queue(slot).spent() {
+            return self.unlock(state);
         }
+        if self.threads {
+            return self.start(state, slot);
+        }
+        let (end, priority) = (state.queue(slot).end(slot), state.queue(slot).priority);
+        state.plan([end], priority);
+        self.unlock(state);
     }
 
     /// Lets go of a hold, and of all queues that it held.
