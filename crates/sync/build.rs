@@ -1,10 +1,7 @@
 //! Gives the targets with a native backend a short name.
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(vulkan)");
-    let system = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
-    if ["linux", "android", "freebsd", "windows"].contains(&system.as_str()) {
-        println!("cargo::rustc-cfg=vulkan");
+    cfg_aliases::cfg_aliases! {
+        vulkan: { any(target_os = "linux", target_os = "android", target_os = "freebsd", windows) },
     }
-    println!("cargo::rerun-if-changed=build.rs");
 }

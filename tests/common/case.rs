@@ -30,6 +30,8 @@ pub enum Needs {
     Asynchronous(&'static str),
     /// All queues on one hardware queue.
     OneLane(&'static str),
+    /// Shaders that are kept within their bounds.
+    BoundsChecks(&'static str),
 }
 
 /// A case that runs on every subject.
@@ -57,6 +59,11 @@ impl Case {
     pub fn one_lane(self, reason: &'static str) -> Self {
         Self { needs: Needs::OneLane(reason), ..self }
     }
+
+    /// Only where wgpu keeps shaders within their bounds: not on GL, not on the CPU recorder.
+    pub fn bounds_checked(self, reason: &'static str) -> Self {
+        Self { needs: Needs::BoundsChecks(reason), ..self }
+    }
 }
 
 impl Needs {
@@ -68,6 +75,7 @@ impl Needs {
             Needs::Cpu(reason) => (!place.is_cpu()).then_some(reason),
             Needs::Asynchronous(reason) => (!place.is_asynchronous()).then_some(reason),
             Needs::OneLane(reason) => (place.lanes() > 1).then_some(reason),
+            Needs::BoundsChecks(reason) => (!place.checks_bounds()).then_some(reason),
         }
     }
 }

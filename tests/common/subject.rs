@@ -70,6 +70,11 @@ impl Place {
         }
     }
 
+    /// Whether shaders are kept within what is bound.
+    pub fn checks_bounds(&self) -> bool {
+        matches!(&self.device, Device::Adapter(_, info) if info.backend != "GL")
+    }
+
     /// Whether its driver cuts an invocation off after 65,535 turns of loops.
     pub(super) fn is_llvmpipe(&self) -> bool {
         matches!(&self.device, Device::Adapter(_, info) if info.name.to_lowercase().contains("llvmpipe"))

@@ -1,6 +1,7 @@
 //! Rule R01: no mistake of a user panics; each has its error.
 
 mod arrays;
+mod bounds;
 mod devices;
 mod dropping;
 mod foreign;
@@ -15,6 +16,7 @@ use crate::common::Case;
 pub fn cases() -> Vec<Case> {
     let parts = [
         arrays::cases(),
+        bounds::cases(),
         foreign::cases(),
         texts::cases(),
         launching::cases(),

@@ -22,8 +22,9 @@ const VALIDATION: &str = "FENCEPOST_VALIDATION";
 ///
 /// # Example
 /// ```
-/// for adapter in fencepost_core::adapters() {
-///     println!("{adapter}");
+/// let largest = fencepost_core::adapters().into_iter().max_by_key(|adapter| adapter.max_array);
+/// if let Some(adapter) = largest {
+///     assert!(adapter.to_string().contains(&adapter.name));
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -66,7 +66,8 @@ impl Default for ContextOptions {
 /// ```no_run
 /// use fencepost_core::Context;
 /// let ctx = Context::new().wait()?;
-/// println!("{}", ctx.info());
+/// let x = ctx.zeros::<f32, 1>([1 << 20])?;
+/// assert!(ctx.info().max_array >= 4 << 20);
 /// # Ok::<(), fencepost_core::Error>(())
 /// ```
 #[derive(Clone)]

@@ -128,6 +128,9 @@ pub enum Kind {
     /// No adapter fits; the message lists those that there are.
     #[error("no adapter fits {wanted}; this machine has: {found}")]
     NoAdapter { wanted: String, found: String },
+    /// A variable of the environment says what it cannot.
+    #[error("variable `{name}` is `{value}`; it must be {needed}")]
+    Setting { name: &'static str, value: String, needed: &'static str },
     /// The device has no memory left; the context works on.
     #[error("out of memory: {bytes} bytes for {object}")]
     OutOfMemory { object: String, bytes: u64 },

@@ -40,6 +40,19 @@ pub(crate) struct Recipe<'a> {
     pub(crate) reference: Option<Arc<dyn HostKernel>>,
 }
 
+impl Recipe<'_> {
+    /// Compiles a kernel of our own, in a file of its name.
+    pub(crate) fn own<T>(
+        entry: &str,
+        text: &'static str,
+        compile: impl FnOnce(&Recipe<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let module = Module::parse(&Source::text(format!("{entry}.wgsl"), text))?;
+        let interface = module.interface(entry, &[])?;
+        compile(&Recipe { module: &module, interface: &interface, overrides: &[], reference: None })
+    }
+}
+
 /// A kernel with typed arguments, compiled and checked for one context. A cheap handle.
 pub struct Kernel<A: KernelArgs> {
     pub(crate) inner: Arc<KernelInner>,

@@ -240,10 +240,12 @@ impl CommandQueue {
     /// # let (ctx, queue) = fencepost_core::doctest();
     /// let x = queue.zeros::<f32, 1>([1 << 20])?;
     /// let mut done = queue.finish();
+    /// let mut patience = 0;
     /// while done.wait_timeout(std::time::Duration::from_millis(10))?.is_none() {
-    ///     println!("still at it");
+    ///     patience += 1; // still at it
     /// }
-    /// # drop((ctx, x));
+    /// assert!(queue.is_complete()?);
+    /// # drop((ctx, x, patience));
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     pub fn finish(&self) -> Pending<()> {

@@ -3,7 +3,7 @@
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
-use crate::scheduler::{Engine, HoldId};
+use crate::scheduler::{Engine, HoldId, wake_all};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
@@ -127,7 +127,7 @@ impl UserState {
         if let Some(engine) = self.engine.upgrade() {
             engine.release(self.hold);
         }
-        wakers.into_iter().for_each(Waker::wake);
+        wake_all(wakers);
     }
 }
 

@@ -55,7 +55,7 @@ impl<'a, A: hal::Api> Bind<'a, A> {
 }
 
 impl<A: hal::Api> HalPipeline<A> {
-    /// Compiles one entry point; `None` if the device is not one of `A`.
+    /// Compiles one entry point for a device of `A`.
     ///
     /// # Errors
     /// As the wgpu recorder's pipelines.

@@ -87,9 +87,23 @@ impl WgpuDevice {
         work(&mut groups)
     }
 
-    /// A piece of memory that the host writes and the device copies from; `None` without such memory.
-    pub(crate) fn upload_piece(&self, size: u64) -> Result<Option<Piece<WgpuMemory>>> {
-        self.piece(&self.uploads, Heap::Upload, size, "upload staging")
+    /// A piece of memory that the device copies from: `size` bytes as `fill` leaves them, and zeros up to the next
+    /// multiple of 16; `None` without such memory.
+    pub(crate) fn staged(
+        &self,
+        size: u64,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Option<Piece<WgpuMemory>>> {
+        let Some(mut piece) = self.piece(&self.uploads, Heap::Upload, size, "upload staging")? else {
+            return Ok(None);
+        };
+        let (memory, claim) = piece.claim_mut();
+        if let Some(view) = memory.view() {
+            let (bytes, rest) = view.claimed_mut(claim).split_at_mut(size as usize);
+            fill(bytes);
+            rest[..size.next_multiple_of(16) as usize - bytes.len()].fill(0);
+        }
+        Ok(Some(piece))
     }
 
     /// A piece of memory that the device copies to and the host reads; `None` without such memory.
@@ -166,13 +180,12 @@ impl Device for WgpuDevice {
 
     fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
         self.alive("an upload")?;
-        let Some(mut piece) = self.upload_piece(size)? else {
-            let mut bytes = vec![0; size as usize].into_boxed_slice();
-            fill(&mut bytes);
-            return Ok(Staged::Host(bytes));
-        };
-        fill_piece(&mut piece, size as usize, fill);
-        Ok(Staged::Wgpu(Arc::new(piece)))
+        if let Some(piece) = self.staged(size, fill)? {
+            return Ok(Staged::Wgpu(Arc::new(piece)));
+        }
+        let mut bytes = vec![0; size as usize].into_boxed_slice();
+        fill(&mut bytes);
+        Ok(Staged::Host(bytes))
     }
 
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
@@ -222,16 +235,5 @@ impl Allocate for WgpuDevice {
             Some(memory) => Ok(Memory::Wgpu(memory)),
             None => WgpuMemory::plain(&self.device, &self.gate, heap, size, label).map(Memory::Wgpu),
         }
-    }
-}
-
-/// Fills a fresh piece; copies are whole words, so the rest of the last one is zero.
-fn fill_piece(piece: &mut Piece<WgpuMemory>, size: usize, fill: &mut dyn FnMut(&mut [u8])) {
-    let (memory, claim) = piece.claim_mut();
-    if let Some(view) = memory.view() {
-        let (bytes, rest) = view.claimed_mut(claim).split_at_mut(size);
-        fill(bytes);
-        let tail = size.next_multiple_of(4) - size;
-        rest[..tail].fill(0);
     }
 }

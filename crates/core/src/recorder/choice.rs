@@ -11,7 +11,8 @@ const VARIABLE: &str = "FENCEPOST_RECORDER";
 /// ```no_run
 /// use fencepost_core::{Context, ContextOptions, RecorderChoice};
 /// let options = ContextOptions { recorder: RecorderChoice::Hal, ..ContextOptions::default() };
-/// println!("{}", Context::with_options(options).wait()?.state_dump());   // says which it is
+/// let ctx = Context::with_options(options).wait()?;
+/// assert!(ctx.state_dump().contains("recorder hal"));   // where it can be
 /// # Ok::<(), fencepost_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,23 +32,22 @@ impl RecorderChoice {
     /// Whether wgpu-hal is wanted.
     ///
     /// # Errors
-    /// `Device` if the variable names no recorder.
+    /// `Setting` if the variable names no recorder.
     pub(crate) fn wants_hal(self) -> Result<bool> {
         match self {
             Self::Wgpu => Ok(false),
             Self::Hal => Ok(true),
-            Self::Auto => match env::var(VARIABLE).as_deref() {
-                Err(_) | Ok("" | "wgpu") => Ok(false),
-                Ok("hal") => Ok(true),
-                Ok(other) => Err(unknown(other)),
+            Self::Auto => match &*env::var_os(VARIABLE).unwrap_or_default().to_string_lossy() {
+                "" | "wgpu" => Ok(false),
+                "hal" => Ok(true),
+                other => Err(unknown(other)),
             },
         }
     }
 }
 
 fn unknown(value: &str) -> crate::Error {
-    let message = format!("it is `{value}`; it must be `wgpu` or `hal`");
-    Kind::Device { object: VARIABLE.into(), message }.into()
+    Kind::Setting { name: VARIABLE, value: value.into(), needed: "`wgpu` or `hal`" }.into()
 }
 
 #[cfg(test)]

@@ -37,6 +37,13 @@ pub(crate) struct LaneValue {
     pub(crate) value: Value,
 }
 
+/// Puts the places of `steps` into `order`: levels first, then the order of the calls.
+fn sort(order: &mut Vec<usize>, steps: &[Step]) {
+    order.clear();
+    order.extend(0..steps.len());
+    order.sort_unstable_by_key(|&at| (steps[at].level, steps[at].stamp, at));
+}
+
 /// Why a batch was not submitted.
 pub(crate) struct Failure {
     /// The step that could not be encoded, if it was one.

@@ -86,11 +86,7 @@ impl State {
 impl Engine {
     /// Wakes whoever has something to do now.
     pub(crate) fn stir(&self) {
-        let mut state = self.lock();
-        if !self.threads {
-            state.wake_everybody();
-        }
-        self.unlock(state);
+        self.unlock(self.lock());
     }
 
     pub(super) fn ring(&self, alarm: &Alarm) {

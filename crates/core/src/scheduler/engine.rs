@@ -122,8 +122,14 @@ impl Engine {
 
     /// Lets go of a hold, and of all queues that it held.
     pub(crate) fn release(&self, hold: HoldId) {
-        self.lock().release(|held| held == Hold::User(hold));
-        self.stir();
+        let mut state = self.lock();
+        state.release(|held| held == Hold::User(hold));
+        if !self.threads {
+            state.wake_everybody(); // there is something to do for who found nothing
+        }
+        self.unlock(state);
+        #[cfg(target_arch = "wasm32")]
+        self.schedule();
     }
 }
 

@@ -34,5 +34,6 @@ pub(crate) use engine::Engine;
 pub(crate) use host::{Claim, HostAccess, Want};
 pub(crate) use queue::HoldId;
 pub use queue::Priority;
+pub(crate) use shield::wake_all;
 pub(crate) use state::State;
 pub(crate) use wait::Deadline;

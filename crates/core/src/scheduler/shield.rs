@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 /// Calls `wakers`.
-pub(super) fn wake_all(wakers: Vec<Waker>) {
+pub(crate) fn wake_all(wakers: Vec<Waker>) {
     for waker in wakers {
         shielded("a waker", || waker.wake());
     }

@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::kernel::Recipe;
 use crate::lane::{Device as _, HalPipeline};
 use crate::memory::{Block, BlockId, Heap, Memory};
-use fencepost_kernels::{Module, Source};
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 use wgpu::hal;
@@ -55,7 +54,8 @@ impl<A: hal::Api> Sizes<A> {
             write: false,
         }]);
         let kernel = batch.own(&mut self.kernel, |device| {
-            with_recipe(|recipe| HalPipeline::new(device.raw(), device.caps(), recipe))
+            let compile = |recipe: &Recipe<'_>| HalPipeline::new(device.raw(), device.caps(), recipe);
+            Recipe::own("limit_groups", include_str!("limit_groups.wgsl"), compile)
         })?;
         let caps = batch.device.caps();
         let start = span.offset / caps.binding_alignment * caps.binding_alignment;
@@ -86,10 +86,4 @@ impl<A: hal::Api> Sizes<A> {
         self.next += 1;
         Ok((self.buffers[at].clone(), (self.next - 1) % PLACES * PLACE))
     }
-}
-
-fn with_recipe<T>(compile: impl FnOnce(&Recipe<'_>) -> Result<T>) -> Result<T> {
-    let module = Module::parse(&Source::text("limit_groups.wgsl", include_str!("limit_groups.wgsl")))?;
-    let interface = module.interface("limit_groups", &[])?;
-    compile(&Recipe { module: &module, interface: &interface, overrides: &[], reference: None })
 }

@@ -8,7 +8,7 @@ mod transfer;
 use super::wgpu::LaneFence;
 use super::wgpu::fill::{self, PIECE, WORDS_EACH, WORKGROUP};
 use super::wgpu::submitter::Submitter;
-use super::{Failure, Keep, KeepAlive, LaneValue, Recorder};
+use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
 use crate::command::{Bound, Launch, Pattern, Span, Step, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::Pipeline;
@@ -77,15 +77,8 @@ impl<A: hal::Api> HalRecorder<A> {
         Self { submitter: Submitter::new(device, fence), order, groups, transfers, sizes, fill }
     }
 
-    /// Levels first, then the order of the calls.
-    fn sort(&mut self, steps: &[Step]) {
-        self.order.clear();
-        self.order.extend(0..steps.len());
-        self.order.sort_unstable_by_key(|&at| (steps[at].level, steps[at].stamp, at));
-    }
-
     fn record(&mut self, steps: &[Step], signal: Value) -> Result<(wgpu::CommandBuffer, Kept<A>), Failure> {
-        self.sort(steps);
+        sort(&mut self.order, steps);
         let submitter = self.submitter.clone();
         let device = submitter.device();
         device.take_gone(|block| self.groups.forget(block));
@@ -235,8 +228,7 @@ impl<'e, A: hal::Api> Batch<'e, A> {
 
     /// A group with the values of this launch in memory of their own.
     fn with_uniform(&mut self, dispatch: &Dispatch<'_, A>) -> Result<Arc<Group<A>>> {
-        let size = dispatch.params.len().next_multiple_of(16);
-        let piece = transfer::staged(self.device, size, dispatch.params)?;
+        let piece = transfer::staged(self.device, dispatch.params)?;
         let group = self.make(dispatch, Some(&piece));
         self.uniforms.push(piece);
         group
@@ -269,8 +261,7 @@ impl<'e, A: hal::Api> Batch<'e, A> {
             let (buffer, offset) = (native::<A>(piece.memory()), piece.offset());
             binds.push(Bind { index, buffer, offset, size: u64::from(size) });
         }
-        let refused = |error| Kind::Device { object: "a bind group".into(), message: format!("{error}") };
-        dispatch.pipeline.group(&binds).map_err(refused).map_err(Into::into)
+        dispatch.pipeline.group(&binds).map_err(|error| refused(&error).into())
     }
 }
 
@@ -279,6 +270,14 @@ fn touch<A: hal::Api>(bound: &Bound) -> Option<Touch<&A::Buffer>> {
     let write = bound.used?.writes();
     let buffer = buffer_of::<A>(&bound.block);
     Some(Touch { block: bound.block.id, buffer, uses: Uses::STORAGE_READ_WRITE, write })
+}
+
+fn refused(error: &hal::DeviceError) -> Kind {
+    let object = "a bind group".to_owned();
+    match error {
+        hal::DeviceError::OutOfMemory => Kind::OutOfMemory { object, bytes: 0 },
+        other => Kind::Device { object, message: other.to_string() },
+    }
 }
 
 /// # Panics

@@ -18,13 +18,13 @@ use wgpu::hal;
 pub(super) struct Transfers {
     /// Through which a copy goes that overlaps itself.
     detour: Option<WgpuMemory>,
-    pieces: Vec<Piece<WgpuMemory>>,
+    pieces: Vec<Arc<Piece<WgpuMemory>>>,
     reads: Vec<Arc<PinnedRead>>,
 }
 
 /// What must live until a submission is complete.
 pub(super) struct Kept {
-    _pieces: Vec<Piece<WgpuMemory>>,
+    _pieces: Vec<Arc<Piece<WgpuMemory>>>,
     _reads: Vec<Arc<PinnedRead>>,
 }
 
@@ -66,16 +66,16 @@ impl Transfers {
     ) -> Result<()> {
         let (to, size) = (buffer_of::<A>(&dst.block), words(dst.size));
         batch.calls.admit(&[Touch { block: dst.block.id, buffer: to, uses: Uses::COPY_DST, write: true }]);
-        match src {
-            Staged::Wgpu(piece) => {
-                batch.calls.copy(native::<A>(piece.memory()), piece.offset(), to, dst.offset, size);
-            }
+        let made;
+        let piece = match src {
+            Staged::Wgpu(piece) => piece,
             Staged::Host(bytes) => {
-                let piece = staged(batch.device, size as usize, bytes)?;
-                batch.calls.copy(native::<A>(piece.memory()), piece.offset(), to, dst.offset, size);
-                self.pieces.push(piece);
+                made = Arc::new(staged(batch.device, bytes)?);
+                self.pieces.push(made.clone());
+                &made
             }
-        }
+        };
+        batch.calls.copy(native::<A>(piece.memory()), piece.offset(), to, dst.offset, size);
         Ok(())
     }
 
@@ -116,15 +116,10 @@ impl Transfers {
     }
 }
 
-/// Bytes in staging memory, with zeros behind them up to `size`.
-pub(super) fn staged(device: &WgpuDevice, size: usize, bytes: &[u8]) -> Result<Piece<WgpuMemory>> {
-    let mut piece = device.upload_piece(size as u64)?.ok_or_else(gone)?;
-    let (memory, claim) = piece.claim_mut();
-    let view = memory.view().ok_or_else(gone)?;
-    let (front, rest) = view.claimed_mut(claim)[..size].split_at_mut(bytes.len());
-    front.copy_from_slice(bytes);
-    rest.fill(0);
-    Ok(piece)
+/// Bytes in staging memory, with zeros behind them up to the next multiple of 16.
+pub(super) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<Piece<WgpuMemory>> {
+    let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
+    Ok(piece.ok_or_else(gone)?)
 }
 
 fn gone() -> Kind {

@@ -5,7 +5,6 @@ use crate::command::{Pattern, Span};
 use crate::error::Result;
 use crate::kernel::Recipe;
 use crate::lane::{Device as _, WgpuDevice, WgpuPipeline};
-use fencepost_kernels::{Module, Source};
 
 /// Bytes that one dispatch fills, at most: a number of workgroups that every device takes.
 pub(in crate::recorder) const PIECE: u64 = 64 << 20;
@@ -67,9 +66,7 @@ fn compile(device: &WgpuDevice) -> Result<WgpuPipeline> {
 
 /// Compiles the kernel.
 pub(in crate::recorder) fn with_recipe<T>(compile: impl FnOnce(&Recipe<'_>) -> Result<T>) -> Result<T> {
-    let module = Module::parse(&Source::text("fill_words.wgsl", include_str!("fill_words.wgsl")))?;
-    let interface = module.interface("fill_words", &[])?;
-    compile(&Recipe { module: &module, interface: &interface, overrides: &[], reference: None })
+    Recipe::own("fill_words", include_str!("fill_words.wgsl"), compile)
 }
 
 /// Pieces of at most `most` bytes. All but the first start on an aligned offset, which is a multiple of the pattern.

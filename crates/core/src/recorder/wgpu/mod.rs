@@ -11,7 +11,7 @@ mod uniforms;
 pub(crate) use crate::lane::WgpuPipeline;
 pub(crate) use fence::LaneFence;
 
-use super::{Failure, Keep, KeepAlive, LaneValue, Recorder};
+use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
 use crate::command::{Launch, Span, Step, Work};
 use crate::error::Result;
 use crate::kernel::Pipeline;
@@ -50,19 +50,12 @@ impl WgpuRecorder {
     }
 
     fn record(&mut self, steps: &[Step], signal: Value) -> Result<Recorded, Failure> {
-        self.sort(steps);
+        sort(&mut self.order, steps);
         self.uniforms.reset();
         let device = self.submitter.device().clone();
         let recorded = device.with_groups(|groups| self.record_steps(&device, groups, steps, signal));
         let kept = self.transfers.finish();
         Ok(Recorded { commands: recorded?, kept })
-    }
-
-    /// Levels first, then the order of the calls.
-    fn sort(&mut self, steps: &[Step]) {
-        self.order.clear();
-        self.order.extend(0..steps.len());
-        self.order.sort_unstable_by_key(|&at| (steps[at].level, steps[at].stamp, at));
     }
 
     fn record_steps(

@@ -117,16 +117,13 @@ impl Transfers {
     /// # Errors
     /// Out of memory.
     pub(super) fn parameters(&mut self, device: &WgpuDevice, bytes: &[u8]) -> Result<(wgpu::Buffer, u64)> {
-        let Some(mut piece) = device.upload_piece(bytes.len() as u64)? else {
+        let copied = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
+        let Some(piece) = copied else {
             let (filling, offset) = self.uploads.room(&mut self.sending, bytes.len() as u64)?;
             filling.write(offset, bytes)?;
             return Ok((filling.buffer.clone(), offset));
         };
         let at = (piece.memory().buffer().clone(), piece.offset());
-        let (memory, claim) = piece.claim_mut();
-        if let Some(view) = memory.view() {
-            view.claimed_mut(claim)[..bytes.len()].copy_from_slice(bytes);
-        }
         self.pieces.push(piece);
         Ok(at)
     }

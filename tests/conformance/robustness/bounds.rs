@@ -1,0 +1,55 @@
+//! Shaders that run out of their bounds.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, DeviceArray, Grid, args};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("r06_a_shader_out_of_its_bounds_harms_and_sees_nothing", astray)
+            .bounds_checked("shaders are not checked there"),
+    ]
+}
+
+/// Writes to `own` and reads from it far behind its end, and wherever a number that wraps around leads.
+const ASTRAY: &str = "
+struct Params { stride: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> own: array<u32>;
+@group(0) @binding(2) var<storage, read_write> seen: array<u32>;
+@compute @workgroup_size(64)
+fn astray(@builtin(global_invocation_id) gid: vec3<u32>) {
+    seen[gid.x] = own[gid.x * params.stride];
+    storageBarrier();
+    own[gid.x * params.stride] = 9u;
+}
+";
+
+/// What `own` holds, and what everything around it holds.
+const OWN: u32 = 3;
+const AROUND: u32 = 7;
+
+fn around(ctx: &Context) -> DeviceArray<u32> {
+    ctx.full([3072], AROUND).unwrap()
+}
+
+fn astray(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ASTRAY, "astray").unwrap());
+    let (before, whole, after) = (around(&ctx), around(&ctx), around(&ctx));
+    let mut own = whole.slice(1024..2048).unwrap();
+    for stride in [1, 17, 1024, 1 << 20, 0x4000_0001, u32::MAX] {
+        let mut seen = ctx.zeros::<u32, 1>([4096]).unwrap();
+        queue.fill(&mut own, OWN).unwrap();
+        queue.launch_dyn(&kernel, Grid::threads([4096]), args![stride, &mut own, &mut seen]).unwrap();
+        let seen = queue.read(&seen).wait().unwrap();
+        assert!(
+            seen.iter().all(|value| [0, OWN, 9].contains(value)),
+            "stride {stride}: saw what is not its own"
+        );
+    }
+    let harmed = |array: &DeviceArray<u32>| queue.read(array).wait().unwrap().iter().any(|&v| v != AROUND);
+    assert!(!harmed(&before) && !harmed(&after), "another array was written to");
+    let whole = queue.read(&whole).wait().unwrap();
+    assert!(whole[..1024].iter().chain(&whole[2048..]).all(|&v| v == AROUND), "written outside the slice");
+    assert!(whole[1024..2048].contains(&9));
+}
