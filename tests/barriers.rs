@@ -9,9 +9,10 @@ use common::adapters;
 use common::kernels::{Mix, mixed};
 use common::subject::Place;
 use fencepost::prelude::*;
+use fencepost::{AdoptOptions, RecorderChoice};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use wgpu::hal::api::Vulkan;
 
 /// Launches of each queue, every one of which needs the one before it.
@@ -21,12 +22,7 @@ const N: usize = 64;
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let places = adapters::find().places.into_iter().filter(|place| place.is_vulkan());
-    let mut trials: Vec<Trial> = places
-        .map(|place| {
-            let name = format!("queues_side_by_side_share_their_barriers::{}", place.name());
-            Trial::test(name, move || share(&place).map_err(Failed::from))
-        })
-        .collect();
+    let mut trials: Vec<Trial> = places.flat_map(trials).collect();
     if trials.is_empty() {
         trials.push(Trial::ignorable_test("queues_side_by_side_share_their_barriers::no_vulkan", || {
             Ok(Completion::ignored_with("no Vulkan adapter is among the chosen"))
@@ -35,11 +31,20 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+/// A trial for each recorder.
+fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
+    [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct].into_iter().map(move |recorder| {
+        let (place, name) = (place.clone(), format!("{recorder:?}").to_lowercase());
+        let name = format!("queues_side_by_side_share_their_barriers_{name}::{}", place.name());
+        Trial::test(name, move || share(&place, recorder).map_err(Failed::from))
+    })
+}
+
 /// However many queues: a barrier a level, and the few at the ends of a batch.
-fn share(place: &Place) -> Result<(), String> {
-    let counts: Vec<usize> = [1, 2, 4, 8, 16].map(|queues| barriers(place, queues)).into();
+fn share(place: &Place, recorder: RecorderChoice) -> Result<(), String> {
+    let counts: Vec<usize> = [1, 2, 4, 8, 16].map(|queues| barriers(place, recorder, queues)).into();
     let levels = LAUNCHES as usize;
-    let right = counts.iter().all(|count| (levels - 1..=levels + 4).contains(count));
+    let right = counts.iter().all(|count| (levels - 1..=levels + 5).contains(count));
     if right {
         Ok(())
     } else {
@@ -48,9 +53,12 @@ fn share(place: &Place) -> Result<(), String> {
 }
 
 /// The barriers of one batch, in which each queue works on an array of its own.
-fn barriers(place: &Place, queues: usize) -> usize {
+fn barriers(place: &Place, recorder: RecorderChoice, queues: usize) -> usize {
     let (device, queue) = counting_device(place);
-    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    let options = AdoptOptions { recorder, alone: true, ..AdoptOptions::default() };
+    let ctx = Context::adopt(device, queue, options).unwrap();
+    let records = format!("recorder {recorder:?}").to_lowercase();
+    assert!(ctx.state_dump().contains(&records), "{}", ctx.state_dump());
     let kernel = ctx.kernel::<Mix>().unwrap();
     let x = ctx.array(&[1; N]).unwrap();
     let arrays: Vec<DeviceArray<u32>> = (0..queues).map(|_| ctx.zeros([N]).unwrap()).collect();

@@ -5,7 +5,7 @@ use crate::command::What;
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
 use crate::kernel::{DynKernel, Kernel};
-use crate::lane::{Device, Lane, Opaque, OpenOptions, WgpuDevice};
+use crate::lane::{Device, Lane, Opaque, OpenOptions, Way, WgpuDevice};
 use crate::memory::{DeviceArray, Direction, HostArray, PoolStats};
 use crate::ordering::{Admission, Policy};
 use crate::pending::{FutureLate, Pending};
@@ -54,6 +54,37 @@ impl Default for ContextOptions {
     fn default() -> Self {
         let (adapter, policy, recorder) = Default::default();
         Self { adapter, policy, immediates: true, native: true, recorder }
+    }
+}
+
+/// How a context takes over a wgpu device: [`Context::adopt`].
+///
+/// # Example
+/// ```
+/// use fencepost_core::AdoptOptions;
+/// let options = AdoptOptions::default();
+/// assert!(!options.alone && options.threads);
+/// ```
+#[derive(Clone, Debug)]
+pub struct AdoptOptions {
+    /// What to do about uses of the same bytes that the program leaves unordered.
+    pub policy: Policy,
+    /// As [`ContextOptions::immediates`].
+    pub immediates: bool,
+    /// Who records the work for the device.
+    pub recorder: RecorderChoice,
+    /// Nobody else submits to the queue as long as the context lives: then native fences serve, and submissions may go
+    /// past wgpu.
+    pub alone: bool,
+    /// Whether the context has threads. Without, whoever flushes or waits does their work, and the same calls do the
+    /// same each time.
+    pub threads: bool,
+}
+
+impl Default for AdoptOptions {
+    fn default() -> Self {
+        let (policy, recorder) = Default::default();
+        Self { policy, immediates: true, recorder, alone: false, threads: true }
     }
 }
 
@@ -150,10 +181,11 @@ impl Context {
     pub fn with_options(options: ContextOptions) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
             let adapter = adapter::choose(&options.adapter).await?;
-            let hal = options.recorder.wants_hal()?;
-            let open = OpenOptions { immediates: options.immediates, native: options.native, hal };
+            let ContextOptions { immediates, native, .. } = options;
+            let way = options.recorder.or_variable()?.way();
+            let open = OpenOptions { immediates, native, way, alone: true };
             let (device, lanes) = WgpuDevice::open(&adapter, open).await?;
-            let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter));
+            let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.engine().lock().lost()?;
             Ok(context)
         })))
@@ -163,7 +195,7 @@ impl Context {
     ///
     /// The program may go on using both; wgpu orders the submissions of one queue as they are made. The context uses
     /// wgpu's own means only: no native fence, no memory that stays mapped. The handlers of the device for errors and
-    /// for its loss stay the program's.
+    /// for its loss stay the program's. [`adopt`](Self::adopt) does the same with more to say.
     ///
     /// # Example
     /// ```no_run
@@ -175,12 +207,43 @@ impl Context {
     /// ```
     pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue, policy: Policy) -> Context {
         let info = AdapterInfo::of_device(&device);
-        let (device, lanes) = WgpuDevice::adopt(device, queue);
-        Self::on_wgpu(device, lanes, policy, info)
+        let open = OpenOptions { native: false, alone: false, ..OpenOptions::default() };
+        let adopted = WgpuDevice::adopt(device, queue, open);
+        let (device, lanes) = adopted.expect("only what is native can be refused");
+        Self::on_wgpu(device, lanes, policy, info, true)
     }
 
-    fn on_wgpu(device: Arc<WgpuDevice>, lanes: Vec<Lane>, policy: Policy, info: AdapterInfo) -> Context {
-        let engine = Engine::new(device.clone(), lanes, policy, cfg!(not(target_arch = "wasm32")));
+    /// As [`from_wgpu`](Self::from_wgpu), with options.
+    ///
+    /// # Errors
+    /// `Setting` if the recorder is to be chosen by a variable that names none; `Device` if the driver refuses what a
+    /// native recorder needs.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use fencepost_core::{AdoptOptions, Context, RecorderChoice};
+    /// # let (device, queue): (wgpu::Device, wgpu::Queue) = panic!("not run");
+    /// let options = AdoptOptions { alone: true, recorder: RecorderChoice::Direct, ..AdoptOptions::default() };
+    /// let ctx = Context::adopt(device, queue, options)?;
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: AdoptOptions) -> Result<Context> {
+        let AdoptOptions { policy, immediates, recorder, alone, threads } = options;
+        let way = recorder.or_variable()?.way();
+        let open = OpenOptions { immediates, native: alone || way != Way::Wgpu, way, alone };
+        let info = AdapterInfo::of_device(&device);
+        let (device, lanes) = WgpuDevice::adopt(device, queue, open)?;
+        Ok(Self::on_wgpu(device, lanes, policy, info, threads))
+    }
+
+    fn on_wgpu(
+        device: Arc<WgpuDevice>,
+        lanes: Vec<Lane>,
+        policy: Policy,
+        info: AdapterInfo,
+        threads: bool,
+    ) -> Context {
+        let engine = Engine::new(device.clone(), lanes, policy, threads && cfg!(not(target_arch = "wasm32")));
         Self { owner: Owner::new(engine, None, Some(device), info) }
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct KernelInner {
 pub(crate) enum Pipeline {
     Wgpu(Opaque<WgpuPipeline>),
     /// The native recorder's, of its backend.
-    #[cfg(vulkan)]
+    #[cfg(native)]
     Hal(Box<dyn std::any::Any + Send + Sync>),
     /// The CPU recorder's.
     Host(Arc<dyn HostKernel>),

@@ -30,7 +30,7 @@ pub use adapter::validation_messages;
 pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 pub use command::Site;
 pub use command::grid::Grid;
-pub use context::{Context, ContextOptions};
+pub use context::{AdoptOptions, Context, ContextOptions};
 pub use error::{Error, Kind, Result};
 pub use event::{Event, Events};
 /// The cause in [`Kind::Kernel`].

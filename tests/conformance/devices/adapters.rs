@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{AdapterChoice, AdapterInfo, ContextOptions, Kind, adapters};
+use fencepost::{AdapterChoice, AdapterInfo, ContextOptions, Kind, RecorderChoice, adapters};
 use std::env;
 use std::process::Command;
 
@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("d01_an_adapter_is_chosen_by_its_name", by_name).gpu_only(NO_ADAPTER),
         case("d01_a_choice_that_is_not_there_is_an_error_that_lists_what_is", not_there).gpu_only(NO_ADAPTER),
         case(BY_ENVIRONMENT, by_environment).gpu_only(NO_ADAPTER),
+        case("d01_the_recorder_that_is_asked_for_records", recorders).gpu_only(NO_ADAPTER),
     ]
 }
 
@@ -53,6 +54,18 @@ fn by_name(subject: &Subject) {
     for name in [name.clone(), name.to_uppercase()] {
         let ctx = open(AdapterChoice::Name(name)).unwrap();
         assert_eq!((&ctx.info().name, ctx.info().backend), (&info.name, info.backend));
+    }
+}
+
+fn recorders(subject: &Subject) {
+    let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
+    for (recorder, name) in recorders.into_iter().zip(["recorder wgpu", "recorder hal", "recorder direct"]) {
+        let ctx = subject.options(|options| options.recorder = recorder);
+        assert!(ctx.state_dump().contains(name), "{recorder:?}:\n{}", ctx.state_dump());
+        let queue = ctx.queue("q");
+        let (x, mut y) = (ctx.array(&[1_u32, 2, 3]).unwrap(), ctx.zeros([3]).unwrap());
+        queue.copy(&x, &mut y).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [1, 2, 3]);
     }
 }
 

@@ -33,7 +33,7 @@ impl<G> Default for BindGroups<G> {
 
 impl<G: Clone> BindGroups<G> {
     /// The group of `key`, if it was made.
-    #[cfg(vulkan)]
+    #[cfg(native)]
     pub(crate) fn known(&self, key: &Key) -> Option<&G> {
         self.groups.get(key).map(|(_, group)| group)
     }

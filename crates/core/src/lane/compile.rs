@@ -34,7 +34,7 @@ pub(crate) struct LayoutId(u32);
 
 impl LayoutId {
     /// Names none.
-    #[cfg(vulkan)]
+    #[cfg(native)]
     pub(crate) fn none() -> Self {
         Self(u32::MAX)
     }

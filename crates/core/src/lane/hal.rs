@@ -1,17 +1,24 @@
 //! Pipelines and bind groups of wgpu-hal's, on a device that wgpu opened.
 #![allow(unsafe_code, reason = "objects that wgpu itself does not know")]
 
+use super::Device as _;
+use super::backend::Backend;
 use super::compile::{Carry, LayoutId, Origin, check};
-use super::{Caps, scopes::reasons};
+use super::gate::Gate;
+use super::scopes::reasons;
+use super::wgpu::WgpuDevice;
+use crate::command::Bound;
 use crate::error::{Kind, Result};
 use crate::kernel::Recipe;
+use crate::memory::Block;
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, Device as _};
 use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// What is bound at one index: a buffer of hal's, from where, and how many bytes.
-pub(crate) struct Bind<'a, A: hal::Api> {
+pub(crate) struct Bind<'a, A: Backend> {
     pub(crate) index: u32,
     pub(crate) buffer: &'a A::Buffer,
     pub(crate) offset: u64,
@@ -19,17 +26,21 @@ pub(crate) struct Bind<'a, A: hal::Api> {
 }
 
 /// A compiled kernel.
-pub(crate) struct HalPipeline<A: hal::Api> {
+pub(crate) struct HalPipeline<A: Backend> {
     pub(crate) id: LayoutId,
     pub(crate) carry: Carry,
     /// The index of each binding, in the order of the interface.
     pub(crate) indices: Vec<u32>,
-    device: wgpu::Device,
-    parts: Parts<A>,
+    /// Whether the shader declares each binding writable.
+    writable: Vec<bool>,
+    gate: Arc<Gate>,
+    /// There until the drop.
+    parts: Option<Parts<A>>,
 }
 
 /// The native objects of a pipeline, as far as they were made.
-struct Parts<A: hal::Api> {
+struct Parts<A: Backend> {
+    device: wgpu::Device,
     pipeline: Option<A::ComputePipeline>,
     layout: Option<A::PipelineLayout>,
     groups: Option<Arc<GroupLayout<A>>>,
@@ -37,88 +48,60 @@ struct Parts<A: hal::Api> {
 }
 
 /// What a group has to bind. No group may outlive it.
-struct GroupLayout<A: hal::Api> {
+struct GroupLayout<A: Backend> {
     native: Option<A::BindGroupLayout>,
     device: wgpu::Device,
 }
 
 /// A bind group. It names buffers and keeps none of them.
-pub(crate) struct Group<A: hal::Api> {
+pub(crate) struct Group<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,
 }
 
-impl<'a, A: hal::Api> Bind<'a, A> {
+impl<'a, A: Backend> Bind<'a, A> {
     fn native(&self) -> hal::BufferBinding<'a, A::Buffer> {
         hal::BufferBinding::new_unchecked(self.buffer, self.offset, NonZeroU64::new(self.size))
     }
 }
 
-impl<A: hal::Api> HalPipeline<A> {
+impl<A: Backend> HalPipeline<A> {
     /// Compiles one entry point for a device of `A`.
     ///
     /// # Errors
     /// As the wgpu recorder's pipelines.
-    pub(crate) fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Result<Self> {
+    pub(crate) fn new(device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Self> {
+        let caps = device.caps();
         check(caps, recipe.interface)?;
-        let origin = Origin::new(device, caps, recipe);
+        let origin = Origin::new(device.raw(), caps, recipe);
         let indices = origin.bindings.iter().map(|&(index, ..)| index).collect();
-        let (id, carry) = (LayoutId::next(), origin.carry);
-        let parts = Parts { pipeline: None, layout: None, groups: None, shader: None };
-        // What was made before something fails goes with `made`.
-        let mut made = Self { id, carry, indices, device: device.clone(), parts };
-        let compiled = made.make(&origin);
+        let writable = origin.bindings.iter().map(|&(_, _, writable)| writable).collect();
+        let (id, carry, gate) = (LayoutId::next(), origin.carry, device.gate().clone());
+        let device = device.raw().clone();
+        let mut parts = Parts { device, pipeline: None, layout: None, groups: None, shader: None };
+        let compiled = parts.make(&origin); // what was made before something fails goes with the parts
         compiled.map_err(|message| Kind::Compile { kernel: origin.kernel.clone(), message })?;
-        Ok(made)
+        Ok(Self { id, carry, indices, writable, gate, parts: Some(parts) })
     }
 
-    fn make(&mut self, origin: &Origin) -> std::result::Result<(), String> {
-        let device = self.device.clone();
-        // SAFETY: the handle is only used to make objects of our own.
-        let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Err("the device is gone".into()) };
-        let label = Some(origin.kernel.as_str());
-        let shader = naga_shader(origin)?;
-        let entries = origin.entries(false);
-        let flags = hal::BindGroupLayoutFlags::empty();
-        let desc = hal::BindGroupLayoutDescriptor { label, flags, entries: &entries };
-        // SAFETY: the entries are in the order of their indices and within the device's limits.
-        let groups = unsafe { raw.create_bind_group_layout(&desc) }.map_err(|error| reasons(&error))?;
-        let layout = GroupLayout { native: Some(groups), device: device.clone() };
-        let groups = self.parts.groups.insert(Arc::new(layout));
-        let desc = hal::PipelineLayoutDescriptor {
-            label,
-            flags: hal::PipelineLayoutFlags::NUM_WORK_GROUPS,
-            bind_group_layouts: &[Some(groups.native())],
-            immediate_size: origin.immediates,
-        };
-        // SAFETY: one group layout of this device, and immediates within its limit.
-        let layout = unsafe { raw.create_pipeline_layout(&desc) }.map_err(|error| reasons(&error))?;
-        let layout = self.parts.layout.insert(layout);
-        let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
-        let desc = hal::ShaderModuleDescriptor { label, runtime_checks };
-        // SAFETY: the module was validated, and keeps all its checks.
-        let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) };
-        let shader = self.parts.shader.insert(shader.map_err(|error| reasons(&error))?);
-        let constants = origin.constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
-        let stage = hal::ProgrammableStage {
-            module: &*shader,
-            entry_point: &origin.kernel,
-            constants: &constants,
-            zero_initialize_workgroup_memory: true,
-        };
-        let desc = hal::ComputePipelineDescriptor { label, layout: &*layout, stage, cache: None };
-        // SAFETY: made from this device's own layout and shader, whose interface the layout was made from.
-        let pipeline = unsafe { raw.create_compute_pipeline(&desc) };
-        self.parts.pipeline = Some(pipeline.map_err(|error| reasons(&error))?);
-        Ok(())
+    fn parts(&self) -> &Parts<A> {
+        self.parts.as_ref().expect("they live as long as the pipeline")
+    }
+
+    /// What a launch does to its argument at `at`; nothing if it is bound and not used.
+    pub(crate) fn uses<'b>(&self, at: usize, bound: &'b Bound) -> Option<(&'b Arc<Block>, Uses, bool)> {
+        let write = bound.used?.writes();
+        let read_only = A::EXACT && !self.writable[at];
+        let uses = if read_only { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
+        Some((&bound.block, uses, write))
     }
 
     pub(crate) fn pipeline(&self) -> &A::ComputePipeline {
-        self.parts.pipeline.as_ref().expect("bug: an unfinished pipeline was given out")
+        self.parts().pipeline.as_ref().expect("bug: an unfinished pipeline was given out")
     }
 
     pub(crate) fn layout(&self) -> &A::PipelineLayout {
-        self.parts.layout.as_ref().expect("bug: an unfinished pipeline was given out")
+        self.parts().layout.as_ref().expect("bug: an unfinished pipeline was given out")
     }
 
     /// A group of these buffers, each of which is longer than its binding's smallest size.
@@ -130,8 +113,8 @@ impl<A: hal::Api> HalPipeline<A> {
         binds: &[Bind<'_, A>],
     ) -> std::result::Result<Arc<Group<A>>, hal::DeviceError> {
         // SAFETY: the handle is only used to make a group of our own.
-        let raw = unsafe { self.device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
-        let layout = self.parts.groups.clone().expect("bug: an unfinished pipeline was given out");
+        let raw = unsafe { self.parts().device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
+        let layout = self.parts().groups.clone().expect("bug: an unfinished pipeline was given out");
         let mut order: Vec<usize> = (0..binds.len()).collect();
         order.sort_unstable_by_key(|&at| binds[at].index);
         let entry = |&at: &usize| hal::BindGroupEntry {
@@ -157,13 +140,56 @@ impl<A: hal::Api> HalPipeline<A> {
     }
 }
 
-impl<A: hal::Api> Group<A> {
+impl<A: Backend> Parts<A> {
+    fn make(&mut self, origin: &Origin) -> std::result::Result<(), String> {
+        let device = self.device.clone();
+        // SAFETY: the handle is only used to make objects of our own.
+        let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Err("the device is gone".into()) };
+        let label = Some(origin.kernel.as_str());
+        let shader = naga_shader(origin)?;
+        let entries = origin.entries(false);
+        let flags = hal::BindGroupLayoutFlags::empty();
+        let desc = hal::BindGroupLayoutDescriptor { label, flags, entries: &entries };
+        // SAFETY: the entries are in the order of their indices and within the device's limits.
+        let groups = unsafe { raw.create_bind_group_layout(&desc) }.map_err(|error| reasons(&error))?;
+        let layout = GroupLayout { native: Some(groups), device: device.clone() };
+        let groups = self.groups.insert(Arc::new(layout));
+        let desc = hal::PipelineLayoutDescriptor {
+            label,
+            flags: hal::PipelineLayoutFlags::NUM_WORK_GROUPS,
+            bind_group_layouts: &[Some(groups.native())],
+            immediate_size: origin.immediates,
+        };
+        // SAFETY: one group layout of this device, and immediates within its limit.
+        let layout = unsafe { raw.create_pipeline_layout(&desc) }.map_err(|error| reasons(&error))?;
+        let layout = self.layout.insert(layout);
+        let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
+        let desc = hal::ShaderModuleDescriptor { label, runtime_checks };
+        // SAFETY: the module was validated, and keeps all its checks.
+        let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) };
+        let shader = self.shader.insert(shader.map_err(|error| reasons(&error))?);
+        let constants = origin.constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
+        let stage = hal::ProgrammableStage {
+            module: &*shader,
+            entry_point: &origin.kernel,
+            constants: &constants,
+            zero_initialize_workgroup_memory: true,
+        };
+        let desc = hal::ComputePipelineDescriptor { label, layout: &*layout, stage, cache: None };
+        // SAFETY: made from this device's own layout and shader, whose interface the layout was made from.
+        let pipeline = unsafe { raw.create_compute_pipeline(&desc) };
+        self.pipeline = Some(pipeline.map_err(|error| reasons(&error))?);
+        Ok(())
+    }
+}
+
+impl<A: Backend> Group<A> {
     pub(crate) fn native(&self) -> &A::BindGroup {
         self.native.as_ref().expect("it lives as long as the group")
     }
 }
 
-impl<A: hal::Api> Drop for Group<A> {
+impl<A: Backend> Drop for Group<A> {
     fn drop(&mut self) {
         // SAFETY: the handle is only used to destroy a group of our own.
         let raw = unsafe { self.layout.device.as_hal::<A>() };
@@ -174,13 +200,13 @@ impl<A: hal::Api> Drop for Group<A> {
     }
 }
 
-impl<A: hal::Api> GroupLayout<A> {
+impl<A: Backend> GroupLayout<A> {
     fn native(&self) -> &A::BindGroupLayout {
         self.native.as_ref().expect("it lives as long as the layout")
     }
 }
 
-impl<A: hal::Api> Drop for GroupLayout<A> {
+impl<A: Backend> Drop for GroupLayout<A> {
     fn drop(&mut self) {
         // SAFETY: the handle is only used to destroy a layout of our own.
         let raw = unsafe { self.device.as_hal::<A>() };
@@ -191,11 +217,17 @@ impl<A: hal::Api> Drop for GroupLayout<A> {
     }
 }
 
-impl<A: hal::Api> Drop for HalPipeline<A> {
+impl<A: Backend> Drop for HalPipeline<A> {
+    fn drop(&mut self) {
+        self.gate.bury(self.parts.take());
+    }
+}
+
+impl<A: Backend> Drop for Parts<A> {
     fn drop(&mut self) {
         // SAFETY: the handle is only used to destroy objects of our own.
         let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return };
-        let Parts { pipeline, layout, shader, .. } = &mut self.parts;
+        let Self { pipeline, layout, shader, .. } = self;
         // SAFETY: launches keep their kernel until their submission is complete.
         pipeline.take().into_iter().for_each(|pipeline| unsafe { raw.destroy_compute_pipeline(pipeline) });
         // SAFETY: as above, and the pipeline that used it is gone.

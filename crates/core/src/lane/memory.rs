@@ -1,33 +1,42 @@
-//! A buffer of wgpu's, with the host's view of it where there is one.
+//! Memory on a wgpu device, with the host's view of it where there is one.
 
 use super::gate::Gate;
-use super::native::{self, HostView};
+use super::native::{self, HostView, NativeMemory};
 use super::opaque::Opaque;
 use super::scopes::{Doing, reasons, scoped};
 use crate::error::{Kind, Result};
 use crate::memory::Heap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::BufferUsages as Usages;
+
+/// What is wanted of a buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) heap: Heap,
+    /// Whether the host is to reach it for good.
+    pub(crate) mapped: bool,
+    pub(crate) size: u64,
+    pub(crate) label: &'a str,
+}
 
 /// The memory of a block or of a staging chunk.
 pub(crate) struct WgpuMemory {
-    buffer: Opaque<wgpu::Buffer>,
-    view: Option<HostView>,
+    /// What wgpu knows of it, if anything.
+    buffer: Option<Opaque<wgpu::Buffer>>,
+    native: Option<NativeMemory>,
+    /// Whether the device has to zero it before its first use.
+    blank: AtomicBool,
     gate: Opaque<Arc<Gate>>,
 }
 
 impl WgpuMemory {
-    /// A zeroed buffer in memory that wgpu chooses; the host does not reach it.
+    /// A zeroed buffer of wgpu's, in memory that wgpu chooses; the host does not reach it.
     ///
     /// # Errors
     /// `OutOfMemory`, or whatever wgpu says.
-    pub(crate) fn plain(
-        device: &wgpu::Device,
-        gate: &Arc<Gate>,
-        heap: Heap,
-        size: u64,
-        label: &str,
-    ) -> Result<Self> {
+    pub(crate) fn plain(device: &wgpu::Device, gate: &Arc<Gate>, wanted: Wanted<'_>) -> Result<Self> {
+        let Wanted { heap, size, label, .. } = wanted;
         let desc = wgpu::BufferDescriptor {
             label: Some(label),
             size,
@@ -35,50 +44,83 @@ impl WgpuMemory {
             mapped_at_creation: false,
         };
         let (buffer, error) = scoped(device, || device.create_buffer(&desc));
-        let memory = Self::new(buffer, None, gate);
+        let memory = Self::new(Some(buffer), None, false, gate);
         match error {
             Some(error) => Err(Doing { object: label, bytes: size }.failed(&error)),
             None => Ok(memory),
         }
     }
 
-    /// A zeroed buffer that the host reaches for good; `None` if this device has no such memory.
+    /// Native memory, lent to wgpu; `None` if wgpu cannot take it.
     ///
     /// # Errors
-    /// `OutOfMemory`, or whatever the driver says.
-    pub(crate) fn mapped(
+    /// `OutOfMemory`, or whatever wgpu says.
+    pub(crate) fn lent(
         device: &wgpu::Device,
         gate: &Arc<Gate>,
-        heap: Heap,
-        size: u64,
-        label: &str,
+        native: NativeMemory,
+        wanted: Wanted<'_>,
     ) -> Result<Option<Self>> {
-        let (made, error) = scoped(device, || native::allocate(device, heap, size, label));
-        let made = made.map_err(|error| refused(&error, label, size))?;
-        let memory = made.map(|(buffer, view)| Self::new(buffer, Some(view), gate));
+        let (buffer, error) = scoped(device, || native::lend(device, &native, wanted));
+        let memory = buffer.map(|buffer| Self::new(Some(buffer), Some(native), false, gate));
         match error {
-            Some(error) => Err(Doing { object: label, bytes: size }.failed(&error)),
+            Some(error) => Err(Doing { object: wanted.label, bytes: wanted.size }.failed(&error)),
             None => Ok(memory),
         }
     }
 
-    fn new(buffer: wgpu::Buffer, view: Option<HostView>, gate: &Arc<Gate>) -> Self {
-        Self { buffer: Opaque::new(buffer), view, gate: Opaque::new(gate.clone()) }
+    /// Native memory that wgpu knows nothing of.
+    pub(crate) fn bare(native: NativeMemory, gate: &Arc<Gate>) -> Self {
+        let blank = native.view().is_none();
+        Self::new(None, Some(native), blank, gate)
     }
 
+    fn new(
+        buffer: Option<wgpu::Buffer>,
+        native: Option<NativeMemory>,
+        blank: bool,
+        gate: &Arc<Gate>,
+    ) -> Self {
+        let (buffer, gate) = (buffer.map(Opaque::new), Opaque::new(gate.clone()));
+        Self { buffer, native, blank: AtomicBool::new(blank), gate }
+    }
+
+    /// # Panics
+    /// If wgpu does not know the memory: a bug of whoever made the command.
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {
-        &self.buffer
+        self.buffer.as_ref().expect("bug: memory that wgpu does not know")
+    }
+
+    /// The native memory, where there is any.
+    pub(crate) fn native(&self) -> Option<&NativeMemory> {
+        self.native.as_ref()
     }
 
     /// The host's view, where there is one.
     pub(crate) fn view(&self) -> Option<&HostView> {
-        self.view.as_ref()
+        self.native.as_ref().and_then(NativeMemory::view)
+    }
+
+    /// Whoever is told so has to zero the memory before anything else is done with it, or to say that it is still
+    /// blank. Only for who holds the lane's token.
+    pub(crate) fn take_blank(&self) -> bool {
+        self.blank.load(Ordering::Relaxed) && self.blank.swap(false, Ordering::Relaxed)
+    }
+
+    /// It was not zeroed after all.
+    pub(crate) fn still_blank(&self) {
+        self.blank.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for a turn, where calls take turns.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
     }
 }
 
 impl Drop for WgpuMemory {
     fn drop(&mut self) {
-        self.gate.bury(self.buffer.clone());
+        self.gate.bury((self.buffer.as_ref().map(|buffer| wgpu::Buffer::clone(buffer)), self.native.take()));
     }
 }
 
@@ -86,12 +128,14 @@ impl Drop for WgpuMemory {
 pub(crate) fn usages(heap: Heap) -> Usages {
     match heap {
         Heap::Device => Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST | Usages::INDIRECT,
-        Heap::Upload | Heap::Download => Usages::COPY_SRC | Usages::COPY_DST,
+        Heap::Upload => Usages::COPY_SRC,
+        Heap::Download => Usages::COPY_DST,
     }
 }
 
-fn refused(error: &native::Refused, label: &str, bytes: u64) -> crate::Error {
-    let object = label.to_owned();
+/// The error of ours for a driver's.
+pub(crate) fn refused(error: &native::Refused, object: &str, bytes: u64) -> crate::Error {
+    let object = object.to_owned();
     match native::out_of_memory(error) {
         true => Kind::OutOfMemory { object, bytes }.into(),
         false => Kind::Device { object, message: reasons(error) }.into(),

@@ -1,16 +1,18 @@
 //! A hardware queue and the device it belongs to.
 
+#[cfg(native)]
+mod backend;
+mod bare;
 mod bind_groups;
 mod caps;
 mod compile;
 mod gate;
-#[cfg(vulkan)]
+#[cfg(native)]
 mod hal;
 mod memory;
-#[cfg(vulkan)]
-#[path = "vulkan.rs"]
+#[cfg(native)]
 mod native;
-#[cfg(not(vulkan))]
+#[cfg(not(native))]
 #[path = "unmapped.rs"]
 mod native;
 mod opaque;
@@ -18,14 +20,17 @@ mod opening;
 mod scopes;
 mod wgpu;
 
+pub(crate) use self::wgpu::Way;
 pub(crate) use self::wgpu::WgpuDevice;
+#[cfg(native)]
+pub(crate) use backend::Backend;
 pub(crate) use bind_groups::{BindGroups, Key};
 pub(crate) use caps::Caps;
 pub(crate) use compile::{Carry, LayoutId, WgpuPipeline};
 pub(crate) use gate::Gate;
-#[cfg(vulkan)]
+#[cfg(native)]
 pub(crate) use hal::{Bind, Group, HalPipeline};
-pub(crate) use memory::WgpuMemory;
+pub(crate) use memory::{WgpuMemory, refused};
 pub(crate) use native::HostView;
 pub(crate) use opaque::Opaque;
 pub(crate) use opening::OpenOptions;

@@ -1,15 +1,18 @@
 //! Opening a device, or taking over the caller's.
 
+#[cfg(native)]
+use super::backend::bare;
+use super::bare::{Bare, Direct};
 use super::gate::Gate;
-use super::native;
+use super::memory::Wanted;
+#[cfg(not(native))]
+use super::native::bare;
 use super::scopes::reasons;
-use super::wgpu::{Opened, Reach, WgpuDevice};
+use super::wgpu::{Opened, Reach, Way, WgpuDevice};
 use super::{Caps, Lane};
 use crate::error::{Kind, Result};
 use crate::memory::Heap;
 use crate::recorder::Recorder;
-#[cfg(vulkan)]
-use crate::recorder::hal::HalRecorder;
 use crate::recorder::wgpu::{LaneFence, WgpuRecorder};
 use fencepost_sync::backend::{LostFlag, PortableFence, VulkanFence};
 use std::sync::Arc;
@@ -22,13 +25,15 @@ pub(crate) struct OpenOptions {
     pub(crate) immediates: bool,
     /// Native fences and mapped memory where the device has them; else wgpu alone.
     pub(crate) native: bool,
-    /// Batches are recorded past wgpu where that is proved.
-    pub(crate) hal: bool,
+    /// Who records and submits.
+    pub(crate) way: Way,
+    /// Nobody else submits to the queue.
+    pub(crate) alone: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { immediates: true, native: true, hal: false }
+        Self { immediates: true, native: true, way: Way::Wgpu, alone: true }
     }
 }
 
@@ -55,19 +60,20 @@ impl WgpuDevice {
         let (device, queue) = requested.await.map_err(refused)?;
         let lost = LostFlag::default();
         listen(&device, &lost);
-        Ok(assemble(device, queue, &info, lost, options))
+        assemble(device, queue, &info, lost, options)
     }
 
-    /// Takes over the caller's device and queue: portable means only, and none of its handlers are touched.
-    pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue) -> (Arc<Self>, Vec<Lane>) {
+    /// Takes over the caller's device and queue; none of its handlers are touched.
+    ///
+    /// # Errors
+    /// `Device` if the driver refuses what is native of the options.
+    pub(crate) fn adopt(
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        options: OpenOptions,
+    ) -> Result<(Arc<Self>, Vec<Lane>)> {
         let info = device.adapter_info();
-        assemble(
-            device,
-            queue,
-            &info,
-            LostFlag::default(),
-            OpenOptions { native: false, ..OpenOptions::default() },
-        )
+        assemble(device, queue, &info, LostFlag::default(), options)
     }
 }
 
@@ -77,30 +83,40 @@ fn assemble(
     info: &wgpu::AdapterInfo,
     lost: LostFlag,
     options: OpenOptions,
-) -> (Arc<WgpuDevice>, Vec<Lane>) {
+) -> Result<(Arc<WgpuDevice>, Vec<Lane>)> {
     let gate = Gate::new(info.backend);
-    let reach = if options.native { reach(&device, info) } else { Reach::Nothing };
-    let fence = fence(&device, &lost, &gate, reach);
+    let bare = bare(info.backend).filter(|_| options.native);
+    let way = way(options, bare.is_some());
+    let reach = bare.map_or(Reach::Nothing, |bare| reach(bare, &device, info, way));
     let caps = caps(&device, info, options);
-    // What the host does not reach would have to be cleared past wgpu, too.
-    let hal = options.hal && info.backend == wgpu::Backend::Vulkan && reach == Reach::All;
-    let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach, hal }));
-    let lane = Lane {
-        recorder: recorder(opened.clone(), fence.clone()),
-        fence: fence.shared(),
-        // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind
-        // which some drivers block.
-        async_submit: options.native && info.backend != wgpu::Backend::Gl,
-    };
-    (opened, vec![lane])
+    let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach, bare, way }));
+    let (recorder, fence) = recorder(&opened, options.alone)?;
+    // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which
+    // some drivers block.
+    let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
+    Ok((opened, vec![Lane { recorder, fence, async_submit }]))
 }
 
-fn recorder(device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder> {
-    #[cfg(vulkan)]
-    if device.hal {
-        return Box::new(HalRecorder::<wgpu::hal::api::Vulkan>::new(device, fence));
+/// The way that is wanted, or the one that comes closest.
+fn way(options: OpenOptions, bare: bool) -> Way {
+    match options.way {
+        _ if !bare => Way::Wgpu,
+        Way::Direct if !options.alone => Way::Hal,
+        way => way,
     }
-    Box::new(WgpuRecorder::new(device, fence))
+}
+
+fn recorder(device: &Arc<WgpuDevice>, alone: bool) -> Result<Direct> {
+    if let Some(bare) = device.bare.filter(|_| device.way == Way::Direct) {
+        return bare.direct(device.clone());
+    }
+    let fence = fence(device, alone);
+    let shared = fence.shared();
+    let recorder: Box<dyn Recorder> = match device.bare.filter(|_| device.way == Way::Hal) {
+        Some(bare) => bare.recorder(device.clone(), fence),
+        None => Box::new(WgpuRecorder::new(device.clone(), fence)),
+    };
+    Ok((recorder, shared))
 }
 
 /// Errors that no scope of ours catches come from elsewhere, or late in the browser: they must not panic.
@@ -110,27 +126,31 @@ fn listen(device: &wgpu::Device, lost: &LostFlag) {
     device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
 }
 
-/// A native fence knows nothing of maps, so it takes memory that is mapped for good.
-fn fence(device: &wgpu::Device, lost: &LostFlag, gate: &Gate, reach: Reach) -> LaneFence {
-    if reach >= Reach::Staging {
-        match VulkanFence::new(device, lost.clone()) {
+/// A native fence knows nothing of maps, so it takes memory that is mapped for good; and submissions of others would
+/// take its signals along.
+fn fence(device: &WgpuDevice, alone: bool) -> LaneFence {
+    let (raw, lost) = (&device.device, device.lost.clone());
+    if alone && device.reach >= Reach::Staging {
+        match VulkanFence::new(raw, lost.clone()) {
             Ok(fence) => return LaneFence::Vulkan(Arc::new(fence)),
             Err(error) => log::debug!("portable fence: {error}"),
         }
     }
-    LaneFence::Portable(Arc::new(PortableFence::new(device, lost.clone(), gate.turn().clone())))
+    LaneFence::Portable(Arc::new(PortableFence::new(raw, lost, device.gate.turn().clone())))
 }
 
-/// Asked of the device itself, by mapping a few bytes.
-fn reach(device: &wgpu::Device, info: &wgpu::AdapterInfo) -> Reach {
-    let reaches = |heap| matches!(native::allocate(device, heap, 256, "probe"), Ok(Some(_)));
-    if !reaches(Heap::Upload) || !reaches(Heap::Download) {
+/// Asked of the device itself, by mapping a few bytes. wgpu takes only Vulkan's memory from us.
+fn reach(bare: &dyn Bare, device: &wgpu::Device, info: &wgpu::AdapterInfo, way: Way) -> Reach {
+    let probe = |heap| Wanted { heap, mapped: true, size: 256, label: "probe" };
+    let reaches = |heap| matches!(bare.allocate(device, probe(heap)), Ok(Some(_)));
+    let used = way != Way::Wgpu || info.backend == wgpu::Backend::Vulkan;
+    let most = if used { bare.reach() } else { Reach::Nothing };
+    if most == Reach::Nothing || !reaches(Heap::Upload) || !reaches(Heap::Download) {
         return Reach::Nothing;
     }
-    match info.device_type {
-        wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu if reaches(Heap::Device) => Reach::All,
-        _ => Reach::Staging,
-    }
+    let one_memory = matches!(info.device_type, wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu)
+        || info.backend == wgpu::Backend::Noop;
+    if one_memory && reaches(Heap::Device) { most } else { Reach::Staging }
 }
 
 /// Whatever of this the adapter has.

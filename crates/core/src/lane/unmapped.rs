@@ -1,12 +1,17 @@
 //! Stands for mapped memory on targets where there is none.
 
-use crate::memory::{Claim, Heap};
+use super::bare::Bare;
+use super::memory::Wanted;
+use crate::memory::Claim;
 use crate::scheduler::HostAccess;
-use fencepost_sync::Value;
 use fencepost_sync::backend::Fence;
+use fencepost_sync::{Lost, Value};
 use std::ops::Range;
 
-/// The bytes of a buffer, where they are: on this target there is no such thing.
+/// Memory that wgpu does not know: on this target there is no such thing.
+pub(crate) enum NativeMemory {}
+
+/// The bytes of a buffer, where they are: there is no such thing either.
 pub(crate) enum HostView {}
 
 /// Why a driver gave no memory.
@@ -17,15 +22,33 @@ pub(crate) fn out_of_memory(refused: &Refused) -> bool {
     match *refused {}
 }
 
-/// Never makes a buffer.
-#[allow(clippy::unnecessary_wraps, reason = "the same signature as where there is such memory")]
-pub(crate) fn allocate(
-    _: &wgpu::Device,
-    _: Heap,
-    _: u64,
-    _: &str,
-) -> Result<Option<(wgpu::Buffer, HostView)>, Refused> {
-    Ok(None)
+/// No backend can be used past wgpu here.
+pub(crate) fn bare(_: wgpu::Backend) -> Option<&'static dyn Bare> {
+    None
+}
+
+/// Lends nothing.
+pub(crate) fn lend(_: &wgpu::Device, memory: &NativeMemory, _: Wanted<'_>) -> Option<wgpu::Buffer> {
+    match *memory {}
+}
+
+impl NativeMemory {
+    pub(crate) fn write_piece(&self, _: &mut Claim, _: &mut dyn FnMut(&mut [u8])) -> Result<(), Refused> {
+        match *self {}
+    }
+
+    pub(crate) fn read_piece(
+        &self,
+        _: &Claim,
+        _: (&dyn Fence, Value),
+        _: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Refused> {
+        match *self {}
+    }
+
+    pub(crate) fn view(&self) -> Option<&HostView> {
+        match *self {}
+    }
 }
 
 impl HostView {
@@ -49,7 +72,12 @@ impl HostView {
         match *self {}
     }
 
-    pub(crate) fn claimed<'a>(&'a self, _: &'a Claim, _: &dyn Fence, _: Value) -> Option<&'a [u8]> {
+    pub(crate) fn claimed<'a>(
+        &'a self,
+        _: &'a Claim,
+        _: &dyn Fence,
+        _: Value,
+    ) -> Result<Option<&'a [u8]>, Lost> {
         match *self {}
     }
 }

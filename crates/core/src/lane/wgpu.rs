@@ -1,10 +1,9 @@
 //! A wgpu device, as a context needs it.
 
+use super::bare::Bare;
 use super::bind_groups::BindGroups;
 use super::gate::Gate;
-#[cfg(vulkan)]
-use super::hal::HalPipeline;
-use super::memory::WgpuMemory;
+use super::memory::{Wanted, WgpuMemory, refused};
 use super::{Caps, Device, Opaque, WgpuPipeline};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
@@ -26,8 +25,9 @@ pub(crate) struct WgpuDevice {
     pub(super) lost: LostFlag,
     pub(super) gate: Arc<Gate>,
     pub(super) reach: Reach,
-    /// Whether batches are recorded past wgpu.
-    pub(super) hal: bool,
+    /// The backend below wgpu, if it may be used.
+    pub(super) bare: Option<&'static dyn Bare>,
+    pub(super) way: Way,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
     groups: Mutex<BindGroups>,
@@ -45,6 +45,27 @@ pub(crate) enum Reach {
     All,
 }
 
+/// The way of a batch to the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// Recorded and submitted by wgpu.
+    Wgpu,
+    /// Recorded past wgpu, submitted by it.
+    Hal,
+    /// Recorded and submitted past wgpu.
+    Direct,
+}
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Way::Wgpu => "wgpu",
+            Way::Hal => "hal",
+            Way::Direct => "direct",
+        }
+    }
+}
+
 /// The parts of an opened device.
 pub(super) struct Opened {
     pub(super) device: wgpu::Device,
@@ -53,15 +74,20 @@ pub(super) struct Opened {
     pub(super) lost: LostFlag,
     pub(super) gate: Arc<Gate>,
     pub(super) reach: Reach,
-    pub(super) hal: bool,
+    pub(super) bare: Option<&'static dyn Bare>,
+    pub(super) way: Way,
 }
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened { device, queue, caps, lost, gate, reach, hal } = opened;
+        let Opened { device, queue, caps, lost, gate, reach, bare, way } = opened;
         let (uploads, downloads) = (Arena::new(CHUNK, CACHE), Arena::new(CHUNK, CACHE));
         let (groups, gone) = Default::default();
-        Self { device, queue, caps, lost, gate, reach, hal, uploads, downloads, groups, gone }
+        Self { device, queue, caps, lost, gate, reach, bare, way, uploads, downloads, groups, gone }
+    }
+
+    fn past_wgpu(&self) -> bool {
+        self.way != Way::Wgpu
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {
@@ -97,12 +123,11 @@ impl WgpuDevice {
         let Some(mut piece) = self.piece(&self.uploads, Heap::Upload, size, "upload staging")? else {
             return Ok(None);
         };
-        let (memory, claim) = piece.claim_mut();
-        if let Some(view) = memory.view() {
-            let (bytes, rest) = view.claimed_mut(claim).split_at_mut(size as usize);
+        piece.fill(&mut |bytes| {
+            let (bytes, rest) = bytes.split_at_mut(size as usize);
             fill(bytes);
             rest[..size.next_multiple_of(16) as usize - bytes.len()].fill(0);
-        }
+        })?;
         Ok(Some(piece))
     }
 
@@ -118,14 +143,26 @@ impl WgpuDevice {
         size: u64,
         label: &str,
     ) -> Result<Option<Piece<WgpuMemory>>> {
-        if self.reach < Reach::Staging {
+        let mapped = self.reach >= Reach::Staging;
+        if !mapped && !self.past_wgpu() {
             return Ok(None);
         }
-        let mapped = |size| {
-            let made = WgpuMemory::mapped(&self.device, &self.gate, heap, size, label)?;
+        let chunk = |size| {
+            let made = self.native(Wanted { heap, mapped, size, label })?;
             made.ok_or_else(|| self.refused(label, "memory that the host reaches is gone"))
         };
-        arena.take(size, mapped).map(Some)
+        arena.take(size, chunk).map(Some)
+    }
+
+    /// Memory below wgpu; `None` without such memory.
+    fn native(&self, wanted: Wanted<'_>) -> Result<Option<WgpuMemory>> {
+        let Some(bare) = self.bare else { return Ok(None) };
+        let made = bare.allocate(&self.device, wanted);
+        match made.map_err(|error| refused(&error, wanted.label, wanted.size))? {
+            None => Ok(None),
+            Some(native) if self.past_wgpu() => Ok(Some(WgpuMemory::bare(native, &self.gate))),
+            Some(native) => WgpuMemory::lent(&self.device, &self.gate, native, wanted),
+        }
     }
 
     fn refused(&self, object: &str, message: &str) -> crate::Error {
@@ -140,23 +177,23 @@ impl WgpuDevice {
     }
 
     /// Hands over the blocks that are gone.
-    #[cfg(vulkan)]
+    #[cfg(native)]
     pub(crate) fn take_gone(&self, forget: impl FnMut(BlockId)) {
         std::mem::take(&mut *lock(&self.gone)).into_iter().for_each(forget);
     }
 
-    /// Memory that is not wgpu's.
+    /// Memory of the device that wgpu does not know, for the native recorder's own use. Its bytes are anything.
     ///
     /// # Errors
     /// Out of memory.
-    #[cfg(vulkan)]
-    pub(crate) fn native_memory(&self, heap: Heap, size: u64, label: &str) -> Result<WgpuMemory> {
-        let made = WgpuMemory::mapped(&self.device, &self.gate, heap, size, label)?;
-        made.ok_or_else(|| self.refused(label, "memory that the host reaches is gone"))
+    #[cfg(native)]
+    pub(crate) fn scratch(&self, size: u64, label: &str) -> Result<WgpuMemory> {
+        let made = self.native(Wanted { heap: Heap::Device, mapped: false, size, label })?;
+        made.ok_or_else(|| self.refused(label, "the device is gone"))
     }
 
     fn sweep(&self, groups: &mut BindGroups) {
-        if self.hal {
+        if self.past_wgpu() {
             return; // the recorder has the groups, and takes what is gone
         }
         for block in std::mem::take(&mut *lock(&self.gone)) {
@@ -171,7 +208,7 @@ impl Device for WgpuDevice {
     }
 
     fn recorder(&self) -> &'static str {
-        if self.hal { "hal" } else { "wgpu" }
+        self.way.name()
     }
 
     fn pinned(&self) -> bool {
@@ -180,7 +217,9 @@ impl Device for WgpuDevice {
 
     fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
         self.alive("an upload")?;
-        if let Some(piece) = self.staged(size, fill)? {
+        if self.pinned()
+            && let Some(piece) = self.staged(size, fill)?
+        {
             return Ok(Staged::Wgpu(Arc::new(piece)));
         }
         let mut bytes = vec![0; size as usize].into_boxed_slice();
@@ -191,10 +230,8 @@ impl Device for WgpuDevice {
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         self.alive(&recipe.interface.entry)?;
         let _inside = self.gate.enter();
-        #[cfg(vulkan)]
-        if self.hal {
-            let made = HalPipeline::<wgpu::hal::api::Vulkan>::new(&self.device, &self.caps, recipe);
-            return made.map(|made| Pipeline::Hal(Box::new(made)));
+        if let Some(bare) = self.bare.filter(|_| self.past_wgpu()) {
+            return bare.compile(self, recipe);
         }
         WgpuPipeline::new(&self.device, &self.gate, &self.caps, recipe).map(Opaque::new).map(Pipeline::Wgpu)
     }
@@ -225,15 +262,15 @@ impl Allocate for WgpuDevice {
             let (object, limit) = (label.to_owned(), self.caps.max_block);
             return Err(Kind::TooLarge { object, bytes: size, limit }.into());
         }
-        let wanted = if heap == Heap::Device { Reach::All } else { Reach::Staging };
+        let needed = if heap == Heap::Device { Reach::All } else { Reach::Staging };
+        let (plain, mapped) = (Wanted { heap, mapped: false, size, label }, self.reach >= needed);
         let _inside = self.gate.enter();
-        let memory = match self.reach >= wanted {
-            true => WgpuMemory::mapped(&self.device, &self.gate, heap, size, label)?,
-            false => None,
-        };
-        match memory {
-            Some(memory) => Ok(Memory::Wgpu(memory)),
-            None => WgpuMemory::plain(&self.device, &self.gate, heap, size, label).map(Memory::Wgpu),
+        if mapped && let Some(memory) = self.native(Wanted { mapped, ..plain })? {
+            return Ok(Memory::Wgpu(memory));
         }
+        if !self.past_wgpu() {
+            return WgpuMemory::plain(&self.device, &self.gate, plain).map(Memory::Wgpu);
+        }
+        self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.refused(label, "the device is gone"))
     }
 }

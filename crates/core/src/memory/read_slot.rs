@@ -1,6 +1,7 @@
 //! Where the bytes of a read are to be found.
 
 use crate::scheduler::Seq;
+use fencepost_sync::Lost;
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +21,10 @@ pub(crate) type Parts = Vec<(Range<u64>, Arc<ReadSlot>)>;
 /// Staging memory that a recorder copied the bytes of a read to.
 pub(crate) trait Readback: Send + Sync {
     /// Copies the bytes out. Only after the batch that filled the memory is complete.
-    fn copy_out(&self, out: &mut [u8]);
+    ///
+    /// # Errors
+    /// `Lost` if they are gone with their device.
+    fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost>;
 }
 
 /// Where a read is.

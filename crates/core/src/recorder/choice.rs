@@ -1,6 +1,7 @@
 //! Which recorder a context has.
 
 use crate::error::{Kind, Result};
+use crate::lane::Way;
 use std::env;
 
 const VARIABLE: &str = "FENCEPOST_RECORDER";
@@ -18,36 +19,53 @@ const VARIABLE: &str = "FENCEPOST_RECORDER";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecorderChoice {
-    /// What `FENCEPOST_RECORDER` says, `wgpu` or `hal`; without it wgpu.
+    /// What `FENCEPOST_RECORDER` says, `wgpu`, `hal` or `direct`; without it wgpu.
     #[default]
     Auto,
     /// wgpu: safe, and everywhere.
     Wgpu,
-    /// wgpu-hal, with the fewest barriers that keep the order: on Vulkan devices whose memory the host reaches. Elsewhere,
-    /// and with `native: false`, wgpu.
+    /// wgpu-hal, with the fewest barriers that keep the order, in submissions of wgpu's. With `native: false`, and in
+    /// the browser, wgpu.
     Hal,
+    /// wgpu-hal, and submissions past wgpu: the cheapest. On a device that others submit to, as [`Hal`](Self::Hal).
+    Direct,
 }
 
 impl RecorderChoice {
-    /// Whether wgpu-hal is wanted.
+    /// As the variable says, if nothing else is wanted.
     ///
     /// # Errors
     /// `Setting` if the variable names no recorder.
-    pub(crate) fn wants_hal(self) -> Result<bool> {
+    pub(crate) fn or_variable(self) -> Result<Self> {
         match self {
-            Self::Wgpu => Ok(false),
-            Self::Hal => Ok(true),
-            Self::Auto => match &*env::var_os(VARIABLE).unwrap_or_default().to_string_lossy() {
-                "" | "wgpu" => Ok(false),
-                "hal" => Ok(true),
-                other => Err(unknown(other)),
-            },
+            Self::Auto => named(&env::var_os(VARIABLE).unwrap_or_default().to_string_lossy()),
+            chosen => Ok(chosen),
         }
     }
 }
 
+impl RecorderChoice {
+    /// The way of a batch; a choice that is left open is wgpu's.
+    pub(crate) fn way(self) -> Way {
+        match self {
+            Self::Auto | Self::Wgpu => Way::Wgpu,
+            Self::Hal => Way::Hal,
+            Self::Direct => Way::Direct,
+        }
+    }
+}
+
+fn named(value: &str) -> Result<RecorderChoice> {
+    match value {
+        "" | "wgpu" => Ok(RecorderChoice::Wgpu),
+        "hal" => Ok(RecorderChoice::Hal),
+        "direct" => Ok(RecorderChoice::Direct),
+        other => Err(unknown(other)),
+    }
+}
+
 fn unknown(value: &str) -> crate::Error {
-    Kind::Setting { name: VARIABLE, value: value.into(), needed: "`wgpu` or `hal`" }.into()
+    Kind::Setting { name: VARIABLE, value: value.into(), needed: "`wgpu`, `hal` or `direct`" }.into()
 }
 
 #[cfg(test)]
@@ -55,11 +73,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recorder_that_does_not_exist_is_named() {
-        assert!(unknown("cuda").to_string().contains("`cuda`"));
+    fn a_recorder_is_known_by_its_name() {
+        assert_eq!(named("hal").ok(), Some(RecorderChoice::Hal));
+        assert_eq!(named("").ok(), Some(RecorderChoice::Wgpu));
+        assert_eq!(RecorderChoice::Direct.or_variable().ok(), Some(RecorderChoice::Direct));
+        let error = named("cuda").expect_err("there is no such recorder");
         assert_eq!(
-            [RecorderChoice::Wgpu, RecorderChoice::Hal].map(|c| c.wants_hal().ok()),
-            [Some(false), Some(true)]
+            error.to_string(),
+            "variable `FENCEPOST_RECORDER` is `cuda`; it must be `wgpu`, `hal` or `direct`"
         );
     }
 }

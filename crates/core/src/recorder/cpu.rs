@@ -333,8 +333,9 @@ impl World {
 struct HostBytes(Vec<u8>);
 
 impl Readback for HostBytes {
-    fn copy_out(&self, out: &mut [u8]) {
+    fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
         out.copy_from_slice(&self.0[..out.len()]);
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod choice;
 pub(crate) mod cpu;
-#[cfg(vulkan)]
+#[cfg(native)]
 pub(crate) mod hal;
 pub(crate) mod wgpu;
 

@@ -1,5 +1,7 @@
 //! How far a device is, and how to wait for it: one file a backend.
 
+#[cfg(native)]
+mod hal;
 mod loss;
 mod manual;
 mod portable;
@@ -9,6 +11,8 @@ mod vulkan;
 #[path = "absent.rs"]
 mod vulkan;
 
+#[cfg(native)]
+pub use hal::HalFence;
 pub use loss::LostFlag;
 pub use manual::ManualFence;
 pub use portable::{Arrival, PortableFence, poll};

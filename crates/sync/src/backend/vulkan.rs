@@ -24,7 +24,7 @@ pub struct VulkanFence {
     staged: AtomicU64,
     lost: LostFlag,
     /// Keeps the raw device; dropped after the semaphore is gone.
-    _device: wgpu::Device,
+    device: wgpu::Device,
 }
 
 impl VulkanFence {
@@ -39,7 +39,7 @@ impl VulkanFence {
         // SAFETY: the device is alive, as `device` is, and has Vulkan 1.2, of which timeline semaphores are a part.
         let made = unsafe { raw.create_semaphore(&info, None) };
         let semaphore = made.map_err(|code| refused(format!("vkCreateSemaphore: {code}")))?;
-        Ok(Self { raw, semaphore, staged: AtomicU64::new(0), lost, _device: device.clone() })
+        Ok(Self { raw, semaphore, staged: AtomicU64::new(0), lost, device: device.clone() })
     }
 
     /// Makes the next submission to `queue` signal `value`; `false` if that is not a Vulkan queue.
@@ -118,12 +118,14 @@ impl Fence for VulkanFence {
 }
 
 impl Drop for VulkanFence {
-    /// A semaphore may not go before its last signal; after a loss nothing of the device is touched.
+    /// A semaphore may not go before its last signal; after a loss nothing of the device is touched, and it stays.
     fn drop(&mut self) {
         let last = Value(self.staged.load(Ordering::Relaxed));
         if self.wait(last, PATIENCE).is_ok_and(|completed| completed >= last) {
             // SAFETY: every submission that signals the semaphore is done, and nobody else has its handle.
             unsafe { self.raw.destroy_semaphore(self.semaphore, None) };
+        } else {
+            std::mem::forget(self.device.clone());
         }
     }
 }

@@ -2,7 +2,8 @@
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
 use super::hazards::{Barrier, Hazards, Touch};
-use crate::lane::{Group, HalPipeline, LayoutId};
+use super::states::{Change, States};
+use crate::lane::{Backend, Group, HalPipeline, LayoutId};
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
@@ -19,31 +20,48 @@ const ANYTHING: Uses = Uses::COPY_SRC
 ///
 /// Whoever calls promises, as the checks of every verb do: ranges lie within their buffers and copies start and end on
 /// words; what is recorded lives until the submission is complete; a group fits the pipeline's layout.
-pub(super) struct Calls<'e, A: hal::Api> {
+pub(super) struct Calls<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
     hazards: Hazards<&'e A::Buffer>,
+    states: States<&'e A::Buffer>,
     in_pass: bool,
     /// What is set in the open pass.
     pipeline: Option<LayoutId>,
 }
 
 /// How many workgroups a dispatch has.
-pub(super) enum Size<'a, A: hal::Api> {
+pub(super) enum Size<'a, A: Backend> {
     Groups([u32; 3]),
     /// As three words of this buffer say.
     Indirect(&'a A::Buffer, u64),
 }
 
-impl<'e, A: hal::Api> Calls<'e, A> {
+impl<'e, A: Backend> Calls<'e, A> {
     pub(super) fn new(encoder: &'e mut A::CommandEncoder) -> Self {
-        Self { encoder, hazards: Hazards::new(), in_pass: false, pipeline: None }
+        Self { encoder, hazards: Hazards::new(), states: States::new(), in_pass: false, pipeline: None }
     }
 
     /// Orders what is recorded next behind what it depends on.
     pub(super) fn admit(&mut self, touches: &[Touch<&'e A::Buffer>]) {
-        if let Some(barrier) = self.hazards.admit(touches) {
-            self.barrier(&barrier, ANYTHING);
+        let barrier = self.hazards.admit(touches);
+        if A::EXACT {
+            let changes = self.states.admit(touches, barrier.as_ref());
+            self.change(&changes);
+        } else if let Some(barrier) = barrier {
+            self.barrier(&barrier);
         }
+    }
+
+    fn change(&mut self, changes: &[Change<&'e A::Buffer>]) {
+        if changes.is_empty() {
+            return;
+        }
+        let barriers = changes.iter().map(|&(buffer, from, to)| hal::BufferBarrier {
+            buffer,
+            usage: hal::StateTransition { from, to },
+        });
+        // SAFETY: the buffers were made for these uses, and are in the states that they are said to be in.
+        unsafe { self.encoder.transition_buffers(barriers) };
     }
 
     /// A barrier for one buffer that the hazards do not know, between two uses of it.
@@ -53,7 +71,8 @@ impl<'e, A: hal::Api> Calls<'e, A> {
         unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
     }
 
-    fn barrier(&mut self, barrier: &Barrier<&'e A::Buffer>, to: Uses) {
+    fn barrier(&mut self, barrier: &Barrier<&'e A::Buffer>) {
+        let to = ANYTHING;
         let barriers = barrier
             .iter()
             .map(|&(buffer, from)| hal::BufferBarrier { buffer, usage: hal::StateTransition { from, to } });
@@ -67,6 +86,10 @@ impl<'e, A: hal::Api> Calls<'e, A> {
         A::Buffer: 'b,
     {
         self.end_pass();
+        if A::EXACT {
+            let changes = self.states.home();
+            return self.change(&changes); // what the host reads there is visible as it is
+        }
         let from = Uses::STORAGE_READ_WRITE | Uses::COPY_DST;
         let usage = hal::StateTransition { from, to: Uses::MAP_READ };
         let all: SmallVec<[_; 8]> = buffers.collect();
@@ -139,7 +162,7 @@ impl<'e, A: hal::Api> Calls<'e, A> {
 }
 
 /// Records commands into a fresh encoder of wgpu's; `None` if the device is gone.
-pub(super) fn record<A: hal::Api, T>(
+pub(super) fn record<A: Backend, T>(
     device: &wgpu::Device,
     commands: impl FnOnce(&mut A::CommandEncoder) -> T,
 ) -> Option<(wgpu::CommandBuffer, T)> {

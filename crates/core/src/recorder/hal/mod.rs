@@ -1,62 +1,84 @@
 //! Batches through wgpu-hal: barriers of our own, on memory of our own, in encoders that wgpu submits.
 
 mod calls;
+mod direct;
 mod hazards;
 mod indirect;
+mod scratch;
+mod states;
 mod transfer;
+mod zeroing;
 
 use super::wgpu::LaneFence;
 use super::wgpu::fill::{self, PIECE, WORDS_EACH, WORKGROUP};
 use super::wgpu::submitter::Submitter;
 use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
-use crate::command::{Bound, Launch, Pattern, Span, Step, Work};
+use crate::command::{Launch, Pattern, Span, Step, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::Pipeline;
-use crate::lane::{Bind, BindGroups, Carry, Device as _, Group, HalPipeline, Key, WgpuDevice, WgpuMemory};
+use crate::lane::{
+    Backend, Bind, BindGroups, Carry, Device as _, Group, HalPipeline, Key, WgpuDevice, WgpuMemory,
+};
 use crate::memory::{Block, Memory, Piece};
 use calls::{Calls, Size};
+use direct::Direct;
 use fencepost_sync::Value;
+use fencepost_sync::backend::{Fence, HalFence};
 use hazards::Touch;
 use indirect::Sizes;
+use scratch::Scratch;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use transfer::Transfers;
 use wgpu::BufferUses as Uses;
 use wgpu::hal;
+use zeroing::Zeroed;
 
 /// Records the batches of one lane.
-pub(crate) struct HalRecorder<A: hal::Api> {
-    submitter: Submitter,
+pub(crate) struct HalRecorder<A: Backend> {
+    way: Arc<Way<A>>,
     /// The order of the steps being recorded; kept for its memory.
     order: Vec<usize>,
     groups: BindGroups<Arc<Group<A>>>,
     transfers: Transfers,
     sizes: Sizes<A>,
+    /// For parameters, where the device does not read them from staging memory.
+    uniforms: Scratch,
     fill: Option<Arc<HalPipeline<A>>>,
 }
 
+/// How batches get to the device.
+enum Way<A: Backend> {
+    /// In encoders and submissions of wgpu's.
+    Wgpu(Submitter),
+    Direct(Direct<A>),
+}
+
 /// What must live until a submission is complete.
-struct Kept<A: hal::Api> {
+struct Kept<A: Backend> {
     _groups: Vec<Arc<Group<A>>>,
     _transfers: transfer::Kept,
     /// Kernels of our own in it.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _uniforms: Vec<Piece<WgpuMemory>>,
+    zeroed: Zeroed,
 }
 
 /// A batch while it is recorded.
-struct Batch<'e, A: hal::Api> {
+struct Batch<'e, A: Backend> {
     device: &'e WgpuDevice,
     calls: Calls<'e, A>,
     groups: &'e mut BindGroups<Arc<Group<A>>>,
     kept: Vec<Arc<Group<A>>>,
     pipelines: Vec<Arc<HalPipeline<A>>>,
     uniforms: Vec<Piece<WgpuMemory>>,
+    places: &'e mut Scratch,
+    zeroed: Zeroed,
     key: Key,
 }
 
 /// A dispatch, resolved to blocks.
-struct Dispatch<'a, A: hal::Api> {
+struct Dispatch<'a, A: Backend> {
     pipeline: &'a HalPipeline<A>,
     params: &'a [u8],
     parts: &'a [Part<'a>],
@@ -71,50 +93,87 @@ struct Part<'a> {
     size: u64,
 }
 
-impl<A: hal::Api> HalRecorder<A> {
-    pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
-        let (order, groups, transfers, sizes, fill) = Default::default();
-        Self { submitter: Submitter::new(device, fence), order, groups, transfers, sizes, fill }
+impl<A: Backend> HalRecorder<A> {
+    /// A recorder whose batches wgpu submits.
+    pub(crate) fn through_wgpu(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
+        Self::new(Way::Wgpu(Submitter::new(device, fence)))
     }
 
-    fn record(&mut self, steps: &[Step], signal: Value) -> Result<(wgpu::CommandBuffer, Kept<A>), Failure> {
-        sort(&mut self.order, steps);
-        let submitter = self.submitter.clone();
-        let device = submitter.device();
-        device.take_gone(|block| self.groups.forget(block));
-        let commands =
-            |encoder: &mut A::CommandEncoder| self.record_steps(&submitter, encoder, steps, signal);
-        match calls::record::<A, _>(device.raw(), commands) {
-            None => Err(self.submitter.failure(None, true)),
-            Some((commands, outcome)) => Ok((commands, outcome?)),
+    /// A recorder whose batches go past wgpu.
+    pub(crate) fn direct(device: Arc<WgpuDevice>, fence: Arc<HalFence<A>>) -> Self {
+        Self::new(Way::Direct(Direct::new(device, fence)))
+    }
+
+    fn new(way: Way<A>) -> Self {
+        let (order, groups, transfers, sizes, fill) = Default::default();
+        let uniforms = Scratch::new(1, "parameters");
+        Self { way: Arc::new(way), order, groups, transfers, sizes, uniforms, fill }
+    }
+
+    /// Records through wgpu, which submits.
+    fn by_wgpu(
+        &mut self,
+        submitter: &Submitter,
+        steps: &[Step],
+        waits: &[LaneValue],
+        signal: Value,
+    ) -> Result<Kept<A>, Failure> {
+        let (device, read) = (submitter.device(), (submitter.fence().shared(), signal));
+        let record = || {
+            let commands = |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &read);
+            match calls::record::<A, _>(device.raw(), commands) {
+                None => Err(submitter.failure(None, true)),
+                Some((commands, outcome)) => Ok(([commands].into_iter().collect(), outcome?)),
+            }
+        };
+        submitter.submit(waits, signal, record, |_| &[])
+    }
+
+    /// Records and submits past wgpu.
+    fn past_wgpu(
+        &mut self,
+        direct: &Direct<A>,
+        steps: &[Step],
+        signal: Value,
+    ) -> Result<(Kept<A>, direct::Recorded<A>), Failure> {
+        let device = direct.device();
+        if device.lost().is_raised() {
+            return Err(direct.failure(&hal::DeviceError::Lost));
         }
+        let _inside = device.gate().enter();
+        let fence: Arc<dyn Fence> = direct.fence().clone();
+        let (recorded, kept) =
+            direct.record(|encoder| self.record_steps(device, encoder, steps, &(fence, signal)))?;
+        direct.submit(&recorded, signal)?;
+        Ok((kept, recorded))
     }
 
     fn record_steps<'e>(
         &'e mut self,
-        submitter: &'e Submitter,
+        device: &'e WgpuDevice,
         encoder: &'e mut A::CommandEncoder,
         steps: &'e [Step],
-        signal: Value,
+        read: &(Arc<dyn Fence>, Value),
     ) -> Result<Kept<A>, Failure> {
-        let Self { order, groups, transfers, sizes, fill, .. } = self;
-        let device = &**submitter.device();
+        sort(&mut self.order, steps);
+        device.take_gone(|block| self.groups.forget(block));
+        let Self { order, groups, transfers, sizes, uniforms: places, fill, .. } = self;
         let key = Key { layout: crate::lane::LayoutId::none(), parts: SmallVec::new() };
-        let (kept, pipelines, uniforms) = Default::default();
-        let mut batch = Batch { device, calls: Calls::new(encoder), groups, kept, pipelines, uniforms, key };
+        let (kept, pipelines, uniforms, zeroed) = Default::default();
+        let calls = Calls::new(encoder);
+        let mut batch = Batch { device, calls, groups, kept, pipelines, uniforms, places, zeroed, key };
         let mut published: SmallVec<[&A::Buffer; 8]> = SmallVec::new();
         sizes.reset();
+        batch.places.reset();
         for &at in order.iter() {
             let outcome = match &steps[at].work {
                 Work::Launch(launch) => batch.launch(sizes, launch),
                 Work::Copy { src, dst } => transfers.copy(&mut batch, src, dst),
                 Work::Fill { dst, pattern } => batch.fill(fill, dst, pattern),
                 Work::Upload { src, dst } => transfers.upload(&mut batch, src, dst),
-                Work::Read { src, slot } => {
-                    transfers.read(&mut batch, src, slot, (submitter.fence(), signal))
-                }
+                Work::Read { src, slot } => transfers.read(&mut batch, src, slot, read),
                 Work::Publish(block) => {
-                    published.push(buffer_of::<A>(block));
+                    published.extend(block.view().map(|_| buffer_of::<A>(block)));
                     Ok(())
                 }
                 Work::Nothing => Ok(()),
@@ -125,37 +184,61 @@ impl<A: hal::Api> HalRecorder<A> {
                 return Err(Failure { step: Some(at), error, lost: false });
             }
         }
-        let Batch { mut calls, kept, pipelines, uniforms, .. } = batch;
+        let Batch { mut calls, kept, pipelines, uniforms, zeroed, .. } = batch;
         calls.publish(published.into_iter().chain(transfers.published::<A>()));
-        Ok(Kept { _groups: kept, _transfers: transfers.finish(), _pipelines: pipelines, _uniforms: uniforms })
+        let _transfers = transfers.finish();
+        Ok(Kept { _groups: kept, _transfers, _pipelines: pipelines, _uniforms: uniforms, zeroed })
     }
 }
 
-impl<A: hal::Api> Recorder for HalRecorder<A> {
+impl<A: Backend> Recorder for HalRecorder<A> {
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
         waits: &[LaneValue],
         signal: Value,
     ) -> Result<Keep, Failure> {
-        let submitter = self.submitter.clone();
-        let record =
-            || self.record(steps, signal).map(|(commands, kept)| ([commands].into_iter().collect(), kept));
-        let kept = submitter.submit(waits, signal, record, |_| &[])?;
-        Ok(Some(Box::new(kept) as Box<dyn KeepAlive>))
+        let way = self.way.clone();
+        let keep: Box<dyn KeepAlive> = match &*way {
+            Way::Wgpu(submitter) => {
+                let mut kept = self.by_wgpu(submitter, steps, waits, signal)?;
+                kept.zeroed.settle();
+                Box::new(kept)
+            }
+            Way::Direct(direct) => {
+                debug_assert!(waits.is_empty(), "bug: one lane waits for another");
+                let (mut kept, recorded) = self.past_wgpu(direct, steps, signal)?;
+                kept.zeroed.settle();
+                Box::new((kept, recorded))
+            }
+        };
+        Ok(Some(keep))
     }
 }
 
-impl<'e, A: hal::Api> Batch<'e, A> {
+impl<'e, A: Backend> Batch<'e, A> {
+    /// Orders what is recorded next behind what it depends on: what it uses of which blocks, and whether it writes.
+    fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
+        for &(block, ..) in uses {
+            if self.zeroed.take(block) {
+                self.calls.admit(&[touch::<A>(block, Uses::COPY_DST, true)]);
+                self.calls.clear(buffer_of::<A>(block), 0..block.size);
+            }
+        }
+        let touches: SmallVec<[Touch<&A::Buffer>; 8]> =
+            uses.iter().map(|&(block, uses, write)| touch::<A>(block, uses, write)).collect();
+        self.calls.admit(&touches);
+    }
+
     fn launch(&mut self, sizes: &mut Sizes<A>, launch: &'e Launch) -> Result<()> {
         let pipeline = pipeline_of::<A>(launch);
         if launch.indirect.is_none() && launch.groups.contains(&0) {
             return Ok(());
         }
         let limited = launch.indirect.as_ref().map(|span| sizes.limit(self, span)).transpose()?;
-        let touches: SmallVec<[Touch<&A::Buffer>; 8]> =
-            launch.bindings.iter().filter_map(touch::<A>).collect();
-        self.calls.admit(&touches);
+        let uses: SmallVec<[_; 8]> =
+            launch.bindings.iter().enumerate().filter_map(|(at, bound)| pipeline.uses(at, bound)).collect();
+        self.admit(&uses);
         let parts: SmallVec<[Part<'_>; 8]> = launch
             .bindings
             .iter()
@@ -175,16 +258,14 @@ impl<'e, A: hal::Api> Batch<'e, A> {
         pattern: &Pattern,
     ) -> Result<()> {
         let size = dst.size.next_multiple_of(4);
-        let (block, buffer) = (dst.block.id, buffer_of::<A>(&dst.block));
         if pattern.is_zero() {
-            self.calls.admit(&[Touch { block, buffer, uses: Uses::COPY_DST, write: true }]);
-            self.calls.clear(buffer, dst.offset..dst.offset + size);
+            self.admit(&[(&dst.block, Uses::COPY_DST, true)]);
+            self.calls.clear(buffer_of::<A>(&dst.block), dst.offset..dst.offset + size);
             return Ok(());
         }
-        self.calls.admit(&[Touch { block, buffer, uses: Uses::STORAGE_READ_WRITE, write: true }]);
-        let pipeline = self.own(kernel, |device| {
-            fill::with_recipe(|recipe| HalPipeline::new(device.raw(), device.caps(), recipe))
-        })?;
+        self.admit(&[(&dst.block, Uses::STORAGE_READ_WRITE, true)]);
+        let pipeline =
+            self.own(kernel, |device| fill::with_recipe(|recipe| HalPipeline::new(device, recipe)))?;
         let caps = self.device.caps();
         for piece in fill::pieces(dst.offset, size, caps.binding_alignment, PIECE.min(caps.max_binding)) {
             let groups = u64::from(piece.count).div_ceil(WORKGROUP * WORDS_EACH) as u32;
@@ -229,7 +310,17 @@ impl<'e, A: hal::Api> Batch<'e, A> {
     /// A group with the values of this launch in memory of their own.
     fn with_uniform(&mut self, dispatch: &Dispatch<'_, A>) -> Result<Arc<Group<A>>> {
         let piece = transfer::staged(self.device, dispatch.params)?;
-        let group = self.make(dispatch, Some(&piece));
+        let staged = native::<A>(piece.memory());
+        let group = if piece.memory().view().is_some() {
+            self.make(dispatch, Some((staged, piece.offset())))
+        } else {
+            let size = dispatch.params.len().next_multiple_of(16) as u64;
+            let (page, offset) = self.places.place(self.device, size)?;
+            let buffer = buffer_of::<A>(&page);
+            self.calls.copy(staged, piece.offset(), buffer, offset, size);
+            self.calls.separate(buffer, Uses::COPY_DST, Uses::UNIFORM);
+            self.make(dispatch, Some((buffer, offset)))
+        };
         self.uniforms.push(piece);
         group
     }
@@ -247,7 +338,8 @@ impl<'e, A: hal::Api> Batch<'e, A> {
         Ok(group)
     }
 
-    fn make(&self, dispatch: &Dispatch<'_, A>, uniform: Option<&Piece<WgpuMemory>>) -> Result<Arc<Group<A>>> {
+    /// A group of what is bound and the values at a place.
+    fn make(&self, dispatch: &Dispatch<'_, A>, uniform: Option<(&A::Buffer, u64)>) -> Result<Arc<Group<A>>> {
         let mut binds: SmallVec<[Bind<'_, A>; 8]> = SmallVec::new();
         for (part, &index) in dispatch.parts.iter().zip(&dispatch.pipeline.indices) {
             binds.push(Bind {
@@ -257,19 +349,15 @@ impl<'e, A: hal::Api> Batch<'e, A> {
                 size: part.size,
             });
         }
-        if let (Some(piece), Carry::Uniform { index, size }) = (uniform, dispatch.pipeline.carry) {
-            let (buffer, offset) = (native::<A>(piece.memory()), piece.offset());
+        if let (Some((buffer, offset)), Carry::Uniform { index, size }) = (uniform, dispatch.pipeline.carry) {
             binds.push(Bind { index, buffer, offset, size: u64::from(size) });
         }
         dispatch.pipeline.group(&binds).map_err(|error| refused(&error).into())
     }
 }
 
-/// What a launch does to an argument; nothing if it is bound and not used.
-fn touch<A: hal::Api>(bound: &Bound) -> Option<Touch<&A::Buffer>> {
-    let write = bound.used?.writes();
-    let buffer = buffer_of::<A>(&bound.block);
-    Some(Touch { block: bound.block.id, buffer, uses: Uses::STORAGE_READ_WRITE, write })
+fn touch<A: Backend>(block: &Block, uses: Uses, write: bool) -> Touch<&A::Buffer> {
+    Touch { block: block.id, buffer: buffer_of::<A>(block), uses, write }
 }
 
 fn refused(error: &hal::DeviceError) -> Kind {
@@ -282,7 +370,7 @@ fn refused(error: &hal::DeviceError) -> Kind {
 
 /// # Panics
 /// If the kernel was compiled for another recorder: a bug.
-fn pipeline_of<A: hal::Api>(launch: &Launch) -> &HalPipeline<A> {
+fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
     let found = match &launch.kernel.pipeline {
         Pipeline::Hal(pipeline) => pipeline.downcast_ref(),
         _ => None,
@@ -292,7 +380,7 @@ fn pipeline_of<A: hal::Api>(launch: &Launch) -> &HalPipeline<A> {
 
 /// # Panics
 /// If the block is another recorder's: a bug.
-fn buffer_of<A: hal::Api>(block: &Block) -> &A::Buffer {
+fn buffer_of<A: Backend>(block: &Block) -> &A::Buffer {
     match &block.memory {
         Memory::Wgpu(memory) => native::<A>(memory),
         Memory::Host(_) => unreachable!("bug: {block:?} is the CPU recorder's"),
@@ -301,6 +389,6 @@ fn buffer_of<A: hal::Api>(block: &Block) -> &A::Buffer {
 
 /// # Panics
 /// If the memory is wgpu's own: a bug.
-fn native<A: hal::Api>(memory: &WgpuMemory) -> &A::Buffer {
-    memory.view().and_then(|view| view.buffer::<A>()).expect("bug: memory that is not native")
+fn native<A: Backend>(memory: &WgpuMemory) -> &A::Buffer {
+    memory.native().and_then(|native| native.buffer::<A>()).expect("bug: memory that is not native")
 }

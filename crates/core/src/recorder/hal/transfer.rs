@@ -1,17 +1,15 @@
 //! Copies: between blocks, from staging memory, to staging memory.
 
-use super::hazards::Touch;
 use super::{Batch, buffer_of, native};
 use crate::command::Span;
 use crate::error::{Kind, Result};
-use crate::lane::{WgpuDevice, WgpuMemory};
-use crate::memory::{Heap, Piece, Place, ReadSlot, Staged, overlap};
-use crate::recorder::wgpu::LaneFence;
+use crate::lane::{Backend, WgpuDevice, WgpuMemory};
+use crate::memory::{Piece, Place, ReadSlot, Staged, overlap};
 use crate::recorder::wgpu::transfer::{DETOUR, PinnedRead, detour_pieces, words};
 use fencepost_sync::Value;
+use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
-use wgpu::hal;
 
 /// The means of transfer of a recorder.
 #[derive(Default)]
@@ -30,7 +28,7 @@ pub(super) struct Kept {
 
 impl Transfers {
     /// Records a copy.
-    pub(super) fn copy<'e, A: hal::Api>(
+    pub(super) fn copy<'e, A: Backend>(
         &mut self,
         batch: &mut Batch<'e, A>,
         src: &'e Span,
@@ -38,10 +36,7 @@ impl Transfers {
     ) -> Result<()> {
         let size = words(src.size);
         let (from, to) = (buffer_of::<A>(&src.block), buffer_of::<A>(&dst.block));
-        batch.calls.admit(&[
-            Touch { block: src.block.id, buffer: from, uses: Uses::COPY_SRC, write: false },
-            Touch { block: dst.block.id, buffer: to, uses: Uses::COPY_DST, write: true },
-        ]);
+        batch.admit(&[(&src.block, Uses::COPY_SRC, false), (&dst.block, Uses::COPY_DST, true)]);
         let both = |span: &Span| span.offset..span.offset + size;
         if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&both(src), &both(dst)) {
             batch.calls.copy(from, src.offset, to, dst.offset, size);
@@ -58,14 +53,14 @@ impl Transfers {
     }
 
     /// Records an upload of staged bytes.
-    pub(super) fn upload<'e, A: hal::Api>(
+    pub(super) fn upload<'e, A: Backend>(
         &mut self,
         batch: &mut Batch<'e, A>,
         src: &'e Staged,
         dst: &'e Span,
     ) -> Result<()> {
         let (to, size) = (buffer_of::<A>(&dst.block), words(dst.size));
-        batch.calls.admit(&[Touch { block: dst.block.id, buffer: to, uses: Uses::COPY_DST, write: true }]);
+        batch.admit(&[(&dst.block, Uses::COPY_DST, true)]);
         let made;
         let piece = match src {
             Staged::Wgpu(piece) => piece,
@@ -80,25 +75,25 @@ impl Transfers {
     }
 
     /// Records a read to staging memory, and tells the slot where that is.
-    pub(super) fn read<'e, A: hal::Api>(
+    pub(super) fn read<'e, A: Backend>(
         &mut self,
         batch: &mut Batch<'e, A>,
         src: &'e Span,
         slot: &Arc<ReadSlot>,
-        (fence, value): (&LaneFence, Value),
+        (fence, value): &(Arc<dyn Fence>, Value),
     ) -> Result<()> {
         let (from, size) = (buffer_of::<A>(&src.block), words(src.size));
         let piece = batch.device.download_piece(size)?.ok_or_else(gone)?;
-        batch.calls.admit(&[Touch { block: src.block.id, buffer: from, uses: Uses::COPY_SRC, write: false }]);
+        batch.admit(&[(&src.block, Uses::COPY_SRC, false)]);
         batch.calls.copy(from, src.offset, native::<A>(piece.memory()), piece.offset(), size);
-        let read = Arc::new(PinnedRead { piece, fence: fence.shared(), value });
+        let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value: *value });
         slot.set(Place::Staged(read.clone()));
         self.reads.push(read);
         Ok(())
     }
 
     /// Staging memory that the batch writes and the host reads.
-    pub(super) fn published<A: hal::Api>(&self) -> impl Iterator<Item = &A::Buffer> {
+    pub(super) fn published<A: Backend>(&self) -> impl Iterator<Item = &A::Buffer> {
         self.reads.iter().map(|read| native::<A>(read.piece.memory()))
     }
 
@@ -110,7 +105,7 @@ impl Transfers {
     fn detour(&mut self, device: &WgpuDevice) -> Result<&WgpuMemory> {
         let made = match self.detour.take() {
             Some(made) => made,
-            None => device.native_memory(Heap::Device, DETOUR, "a copy within one array")?,
+            None => device.scratch(DETOUR, "a copy within one array")?,
         };
         Ok(self.detour.insert(made))
     }

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::lane::{Doing, Gate, scoped};
 use crate::memory::Readback;
+use fencepost_sync::Lost;
 use fencepost_sync::backend::{Arrival, LostFlag};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
@@ -195,12 +196,12 @@ impl ReadBuffer {
 }
 
 impl Readback for PortableRead {
-    fn copy_out(&self, out: &mut [u8]) {
+    fn copy_out(&self, out: &mut [u8]) -> std::result::Result<(), Lost> {
         let end = self.offset + out.len().next_multiple_of(4) as u64;
-        match self.from.buffer.slice(self.offset..end).get_mapped_range() {
-            Ok(view) => out.copy_from_slice(&view[..out.len()]),
-            Err(error) => log::error!("a read came too early, or its device is lost: {error}"),
-        }
+        let view = self.from.buffer.slice(self.offset..end).get_mapped_range();
+        let view = view.map_err(|error| Lost { reason: format!("a read came too late: {error}") })?;
+        out.copy_from_slice(&view[..out.len()]);
+        Ok(())
     }
 }
 

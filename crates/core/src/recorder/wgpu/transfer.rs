@@ -7,8 +7,8 @@ use crate::command::Span;
 use crate::error::Result;
 use crate::lane::{Doing, WgpuDevice, WgpuMemory, scoped};
 use crate::memory::{Piece, Place, ReadSlot, Readback, Staged};
-use fencepost_sync::Value;
 use fencepost_sync::backend::Fence;
+use fencepost_sync::{Lost, Value};
 use std::sync::Arc;
 use wgpu::MapMode;
 
@@ -193,13 +193,9 @@ impl Transfers {
 }
 
 impl Readback for PinnedRead {
-    fn copy_out(&self, out: &mut [u8]) {
-        let (memory, claim) = self.piece.claim();
-        let bytes = memory.view().and_then(|view| view.claimed(claim, &*self.fence, self.value));
-        match bytes {
-            Some(bytes) => out.copy_from_slice(&bytes[..out.len()]),
-            None => log::error!("a read came too early, or its device is lost"),
-        }
+    fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
+        let end = out.len();
+        self.piece.read(&*self.fence, self.value, &mut |bytes| out.copy_from_slice(&bytes[..end]))
     }
 }
 

@@ -1,0 +1,98 @@
+//! Graphics interfaces below wgpu, and what they do differently.
+
+use super::bare::{Bare, Direct};
+use super::hal::HalPipeline;
+use super::memory::Wanted;
+use super::native::{self, NativeMemory, Refused};
+use super::wgpu::{Reach, WgpuDevice};
+use crate::error::{Kind, Result};
+use crate::kernel::{Pipeline, Recipe};
+use crate::recorder::Recorder;
+use crate::recorder::hal::HalRecorder;
+use crate::recorder::wgpu::LaneFence;
+use fencepost_sync::backend::HalFence;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use wgpu::hal::{self, api};
+
+/// A graphics interface, as the native recorder uses it.
+pub(crate) trait Backend: hal::Api {
+    /// The most of a device's memory that the host can reach for good.
+    const REACH: Reach;
+    /// Whether a buffer has to be in exactly the state of its use, rather than in one that covers it.
+    const EXACT: bool = false;
+}
+
+#[cfg(vulkan)]
+impl Backend for api::Vulkan {
+    const REACH: Reach = Reach::All;
+}
+
+#[cfg(vulkan)]
+impl Backend for api::Gles {
+    /// Mapping waits for whatever else goes on there.
+    const REACH: Reach = Reach::Nothing;
+}
+
+#[cfg(metal)]
+impl Backend for api::Metal {
+    const REACH: Reach = Reach::All;
+}
+
+#[cfg(dx12)]
+impl Backend for api::Dx12 {
+    const REACH: Reach = Reach::Staging;
+    const EXACT: bool = true;
+}
+
+impl Backend for api::Noop {
+    const REACH: Reach = Reach::All;
+}
+
+/// The backend of a device, if it is one of those that can be used past wgpu.
+pub(crate) fn bare(backend: wgpu::Backend) -> Option<&'static dyn Bare> {
+    match backend {
+        #[cfg(vulkan)]
+        wgpu::Backend::Vulkan => Some(&Of::<api::Vulkan>(PhantomData)),
+        #[cfg(vulkan)]
+        wgpu::Backend::Gl => Some(&Of::<api::Gles>(PhantomData)),
+        #[cfg(metal)]
+        wgpu::Backend::Metal => Some(&Of::<api::Metal>(PhantomData)),
+        #[cfg(dx12)]
+        wgpu::Backend::Dx12 => Some(&Of::<api::Dx12>(PhantomData)),
+        wgpu::Backend::Noop => Some(&Of::<api::Noop>(PhantomData)),
+        _ => None,
+    }
+}
+
+struct Of<A>(PhantomData<fn(A)>);
+
+impl<A: Backend> Bare for Of<A> {
+    fn reach(&self) -> Reach {
+        A::REACH
+    }
+
+    fn allocate(&self, device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<NativeMemory>, Refused> {
+        native::allocate::<A>(device, wanted)
+    }
+
+    fn compile(&self, device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Pipeline> {
+        let made = HalPipeline::<A>::new(device, recipe)?;
+        Ok(Pipeline::Hal(Box::new(made)))
+    }
+
+    fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder> {
+        Box::new(HalRecorder::<A>::through_wgpu(device, fence))
+    }
+
+    fn direct(&self, device: Arc<WgpuDevice>) -> Result<Direct> {
+        let (lost, turn) = (device.lost().clone(), device.gate().turn().clone());
+        let made = HalFence::<A>::new(device.raw(), lost, turn);
+        let refused = |error: fencepost_sync::Error| Kind::Device {
+            object: "a fence".into(),
+            message: error.to_string(),
+        };
+        let fence = Arc::new(made.map_err(refused)?);
+        Ok((Box::new(HalRecorder::direct(device, fence.clone())), fence))
+    }
+}

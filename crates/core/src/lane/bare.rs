@@ -1,0 +1,41 @@
+//! What the rest of a context needs of a graphics interface below wgpu.
+
+use super::memory::Wanted;
+use super::native::{NativeMemory, Refused};
+use super::wgpu::{Reach, WgpuDevice};
+use crate::error::Result;
+use crate::kernel::{Pipeline, Recipe};
+use crate::recorder::Recorder;
+use crate::recorder::wgpu::LaneFence;
+use fencepost_sync::backend::Fence;
+use std::sync::Arc;
+
+/// What a lane past wgpu consists of.
+pub(crate) type Direct = (Box<dyn Recorder>, Arc<dyn Fence>);
+
+/// A backend behind a trait object.
+pub(crate) trait Bare: Send + Sync {
+    /// The most of a device's memory that the host can reach for good.
+    fn reach(&self) -> Reach;
+
+    /// Memory that wgpu does not know; `None` if there is none of the sort.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn allocate(&self, device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<NativeMemory>, Refused>;
+
+    /// Compiles one entry point.
+    ///
+    /// # Errors
+    /// As the wgpu recorder's pipelines.
+    fn compile(&self, device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Pipeline>;
+
+    /// Records for a lane and submits through wgpu's queue.
+    fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder>;
+
+    /// Records for a lane and submits past wgpu: for who is alone with the queue.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn direct(&self, device: Arc<WgpuDevice>) -> Result<Direct>;
+}
