@@ -1,8 +1,15 @@
 use anyhow::Result;
 
 use crate::{
-    adapter::Chosen, expert::Expert, fencepost::Fencepost, implementation::Implementation,
-    mapped::ExpertMapped, memcpy::Memcpy, naive::Naive, vulkan::Vulkan,
+    adapter::Chosen,
+    expert::Expert,
+    fencepost::{self, Fencepost},
+    implementation::Implementation,
+    mapped::ExpertMapped,
+    memcpy::Memcpy,
+    naive::Naive,
+    recorders::RECORDERS,
+    vulkan::Vulkan,
 };
 
 /// The implementations that run on the chosen adapter, in the order of the report.
@@ -18,6 +25,12 @@ pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
         vec![Box::new(Naive::open(&chosen.adapter)?), Box::new(Expert::open(&chosen.adapter)?)];
     all.push(Box::new(Fencepost::open(chosen)?));
     let mut absent = Vec::new();
+    for recorder in RECORDERS {
+        match Fencepost::with_recorder(&recorder, |choice| fencepost::context(chosen, choice))? {
+            Some(contestant) => all.push(Box::new(contestant)),
+            None => absent.push(format!("{}: the adapter does not take this recorder", recorder.contestant)),
+        }
+    }
     if chosen.adapter.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
         all.push(Box::new(ExpertMapped::open(&chosen.adapter)?));
     } else {

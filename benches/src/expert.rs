@@ -1,12 +1,13 @@
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use wgpu::{Adapter, BindGroup, Buffer, BufferUsages, CommandBuffer, Features, MapMode};
+use anyhow::{Context as _, Result};
+use wgpu::{Adapter, BindGroup, Buffer, BufferUsages, CommandBuffer, Features, MapMode, SubmissionIndex};
 
 use crate::{
     ground::{Ground, dispatch},
-    implementation::{Implementation, LaunchTime},
+    implementation::{Handover, Implementation, LaunchTime, timed},
     job::{Job, OUTPUTS},
+    part::Part,
 };
 
 /// wgpu as an expert writes it: cached bind groups, one encoder, one pass and one submit for all launches,
@@ -14,6 +15,7 @@ use crate::{
 pub(crate) struct Expert {
     ground: Ground,
     groups: Vec<BindGroup>,
+    started: Option<SubmissionIndex>,
     transfer: Option<Staged>,
 }
 
@@ -28,7 +30,7 @@ impl Expert {
     pub(crate) fn open(adapter: &Adapter) -> Result<Self> {
         let ground = Ground::open(adapter, Features::empty())?;
         let groups = (0..OUTPUTS).map(|output| ground.bind_group(output)).collect();
-        Ok(Self { ground, groups, transfer: None })
+        Ok(Self { ground, groups, started: None, transfer: None })
     }
 
     fn record(&self, job: &Job) -> CommandBuffer {
@@ -63,20 +65,20 @@ impl Implementation for Expert {
         "expert"
     }
 
-    fn queues(&self) -> usize {
-        1
+    fn part(&self) -> Part {
+        Part { queues: 1, live_arrays: true, transfers: true }
     }
 
     fn reset(&mut self, outputs: usize) -> Result<()> {
         self.ground.reset(outputs)
     }
 
+    fn keep_alive(&mut self, arrays: usize) -> Result<()> {
+        self.ground.keep_alive(arrays)
+    }
+
     fn launch(&mut self, job: &Job) -> Result<LaunchTime> {
-        let start = Instant::now();
-        let submission = self.ground.queue.submit([self.record(job)]);
-        let host = start.elapsed();
-        self.ground.wait(submission)?;
-        Ok(LaunchTime { host, total: start.elapsed() })
+        timed(self, job)
     }
 
     fn output(&mut self, index: usize) -> Result<Vec<f32>> {
@@ -117,5 +119,16 @@ impl Implementation for Expert {
         out.copy_from_slice(&staged.download.get_mapped_range(..)?);
         staged.download.unmap();
         Ok(start.elapsed())
+    }
+}
+
+impl Handover for Expert {
+    fn start(&mut self, job: &Job) -> Result<()> {
+        self.started = Some(self.ground.queue.submit([self.record(job)]));
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.ground.wait(self.started.take().context("nothing was started")?)
     }
 }

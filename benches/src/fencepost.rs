@@ -3,13 +3,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use fencepost::{
     AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, Grid, Kernel, KernelArgs, Pending,
+    RecorderChoice,
 };
 
 use crate::{
     adapter::Chosen,
-    implementation::{Implementation, LaunchTime},
-    job::{ELEMENTS, Job, OUTPUTS, input},
+    implementation::{Handover, Implementation, LaunchTime, timed},
+    job::{ELEMENTS, Job, LIVE_BYTES, OUTPUTS, input},
     measure::MOST_QUEUES,
+    part::Part,
+    recorders::Recorder,
 };
 
 /// The library's own saxpy: the same statement as in the shader that the others compile.
@@ -23,6 +26,8 @@ struct Saxpy<'a> {
 
 /// Fencepost as its users write it, with the default policy: missing waits between queues are added.
 pub(crate) struct Fencepost {
+    name: &'static str,
+    part: Part,
     /// For each number of queues a context of its own: what a context tracks depends on how many it has.
     sides: Vec<Side>,
     /// The side that launched last, whose outputs are asked for.
@@ -37,12 +42,31 @@ struct Side {
     saxpy: Kernel<<Saxpy<'static> as KernelArgs>::Family>,
     input: DeviceArray<f32>,
     outputs: Vec<DeviceArray<f32>>,
+    /// What no launch uses.
+    live: Vec<DeviceArray<f32>>,
 }
 
 impl Fencepost {
+    /// With the recorder that a context chooses itself; takes part in every row.
     pub(crate) fn open(chosen: &Chosen) -> Result<Self> {
-        let sides = (1..=MOST_QUEUES).map(|queues| Side::open(chosen, queues)).collect::<Result<_>>()?;
-        Ok(Self { sides, last: 0, transfer: None })
+        let part = Part { queues: MOST_QUEUES, live_arrays: true, transfers: true };
+        Self::of("fencepost", part, || context(chosen, RecorderChoice::default()))
+    }
+
+    /// With one recorder, for what is launched; `None` if the adapter's contexts do not get it.
+    pub(crate) fn with_recorder(
+        recorder: &Recorder,
+        context: impl Fn(RecorderChoice) -> Result<Context>,
+    ) -> Result<Option<Self>> {
+        let part = Part { queues: MOST_QUEUES, live_arrays: true, transfers: false };
+        let all = Self::of(recorder.contestant, part, || context(recorder.choice))?;
+        let has_it = all.sides.iter().all(|side| recorder.records_for(&side.context));
+        Ok(has_it.then_some(all))
+    }
+
+    fn of(name: &'static str, part: Part, context: impl Fn() -> Result<Context>) -> Result<Self> {
+        let sides = (1..=MOST_QUEUES).map(|queues| Side::new(context()?, queues));
+        Ok(Self { name, part, sides: sides.collect::<Result<_>>()?, last: 0, transfer: None })
     }
 
     fn transfer_side(&mut self) -> Result<(&CommandQueue, &mut DeviceArray<u32>)> {
@@ -51,19 +75,25 @@ impl Fencepost {
     }
 }
 
+/// A context on the chosen adapter, which has this recorder if the adapter takes it.
+pub(crate) fn context(chosen: &Chosen, recorder: RecorderChoice) -> Result<Context> {
+    let adapter = AdapterChoice::Name(format!("{} {}", chosen.info.name, chosen.info.backend));
+    let context =
+        Context::with_options(ContextOptions { adapter, recorder, ..ContextOptions::default() }).wait()?;
+    let info = context.info();
+    ensure!(info.name == chosen.info.name, "Fencepost has opened `{info}`");
+    Ok(context)
+}
+
 impl Side {
-    fn open(chosen: &Chosen, queues: usize) -> Result<Self> {
-        let name = format!("{} {}", chosen.info.name, chosen.info.backend);
-        let options = ContextOptions { adapter: AdapterChoice::Name(name), ..ContextOptions::default() };
-        let context = Context::with_options(options).wait()?;
-        let info = context.info();
-        ensure!(info.name == chosen.info.name, "Fencepost has opened `{info}`");
+    fn new(context: Context, queues: usize) -> Result<Self> {
         let outputs = (0..OUTPUTS).map(|_| context.zeros([ELEMENTS]));
         Ok(Self {
             outputs: outputs.collect::<Result<_, _>>()?,
             input: context.array(&input())?,
             saxpy: context.kernel::<Saxpy>()?,
             queues: (0..queues).map(|queue| context.queue(&format!("queue {queue}"))).collect(),
+            live: Vec::new(),
             context,
         })
     }
@@ -82,13 +112,27 @@ impl Side {
         Ok(())
     }
 
-    fn launch(&mut self, job: &Job) -> Result<LaunchTime> {
-        let start = Instant::now();
+    fn start(&mut self, job: &Job) -> Result<()> {
         self.enqueue(job)?;
-        self.queues.iter().try_for_each(CommandQueue::flush)?;
-        let host = start.elapsed();
-        self.queues.iter().map(CommandQueue::finish).try_for_each(Pending::wait)?;
-        Ok(LaunchTime { host, total: start.elapsed() })
+        Ok(self.queues.iter().try_for_each(CommandQueue::flush)?)
+    }
+
+    fn wait(&self) -> Result<()> {
+        Ok(self.queues.iter().map(CommandQueue::finish).try_for_each(Pending::wait)?)
+    }
+
+    /// Each is used once; done once for each number.
+    fn keep_alive(&mut self, arrays: usize) -> Result<()> {
+        if self.live.len() == arrays {
+            return Ok(());
+        }
+        self.live.clear();
+        for _ in 0..arrays {
+            let mut array = self.context.empty([LIVE_BYTES / size_of::<f32>()])?;
+            self.queues[0].fill(&mut array, 0.0)?;
+            self.live.push(array);
+        }
+        self.wait()
     }
 
     fn launch_and_wait(&mut self, job: &Job) -> Result<Duration> {
@@ -101,20 +145,23 @@ impl Side {
 
 impl Implementation for Fencepost {
     fn name(&self) -> &'static str {
-        "fencepost"
+        self.name
     }
 
-    fn queues(&self) -> usize {
-        MOST_QUEUES
+    fn part(&self) -> Part {
+        self.part
     }
 
     fn reset(&mut self, outputs: usize) -> Result<()> {
         self.sides.iter_mut().try_for_each(|side| side.reset(outputs))
     }
 
+    fn keep_alive(&mut self, arrays: usize) -> Result<()> {
+        self.sides.iter_mut().try_for_each(|side| side.keep_alive(arrays))
+    }
+
     fn launch(&mut self, job: &Job) -> Result<LaunchTime> {
-        self.last = job.queues - 1;
-        self.sides[self.last].launch(job)
+        timed(self, job)
     }
 
     /// The end of the work is asked for at once, without a flush before it.
@@ -151,5 +198,16 @@ impl Implementation for Fencepost {
         let start = Instant::now();
         queue.read_into(array, words)?;
         Ok(start.elapsed())
+    }
+}
+
+impl Handover for Fencepost {
+    fn start(&mut self, job: &Job) -> Result<()> {
+        self.last = job.queues - 1;
+        self.sides[self.last].start(job)
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.sides[self.last].wait()
     }
 }

@@ -5,7 +5,7 @@ use wgpu::{
     PollType, Queue, ShaderSource, SubmissionIndex,
 };
 
-use crate::job::{ARRAY_BYTES, ENTRY, OUTPUTS, WGSL, WORKGROUPS, input};
+use crate::job::{ARRAY_BYTES, ENTRY, LIVE_BYTES, OUTPUTS, WGSL, WORKGROUPS, input};
 
 /// What every implementation on wgpu stands on: a device, the kernel's pipeline, the arrays of the launch rows.
 pub(crate) struct Ground {
@@ -14,6 +14,8 @@ pub(crate) struct Ground {
     pub(crate) pipeline: ComputePipeline,
     input: Buffer,
     outputs: Vec<Buffer>,
+    /// What no launch uses.
+    live: Vec<Buffer>,
     staging: Buffer,
 }
 
@@ -30,6 +32,7 @@ impl Ground {
             pipeline: pipeline(&device),
             input: buffer(&device, ARRAY_BYTES, array),
             outputs: (0..OUTPUTS).map(|_| buffer(&device, ARRAY_BYTES, array)).collect(),
+            live: Vec::new(),
             staging: buffer(&device, ARRAY_BYTES, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
             device,
             queue,
@@ -81,6 +84,19 @@ impl Ground {
         for output in &self.outputs[..outputs] {
             encoder.clear_buffer(output, 0, None);
         }
+        self.wait(self.queue.submit([encoder.finish()]))
+    }
+
+    /// Has so many more buffers alive, each used once; done once for each number.
+    pub(crate) fn keep_alive(&mut self, buffers: usize) -> Result<()> {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        if self.live.len() == buffers {
+            return Ok(());
+        }
+        self.live.clear();
+        self.live = (0..buffers).map(|_| self.buffer(LIVE_BYTES, usage)).collect();
+        let mut encoder = self.encoder();
+        self.live.iter().for_each(|buffer| encoder.clear_buffer(buffer, 0, None));
         self.wait(self.queue.submit([encoder.finish()]))
     }
 

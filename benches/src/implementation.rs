@@ -1,8 +1,8 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
-use crate::job::Job;
+use crate::{job::Job, part::Part};
 
 /// One way to do the work of the rows. A new one is added in `contestants.rs` and nowhere else.
 ///
@@ -12,11 +12,16 @@ pub(crate) trait Implementation {
     /// The name in the report.
     fn name(&self) -> &'static str;
 
-    /// How many command queues its launches can be spread over; 0 if it takes no part in the launch rows.
-    fn queues(&self) -> usize;
+    /// The rows it takes part in.
+    fn part(&self) -> Part;
 
     /// Sets the first `outputs` outputs to zero and waits until nothing runs.
     fn reset(&mut self, outputs: usize) -> Result<()>;
+
+    /// Has so many arrays of [`LIVE_BYTES`](crate::job::LIVE_BYTES) alive beside those of the launch rows.
+    fn keep_alive(&mut self, arrays: usize) -> Result<()> {
+        bail!("{} keeps no {arrays} arrays alive", self.name())
+    }
 
     /// Timed: all launches of `job`, one flush, the wait.
     fn launch(&mut self, job: &Job) -> Result<LaunchTime>;
@@ -37,6 +42,24 @@ pub(crate) trait Implementation {
 
     /// Timed: the device buffer into `out`, which has the right length already; `out` may be replaced.
     fn read(&mut self, out: &mut Vec<u8>) -> Result<Duration>;
+}
+
+/// An implementation whose launches are handed over in one call and waited for in another.
+pub(crate) trait Handover: Implementation {
+    /// Records all launches of `job` and hands them over with one flush.
+    fn start(&mut self, job: &Job) -> Result<()>;
+
+    /// Waits until what was started last is done.
+    fn wait(&mut self) -> Result<()>;
+}
+
+/// Takes the time of both calls.
+pub(crate) fn timed(implementation: &mut impl Handover, job: &Job) -> Result<LaunchTime> {
+    let start = Instant::now();
+    implementation.start(job)?;
+    let host = start.elapsed();
+    implementation.wait()?;
+    Ok(LaunchTime { host, total: start.elapsed() })
 }
 
 /// What the launches of one job took.

@@ -6,6 +6,8 @@ use crate::implementation::Implementation;
 pub(crate) const ELEMENTS: usize = 1024;
 /// Bytes of one such array.
 pub(crate) const ARRAY_BYTES: usize = ELEMENTS * size_of::<f32>();
+/// Bytes of an array that is alive and takes no part in a launch.
+pub(crate) const LIVE_BYTES: usize = 256;
 /// Output arrays of the independent variant.
 pub(crate) const OUTPUTS: usize = 64;
 /// Workgroups of one launch: `saxpy.wgsl` has 64 invocations each.

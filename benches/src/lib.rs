@@ -17,6 +17,8 @@ mod measure;
 mod memcpy;
 mod naive;
 mod options;
+mod part;
+mod recorders;
 mod report;
 mod rows;
 mod spirv;

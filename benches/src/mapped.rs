@@ -7,6 +7,7 @@ use crate::{
     ground::Ground,
     implementation::{Implementation, LaunchTime},
     job::Job,
+    part::Part,
 };
 
 /// The expert's transfers where the adapter can map its own buffers: no staging, no submission.
@@ -30,8 +31,8 @@ impl Implementation for ExpertMapped {
         "expert-mapped"
     }
 
-    fn queues(&self) -> usize {
-        0
+    fn part(&self) -> Part {
+        Part { transfers: true, ..Part::default() }
     }
 
     fn reset(&mut self, outputs: usize) -> Result<()> {

@@ -47,19 +47,30 @@ pub(crate) fn measure(
 ) -> Result<Measured> {
     progress.name(row);
     let mut lanes = lanes(row, implementations);
-    let mut memory = HostMemory::of(0);
-    if let Row::Transfer { bytes, .. } = *row {
-        memory = HostMemory::of(bytes);
-        implementations.iter_mut().try_for_each(|i| i.allocate(bytes))?;
-    }
+    let bytes = row.bytes();
+    let mut memory = HostMemory::of(bytes);
+    set_up(bytes, row.live(), implementations)?;
     for round in 0..row.warm_up(quick) + row.rounds(quick) {
         let counted = round >= row.warm_up(quick);
         round_of(row, round, counted, &mut lanes, implementations, &mut memory)?;
         progress.step();
     }
-    implementations.iter_mut().try_for_each(|i| i.allocate(0))?;
     let entries = lanes.into_iter().map(|lane| lane.entry(implementations)).collect();
     Ok(Measured { row: *row, rounds: row.rounds(quick), entries })
+}
+
+/// Gives each implementation what it needs beside the arrays of the launch rows.
+fn set_up(bytes: usize, live: usize, implementations: &mut [Box<dyn Implementation>]) -> Result<()> {
+    for implementation in implementations {
+        let part = implementation.part();
+        if part.transfers {
+            implementation.allocate(bytes)?;
+        }
+        if part.live_arrays {
+            implementation.keep_alive(live)?;
+        }
+    }
+    Ok(())
 }
 
 /// One implementation on a number of queues: what takes turns.
@@ -78,15 +89,11 @@ impl Lane {
 }
 
 fn lanes(row: &Row, implementations: &[Box<dyn Implementation>]) -> Vec<Lane> {
-    let most_queues = |i: &dyn Implementation| match row {
-        Row::Launch { .. } => i.queues().min(MOST_QUEUES),
-        Row::LaunchWait => i.queues().min(1),
-        Row::Transfer { .. } => 1,
-    };
     let lane = |implementation, queues| Lane { implementation, queues, host: vec![], total: vec![] };
     let mut lanes = Vec::new();
     for (index, implementation) in implementations.iter().enumerate() {
-        lanes.extend((1..=most_queues(implementation.as_ref())).map(|queues| lane(index, queues)));
+        let most = implementation.part().in_row(row).min(MOST_QUEUES);
+        lanes.extend((1..=most).map(|queues| lane(index, queues)));
     }
     lanes
 }
@@ -124,7 +131,7 @@ fn sample(
     memory: &mut HostMemory,
 ) -> Result<(Option<Duration>, Duration)> {
     match *row {
-        Row::Launch { variant, launches } => launch(Job { variant, launches, queues }, implementation),
+        Row::Launch { variant, launches, .. } => launch(Job { variant, launches, queues }, implementation),
         Row::LaunchWait => {
             launch_and_wait(Job { variant: Variant::Chain, launches: 1, queues }, implementation)
         }

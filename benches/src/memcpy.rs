@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use crate::{
     implementation::{Implementation, LaunchTime},
     job::Job,
+    part::Part,
 };
 
 /// No device at all: a copy from host memory to host memory, the limit of every transfer through the host.
@@ -18,8 +19,8 @@ impl Implementation for Memcpy {
         "memcpy"
     }
 
-    fn queues(&self) -> usize {
-        0
+    fn part(&self) -> Part {
+        Part { transfers: true, ..Part::default() }
     }
 
     fn reset(&mut self, _outputs: usize) -> Result<()> {

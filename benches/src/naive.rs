@@ -7,6 +7,7 @@ use crate::{
     ground::{Ground, dispatch},
     implementation::{Implementation, LaunchTime},
     job::Job,
+    part::Part,
 };
 
 /// wgpu as tutorials write it: a new bind group, encoder, pass and submit for each launch, a new staging
@@ -42,8 +43,8 @@ impl Implementation for Naive {
         "naive"
     }
 
-    fn queues(&self) -> usize {
-        1
+    fn part(&self) -> Part {
+        Part { queues: 1, live_arrays: false, transfers: true }
     }
 
     fn reset(&mut self, outputs: usize) -> Result<()> {

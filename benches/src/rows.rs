@@ -5,8 +5,8 @@ use crate::{job::Variant, transfer::Direction};
 /// One thing that is measured for all implementations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Row {
-    /// Host cost per launch for many launches and one flush.
-    Launch { variant: Variant, launches: usize },
+    /// Host cost per launch for many launches and one flush, beside `live` arrays that no launch uses.
+    Launch { variant: Variant, launches: usize, live: usize },
     /// One launch and the wait for it.
     LaunchWait,
     /// A transfer, waited for.
@@ -21,13 +21,30 @@ impl Row {
         let counts: &[usize] = if quick { &[1, 10, 1000] } else { &[1, 10, 1000, 10_000] };
         let mut rows = Vec::new();
         for variant in [Variant::Independent, Variant::Chain] {
-            rows.extend(counts.iter().map(|&launches| Self::Launch { variant, launches }));
+            rows.extend(counts.iter().map(|&launches| Self::Launch { variant, launches, live: 0 }));
         }
+        rows.extend(Self::beside_live_arrays());
         rows.push(Self::LaunchWait);
         for direction in [Direction::Read, Direction::Upload] {
             rows.extend([4, MIB, 64 * MIB].map(|bytes| Self::Transfer { direction, bytes }));
         }
         rows
+    }
+
+    /// The same launches among few and among many arrays.
+    fn beside_live_arrays() -> impl Iterator<Item = Self> {
+        let launch = |launches, live| Self::Launch { variant: Variant::Independent, launches, live };
+        [10, 50_000].into_iter().flat_map(move |live| [1, 1000].map(|launches| launch(launches, live)))
+    }
+
+    /// How many arrays are alive in this row that it does not use.
+    pub(crate) fn live(&self) -> usize {
+        if let Self::Launch { live, .. } = *self { live } else { 0 }
+    }
+
+    /// Bytes that one transfer of this row moves.
+    pub(crate) fn bytes(&self) -> usize {
+        if let Self::Transfer { bytes, .. } = *self { bytes } else { 0 }
     }
 
     /// Samples of each implementation: odd, so that the median is one of them; fewer where one takes long.
@@ -36,6 +53,7 @@ impl Row {
             _ if quick => 1,
             Self::Launch { launches, .. } if launches >= 10_000 => 11,
             Self::Launch { launches, .. } if launches >= 1000 => 21,
+            Self::Launch { live, .. } if live >= 10_000 => 101,
             Self::Transfer { bytes, .. } if bytes >= 64 * MIB => 21,
             _ => 501,
         }
@@ -50,7 +68,10 @@ impl Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Launch { variant, launches } => {
+            Self::Launch { launches, live, .. } if live > 0 => {
+                write!(f, "launch {launches}, {} live arrays", with_commas(live))
+            }
+            Self::Launch { variant, launches, .. } => {
                 let variant = if variant == Variant::Chain { "chain" } else { "independent" };
                 write!(f, "launch {variant} {launches}")
             }
@@ -64,9 +85,23 @@ impl fmt::Display for Row {
     }
 }
 
+/// A number with a comma after every three digits.
+fn with_commas(number: usize) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Row;
+    use super::*;
+
+    #[test]
+    fn rows_with_live_arrays_say_how_many() {
+        let names: Vec<_> = Row::beside_live_arrays().map(|row| row.to_string()).collect();
+        assert_eq!((&*names[0], &*names[3]), ("launch 1, 10 live arrays", "launch 1000, 50,000 live arrays"));
+        assert_eq!(with_commas(1_234_567), "1,234,567");
+    }
 
     #[test]
     fn every_row_has_an_odd_number_of_rounds() {

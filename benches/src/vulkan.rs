@@ -15,6 +15,7 @@ use ash::{Device, Entry, Instance, vk};
 use crate::{
     implementation::{Implementation, LaunchTime},
     job::{ARRAY_BYTES, ELEMENTS, Job, OUTPUTS, WORKGROUPS, input},
+    part::Part,
     spirv,
 };
 
@@ -171,8 +172,8 @@ impl Implementation for Vulkan {
         "vulkan"
     }
 
-    fn queues(&self) -> usize {
-        1
+    fn part(&self) -> Part {
+        Part { queues: 1, live_arrays: false, transfers: true }
     }
 
     fn reset(&mut self, outputs: usize) -> Result<()> {
