@@ -10,12 +10,14 @@ mod expert;
 mod fencepost;
 mod ground;
 mod implementation;
+mod instructions;
 mod job;
 mod json;
 mod mapped;
 mod measure;
 mod memcpy;
 mod naive;
+mod noop;
 mod options;
 mod part;
 mod recorders;
@@ -32,6 +34,8 @@ use std::io::Write;
 use anyhow::{Result, ensure};
 
 pub use crate::adapter::has_adapter;
+pub use crate::instructions::launch_on_noop;
+pub use crate::noop::noop_contestants;
 pub use crate::options::Options;
 use crate::{adapter::Chosen, measure::Progress, report::Report, rows::Row};
 

@@ -1,0 +1,17 @@
+//! Launches on wgpu's noop back end, for `cargo xtask count`: without an argument it prints who can, with the name of
+//! one it launches.
+
+use std::io::stdout;
+
+use anyhow::Result;
+use fencepost_benches::{launch_on_noop, noop_contestants};
+
+fn main() -> Result<()> {
+    match std::env::args().nth(1) {
+        Some(contestant) => launch_on_noop(&contestant, &mut stdout().lock()),
+        None => {
+            noop_contestants()?.iter().for_each(|name| println!("{name}"));
+            Ok(())
+        }
+    }
+}
