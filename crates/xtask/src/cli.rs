@@ -86,6 +86,24 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Counts the instructions that launches cost their caller, on wgpu's noop back end
+    #[command(after_help = "Examples:\n  cargo xtask count\n  cargo xtask count --check\n\n\
+        Installs valgrind through the system's package manager if there is none.\n\
+        The counts are kept in benches/instructions.json.")]
+    Count {
+        /// Print what was counted as JSON instead of a table
+        #[arg(long)]
+        json: bool,
+        /// Fail if a count is more than 5 % over the kept one
+        #[arg(long)]
+        check: bool,
+        /// Keep what was counted
+        #[arg(long, conflicts_with = "check")]
+        write: bool,
+        /// Fail instead of installing valgrind
+        #[arg(long)]
+        no_install: bool,
+    },
     /// Prints the variables of a test run as `export` lines
     #[command(
         after_help = "Example:\n  eval \"$(cargo xtask env --all-adapters)\" && cargo test -p fencepost"

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod cli;
+mod count;
 mod debs;
 mod demo;
 mod deny;
@@ -52,6 +53,9 @@ fn run(command: Command) -> Result<bool> {
             targets::check(&workspace, &targets::chosen(web, metal, dx12), sources)
         }
         Command::Bench { args } => bench(&workspace, &args),
+        Command::Count { json, check, write, no_install } => {
+            count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
+        }
         Command::Env { adapters } => env(&workspace, adapters.request()),
         Command::Doctor => doctor(),
     }
