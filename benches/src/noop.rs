@@ -1,7 +1,7 @@
 //! wgpu's noop back end, on which nothing executes: what is left of a launch is the work of the host.
 
-use anyhow::{Context as _, Result, ensure};
-use fencepost::{Context, Policy, RecorderChoice};
+use anyhow::{Context as _, Result};
+use fencepost::{AdoptOptions, Context, RecorderChoice};
 use wgpu::{
     Adapter, BackendOptions, Backends, DeviceDescriptor, Features, Instance, InstanceDescriptor, Limits,
     NoopBackendOptions,
@@ -49,13 +49,13 @@ fn adapter() -> Result<Adapter> {
     adapters.into_iter().next().context("wgpu was built without its noop back end")
 }
 
-/// A context on a device of its own. It has threads: what those do is not counted.
+/// A context on a device of its own, without threads: all that it does is done by whoever calls.
 fn context(recorder: RecorderChoice) -> Result<Context> {
     let (device, queue) = pollster::block_on(adapter()?.request_device(&DeviceDescriptor {
         required_features: Features::IMMEDIATES,
         required_limits: Limits { max_immediate_size: 64, ..Limits::default() },
         ..DeviceDescriptor::default()
     }))?;
-    ensure!(recorder != RecorderChoice::Auto, "the recorder must be said: counts are kept for each");
-    Ok(Context::from_wgpu(device, queue, Policy::Ordered))
+    let options = AdoptOptions { recorder, alone: true, threads: false, ..AdoptOptions::default() };
+    Ok(Context::adopt(device, queue, options)?)
 }

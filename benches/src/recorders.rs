@@ -10,9 +10,10 @@ pub(crate) struct Recorder {
 }
 
 /// Every recorder that a context can be asked for.
-pub(crate) const RECORDERS: [Recorder; 2] = [
+pub(crate) const RECORDERS: [Recorder; 3] = [
     Recorder { name: "wgpu", contestant: "fencepost wgpu", choice: RecorderChoice::Wgpu },
     Recorder { name: "hal", contestant: "fencepost hal", choice: RecorderChoice::Hal },
+    Recorder { name: "direct", contestant: "fencepost direct", choice: RecorderChoice::Direct },
 ];
 
 impl Recorder {
