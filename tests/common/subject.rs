@@ -4,6 +4,7 @@ use super::spin;
 use fencepost::{
     AdapterChoice, AdapterInfo, CommandQueue, Context, ContextOptions, ContextWatch, CpuOptions, Policy,
 };
+use std::env;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// An adapter of this machine, or the CPU recorder; one for all cases.
@@ -24,6 +25,12 @@ enum Device {
 pub struct Subject {
     place: Arc<Place>,
     watches: Arc<Mutex<Vec<ContextWatch>>>,
+}
+
+/// How contexts are opened; with `FENCEPOST_TEST_MEMORY=discrete` as if no device shared its memory with the host.
+pub fn context_options() -> ContextOptions {
+    let discrete = env::var("FENCEPOST_TEST_MEMORY").is_ok_and(|value| value == "discrete");
+    ContextOptions { shared_memory: !discrete, ..ContextOptions::default() }
 }
 
 impl Place {
@@ -103,7 +110,7 @@ impl Subject {
 
     /// A fresh context with options; of those, the CPU recorder looks at the policy only.
     pub fn options(&self, change: impl FnOnce(&mut ContextOptions)) -> Context {
-        let mut options = ContextOptions::default();
+        let mut options = context_options();
         change(&mut options);
         let ctx = match self.place.device {
             Device::Adapter(index, _) => {

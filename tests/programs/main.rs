@@ -24,6 +24,7 @@ mod shrink;
 mod common;
 
 use case::{Adapter, Cpu, Matching, cpu_options, run_all};
+use common::subject::context_options;
 use fencepost::{AdapterChoice, ContextOptions, Policy};
 use libtest_mimic::{Arguments, Trial};
 
@@ -99,7 +100,8 @@ fn on_adapters() -> Vec<Trial> {
 fn on_adapter(place: &common::subject::Place, index: usize, name: &str, policy: Policy) -> Trial {
     let watched = place.is_vulkan();
     Trial::test(format!("p08_{name}_programs_match_the_oracle::{}", place.name()), move || {
-        let options = ContextOptions { adapter: AdapterChoice::Index(index), policy, ..Default::default() };
+        let adapter = AdapterChoice::Index(index);
+        let options = ContextOptions { adapter, policy, ..context_options() };
         // Where pinned memory is ordinary memory, uses of it are no hazard.
         let pinned = policy != Policy::Checked;
         let place = |_| Adapter { options: options.clone() };

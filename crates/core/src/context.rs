@@ -46,6 +46,9 @@ pub struct ContextOptions {
     /// Whether native fences and memory that the host keeps mapped may be used where there are any; else wgpu's own
     /// means serve alone. The results are the same.
     pub native: bool,
+    /// Whether arrays may lie in memory that the host reaches where it is, on devices that share theirs with the host;
+    /// else uploads and reads are copied, as on a discrete device. The results are the same.
+    pub shared_memory: bool,
     /// Who records the work for the device.
     pub recorder: RecorderChoice,
 }
@@ -53,7 +56,7 @@ pub struct ContextOptions {
 impl Default for ContextOptions {
     fn default() -> Self {
         let (adapter, policy, recorder) = Default::default();
-        Self { adapter, policy, immediates: true, native: true, recorder }
+        Self { adapter, policy, immediates: true, native: true, shared_memory: true, recorder }
     }
 }
 
@@ -181,9 +184,9 @@ impl Context {
     pub fn with_options(options: ContextOptions) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
             let adapter = adapter::choose(&options.adapter).await?;
-            let ContextOptions { immediates, native, .. } = options;
-            let way = options.recorder.or_variable()?.way();
-            let open = OpenOptions { immediates, native, way, alone: true };
+            let ContextOptions { immediates, native, shared_memory, .. } = options;
+            let way = options.recorder.or_variable()?.way(&adapter.get_info());
+            let open = OpenOptions { immediates, native, shared_memory, way, alone: true };
             let (device, lanes) = WgpuDevice::open(&adapter, open).await?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.engine().lock().lost()?;
@@ -229,8 +232,10 @@ impl Context {
     /// ```
     pub fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: AdoptOptions) -> Result<Context> {
         let AdoptOptions { policy, immediates, recorder, alone, threads } = options;
-        let way = recorder.or_variable()?.way();
-        let open = OpenOptions { immediates, native: alone || way != Way::Wgpu, way, alone };
+        let chosen = recorder.or_variable()?;
+        let way = if chosen == RecorderChoice::Auto { Way::Wgpu } else { chosen.way(&device.adapter_info()) };
+        let native = alone || way != Way::Wgpu;
+        let open = OpenOptions { immediates, native, way, alone, ..OpenOptions::default() };
         let info = AdapterInfo::of_device(&device);
         let (device, lanes) = WgpuDevice::adopt(device, queue, open)?;
         Ok(Self::on_wgpu(device, lanes, policy, info, threads))

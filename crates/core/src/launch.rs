@@ -88,23 +88,25 @@ impl CommandQueue {
 /// Puts the arguments of a launch where the kernel's plan says, and checks them on the way.
 struct Gather<'a> {
     queue: &'a CommandQueue,
+    caps: &'a Caps,
     slots: std::slice::Iter<'a, Slot>,
-    launch: Launch,
+    launch: Box<Launch>,
     /// Memory bound for parts without elements: back to the pool once the launch is enqueued.
-    nothing: SmallVec<[ArrayRef; 1]>,
+    nothing: Vec<ArrayRef>,
     error: Option<Error>,
 }
 
 impl<'a> Gather<'a> {
     fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
-        let launch = Launch {
+        let launch = Box::new(Launch {
             kernel: kernel.clone(),
             groups: [0; 3],
             indirect: None,
             bindings: SmallVec::new(),
             params: ParamsBlock::with_size(plan.params_size()),
-        };
-        Self { queue, slots: plan.slots().iter(), launch, nothing: SmallVec::new(), error: None }
+        });
+        let (caps, slots) = (queue.owner().device().caps(), plan.slots().iter());
+        Self { queue, caps, slots, launch, nothing: Vec::new(), error: None }
     }
 
     fn bind(&mut self, at: usize, buffer: &dyn BufferArg) -> Result<()> {
@@ -115,12 +117,11 @@ impl<'a> Gather<'a> {
         same_context(self.queue.owner(), &array.storage.owner, || {
             format!("array `{}`", array.storage.label)
         })?;
-        let caps = self.queue.owner().device().caps();
         let bound = if array.is_empty_part() {
             self.nothing.push(nothing(self.queue, kernel, at, array)?);
-            bound(kernel, at, &self.nothing[self.nothing.len() - 1], caps)?
+            bound(kernel, at, &self.nothing[self.nothing.len() - 1], self.caps)?
         } else {
-            bound(kernel, at, array, caps)?
+            bound(kernel, at, array, self.caps)?
         };
         self.launch.bindings.push(bound);
         Ok(())
@@ -131,10 +132,11 @@ impl<'a> Gather<'a> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let launch = &mut self.launch;
-        launch.bindings.sort_unstable_by_key(|bound| bound.at);
-        let limit = self.queue.owner().device().caps().max_groups;
-        launch.groups = groups(&grid.0, launch.kernel.interface.workgroup, limit)?;
+        let launch = &mut *self.launch;
+        if !launch.bindings.is_sorted_by_key(|bound| bound.at) {
+            launch.bindings.sort_unstable_by_key(|bound| bound.at);
+        }
+        launch.groups = groups(&grid.0, launch.kernel.interface.workgroup, self.caps.max_groups)?;
         check_aliases(&launch.kernel, &launch.bindings)?;
         if let Size::Indirect(array, at) = &grid.0 {
             launch.indirect = Some(indirect(self.queue, array, *at)?);

@@ -27,7 +27,11 @@ use crate::{Interface, Slot};
 /// # Ok::<(), fencepost_kernels::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ParamsBlock(SmallVec<[u8; 64]>);
+pub struct ParamsBlock {
+    /// The bytes, in memory that is aligned for whole words.
+    words: SmallVec<[u32; 16]>,
+    size: u32,
+}
 
 impl ParamsBlock {
     /// A block of zeros as large as the interface's.
@@ -37,7 +41,9 @@ impl ParamsBlock {
 
     /// A block of `size` zeros.
     pub fn with_size(size: u32) -> Self {
-        Self(SmallVec::from_elem(0, size as usize))
+        let mut words = SmallVec::new();
+        words.resize(size.div_ceil(4) as usize, 0);
+        Self { words, size }
     }
 
     /// Writes one value; does nothing for a buffer's slot.
@@ -47,12 +53,12 @@ impl ParamsBlock {
     pub fn set(&mut self, slot: Slot, bytes: &[u8]) {
         if let Slot::Value { offset, size } = slot {
             let (offset, size) = (offset as usize, size as usize);
-            self.0[offset..offset + size].copy_from_slice(bytes);
+            bytemuck::cast_slice_mut(&mut self.words)[offset..offset + size].copy_from_slice(bytes);
         }
     }
 
     /// Returns the bytes, padding included.
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &bytemuck::cast_slice(&self.words)[..self.size as usize]
     }
 }

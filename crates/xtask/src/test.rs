@@ -37,8 +37,8 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
         Ok(found.missing.map_or(Done::Yes, Done::Partly))
     });
     steps.run("test", || at_root(tests(&vars, &options.filter)).run());
-    for recorder in ["hal", "direct"] {
-        steps.run(&format!("test {recorder}"), || at_root(native_tests(&vars, recorder)).run());
+    for again in AGAIN {
+        steps.run(again.name, || at_root(again.tests(&vars)).run());
     }
     steps.run("targets --web", || targets::check(workspace, &[Target::Web], sources));
     steps.try_run("deny", || deny(workspace, may_install && (options.install_tools || flag("CI"))));
@@ -61,11 +61,32 @@ fn tests(vars: &Vars, filter: &[String]) -> Line {
     if filter.is_empty() { tests } else { tests.arg("--").args(filter) }
 }
 
-/// What runs on real devices once more, with another recorder.
-fn native_tests(vars: &Vars, recorder: &str) -> Line {
-    let line = ["test", "-p", "fencepost", "--no-fail-fast", "--features", "validation"];
-    let tests = ["--test", "conformance", "--test", "programs", "--", "--skip", "::cpu"];
-    cargo().args(line).args(tests).vars(vars).var("FENCEPOST_RECORDER", recorder)
+/// Conformance and the random programs once more on some devices, with something else than what is chosen there.
+struct Again {
+    name: &'static str,
+    var: (&'static str, &'static str),
+    which: &'static [&'static str],
+}
+
+/// All but the CPU recorder.
+const DEVICES: &[&str] = &["--skip", "::cpu"];
+const VULKAN: &[&str] = &["--skip", "::cpu", "--skip", "_gl"];
+const GL: &[&str] = &["_gl"];
+
+const AGAIN: [Again; 4] = [
+    Again { name: "test wgpu", var: ("FENCEPOST_RECORDER", "wgpu"), which: VULKAN },
+    Again { name: "test hal", var: ("FENCEPOST_RECORDER", "hal"), which: DEVICES },
+    Again { name: "test direct", var: ("FENCEPOST_RECORDER", "direct"), which: GL },
+    Again { name: "test discrete", var: ("FENCEPOST_TEST_MEMORY", "discrete"), which: VULKAN },
+];
+
+impl Again {
+    fn tests(&self, vars: &Vars) -> Line {
+        let line = ["test", "-p", "fencepost", "--no-fail-fast", "--features", "validation"];
+        let tests = ["--test", "conformance", "--test", "programs", "--"];
+        let (name, value) = self.var;
+        cargo().args(line).args(tests).args(self.which).vars(vars).var(name, value)
+    }
 }
 
 /// Packages the published crates together, so that each finds the others before any is published.

@@ -25,10 +25,6 @@ pub(crate) struct Command {
 }
 
 /// What a command does.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "launches are most of what is enqueued; a box would be an allocation each"
-)]
 pub(crate) enum Op {
     /// Work for a device; it ends up in a batch.
     Work(Work),
@@ -46,12 +42,9 @@ pub(crate) enum Op {
 pub(crate) type Callback = Box<dyn FnOnce() + Send>;
 
 /// What a device does: the only part of a command that a recorder sees.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "launches are most of what is enqueued; a box would be an allocation each"
-)]
 pub(crate) enum Work {
-    Launch(Launch),
+    /// In a box: a command is moved several times on its way to the device.
+    Launch(Box<Launch>),
     Copy {
         src: Span,
         dst: Span,

@@ -215,7 +215,7 @@ impl Origin {
     }
 }
 
-fn make_writable(module: &mut wgpu::naga::Module) {
+pub(super) fn make_writable(module: &mut wgpu::naga::Module) {
     use wgpu::naga::{AddressSpace, StorageAccess};
     for (_, variable) in module.global_variables.iter_mut() {
         if let AddressSpace::Storage { access } = &mut variable.space {

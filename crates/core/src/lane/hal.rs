@@ -3,16 +3,15 @@
 
 use super::Device as _;
 use super::backend::Backend;
-use super::compile::{Carry, LayoutId, Origin, check};
+use super::compile::{Carry, LayoutId, Origin, check, make_writable};
 use super::gate::Gate;
 use super::scopes::reasons;
 use super::wgpu::WgpuDevice;
 use crate::command::Bound;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::kernel::Recipe;
-use crate::memory::Block;
 use std::num::NonZeroU64;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, Device as _};
 use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -33,6 +32,10 @@ pub(crate) struct HalPipeline<A: Backend> {
     pub(crate) indices: Vec<u32>,
     /// Whether the shader declares each binding writable.
     writable: Vec<bool>,
+    origin: Arc<Origin>,
+    /// With every storage binding writable: for launches that bind one buffer both ways, where a buffer has to be in
+    /// the one state of its use.
+    both_ways: OnceLock<Result<Box<Self>>>,
     gate: Arc<Gate>,
     /// There until the drop.
     parts: Option<Parts<A>>,
@@ -73,15 +76,45 @@ impl<A: Backend> HalPipeline<A> {
     pub(crate) fn new(device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Self> {
         let caps = device.caps();
         check(caps, recipe.interface)?;
-        let origin = Origin::new(device.raw(), caps, recipe);
+        let origin = Arc::new(Origin::new(device.raw(), caps, recipe));
+        Self::of(device.raw(), device.gate(), origin, false)
+    }
+
+    fn of(device: &wgpu::Device, gate: &Arc<Gate>, origin: Arc<Origin>, all_writable: bool) -> Result<Self> {
         let indices = origin.bindings.iter().map(|&(index, ..)| index).collect();
-        let writable = origin.bindings.iter().map(|&(_, _, writable)| writable).collect();
-        let (id, carry, gate) = (LayoutId::next(), origin.carry, device.gate().clone());
-        let device = device.raw().clone();
+        let writable = origin.bindings.iter().map(|&(_, _, writable)| writable || all_writable).collect();
+        let (id, carry, device, gate) = (LayoutId::next(), origin.carry, device.clone(), gate.clone());
         let mut parts = Parts { device, pipeline: None, layout: None, groups: None, shader: None };
-        let compiled = parts.make(&origin); // what was made before something fails goes with the parts
+        let compiled = parts.make(&origin, all_writable); // what was made before something fails goes with the parts
         compiled.map_err(|message| Kind::Compile { kernel: origin.kernel.clone(), message })?;
-        Ok(Self { id, carry, indices, writable, gate, parts: Some(parts) })
+        Ok(Self {
+            id,
+            carry,
+            indices,
+            writable,
+            origin,
+            both_ways: OnceLock::new(),
+            gate,
+            parts: Some(parts),
+        })
+    }
+
+    /// The form for a launch.
+    ///
+    /// # Errors
+    /// `Compile` if the form is made now and the driver rejects it.
+    pub(crate) fn form(&self, bindings: &[Bound]) -> Result<&Self> {
+        if !A::EXACT || !self.mixes(bindings) {
+            return Ok(self);
+        }
+        let make = || Self::of(&self.parts().device, &self.gate, self.origin.clone(), true).map(Box::new);
+        self.both_ways.get_or_init(make).as_deref().map_err(Error::clone)
+    }
+
+    /// Whether one block is bound both to a readable and to a writable binding.
+    fn mixes(&self, bindings: &[Bound]) -> bool {
+        let same = |a: usize, b: usize| Arc::ptr_eq(&bindings[a].block, &bindings[b].block);
+        (0..bindings.len()).any(|a| (0..a).any(|b| self.writable[a] != self.writable[b] && same(a, b)))
     }
 
     fn parts(&self) -> &Parts<A> {
@@ -89,11 +122,11 @@ impl<A: Backend> HalPipeline<A> {
     }
 
     /// What a launch does to its argument at `at`; nothing if it is bound and not used.
-    pub(crate) fn uses<'b>(&self, at: usize, bound: &'b Bound) -> Option<(&'b Arc<Block>, Uses, bool)> {
+    pub(crate) fn uses(&self, at: usize, bound: &Bound) -> Option<(Uses, bool)> {
         let write = bound.used?.writes();
         let read_only = A::EXACT && !self.writable[at];
         let uses = if read_only { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
-        Some((&bound.block, uses, write))
+        Some((uses, write))
     }
 
     pub(crate) fn pipeline(&self) -> &A::ComputePipeline {
@@ -141,13 +174,13 @@ impl<A: Backend> HalPipeline<A> {
 }
 
 impl<A: Backend> Parts<A> {
-    fn make(&mut self, origin: &Origin) -> std::result::Result<(), String> {
+    fn make(&mut self, origin: &Origin, all_writable: bool) -> std::result::Result<(), String> {
         let device = self.device.clone();
         // SAFETY: the handle is only used to make objects of our own.
         let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Err("the device is gone".into()) };
         let label = Some(origin.kernel.as_str());
-        let shader = naga_shader(origin)?;
-        let entries = origin.entries(false);
+        let shader = naga_shader(origin, all_writable)?;
+        let entries = origin.entries(all_writable);
         let flags = hal::BindGroupLayoutFlags::empty();
         let desc = hal::BindGroupLayoutDescriptor { label, flags, entries: &entries };
         // SAFETY: the entries are in the order of their indices and within the device's limits.
@@ -238,8 +271,11 @@ impl<A: Backend> Drop for Parts<A> {
 }
 
 /// The shader, validated as hal wants it. What the device cannot do was refused before.
-fn naga_shader(origin: &Origin) -> std::result::Result<hal::NagaShader, String> {
-    let module = origin.source.clone();
+fn naga_shader(origin: &Origin, all_writable: bool) -> std::result::Result<hal::NagaShader, String> {
+    let mut module = origin.source.clone();
+    if all_writable {
+        make_writable(&mut module);
+    }
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     let info = validator.validate(&module).map_err(|error| reasons(&error))?;
     Ok(hal::NagaShader { module: std::borrow::Cow::Owned(module), info, debug_source: None })

@@ -7,7 +7,6 @@ use super::scopes::{Doing, reasons, scoped};
 use crate::error::{Kind, Result};
 use crate::memory::Heap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::BufferUsages as Usages;
 
 /// What is wanted of a buffer.
@@ -15,6 +14,7 @@ use wgpu::BufferUsages as Usages;
 pub(crate) struct Wanted<'a> {
     pub(crate) heap: Heap,
     /// Whether the host is to reach it for good.
+    #[cfg_attr(not(native), expect(dead_code, reason = "there is no such memory"))]
     pub(crate) mapped: bool,
     pub(crate) size: u64,
     pub(crate) label: &'a str,
@@ -25,8 +25,6 @@ pub(crate) struct WgpuMemory {
     /// What wgpu knows of it, if anything.
     buffer: Option<Opaque<wgpu::Buffer>>,
     native: Option<NativeMemory>,
-    /// Whether the device has to zero it before its first use.
-    blank: AtomicBool,
     gate: Opaque<Arc<Gate>>,
 }
 
@@ -44,7 +42,7 @@ impl WgpuMemory {
             mapped_at_creation: false,
         };
         let (buffer, error) = scoped(device, || device.create_buffer(&desc));
-        let memory = Self::new(Some(buffer), None, false, gate);
+        let memory = Self::new(Some(buffer), None, gate);
         match error {
             Some(error) => Err(Doing { object: label, bytes: size }.failed(&error)),
             None => Ok(memory),
@@ -62,7 +60,7 @@ impl WgpuMemory {
         wanted: Wanted<'_>,
     ) -> Result<Option<Self>> {
         let (buffer, error) = scoped(device, || native::lend(device, &native, wanted));
-        let memory = buffer.map(|buffer| Self::new(Some(buffer), Some(native), false, gate));
+        let memory = buffer.map(|buffer| Self::new(Some(buffer), Some(native), gate));
         match error {
             Some(error) => Err(Doing { object: wanted.label, bytes: wanted.size }.failed(&error)),
             None => Ok(memory),
@@ -71,18 +69,12 @@ impl WgpuMemory {
 
     /// Native memory that wgpu knows nothing of.
     pub(crate) fn bare(native: NativeMemory, gate: &Arc<Gate>) -> Self {
-        let blank = native.view().is_none();
-        Self::new(None, Some(native), blank, gate)
+        Self::new(None, Some(native), gate)
     }
 
-    fn new(
-        buffer: Option<wgpu::Buffer>,
-        native: Option<NativeMemory>,
-        blank: bool,
-        gate: &Arc<Gate>,
-    ) -> Self {
+    fn new(buffer: Option<wgpu::Buffer>, native: Option<NativeMemory>, gate: &Arc<Gate>) -> Self {
         let (buffer, gate) = (buffer.map(Opaque::new), Opaque::new(gate.clone()));
-        Self { buffer, native, blank: AtomicBool::new(blank), gate }
+        Self { buffer, native, gate }
     }
 
     /// # Panics
@@ -99,17 +91,6 @@ impl WgpuMemory {
     /// The host's view, where there is one.
     pub(crate) fn view(&self) -> Option<&HostView> {
         self.native.as_ref().and_then(NativeMemory::view)
-    }
-
-    /// Whoever is told so has to zero the memory before anything else is done with it, or to say that it is still
-    /// blank. Only for who holds the lane's token.
-    pub(crate) fn take_blank(&self) -> bool {
-        self.blank.load(Ordering::Relaxed) && self.blank.swap(false, Ordering::Relaxed)
-    }
-
-    /// It was not zeroed after all.
-    pub(crate) fn still_blank(&self) {
-        self.blank.store(true, Ordering::Relaxed);
     }
 
     /// Waits for a turn, where calls take turns.

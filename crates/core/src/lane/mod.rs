@@ -32,6 +32,8 @@ pub(crate) use gate::Gate;
 pub(crate) use hal::{Bind, Group, HalPipeline};
 pub(crate) use memory::{WgpuMemory, refused};
 pub(crate) use native::HostView;
+#[cfg(native)]
+pub(crate) use native::NativeMemory;
 pub(crate) use opaque::Opaque;
 pub(crate) use opening::OpenOptions;
 pub(crate) use scopes::{Doing, scoped};

@@ -14,12 +14,15 @@ use std::any::Any;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::hal::{self, Device as _};
 
 /// A buffer of some backend's.
 pub(crate) struct NativeMemory {
     buffer: Arc<dyn Buffer>,
     view: Option<HostView>,
+    /// Whether the device has to zero it before its first use.
+    blank: AtomicBool,
 }
 
 /// The bytes of a buffer, where they are. Holding it is harmless; touching them takes a token.
@@ -68,12 +71,12 @@ pub(crate) fn allocate<A: Backend>(
 ) -> Result<Option<NativeMemory>, Refused> {
     let Some(native) = Native::<A>::new(device, wanted)? else { return Ok(None) };
     if !wanted.mapped {
-        return Ok(Some(NativeMemory { buffer: Arc::new(native), view: None }));
+        return Ok(Some(NativeMemory { buffer: Arc::new(native), view: None, blank: AtomicBool::new(true) }));
     }
     let Some(bytes) = native.map()? else { return Ok(None) };
     let buffer: Arc<dyn Buffer> = Arc::new(native);
     let view = HostView { bytes, size: wanted.size, _buffer: buffer.clone() };
-    Ok(Some(NativeMemory { buffer, view: Some(view) }))
+    Ok(Some(NativeMemory { buffer, view: Some(view), blank: AtomicBool::new(false) }))
 }
 
 /// A buffer of wgpu's own that stands for the memory, and keeps it until wgpu is done with it.
@@ -126,6 +129,17 @@ impl NativeMemory {
     /// The host's view, where there is one.
     pub(crate) fn view(&self) -> Option<&HostView> {
         self.view.as_ref()
+    }
+
+    /// Whoever is told so has to zero the memory before anything else is done with it, or to say that it is still
+    /// blank. Only for who holds the lane's token.
+    pub(crate) fn take_blank(&self) -> bool {
+        self.blank.load(Ordering::Relaxed) && self.blank.swap(false, Ordering::Relaxed)
+    }
+
+    /// It was not zeroed after all.
+    pub(crate) fn still_blank(&self) {
+        self.blank.store(true, Ordering::Relaxed);
     }
 
     /// Fills a piece that no submission has seen, of memory that is mapped for that moment only.

@@ -25,6 +25,8 @@ pub(crate) struct OpenOptions {
     pub(crate) immediates: bool,
     /// Native fences and mapped memory where the device has them; else wgpu alone.
     pub(crate) native: bool,
+    /// Arrays lie in memory that the host reaches where device and host share theirs; else as on a discrete device.
+    pub(crate) shared_memory: bool,
     /// Who records and submits.
     pub(crate) way: Way,
     /// Nobody else submits to the queue.
@@ -33,7 +35,7 @@ pub(crate) struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { immediates: true, native: true, way: Way::Wgpu, alone: true }
+        Self { immediates: true, native: true, shared_memory: true, way: Way::Wgpu, alone: true }
     }
 }
 
@@ -88,6 +90,7 @@ fn assemble(
     let bare = bare(info.backend).filter(|_| options.native);
     let way = way(options, bare.is_some());
     let reach = bare.map_or(Reach::Nothing, |bare| reach(bare, &device, info, way));
+    let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
     let caps = caps(&device, info, options);
     let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach, bare, way }));
     let (recorder, fence) = recorder(&opened, options.alone)?;

@@ -36,7 +36,7 @@ pub(crate) struct WgpuDevice {
 }
 
 /// Which memory the host reaches where it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Reach {
     Nothing,
     /// Staging memory and pinned arrays.

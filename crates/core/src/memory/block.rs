@@ -8,6 +8,8 @@ use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+#[cfg(native)]
+use std::sync::atomic::AtomicU64;
 
 /// Names a block for as long as the process lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -31,6 +33,9 @@ pub(crate) struct Block {
     /// Bytes, a multiple of 16.
     pub(crate) size: u64,
     pub(crate) memory: Memory,
+    /// What the native recorder has done with it since its last barrier. Only for who holds the lane's token.
+    #[cfg(native)]
+    pub(crate) mark: AtomicU64,
     order: Mutex<Order>,
 }
 
@@ -76,9 +81,6 @@ impl Order {
     /// those reads stays in place: other writers of it need not come after this one.
     pub(crate) fn take_lazy(&mut self, range: &Range<u64>) -> Parts {
         let mut taken = Parts::new();
-        if self.lazy.is_empty() {
-            return taken;
-        }
         for (left, read) in std::mem::take(&mut self.lazy) {
             if !overlap(&left, range) {
                 self.lazy.push((left, read));
@@ -97,7 +99,15 @@ impl Order {
 impl Block {
     pub(crate) fn new(id: BlockId, heap: Heap, size: u64, memory: Memory) -> Self {
         let order = Order { fresh: true, visible: true, ..Order::default() };
-        Self { id, heap, size, memory, order: Mutex::new(order) }
+        Self {
+            id,
+            heap,
+            size,
+            memory,
+            #[cfg(native)]
+            mark: AtomicU64::new(0),
+            order: Mutex::new(order),
+        }
     }
 
     /// The order book. Only for who holds the state lock; it is never held across anything.

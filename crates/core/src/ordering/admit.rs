@@ -79,14 +79,13 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, label:
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
     let kept = (state.policy() == Policy::Checked).then(|| Arc::new(clock.clone()));
-    for touch in work.touches() {
-        let mut order = touch.block.order();
-        order.fresh &= !touch.write;
-        let Touch { range, write, .. } = touch;
+    work.touches().for_each(|Touch { block, range, write }| {
+        let mut order = block.order();
+        order.fresh &= !write;
         let Admission { slot, what, at } = by;
         order.uses.record(Use { slot, stamp, range, write, what, at, clock: kept.clone() }, clock);
         order.uses.prune(|u| state.forgettable(u));
-    }
+    });
 }
 
 /// Remembers that a queue made an array in this block: all its earlier uses came before that on the queue.

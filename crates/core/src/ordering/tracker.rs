@@ -54,6 +54,13 @@ impl Tracker {
     /// Forgotten is what whoever waits for the new use waits for anyhow: uses inside its range that come before it,
     /// all of them if it writes, the reads if it reads.
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) {
+        if let [only] = &mut self.uses[..]
+            && only.slot == new.slot
+            && only.within(&new.range)
+            && (new.write || !only.write)
+        {
+            return *only = new; // as below, for what is common
+        }
         let before = |u: &Use| u.slot == new.slot || clock.covers(u.slot, u.stamp);
         let forgotten = |u: &Use| u.within(&new.range) && (new.write || !u.write) && before(u);
         let mut at = self.uses.iter().enumerate().filter(|(_, u)| forgotten(u)).map(|(at, _)| at);

@@ -19,7 +19,8 @@ const VARIABLE: &str = "FENCEPOST_RECORDER";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecorderChoice {
-    /// What `FENCEPOST_RECORDER` says, `wgpu`, `hal` or `direct`; without it wgpu.
+    /// What `FENCEPOST_RECORDER` says, `wgpu`, `hal` or `direct`. Without it [`Direct`](Self::Direct) on Vulkan, where
+    /// it is proved, and [`Wgpu`](Self::Wgpu) elsewhere and on devices that are adopted.
     #[default]
     Auto,
     /// wgpu: safe, and everywhere.
@@ -45,9 +46,10 @@ impl RecorderChoice {
 }
 
 impl RecorderChoice {
-    /// The way of a batch; a choice that is left open is wgpu's.
-    pub(crate) fn way(self) -> Way {
+    /// The way of a batch on a device of this adapter.
+    pub(crate) fn way(self, adapter: &wgpu::AdapterInfo) -> Way {
         match self {
+            Self::Auto if adapter.backend == wgpu::Backend::Vulkan => Way::Direct,
             Self::Auto | Self::Wgpu => Way::Wgpu,
             Self::Hal => Way::Hal,
             Self::Direct => Way::Direct,
@@ -57,7 +59,8 @@ impl RecorderChoice {
 
 fn named(value: &str) -> Result<RecorderChoice> {
     match value {
-        "" | "wgpu" => Ok(RecorderChoice::Wgpu),
+        "" => Ok(RecorderChoice::Auto),
+        "wgpu" => Ok(RecorderChoice::Wgpu),
         "hal" => Ok(RecorderChoice::Hal),
         "direct" => Ok(RecorderChoice::Direct),
         other => Err(unknown(other)),
@@ -75,7 +78,7 @@ mod tests {
     #[test]
     fn a_recorder_is_known_by_its_name() {
         assert_eq!(named("hal").ok(), Some(RecorderChoice::Hal));
-        assert_eq!(named("").ok(), Some(RecorderChoice::Wgpu));
+        assert_eq!(named("").ok(), Some(RecorderChoice::Auto));
         assert_eq!(RecorderChoice::Direct.or_variable().ok(), Some(RecorderChoice::Direct));
         let error = named("cuda").expect_err("there is no such recorder");
         assert_eq!(

@@ -3,7 +3,7 @@
 use super::batch::{Batch, Seq, Status};
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
-use crate::command::{Op, Span, Step, Work};
+use crate::command::{Op, Span, Step, Touch, Work};
 use crate::event::Point;
 use crate::memory::{Block, HostUse, Place, ReadSlot};
 use fencepost_sync::{Slot, Stamp};
@@ -59,6 +59,8 @@ struct Planner<'s> {
     open: Vec<Option<Open>>,
     /// Steps of the largest batch, lane by lane.
     largest: Vec<usize>,
+    /// The queue whose command came last, and the open batch that has all it depends on.
+    joined: Option<(Slot, Seq)>,
 }
 
 impl State {
@@ -69,7 +71,7 @@ impl State {
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) {
         let open = self.lanes.iter().map(|_| None).collect();
         let largest = (0..self.lanes.len()).map(|lane| self.largest(lane, priority)).collect();
-        let mut planner = Planner { state: self, priority, open, largest };
+        let mut planner = Planner { state: self, priority, open, largest, joined: None };
         planner.drain_context();
         for root in roots {
             planner.state.queue_mut(root.slot).ask(root.stamp);
@@ -192,7 +194,7 @@ impl Planner<'_> {
     /// Takes the front of `slot`, which is done when all of `seqs` are.
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
-        self.state.after.moved = true;
+        (self.joined, self.state.after.moved) = (None, true);
         self.state.queue_mut(slot).pop_wait(seqs);
     }
 
@@ -258,14 +260,27 @@ impl Planner<'_> {
         if full && slot != State::CONTEXT {
             self.close(lane);
         }
-        self.depend(slot, lane);
-        let seq = self.open_batch(lane);
-        self.state.after.moved = true;
+        let seq = self.join(slot, lane);
         let Some(command) = self.state.queue_mut(slot).pop(Some(seq)) else { return };
-        self.state.batches.watch(seq, slot);
         if let (Op::Work(work), Some(open)) = (command.op, self.open[lane].as_mut()) {
             open.add(slot, command.stamp, work);
         }
+    }
+
+    /// The open batch of `lane`, with all that the next command of `slot` depends on. Between two commands of one queue
+    /// without a wait nothing comes to that.
+    fn join(&mut self, slot: Slot, lane: usize) -> Seq {
+        if let (Some((last, seq)), Some(open)) = (self.joined, &self.open[lane])
+            && last == slot
+            && seq == open.seq
+        {
+            return seq;
+        }
+        self.depend(slot, lane);
+        let seq = self.open_batch(lane);
+        self.state.batches.watch(seq, slot);
+        (self.joined, self.state.after.moved) = (Some((slot, seq)), true);
+        seq
     }
 
     fn open_batch(&mut self, lane: usize) -> Seq {
@@ -397,23 +412,29 @@ impl Open {
             }
             read.set(Place::Staging);
         }
-        let mut saved = SmallVec::<[Work; 2]>::new();
-        for touch in work.touches().filter(|touch| touch.write) {
-            let mut order = touch.block.order();
-            order.visible = false;
-            if order.host_reads && !self.publish.iter().any(|block| block.id == touch.block.id) {
-                self.publish.push(touch.block.clone());
-            }
-            for (range, read) in order.take_lazy(&touch.range) {
-                read.save_in(self.seq);
-                let (offset, size) = (range.start, range.end - range.start);
-                saved.push(Work::Read { src: Span { block: touch.block.clone(), offset, size }, slot: read });
-            }
-        }
+        let mut saved = Vec::new();
+        work.touches().filter(|touch| touch.write).for_each(|touch| self.write(&touch, &mut saved));
         for read in saved {
             self.push(slot, stamp, read);
         }
         self.push(slot, stamp, work);
+    }
+
+    /// Notes a write: what the host sees of the block is old now, and what reads have left there has to be saved.
+    fn write(&mut self, touch: &Touch<'_>, saved: &mut Vec<Work>) {
+        let mut order = touch.block.order();
+        order.visible = false;
+        if order.host_reads && !self.publish.iter().any(|block| block.id == touch.block.id) {
+            self.publish.push(touch.block.clone());
+        }
+        if order.lazy.is_empty() {
+            return;
+        }
+        for (range, read) in order.take_lazy(&touch.range) {
+            read.save_in(self.seq);
+            let (offset, size) = (range.start, range.end - range.start);
+            saved.push(Work::Read { src: Span { block: touch.block.clone(), offset, size }, slot: read });
+        }
     }
 
     /// Makes what was written, and is read by the host now and then, visible to it: no later read needs a

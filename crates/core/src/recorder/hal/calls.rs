@@ -37,12 +37,19 @@ pub(super) enum Size<'a, A: Backend> {
 }
 
 impl<'e, A: Backend> Calls<'e, A> {
-    pub(super) fn new(encoder: &'e mut A::CommandEncoder) -> Self {
-        Self { encoder, hazards: Hazards::new(), states: States::new(), in_pass: false, pipeline: None }
+    /// For a batch behind `stretch`, where the hazards of the last one have ended.
+    pub(super) fn new(encoder: &'e mut A::CommandEncoder, stretch: u64) -> Self {
+        Self {
+            encoder,
+            hazards: Hazards::new(stretch),
+            states: States::new(),
+            in_pass: false,
+            pipeline: None,
+        }
     }
 
     /// Orders what is recorded next behind what it depends on.
-    pub(super) fn admit(&mut self, touches: &[Touch<&'e A::Buffer>]) {
+    pub(super) fn admit(&mut self, touches: &[Touch<'_, &'e A::Buffer>]) {
         let barrier = self.hazards.admit(touches);
         if A::EXACT {
             let changes = self.states.admit(touches, barrier.as_ref());
@@ -62,6 +69,11 @@ impl<'e, A: Backend> Calls<'e, A> {
         });
         // SAFETY: the buffers were made for these uses, and are in the states that they are said to be in.
         unsafe { self.encoder.transition_buffers(barriers) };
+    }
+
+    /// Where the hazards of the next batch start.
+    pub(super) fn stretch(&self) -> u64 {
+        self.hazards.stretch()
     }
 
     /// A barrier for one buffer that the hazards do not know, between two uses of it.

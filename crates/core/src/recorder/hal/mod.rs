@@ -42,6 +42,8 @@ pub(crate) struct HalRecorder<A: Backend> {
     groups: BindGroups<Arc<Group<A>>>,
     transfers: Transfers,
     sizes: Sizes<A>,
+    /// Where the hazards of the next batch start.
+    stretch: u64,
     /// For parameters, where the device does not read them from staging memory.
     uniforms: Scratch,
     fill: Option<Arc<HalPipeline<A>>>,
@@ -74,7 +76,10 @@ struct Batch<'e, A: Backend> {
     uniforms: Vec<Piece<WgpuMemory>>,
     places: &'e mut Scratch,
     zeroed: Zeroed,
+    /// What is being looked up, admitted, bound; kept for its memory.
     key: Key,
+    touches: Vec<Touch<'e, &'e A::Buffer>>,
+    parts: Vec<Part<'e>>,
 }
 
 /// A dispatch, resolved to blocks.
@@ -107,7 +112,7 @@ impl<A: Backend> HalRecorder<A> {
     fn new(way: Way<A>) -> Self {
         let (order, groups, transfers, sizes, fill) = Default::default();
         let uniforms = Scratch::new(1, "parameters");
-        Self { way: Arc::new(way), order, groups, transfers, sizes, uniforms, fill }
+        Self { way: Arc::new(way), order, groups, transfers, sizes, stretch: 0, uniforms, fill }
     }
 
     /// Records through wgpu, which submits.
@@ -157,11 +162,12 @@ impl<A: Backend> HalRecorder<A> {
     ) -> Result<Kept<A>, Failure> {
         sort(&mut self.order, steps);
         device.take_gone(|block| self.groups.forget(block));
-        let Self { order, groups, transfers, sizes, uniforms: places, fill, .. } = self;
+        let Self { order, groups, transfers, sizes, stretch, uniforms: places, fill, .. } = self;
         let key = Key { layout: crate::lane::LayoutId::none(), parts: SmallVec::new() };
-        let (kept, pipelines, uniforms, zeroed) = Default::default();
-        let calls = Calls::new(encoder);
-        let mut batch = Batch { device, calls, groups, kept, pipelines, uniforms, places, zeroed, key };
+        let (kept, pipelines, uniforms, zeroed, touches, parts) = Default::default();
+        let calls = Calls::new(encoder, *stretch);
+        let mut batch =
+            Batch { device, calls, groups, kept, pipelines, uniforms, places, zeroed, key, touches, parts };
         let mut published: SmallVec<[&A::Buffer; 8]> = SmallVec::new();
         sizes.reset();
         batch.places.reset();
@@ -180,11 +186,13 @@ impl<A: Backend> HalRecorder<A> {
             };
             if let Err(error) = outcome {
                 batch.calls.end_pass();
+                *stretch = batch.calls.stretch();
                 transfers.finish();
                 return Err(Failure { step: Some(at), error, lost: false });
             }
         }
         let Batch { mut calls, kept, pipelines, uniforms, zeroed, .. } = batch;
+        *stretch = calls.stretch();
         calls.publish(published.into_iter().chain(transfers.published::<A>()));
         let _transfers = transfers.finish();
         Ok(Kept { _groups: kept, _transfers, _pipelines: pipelines, _uniforms: uniforms, zeroed })
@@ -219,36 +227,51 @@ impl<A: Backend> Recorder for HalRecorder<A> {
 impl<'e, A: Backend> Batch<'e, A> {
     /// Orders what is recorded next behind what it depends on: what it uses of which blocks, and whether it writes.
     fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
-        for &(block, ..) in uses {
-            if self.zeroed.take(block) {
-                self.calls.admit(&[touch::<A>(block, Uses::COPY_DST, true)]);
-                self.calls.clear(buffer_of::<A>(block), 0..block.size);
-            }
+        self.touches.clear();
+        for &(block, uses, write) in uses {
+            self.touch(block, uses, write);
         }
-        let touches: SmallVec<[Touch<&A::Buffer>; 8]> =
-            uses.iter().map(|&(block, uses, write)| touch::<A>(block, uses, write)).collect();
-        self.calls.admit(&touches);
+        self.calls.admit(&self.touches);
+    }
+
+    /// Adds to what is admitted next. Memory that nobody has zeroed yet is.
+    fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
+        let (id, mark, buffer) = (block.id, &block.mark, buffer_of::<A>(block));
+        if self.zeroed.take(block) {
+            let clear = Touch { block: id, mark, buffer, uses: Uses::COPY_DST, write: true };
+            self.calls.admit(&[clear]);
+            self.calls.clear(buffer, 0..block.size);
+        }
+        self.touches.push(Touch { block: id, mark, buffer, uses, write });
     }
 
     fn launch(&mut self, sizes: &mut Sizes<A>, launch: &'e Launch) -> Result<()> {
-        let pipeline = pipeline_of::<A>(launch);
+        let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
         if launch.indirect.is_none() && launch.groups.contains(&0) {
             return Ok(());
         }
         let limited = launch.indirect.as_ref().map(|span| sizes.limit(self, span)).transpose()?;
-        let uses: SmallVec<[_; 8]> =
-            launch.bindings.iter().enumerate().filter_map(|(at, bound)| pipeline.uses(at, bound)).collect();
-        self.admit(&uses);
-        let parts: SmallVec<[Part<'_>; 8]> = launch
-            .bindings
-            .iter()
-            .map(|b| Part { block: &b.block, offset: b.offset, size: b.size })
-            .collect();
+        self.touches.clear();
+        for (at, bound) in launch.bindings.iter().enumerate() {
+            if let Some((uses, write)) = pipeline.uses(at, bound) {
+                self.touch(&bound.block, uses, write);
+            }
+        }
+        self.calls.admit(&self.touches);
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.clear();
+        parts.extend(launch.bindings.iter().map(|b| Part {
+            block: &b.block,
+            offset: b.offset,
+            size: b.size,
+        }));
         let size = match &limited {
             None => Size::Groups(launch.groups),
             Some((block, offset)) => Size::Indirect(buffer_of::<A>(block), *offset),
         };
-        self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts: &parts, size })
+        let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts: &parts, size });
+        self.parts = parts;
+        done
     }
 
     fn fill(
@@ -297,12 +320,17 @@ impl<'e, A: Backend> Batch<'e, A> {
         let carry = dispatch.pipeline.carry;
         let uniform = matches!(carry, Carry::Uniform { .. });
         let group = if uniform { self.with_uniform(dispatch)? } else { self.cached(dispatch)? };
-        let immediates: SmallVec<[u32; 32]> = match carry {
-            Carry::Immediates => bytemuck::pod_collect_to_vec::<u8, u32>(dispatch.params).into(),
-            _ => SmallVec::new(),
+        let unaligned;
+        let immediates = match (carry, bytemuck::try_cast_slice(dispatch.params)) {
+            (Carry::Immediates, Ok(words)) => words,
+            (Carry::Immediates, Err(_)) => {
+                unaligned = bytemuck::pod_collect_to_vec::<u8, u32>(dispatch.params);
+                &unaligned[..]
+            }
+            _ => &[],
         };
         let offsets: &[u32] = if uniform { &[0] } else { &[] };
-        self.calls.dispatch(dispatch.pipeline, &group, offsets, &immediates, &dispatch.size);
+        self.calls.dispatch(dispatch.pipeline, &group, offsets, immediates, &dispatch.size);
         self.kept.push(group);
         Ok(())
     }
@@ -329,7 +357,9 @@ impl<'e, A: Backend> Batch<'e, A> {
     fn cached(&mut self, dispatch: &Dispatch<'_, A>) -> Result<Arc<Group<A>>> {
         self.key.layout = dispatch.pipeline.id;
         self.key.parts.clear();
-        self.key.parts.extend(dispatch.parts.iter().map(|part| (part.block.id, part.offset, part.size)));
+        for part in dispatch.parts {
+            self.key.parts.push((part.block.id, part.offset, part.size));
+        }
         if let Some(group) = self.groups.known(&self.key) {
             return Ok(group.clone());
         }
@@ -354,10 +384,6 @@ impl<'e, A: Backend> Batch<'e, A> {
         }
         dispatch.pipeline.group(&binds).map_err(|error| refused(&error).into())
     }
-}
-
-fn touch<A: Backend>(block: &Block, uses: Uses, write: bool) -> Touch<&A::Buffer> {
-    Touch { block: block.id, buffer: buffer_of::<A>(block), uses, write }
 }
 
 fn refused(error: &hal::DeviceError) -> Kind {

@@ -23,7 +23,7 @@ impl<B: Copy> States<B> {
     /// The changes before a command; `hazard` is the barrier that it needs besides.
     pub(super) fn admit(
         &mut self,
-        touches: &[Touch<B>],
+        touches: &[Touch<'_, B>],
         hazard: Option<&Barrier<B>>,
     ) -> SmallVec<[Change<B>; 8]> {
         let mut changes: SmallVec<[Change<B>; 8]> = SmallVec::new();
@@ -51,7 +51,7 @@ impl<B: Copy> States<B> {
 }
 
 /// The one state in which a command finds a block that it may touch in several ways.
-fn state<B>(touches: &[Touch<B>], touch: &Touch<B>) -> Uses {
+fn state<B>(touches: &[Touch<'_, B>], touch: &Touch<B>) -> Uses {
     let same = touches.iter().filter(|other| other.block == touch.block);
     if same.clone().all(|other| other.uses == touch.uses) { touch.uses } else { HOME }
 }
@@ -59,9 +59,12 @@ fn state<B>(touches: &[Touch<B>], touch: &Touch<B>) -> Uses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU64;
 
-    fn touch(uses: Uses, write: bool) -> Touch<u32> {
-        Touch { block: BlockId(1), buffer: 1, uses, write }
+    static MARK: AtomicU64 = AtomicU64::new(0);
+
+    fn touch(uses: Uses, write: bool) -> Touch<'static, u32> {
+        Touch { block: BlockId(1), mark: &MARK, buffer: 1, uses, write }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Memory that the device zeroes before its first use.
 
+use crate::lane::NativeMemory;
 use crate::memory::{Block, Memory};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ pub(super) struct Zeroed(Vec<Arc<Block>>);
 impl Zeroed {
     /// Whether `block` has to be zeroed now; then it is noted.
     pub(super) fn take(&mut self, block: &Arc<Block>) -> bool {
-        let blank = matches!(&block.memory, Memory::Wgpu(memory) if memory.take_blank());
+        let blank = native(block).is_some_and(NativeMemory::take_blank);
         if blank {
             self.0.push(block.clone());
         }
@@ -26,9 +27,14 @@ impl Zeroed {
 impl Drop for Zeroed {
     fn drop(&mut self) {
         for block in &self.0 {
-            if let Memory::Wgpu(memory) = &block.memory {
-                memory.still_blank();
-            }
+            native(block).into_iter().for_each(NativeMemory::still_blank);
         }
+    }
+}
+
+fn native(block: &Block) -> Option<&NativeMemory> {
+    match &block.memory {
+        Memory::Wgpu(memory) => memory.native(),
+        Memory::Host(_) => None,
     }
 }
