@@ -41,9 +41,7 @@ impl ParamsBlock {
 
     /// A block of `size` zeros.
     pub fn with_size(size: u32) -> Self {
-        let mut words = SmallVec::new();
-        words.resize(size.div_ceil(4) as usize, 0);
-        Self { words, size }
+        Self { words: SmallVec::from_elem(0, size.div_ceil(4) as usize), size }
     }
 
     /// Writes one value; does nothing for a buffer's slot.

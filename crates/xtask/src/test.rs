@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
+use crate::count;
 use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
 use crate::lint::lint;
@@ -40,6 +41,7 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     for again in AGAIN {
         steps.run(again.name, || at_root(again.tests(&vars)).run());
     }
+    steps.try_run("count", || count::check(workspace, may_install));
     steps.run("targets --web", || targets::check(workspace, &[Target::Web], sources));
     steps.try_run("deny", || deny(workspace, may_install && (options.install_tools || flag("CI"))));
     steps.run("package", || at_root(package()).run());

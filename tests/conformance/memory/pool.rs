@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("m07_the_context_uses_memory_again_only_when_nothing_does", the_context),
         case("m07_what_the_context_made_is_used_again_by_any_queue", made_by_the_context),
         case("m07_zeros_never_show_what_was_there", zeros),
+        case("m07_memory_that_the_driver_had_back_is_zero_again", given_back),
     ]
 }
 
@@ -122,6 +123,24 @@ fn zeros(s: &Subject) {
             assert_eq!(queue.read(&own).wait().unwrap(), vec![0; n], "round {round}");
             assert_eq!(queues[round / 2 % 2].read(&shared).wait().unwrap(), vec![0; n], "round {round}");
             drop(pinned);
+        }
+    }
+}
+
+/// Drivers give the same memory out again with what was in it.
+fn given_back(s: &Subject) {
+    let shared = [true, false];
+    for ctx in shared.map(|shared| s.options(|options| options.shared_memory &= shared)) {
+        let queue = ctx.queue("q");
+        for round in 1..=4_u32 {
+            let full: Vec<_> = (0..8).map(|_| queue.full([N], round).unwrap()).collect();
+            queue.finish().wait().unwrap();
+            drop(full);
+            assert!(ctx.trim() >= 8 * 4 * N as u64);
+            let zeros: Vec<_> = (0..8).map(|_| queue.zeros::<u32, 1>([N]).unwrap()).collect();
+            for (at, array) in zeros.iter().enumerate() {
+                assert_eq!(queue.read(array).wait().unwrap(), [0_u32; N], "round {round}, array {at}");
+            }
         }
     }
 }

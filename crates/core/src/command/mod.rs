@@ -122,6 +122,16 @@ pub(crate) struct Touch<'a> {
 }
 
 impl Work {
+    /// Calls `visit` for everything that this command touches.
+    pub(crate) fn each_touch<'a>(&'a self, visit: impl FnMut(Touch<'a>)) {
+        match self {
+            Work::Launch(launch) if launch.indirect.is_none() => {
+                launch.bindings.iter().filter_map(Bound::touch).for_each(visit);
+            }
+            _ => self.touches().for_each(visit),
+        }
+    }
+
     /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
         let (bound, read, written): (&[Bound], _, _) = match self {

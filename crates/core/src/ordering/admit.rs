@@ -79,7 +79,7 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, label:
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
     let kept = (state.policy() == Policy::Checked).then(|| Arc::new(clock.clone()));
-    work.touches().for_each(|Touch { block, range, write }| {
+    work.each_touch(|Touch { block, range, write }| {
         let mut order = block.order();
         order.fresh &= !write;
         let Admission { slot, what, at } = by;

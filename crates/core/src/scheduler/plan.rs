@@ -413,7 +413,11 @@ impl Open {
             read.set(Place::Staging);
         }
         let mut saved = Vec::new();
-        work.touches().filter(|touch| touch.write).for_each(|touch| self.write(&touch, &mut saved));
+        work.each_touch(|touch| {
+            if touch.write {
+                self.write(&touch, &mut saved);
+            }
+        });
         for read in saved {
             self.push(slot, stamp, read);
         }

@@ -40,7 +40,6 @@ pub(crate) fn count(workspace: &Workspace, options: &Options) -> Result<()> {
 }
 
 /// Counts and compares, as a step among others; skipped where nothing can be counted.
-#[expect(dead_code, reason = "the step it is for comes once every recorder has its counts")]
 pub(crate) fn check(workspace: &Workspace, may_install: bool) -> Result<Done> {
     if let Err(why) = callgrind::ensure(may_install) {
         return Ok(Done::Skipped(format!("{why:#}")));
