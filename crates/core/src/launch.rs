@@ -9,8 +9,7 @@ use crate::lane::Caps;
 use crate::memory::{ArrayRef, Heap, Storage, overlap};
 use crate::ordering::Admission;
 use crate::queue::CommandQueue;
-use fencepost_kernels::{Binder, BufferArg, KernelArgs, NamedArg, ParamsBlock, Plan, Slot, check_dyn};
-use smallvec::SmallVec;
+use fencepost_kernels::{Binder, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -76,7 +75,7 @@ impl CommandQueue {
         grid: Grid,
         at: &'static Location<'static>,
     ) -> Result<()> {
-        let by = Admission { slot: self.slot()?, what: What::Launch(gather.launch.kernel.id), at };
+        let by = Admission { slot: self.slot()?, what: What::Launch(gather.launch.kernel().id), at };
         gather.complete(&grid)?;
         if gather.launch.is_empty() {
             return Ok(());
@@ -98,19 +97,13 @@ struct Gather<'a> {
 
 impl<'a> Gather<'a> {
     fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
-        let launch = Box::new(Launch {
-            kernel: kernel.clone(),
-            groups: [0; 3],
-            indirect: None,
-            bindings: SmallVec::new(),
-            params: ParamsBlock::with_size(plan.params_size()),
-        });
+        let launch = queue.owner().engine().launches.launch(kernel, plan.params_size());
         let (caps, slots) = (queue.owner().device().caps(), plan.slots().iter());
         Self { queue, caps, slots, launch, nothing: Vec::new(), error: None }
     }
 
     fn bind(&mut self, at: usize, buffer: &dyn BufferArg) -> Result<()> {
-        let kernel = &self.launch.kernel;
+        let kernel = self.launch.kernel();
         let array = buffer.handle().downcast_ref::<ArrayRef>().ok_or_else(|| Kind::ForeignContext {
             object: format!("a buffer argument of kernel `{}`", kernel.name),
         })?;
@@ -136,8 +129,8 @@ impl<'a> Gather<'a> {
         if !launch.bindings.is_sorted_by_key(|bound| bound.at) {
             launch.bindings.sort_unstable_by_key(|bound| bound.at);
         }
-        launch.groups = groups(&grid.0, launch.kernel.interface.workgroup, self.caps.max_groups)?;
-        check_aliases(&launch.kernel, &launch.bindings)?;
+        launch.groups = groups(&grid.0, launch.kernel().interface.workgroup, self.caps.max_groups)?;
+        check_aliases(launch.kernel(), &launch.bindings)?;
         if let Size::Indirect(array, at) = &grid.0 {
             launch.indirect = Some(indirect(self.queue, array, *at)?);
         }

@@ -44,6 +44,13 @@ impl ParamsBlock {
         Self { words: SmallVec::from_elem(0, size.div_ceil(4) as usize), size }
     }
 
+    /// Makes it a block of `size` zeros, in the memory that it has.
+    pub fn reset(&mut self, size: u32) {
+        self.words.clear();
+        self.words.resize(size.div_ceil(4) as usize, 0);
+        self.size = size;
+    }
+
     /// Writes one value; does nothing for a buffer's slot.
     ///
     /// # Panics

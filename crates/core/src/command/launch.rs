@@ -1,16 +1,22 @@
 //! A kernel launch as a plain command.
 
-use super::{Span, Touch};
+use super::{Span, Step, Touch, Work};
 use crate::kernel::KernelInner;
 use crate::memory::Block;
 use fencepost_kernels::{Access, ParamsBlock};
+use fencepost_sync::prim::{Mutex, lock};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Boxes kept for later launches, at most.
+const MOST: usize = 4096;
+
 /// A kernel launch, checked: nothing in it can fail for a user's reason any more.
+#[derive(Default)]
 pub(crate) struct Launch {
-    pub(crate) kernel: Arc<KernelInner>,
+    /// There until the launch is over.
+    kernel: Option<Arc<KernelInner>>,
     pub(crate) groups: [u32; 3],
     /// Where the numbers of groups are read from instead, three u32 on the device.
     pub(crate) indirect: Option<Span>,
@@ -32,7 +38,47 @@ pub(crate) struct Bound {
     pub(crate) used: Option<Access>,
 }
 
+/// Boxes of launches that are over, for those to come.
+#[derive(Default)]
+#[allow(clippy::vec_box, reason = "the boxes are what is kept")]
+pub(crate) struct Boxes(Mutex<Vec<Box<Launch>>>);
+
+impl Boxes {
+    /// A launch without arguments.
+    pub(crate) fn launch(&self, kernel: &Arc<KernelInner>, params_size: u32) -> Box<Launch> {
+        let used = lock(&self.0).pop();
+        let mut launch = used.unwrap_or_default();
+        launch.kernel = Some(kernel.clone());
+        launch.params.reset(params_size);
+        launch
+    }
+
+    /// Takes the launches of a batch that is over.
+    pub(crate) fn take_back(&self, steps: Vec<Step>) {
+        let boxed = |step: Step| if let Work::Launch(launch) = step.work { Some(launch) } else { None };
+        let mut over: Vec<_> = steps.into_iter().filter_map(boxed).collect();
+        over.iter_mut().for_each(|launch| launch.clear());
+        if !over.is_empty() {
+            let mut boxes = lock(&self.0);
+            over.truncate(MOST.saturating_sub(boxes.len()));
+            boxes.append(&mut over);
+        }
+    }
+}
+
 impl Launch {
+    /// # Panics
+    /// If the launch is over: a bug.
+    pub(crate) fn kernel(&self) -> &Arc<KernelInner> {
+        self.kernel.as_ref().expect("bug: a launch that is over")
+    }
+
+    /// Lets go of everything.
+    fn clear(&mut self) {
+        (self.kernel, self.indirect) = (None, None);
+        self.bindings.clear();
+    }
+
     /// Whether there is nothing to run.
     pub(crate) fn is_empty(&self) -> bool {
         self.indirect.is_none() && self.groups == [0; 3]

@@ -4,7 +4,7 @@ pub(crate) mod grid;
 mod launch;
 mod site;
 
-pub(crate) use launch::{Bound, Launch};
+pub(crate) use launch::{Bound, Boxes, Launch};
 pub use site::Site;
 pub(crate) use site::What;
 

@@ -348,7 +348,7 @@ fn cells(block: &Block) -> &Cells {
 
 /// Runs a step. A device whose kernel has panicked is lost, as one whose kernel has hung would be.
 fn run_shielded(work: &Work) -> std::result::Result<(), Lost> {
-    let kernel = if let Work::Launch(launch) = work { &*launch.kernel.name } else { "none" };
+    let kernel = if let Work::Launch(launch) = work { &*launch.kernel().name } else { "none" };
     let outcome = catch_unwind(AssertUnwindSafe(|| run(work)));
     outcome.map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
 }
@@ -371,16 +371,16 @@ fn run(work: &Work) {
 }
 
 fn run_launch(launch: &Launch) {
-    let Pipeline::Host(kernel) = &launch.kernel.pipeline else { return };
+    let Pipeline::Host(kernel) = &launch.kernel().pipeline else { return };
     let mut copies: Vec<Vec<u8>> =
         launch.bindings.iter().map(|b| cells(&b.block).copy(b.offset..b.offset + b.size)).collect();
-    let writes = |at: usize| launch.kernel.interface.bindings[at].declared.writes();
+    let writes = |at: usize| launch.kernel().interface.bindings[at].declared.writes();
     let mut buffers: Vec<HostBuffer<'_>> = copies
         .iter_mut()
         .enumerate()
         .map(|(at, bytes)| if writes(at) { HostBuffer::Write(bytes) } else { HostBuffer::Read(bytes) })
         .collect();
-    kernel.run(groups(launch), launch.kernel.interface.workgroup, launch.params.bytes(), &mut buffers);
+    kernel.run(groups(launch), launch.kernel().interface.workgroup, launch.params.bytes(), &mut buffers);
     drop(buffers);
     for (bound, bytes) in launch.bindings.iter().zip(&copies) {
         if bound.used.is_some_and(|used| used.writes()) {

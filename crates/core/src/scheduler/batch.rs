@@ -27,7 +27,6 @@ pub(crate) struct Submitted {
     pub(crate) seq: Seq,
     pub(crate) value: Value,
     pub(crate) steps: Arc<Vec<Step>>,
-    #[expect(dead_code, reason = "only held until the device has passed the batch")]
     pub(crate) keep: Keep,
 }
 

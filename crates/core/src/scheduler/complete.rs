@@ -8,6 +8,7 @@ use super::state::State;
 use crate::error::{Error, Kind};
 use crate::recorder::KeepAlive;
 use fencepost_sync::Value;
+use std::sync::Arc;
 use std::task::Waker;
 use web_time::Instant;
 
@@ -50,7 +51,10 @@ impl Engine {
         state.lanes[lane].untidy = !tidy;
         drop(state);
         // The memory of what is done is free before anybody is told of it.
-        drop(done);
+        for Submitted { steps, keep, .. } in done {
+            drop(keep);
+            Arc::into_inner(steps).into_iter().for_each(|steps| self.launches.take_back(steps));
+        }
         self.ring(&alarm);
         shield::wake_all(wakers);
         if tidy {

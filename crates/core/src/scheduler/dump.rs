@@ -62,7 +62,7 @@ fn describe_op(op: &Op) -> String {
         Op::Wait(point) => format!("wait for queue {} at {}", point.slot.0, point.stamp),
         Op::WaitUser(event) => format!("wait for user event `{}`", event.label()),
         Op::Callback(_) | Op::Called(_) => "host callback".into(),
-        Op::Work(Work::Launch(launch)) => format!("launch of `{}`", launch.kernel.name),
+        Op::Work(Work::Launch(launch)) => format!("launch of `{}`", launch.kernel().name),
         Op::Work(Work::Copy { .. }) => "copy".into(),
         Op::Work(Work::Fill { .. }) => "fill".into(),
         Op::Work(Work::Upload { .. }) => "upload".into(),

@@ -3,6 +3,7 @@
 use super::queue::{Hold, HoldId, Priority};
 use super::shield;
 use super::state::{After, State};
+use crate::command::Boxes;
 use crate::error::Error;
 use crate::kernel::KernelId;
 use crate::lane::{Device, Lane};
@@ -30,6 +31,7 @@ pub(crate) struct Engine {
     pub(crate) calls: Condvar,
     pub(crate) lanes: Vec<EngineLane>,
     pub(crate) device: Arc<dyn Device>,
+    pub(crate) launches: Boxes,
     /// Whether lanes have threads. Without, whoever flushes or waits does their work.
     pub(crate) threads: bool,
     /// Whether a microtask is on its way.
@@ -58,6 +60,7 @@ impl Engine {
             calls: Condvar::new(),
             lanes: lanes.into_iter().map(EngineLane::new).collect(),
             device,
+            launches: Boxes::default(),
             threads,
             #[cfg(target_arch = "wasm32")]
             scheduled: Default::default(),

@@ -397,7 +397,7 @@ fn refused(error: &hal::DeviceError) -> Kind {
 /// # Panics
 /// If the kernel was compiled for another recorder: a bug.
 fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
-    let found = match &launch.kernel.pipeline {
+    let found = match &launch.kernel().pipeline {
         Pipeline::Hal(pipeline) => pipeline.downcast_ref(),
         _ => None,
     };

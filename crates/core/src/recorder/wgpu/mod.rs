@@ -125,8 +125,8 @@ fn several_queues(steps: &[Step]) -> bool {
 }
 
 fn record_launch(passes: &mut Passes<'_>, transfers: &mut Transfers, launch: &Launch) -> Result<()> {
-    let Pipeline::Wgpu(pipeline) = &launch.kernel.pipeline else {
-        unreachable!("bug: kernel `{}` is the CPU recorder's", launch.kernel.name)
+    let Pipeline::Wgpu(pipeline) = &launch.kernel().pipeline else {
+        unreachable!("bug: kernel `{}` is the CPU recorder's", launch.kernel().name)
     };
     let aside;
     let size = match &launch.indirect {
