@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::event::same_context;
 use crate::kernel::{DynKernel, Kernel, KernelInner};
 use crate::lane::Caps;
-use crate::memory::{ArrayRef, Heap, Storage, overlap};
+use crate::memory::{ArrayRef, overlap};
 use crate::ordering::Admission;
 use crate::queue::CommandQueue;
 use fencepost_kernels::{Binder, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
@@ -90,7 +90,7 @@ struct Gather<'a> {
     caps: &'a Caps,
     slots: std::slice::Iter<'a, Slot>,
     launch: Box<Launch>,
-    /// Memory bound for parts without elements: back to the pool once the launch is enqueued.
+    /// Memory bound for what has no elements: back to the pool once the launch is enqueued.
     nothing: Vec<ArrayRef>,
     error: Option<Error>,
 }
@@ -110,7 +110,7 @@ impl<'a> Gather<'a> {
         same_context(self.queue.owner(), &array.storage.owner, || {
             format!("array `{}`", array.storage.label)
         })?;
-        let bound = if array.is_empty_part() {
+        let bound = if array.len == 0 && !has_room(kernel, at, array) {
             self.nothing.push(nothing(self.queue, kernel, at, array)?);
             bound(kernel, at, &self.nothing[self.nothing.len() - 1], self.caps)?
         } else {
@@ -185,17 +185,17 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
     })
 }
 
-/// Memory to bind for a part without elements: where it lies are its neighbours, which the kernel must not reach.
+/// Whether an array without elements has memory of its own for the one that is bound in their place.
+fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
+    let stride = u64::from(kernel.interface.bindings[at].stride.max(4));
+    !array.is_empty_part() && array.offset + stride <= array.storage.block().size
+}
+
+/// Memory to bind for what has no elements: where it lies are its neighbours, which the kernel must not reach.
 fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayRef) -> Result<ArrayRef> {
-    let (owner, label) = (queue.owner(), array.storage.label.clone());
-    let bytes = u64::from(kernel.interface.bindings[at].stride.max(4));
-    let block = owner.allocate(Heap::Device, bytes, &label, queue.slot()?)?;
-    Ok(ArrayRef {
-        storage: Storage::new(block, label, owner.clone()),
-        offset: 0,
-        followed: false,
-        ..array.clone()
-    })
+    let stride = kernel.interface.bindings[at].stride.max(4);
+    let zeros = queue.zeros::<u32, 1>([stride.div_ceil(4) as usize])?;
+    Ok(ArrayRef { storage: zeros.array.storage.clone(), offset: 0, followed: false, ..array.clone() })
 }
 
 /// Arguments may share bytes only if all of them are declared to be read.

@@ -7,6 +7,10 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("r06_a_shader_out_of_its_bounds_harms_and_sees_nothing", astray)
             .bounds_checked("shaders are not checked there"),
+        case("r06_an_empty_array_binds_nothing_of_its_neighbours", empty)
+            .gpu_only("the CPU recorder has no shaders"),
+        case("r01_a_binding_index_over_the_limit_is_an_error", index)
+            .gpu_only("the CPU recorder has no shaders"),
     ]
 }
 
@@ -52,4 +56,32 @@ fn astray(s: &Subject) {
     let whole = queue.read(&whole).wait().unwrap();
     assert!(whole[..1024].iter().chain(&whole[2048..]).all(|&v| v == AROUND), "written outside the slice");
     assert!(whole[1024..2048].contains(&9));
+}
+
+/// One element of its array is as large as many arrays.
+const LARGE: &str = "
+struct Large { words: array<u32, 4096> }
+@group(0) @binding(0) var<storage, read_write> own: array<Large>;
+@compute @workgroup_size(64)
+fn large(@builtin(local_invocation_id) lid: vec3<u32>) {
+    for (var i = lid.x; i < 4096u; i += 64u) { own[0].words[i] = 9u; }
+}
+";
+
+fn empty(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(LARGE, "large").unwrap());
+    let before: Vec<_> = (0..8).map(|_| around(&ctx)).collect();
+    let mut none = ctx.zeros::<u32, 1>([0]).unwrap();
+    let after: Vec<_> = (0..8).map(|_| around(&ctx)).collect();
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![&mut none]).unwrap();
+    for array in before.iter().chain(&after) {
+        assert!(queue.read(array).wait().unwrap().iter().all(|&v| v == AROUND));
+    }
+}
+
+fn index(s: &Subject) {
+    let text = LARGE.replace("@binding(0)", "@binding(100000)");
+    let error = s.ctx().kernel_from(&text, "large").err().expect("no device has so many");
+    assert!(error.to_string().contains("binding 100000"), "{error}");
 }

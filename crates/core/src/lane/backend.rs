@@ -21,6 +21,8 @@ pub(crate) trait Backend: hal::Api {
     const REACH: Reach;
     /// Whether a buffer has to be in exactly the state of its use, rather than in one that covers it.
     const EXACT: bool = false;
+    /// Whether what a submission wrote is visible to the next without a barrier.
+    const VISIBLE: bool = true;
 }
 
 #[cfg(vulkan)]
@@ -32,6 +34,8 @@ impl Backend for api::Vulkan {
 impl Backend for api::Gles {
     /// Mapping waits for whatever else goes on there.
     const REACH: Reach = Reach::Nothing;
+    /// Commands are played one submission after the other, as if they were one list.
+    const VISIBLE: bool = false;
 }
 
 #[cfg(metal)]

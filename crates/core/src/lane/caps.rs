@@ -12,6 +12,8 @@ pub(crate) struct Caps {
     /// Bytes on which an argument must start.
     pub(crate) binding_alignment: u64,
     pub(crate) max_bindings: u32,
+    /// Indices of bindings are below this.
+    pub(crate) max_binding_index: u32,
     /// Workgroups in each dimension of a launch.
     pub(crate) max_groups: u32,
     pub(crate) max_workgroup: [u32; 3],

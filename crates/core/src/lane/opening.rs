@@ -14,7 +14,7 @@ use crate::error::{Kind, Result};
 use crate::memory::Heap;
 use crate::recorder::Recorder;
 use crate::recorder::wgpu::{LaneFence, WgpuRecorder};
-use fencepost_sync::backend::{LostFlag, PortableFence, VulkanFence};
+use fencepost_sync::backend::{LostFlag, PortableFence};
 use std::sync::Arc;
 use wgpu::Features;
 
@@ -93,7 +93,7 @@ fn assemble(
     let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
     let caps = caps(&device, info, options);
     let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach, bare, way }));
-    let (recorder, fence) = recorder(&opened, options.alone)?;
+    let (recorder, fence) = recorder(&opened)?;
     // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which
     // some drivers block.
     let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
@@ -109,11 +109,12 @@ fn way(options: OpenOptions, bare: bool) -> Way {
     }
 }
 
-fn recorder(device: &Arc<WgpuDevice>, alone: bool) -> Result<Direct> {
+fn recorder(device: &Arc<WgpuDevice>) -> Result<Direct> {
     if let Some(bare) = device.bare.filter(|_| device.way == Way::Direct) {
         return bare.direct(device.clone());
     }
-    let fence = fence(device, alone);
+    let (lost, turn) = (device.lost.clone(), device.gate.turn().clone());
+    let fence = LaneFence::new(PortableFence::new(&device.device, lost, turn));
     let shared = fence.shared();
     let recorder: Box<dyn Recorder> = match device.bare.filter(|_| device.way == Way::Hal) {
         Some(bare) => bare.recorder(device.clone(), fence),
@@ -127,19 +128,6 @@ fn listen(device: &wgpu::Device, lost: &LostFlag) {
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {}", reasons(&error))));
     let lost = lost.clone();
     device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
-}
-
-/// A native fence knows nothing of maps, so it takes memory that is mapped for good; and submissions of others would
-/// take its signals along.
-fn fence(device: &WgpuDevice, alone: bool) -> LaneFence {
-    let (raw, lost) = (&device.device, device.lost.clone());
-    if alone && device.reach >= Reach::Staging {
-        match VulkanFence::new(raw, lost.clone()) {
-            Ok(fence) => return LaneFence::Vulkan(Arc::new(fence)),
-            Err(error) => log::debug!("portable fence: {error}"),
-        }
-    }
-    LaneFence::Portable(Arc::new(PortableFence::new(raw, lost, device.gate.turn().clone())))
 }
 
 /// Asked of the device itself, by mapping a few bytes. wgpu takes only Vulkan's memory from us.
@@ -185,6 +173,8 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, options: OpenOptions) -
         max_binding: limits.max_storage_buffer_binding_size,
         binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
         max_bindings: limits.max_storage_buffers_per_shader_stage,
+        // Some drivers claim to take billions, and then allocate for them.
+        max_binding_index: limits.max_bindings_per_bind_group.min(1000),
         max_groups: limits.max_compute_workgroups_per_dimension,
         max_workgroup: [
             limits.max_compute_workgroup_size_x,

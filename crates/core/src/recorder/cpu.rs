@@ -138,6 +138,7 @@ impl CpuDevice {
             max_binding: 1 << 31,
             binding_alignment: 32,
             max_bindings: 32,
+            max_binding_index: 1000,
             max_groups: 65535,
             max_workgroup: [1024; 3],
             max_invocations: 1024,

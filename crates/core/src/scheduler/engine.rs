@@ -139,8 +139,9 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         if self.lock().lost.is_some() {
-            // No call is made to a lost device, not even the one that gives it back.
-            std::mem::forget(self.device.clone());
+            // No call is made to a lost device, not even the one that gives it back; it may still be at memory of the
+            // recorders' own.
+            std::mem::forget((self.device.clone(), std::mem::take(&mut self.lanes)));
         }
     }
 }

@@ -5,18 +5,12 @@ mod hal;
 mod loss;
 mod manual;
 mod portable;
-#[cfg(vulkan)]
-mod vulkan;
-#[cfg(not(vulkan))]
-#[path = "absent.rs"]
-mod vulkan;
 
 #[cfg(native)]
 pub use hal::HalFence;
 pub use loss::LostFlag;
 pub use manual::ManualFence;
 pub use portable::{Arrival, PortableFence, poll};
-pub use vulkan::VulkanFence;
 
 use crate::{Lost, Value};
 use std::time::Duration;

@@ -41,7 +41,7 @@ impl<'e, A: Backend> Calls<'e, A> {
     pub(super) fn new(encoder: &'e mut A::CommandEncoder, stretch: u64) -> Self {
         Self {
             encoder,
-            hazards: Hazards::new(stretch),
+            hazards: Hazards::new(stretch, A::EXACT),
             states: States::new(),
             in_pass: false,
             pipeline: None,
@@ -98,6 +98,11 @@ impl<'e, A: Backend> Calls<'e, A> {
         A::Buffer: 'b,
     {
         self.end_pass();
+        if !A::VISIBLE
+            && let Some(barrier) = self.hazards.close()
+        {
+            self.barrier(&barrier);
+        }
         if A::EXACT {
             let changes = self.states.home();
             return self.change(&changes); // what the host reads there is visible as it is

@@ -34,12 +34,21 @@ pub(super) struct Hazards<B> {
     written: Vec<(B, BufferUses)>,
     /// How anything was read in this stretch.
     reads: BufferUses,
+    /// Whether a barrier orders only the buffers that it names: then it names those that were read, too.
+    each: bool,
 }
 
 impl<B: Copy> Hazards<B> {
     /// For a batch that starts behind `stretch`, where the last one has ended.
-    pub(super) fn new(stretch: u64) -> Self {
-        Self { stretch: stretch + STRETCH, written: Vec::new(), reads: BufferUses::empty() }
+    pub(super) fn new(stretch: u64, each: bool) -> Self {
+        Self { stretch: stretch + STRETCH, written: Vec::new(), reads: BufferUses::empty(), each }
+    }
+
+    /// A barrier behind everything since the last, if anything was written.
+    pub(super) fn close(&mut self) -> Option<Barrier<B>> {
+        self.stretch += STRETCH;
+        let barrier: Barrier<B> = self.written.drain(..).collect();
+        (!barrier.is_empty()).then_some(barrier)
     }
 
     /// Where the next batch starts.
@@ -82,6 +91,9 @@ impl<B: Copy> Hazards<B> {
             touch.mark.store(mark | WRITTEN, Ordering::Relaxed);
         } else {
             self.reads |= touch.uses;
+            if self.each && mark & (READ | WRITTEN) == 0 {
+                self.written.push((touch.buffer, touch.uses));
+            }
             touch.mark.store(mark | READ, Ordering::Relaxed);
         }
     }
@@ -105,7 +117,7 @@ mod tests {
     }
 
     fn barriers(commands: &[&[Touch<'_, usize>]]) -> Vec<Option<Vec<usize>>> {
-        let mut hazards = Hazards::new(0);
+        let mut hazards = Hazards::new(0, false);
         let buffers = |barrier: Barrier<usize>| barrier.into_iter().map(|(buffer, _)| buffer).collect();
         commands.iter().map(|touches| hazards.admit(touches).map(buffers)).collect()
     }
@@ -122,7 +134,7 @@ mod tests {
         let blocks = Blocks::default();
         let (write, read) = ([blocks.touch(1, SHADER, true)], [blocks.touch(1, SOURCE, false)]);
         assert_eq!(barriers(&[&write, &read, &write]), [None, Some(vec![1]), Some(vec![1])]);
-        let mut hazards = Hazards::new(1 << 20);
+        let mut hazards = Hazards::new(1 << 20, false);
         hazards.admit(&read);
         let barrier = hazards.admit(&write).expect("the copy may still read");
         assert!(barrier[0].1.contains(SOURCE), "{barrier:?}");
@@ -131,18 +143,28 @@ mod tests {
     #[test]
     fn a_batch_has_nothing_to_do_with_the_one_before() {
         let blocks = Blocks::default();
-        let mut first = Hazards::new(0);
+        let mut first = Hazards::new(0, false);
         assert!(first.admit(&[blocks.touch(1, SHADER, true)]).is_none());
-        let mut second = Hazards::new(first.stretch());
+        let mut second = Hazards::new(first.stretch(), false);
         assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_none());
         assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_some());
+    }
+
+    #[test]
+    fn a_barrier_of_each_names_what_was_only_read() {
+        let blocks = Blocks::default();
+        let mut hazards = Hazards::new(0, true);
+        assert!(hazards.admit(&[blocks.touch(1, SHADER, false)]).is_none());
+        assert!(hazards.admit(&[blocks.touch(2, SHADER, true)]).is_none());
+        let barrier = hazards.admit(&[blocks.touch(2, SHADER, false)]).expect("a hazard");
+        assert_eq!(barrier.iter().map(|&(buffer, _)| buffer).collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]
     fn one_barrier_serves_all_that_was_written_since_the_last() {
         let counts = [1, 2, 4, 8, 16].map(|queues| {
             let blocks = Blocks::default();
-            let mut hazards = Hazards::new(0);
+            let mut hazards = Hazards::new(0, false);
             let launches = (0..48).flat_map(|_| 0..queues);
             launches.filter(|&at| hazards.admit(&[blocks.touch(at, SHADER, true)]).is_some()).count()
         });

@@ -39,7 +39,8 @@ impl<A: Backend> Sizes<A> {
         span: &'e Span,
     ) -> Result<(Arc<Block>, u64)> {
         let (place, offset) = self.places.place(batch.device, 16)?;
-        batch.admit(&[(&span.block, Uses::STORAGE_READ_WRITE, false)]);
+        let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
+        batch.admit(&[(&span.block, read, false)]);
         let kernel = batch.own(&mut self.kernel, |device| {
             let compile = |recipe: &Recipe<'_>| HalPipeline::new(device, recipe);
             Recipe::own("limit_groups", include_str!("limit_groups.wgsl"), compile)
@@ -57,8 +58,8 @@ impl<A: Backend> Sizes<A> {
             parts: &limited,
             size: Size::Groups([1; 3]),
         })?;
-        let buffer = buffer_of::<A>(&place);
-        batch.calls.separate(buffer, Uses::STORAGE_READ_WRITE, Uses::INDIRECT | Uses::STORAGE_READ_WRITE);
+        let more = if A::EXACT { Uses::empty() } else { Uses::STORAGE_READ_WRITE };
+        batch.calls.separate(buffer_of::<A>(&place), Uses::STORAGE_READ_WRITE, Uses::INDIRECT | more);
         Ok((place, offset))
     }
 }

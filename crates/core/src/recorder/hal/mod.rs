@@ -116,13 +116,7 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records through wgpu, which submits.
-    fn by_wgpu(
-        &mut self,
-        submitter: &Submitter,
-        steps: &[Step],
-        waits: &[LaneValue],
-        signal: Value,
-    ) -> Result<Kept<A>, Failure> {
+    fn by_wgpu(&mut self, submitter: &Submitter, steps: &[Step], signal: Value) -> Result<Kept<A>, Failure> {
         let (device, read) = (submitter.device(), (submitter.fence().shared(), signal));
         let record = || {
             let commands = |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &read);
@@ -131,7 +125,7 @@ impl<A: Backend> HalRecorder<A> {
                 Some((commands, outcome)) => Ok(([commands].into_iter().collect(), outcome?)),
             }
         };
-        submitter.submit(waits, signal, record, |_| &[])
+        submitter.submit(signal, record, |_| &[])
     }
 
     /// Records and submits past wgpu.
@@ -203,18 +197,17 @@ impl<A: Backend> Recorder for HalRecorder<A> {
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
-        waits: &[LaneValue],
+        _waits: &[LaneValue], // there is one lane
         signal: Value,
     ) -> Result<Keep, Failure> {
         let way = self.way.clone();
         let keep: Box<dyn KeepAlive> = match &*way {
             Way::Wgpu(submitter) => {
-                let mut kept = self.by_wgpu(submitter, steps, waits, signal)?;
+                let mut kept = self.by_wgpu(submitter, steps, signal)?;
                 kept.zeroed.settle();
                 Box::new(kept)
             }
             Way::Direct(direct) => {
-                debug_assert!(waits.is_empty(), "bug: one lane waits for another");
                 let (mut kept, recorded) = self.past_wgpu(direct, steps, signal)?;
                 kept.zeroed.settle();
                 Box::new((kept, recorded))
@@ -271,6 +264,9 @@ impl<'e, A: Backend> Batch<'e, A> {
         };
         let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts: &parts, size });
         self.parts = parts;
+        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
+            self.calls.separate(buffer_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
+        }
         done
     }
 
@@ -372,6 +368,7 @@ impl<'e, A: Backend> Batch<'e, A> {
     fn make(&self, dispatch: &Dispatch<'_, A>, uniform: Option<(&A::Buffer, u64)>) -> Result<Arc<Group<A>>> {
         let mut binds: SmallVec<[Bind<'_, A>; 8]> = SmallVec::new();
         for (part, &index) in dispatch.parts.iter().zip(&dispatch.pipeline.indices) {
+            assert!(part.offset + part.size <= part.block.size, "bug: more is bound than there is");
             binds.push(Bind {
                 index,
                 buffer: buffer_of::<A>(part.block),

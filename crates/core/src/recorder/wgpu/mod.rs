@@ -103,12 +103,12 @@ impl Recorder for WgpuRecorder {
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
-        waits: &[LaneValue],
+        _waits: &[LaneValue], // there is one lane
         signal: Value,
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
         let record = || self.record(steps, signal).map(|Recorded { commands, kept }| (commands, kept));
-        let kept = submitter.submit(waits, signal, record, downloads)?;
+        let kept = submitter.submit(signal, record, downloads)?;
         Ok(kept.map(|kept| Box::new(kept) as Box<dyn KeepAlive>))
     }
 }
