@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("q13_the_callers_device_outlives_the_context", device_outlives).gpu_only(NO_DEVICE),
         case("q13_two_contexts_share_the_callers_device", two_contexts).gpu_only(NO_DEVICE),
         case("q13_the_wgpu_objects_of_a_context_can_be_borrowed", borrowed),
+        case("q13_submissions_to_a_borrowed_queue_disturb_nothing", beside).gpu_only(NO_DEVICE),
     ]
 }
 
@@ -139,4 +140,21 @@ fn borrowed(subject: &Subject) {
         exercise(&ctx);
         assert_eq!(caller.read(), [7; N]);
     }
+}
+
+fn beside(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (device, queue) = ctx.wgpu().unwrap();
+    let caller = Caller::new(device, queue);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in 0..40 {
+                caller.submit(turn);
+                assert_eq!(caller.read(), [turn; N]);
+            }
+        });
+        for _ in 0..2 {
+            scope.spawn(|| (0..10).for_each(|_| exercise(&ctx)));
+        }
+    });
 }
