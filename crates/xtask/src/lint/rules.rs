@@ -118,7 +118,7 @@ mod tests {
         let source = "#![allow(unsafe_code)]\n// unsafe\nlet a = \"unsafe\";\nunsafe { x() }\n";
         assert_eq!(lines_of("crates/core/src/queue.rs", source), [4]);
         assert_eq!(lines_of("crates/fencepost/tests/a.rs", source), [4]);
-        assert!(lines_of("crates/core/src/lane/vulkan.rs", source).is_empty());
+        assert!(lines_of("crates/core/src/lane/native.rs", source).is_empty());
     }
 
     #[test]
