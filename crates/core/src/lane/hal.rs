@@ -1,6 +1,8 @@
 //! Pipelines and bind groups of wgpu-hal's, on a device that wgpu opened.
 #![allow(unsafe_code, reason = "objects that wgpu itself does not know")]
 
+pub(super) mod memory;
+
 use super::Device as _;
 use super::backend::Backend;
 use super::compile::{Carry, LayoutId, Origin, check, make_writable};

@@ -10,8 +10,6 @@ mod gate;
 #[cfg(native)]
 mod hal;
 mod memory;
-#[cfg(native)]
-mod native;
 #[cfg(not(native))]
 #[path = "unmapped.rs"]
 mod native;
@@ -28,6 +26,8 @@ pub(crate) use bind_groups::{BindGroups, Key};
 pub(crate) use caps::Caps;
 pub(crate) use compile::{Carry, LayoutId, WgpuPipeline};
 pub(crate) use gate::Gate;
+#[cfg(native)]
+use hal::memory as native;
 #[cfg(native)]
 pub(crate) use hal::{Bind, Group, HalPipeline};
 pub(crate) use memory::{WgpuMemory, refused};

@@ -11,7 +11,7 @@ const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 /// Where native handles are touched, and the tests that leave a barrier out or count them; everything else is safe code.
 const UNSAFE_FILES: [&str; 8] = [
     "crates/sync/src/backend/hal.rs",
-    "crates/core/src/lane/native.rs",
+    "crates/core/src/lane/hal/memory.rs",
     "crates/core/src/lane/hal.rs",
     "crates/core/src/recorder/hal/calls.rs",
     "crates/core/src/recorder/hal/direct.rs",
@@ -118,7 +118,7 @@ mod tests {
         let source = "#![allow(unsafe_code)]\n// unsafe\nlet a = \"unsafe\";\nunsafe { x() }\n";
         assert_eq!(lines_of("crates/core/src/queue.rs", source), [4]);
         assert_eq!(lines_of("crates/fencepost/tests/a.rs", source), [4]);
-        assert!(lines_of("crates/core/src/lane/native.rs", source).is_empty());
+        assert!(lines_of("crates/core/src/lane/hal/memory.rs", source).is_empty());
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! them; wgpu's recorder uses them through a buffer of wgpu's that is lent the handle.
 #![allow(unsafe_code, reason = "memory mapped for good, which wgpu's own buffers are not")]
 
-use super::backend::Backend;
-use super::memory::Wanted;
+use crate::lane::Backend;
+use crate::lane::memory::Wanted;
 use crate::memory::{Claim, Heap};
 use crate::scheduler::HostAccess;
 use fencepost_sync::backend::Fence;
@@ -91,7 +91,7 @@ pub(crate) fn lend(device: &wgpu::Device, memory: &NativeMemory, wanted: Wanted<
     let desc = wgpu::BufferDescriptor {
         label: Some(wanted.label),
         size: wanted.size,
-        usage: super::memory::usages(wanted.heap),
+        usage: crate::lane::memory::usages(wanted.heap),
         mapped_at_creation: false,
     };
     // SAFETY: made by this very device with `uses`, which covers `usages`; not empty, and zeroed.
