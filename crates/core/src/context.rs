@@ -43,8 +43,8 @@ pub struct ContextOptions {
     /// Whether values of a launch may travel as immediates where the adapter has them; else they go through a
     /// uniform buffer. The results are the same.
     pub immediates: bool,
-    /// Whether native fences and memory that the host keeps mapped may be used where there are any; else wgpu's own
-    /// means serve alone. The results are the same.
+    /// Whether what lies below wgpu may be used: memory that the host keeps mapped, native recorders with their fences.
+    /// Else wgpu's own means serve alone. The results are the same.
     pub native: bool,
     /// Whether arrays may lie in memory that the host reaches where it is, on devices that share theirs with the host;
     /// else uploads and reads are copied, as on a discrete device. The results are the same.
@@ -76,8 +76,8 @@ pub struct AdoptOptions {
     pub immediates: bool,
     /// Who records the work for the device.
     pub recorder: RecorderChoice,
-    /// Nobody else submits to the queue as long as the context lives: then native fences serve, and submissions may go
-    /// past wgpu.
+    /// Nobody else submits to the queue as long as the context lives: then submissions may go past wgpu, with a native
+    /// fence.
     pub alone: bool,
     /// Whether the context has threads. Without, whoever flushes or waits does their work, and the same calls do the
     /// same each time.

@@ -18,7 +18,7 @@ pub(crate) trait Recorder: Send {
     /// Encodes `steps` in the order of their levels and submits them as one submission that signals `signal`.
     ///
     /// The device starts it only after the other lanes have passed their values in `waits`; all of those were
-    /// submitted before. On failure nothing was submitted and nothing stays staged.
+    /// submitted before. On failure nothing was submitted.
     fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value)
     -> Result<Keep, Failure>;
 }
