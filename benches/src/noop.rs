@@ -15,7 +15,7 @@ const EXPERT: &str = "expert";
 /// Names of the implementations that take the back end.
 ///
 /// # Errors
-/// As [`open`].
+/// A context on the back end cannot be opened.
 pub fn noop_contestants() -> Result<Vec<&'static str>> {
     let mut names = vec![EXPERT];
     for recorder in RECORDERS {
