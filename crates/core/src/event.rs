@@ -161,8 +161,14 @@ impl<E: Events + ?Sized> Events for &E {
 }
 
 /// `Err` if `owner` is not `other`.
+#[inline]
 pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -> String) -> Result<()> {
-    if owner.is(other) { Ok(()) } else { Err(Kind::ForeignContext { object: object() }.into()) }
+    if owner.is(other) { Ok(()) } else { foreign(object) }
+}
+
+#[cold]
+fn foreign(object: impl FnOnce() -> String) -> Result<()> {
+    Err(Kind::ForeignContext { object: object() }.into())
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use crate::error::{Error, Kind, Result};
 use crate::event::same_context;
 use crate::kernel::{DynKernel, Kernel, KernelInner};
 use crate::lane::Caps;
-use crate::memory::{ArrayRef, overlap};
+use crate::memory::{ArrayRef, Block, overlap};
 use crate::ordering::Admission;
 use crate::queue::CommandQueue;
-use fencepost_kernels::{Binder, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
+use fencepost_kernels::{Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -96,6 +96,7 @@ struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
+    #[inline]
     fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
         let launch = queue.owner().engine().launches.launch(kernel, plan.params_size());
         let (caps, slots) = (queue.owner().device().caps(), plan.slots().iter());
@@ -104,9 +105,9 @@ impl<'a> Gather<'a> {
 
     fn bind(&mut self, at: usize, buffer: &dyn BufferArg) -> Result<()> {
         let kernel = self.launch.kernel();
-        let array = buffer.handle().downcast_ref::<ArrayRef>().ok_or_else(|| Kind::ForeignContext {
-            object: format!("a buffer argument of kernel `{}`", kernel.name),
-        })?;
+        let Some(array) = buffer.handle().downcast_ref::<ArrayRef>() else {
+            return Err(foreign(kernel));
+        };
         same_context(self.queue.owner(), &array.storage.owner, || {
             format!("array `{}`", array.storage.label)
         })?;
@@ -121,6 +122,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds the size, once all arguments are there.
+    #[inline]
     fn complete(&mut self, grid: &Grid) -> Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);
@@ -155,34 +157,45 @@ impl Binder for Gather<'_> {
 }
 
 /// An array as a kernel's binding, checked against the shader's type and the device's limits.
+#[inline]
 fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<Bound> {
     let binding = &kernel.interface.bindings[at];
-    if !array.offset.is_multiple_of(caps.binding_alignment) {
-        let (array, offset) = (array.label(), array.offset);
-        return Err(Kind::Alignment { array, offset, needed: caps.binding_alignment }.into());
+    let size = bound_size(binding, array);
+    let aligned = array.offset.is_multiple_of(caps.binding_alignment);
+    if !aligned || size < binding.min_size || size > caps.max_binding {
+        return Err(does_not_fit(kernel, binding, array, caps));
     }
-    // An empty array is bound as one element, which the kernel must not count on.
-    let size = array.bytes().next_multiple_of(4).max(if array.len == 0 {
-        u64::from(binding.stride.max(4))
+    let block = array.storage.block().clone();
+    Ok(Bound { at: at as u32, block, offset: array.offset, size, used: binding.used })
+}
+
+/// Whole words. An empty array is bound as one element, which the kernel must not count on.
+#[inline]
+fn bound_size(binding: &Binding, array: &ArrayRef) -> u64 {
+    match array.len {
+        0 => u64::from(binding.stride.max(4)).next_multiple_of(4),
+        _ => array.bytes().next_multiple_of(4),
+    }
+}
+
+/// Why an array cannot be bound.
+#[cold]
+fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps: &Caps) -> Error {
+    let (offset, found) = (array.offset, bound_size(binding, array));
+    let (needed, limit) = (binding.min_size, caps.max_binding);
+    let (name, arg) = (kernel.name.to_string(), binding.name.clone());
+    if !offset.is_multiple_of(caps.binding_alignment) {
+        Kind::Alignment { array: array.label(), offset, needed: caps.binding_alignment }.into()
+    } else if found < needed {
+        Kind::BindingTooSmall { kernel: name, arg, found, needed }.into()
     } else {
-        0
-    });
-    let names = || (kernel.name.to_string(), binding.name.clone());
-    if size < binding.min_size {
-        let (kernel, arg) = names();
-        return Err(Kind::BindingTooSmall { kernel, arg, found: size, needed: binding.min_size }.into());
+        Kind::BindingTooLarge { kernel: name, arg, found, limit }.into()
     }
-    if size > caps.max_binding {
-        let (kernel, arg) = names();
-        return Err(Kind::BindingTooLarge { kernel, arg, found: size, limit: caps.max_binding }.into());
-    }
-    Ok(Bound {
-        at: at as u32,
-        block: array.storage.block().clone(),
-        offset: array.offset,
-        size,
-        used: binding.used,
-    })
+}
+
+#[cold]
+fn foreign(kernel: &KernelInner) -> Error {
+    Kind::ForeignContext { object: format!("a buffer argument of kernel `{}`", kernel.name) }.into()
 }
 
 /// Whether an array without elements has memory of its own for the one that is bound in their place.
@@ -199,19 +212,27 @@ fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayR
 }
 
 /// Arguments may share bytes only if all of them are declared to be read.
+#[inline]
 fn check_aliases(kernel: &KernelInner, bindings: &[Bound]) -> Result<()> {
     for (j, b) in bindings.iter().enumerate() {
         for (i, a) in bindings[..j].iter().enumerate() {
-            let declared = |at: usize| kernel.interface.bindings[at].declared.writes();
-            if a.block.id == b.block.id && (declared(i) || declared(j)) && overlap(&a.range(), &b.range()) {
-                let name = |at: usize| kernel.interface.bindings[at].name.clone();
-                let (first, second) = (name(i), name(j));
-                let array = a.block.order().label.to_string();
-                return Err(Kind::Aliased { kernel: kernel.name.to_string(), first, second, array }.into());
+            if Arc::ptr_eq(&a.block, &b.block) && overlap(&a.range(), &b.range()) {
+                check_alias(kernel, &a.block, i, j)?;
             }
         }
     }
     Ok(())
+}
+
+#[cold]
+fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Result<()> {
+    let bindings = &kernel.interface.bindings;
+    if !bindings[i].declared.writes() && !bindings[j].declared.writes() {
+        return Ok(());
+    }
+    let (first, second) = (bindings[i].name.clone(), bindings[j].name.clone());
+    let array = block.order().label.to_string();
+    Err(Kind::Aliased { kernel: kernel.name.to_string(), first, second, array }.into())
 }
 
 /// The three numbers of groups, in device memory.

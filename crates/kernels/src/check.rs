@@ -14,11 +14,13 @@ pub struct Plan {
 
 impl Plan {
     /// Returns one slot an argument.
+    #[inline]
     pub fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
     /// Returns the bytes of the uniform block; 0 without one.
+    #[inline]
     pub fn params_size(&self) -> u32 {
         self.params_size
     }

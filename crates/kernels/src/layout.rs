@@ -1,7 +1,5 @@
 //! Packs parameter values into the bytes of the uniform block.
 
-use smallvec::SmallVec;
-
 use crate::{Interface, Slot};
 
 /// The bytes of one launch's uniform block.
@@ -29,7 +27,7 @@ use crate::{Interface, Slot};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamsBlock {
     /// The bytes, in memory that is aligned for whole words.
-    words: SmallVec<[u32; 16]>,
+    words: Vec<u32>,
     size: u32,
 }
 
@@ -41,10 +39,11 @@ impl ParamsBlock {
 
     /// A block of `size` zeros.
     pub fn with_size(size: u32) -> Self {
-        Self { words: SmallVec::from_elem(0, size.div_ceil(4) as usize), size }
+        Self { words: vec![0; size.div_ceil(4) as usize], size }
     }
 
     /// Makes it a block of `size` zeros, in the memory that it has.
+    #[inline]
     pub fn reset(&mut self, size: u32) {
         self.words.clear();
         self.words.resize(size.div_ceil(4) as usize, 0);
@@ -55,6 +54,7 @@ impl ParamsBlock {
     ///
     /// # Panics
     /// If `slot` is of another interface, or `bytes` of another size than the slot.
+    #[inline]
     pub fn set(&mut self, slot: Slot, bytes: &[u8]) {
         if let Slot::Value { offset, size } = slot {
             let (offset, size) = (offset as usize, size as usize);
@@ -63,6 +63,7 @@ impl ParamsBlock {
     }
 
     /// Returns the bytes, padding included.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.size as usize]
     }

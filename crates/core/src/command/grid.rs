@@ -62,9 +62,12 @@ fn pad<const D: usize>(size: [usize; D]) -> [u64; 3] {
 ///
 /// # Errors
 /// [`Kind::GridTooLarge`] over the device's limit: a grid never wraps.
+#[inline]
 pub(crate) fn groups(size: &Size, workgroup: [u32; 3], limit: u32) -> Result<[u32; 3], Error> {
+    // Most dimensions have one workgroup: no division for those.
+    let across = |n: u64, width: u64| if n <= width { u64::from(n > 0) } else { n.div_ceil(width) };
     let groups: [u64; 3] = match size {
-        Size::Threads(n) => std::array::from_fn(|i| n[i].div_ceil(u64::from(workgroup[i]))),
+        Size::Threads(n) => std::array::from_fn(|i| across(n[i], u64::from(workgroup[i]))),
         Size::Groups(n) => *n,
         Size::Indirect(..) => [0; 3],
     };
@@ -72,9 +75,14 @@ pub(crate) fn groups(size: &Size, workgroup: [u32; 3], limit: u32) -> Result<[u3
         return Ok([0; 3]);
     }
     if groups.iter().any(|&n| n > u64::from(limit)) {
-        return Err(Kind::GridTooLarge { groups, limit }.into());
+        return Err(too_large(groups, limit));
     }
     Ok(groups.map(|n| n as u32))
+}
+
+#[cold]
+fn too_large(groups: [u64; 3], limit: u32) -> Error {
+    Kind::GridTooLarge { groups, limit }.into()
 }
 
 #[cfg(test)]

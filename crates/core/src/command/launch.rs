@@ -1,16 +1,15 @@
 //! A kernel launch as a plain command.
 
-use super::{Span, Step, Touch, Work};
+use super::{Span, Step, Touch, Work, touches};
 use crate::kernel::KernelInner;
 use crate::memory::Block;
 use fencepost_kernels::{Access, ParamsBlock};
 use fencepost_sync::prim::{Mutex, lock};
-use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Boxes kept for later launches, at most.
-const MOST: usize = 4096;
+/// Boxes kept for later launches, at most: those of four full batches.
+const MOST: usize = 16384;
 
 /// A kernel launch, checked: nothing in it can fail for a user's reason any more.
 #[derive(Default)]
@@ -21,7 +20,7 @@ pub(crate) struct Launch {
     /// Where the numbers of groups are read from instead, three u32 on the device.
     pub(crate) indirect: Option<Span>,
     /// One for each binding of the kernel's interface, in its order.
-    pub(crate) bindings: SmallVec<[Bound; 4]>,
+    pub(crate) bindings: Vec<Bound>,
     /// The packed `params`, empty if the kernel has none.
     pub(crate) params: ParamsBlock,
 }
@@ -45,6 +44,7 @@ pub(crate) struct Boxes(Mutex<Vec<Box<Launch>>>);
 
 impl Boxes {
     /// A launch without arguments.
+    #[inline]
     pub(crate) fn launch(&self, kernel: &Arc<KernelInner>, params_size: u32) -> Box<Launch> {
         let used = lock(&self.0).pop();
         let mut launch = used.unwrap_or_default();
@@ -55,22 +55,31 @@ impl Boxes {
 
     /// Takes the launches of a batch that is over.
     pub(crate) fn take_back(&self, steps: Vec<Step>) {
-        let boxed = |step: Step| if let Work::Launch(launch) = step.work { Some(launch) } else { None };
-        let mut over: Vec<_> = steps.into_iter().filter_map(boxed).collect();
-        over.iter_mut().for_each(|launch| launch.clear());
-        if !over.is_empty() {
-            let mut boxes = lock(&self.0);
-            over.truncate(MOST.saturating_sub(boxes.len()));
-            boxes.append(&mut over);
+        let mut over = Vec::with_capacity(steps.len());
+        for step in steps {
+            if let Work::Launch(mut launch) = step.work {
+                launch.clear();
+                over.push(launch);
+            }
         }
+        let mut boxes = lock(&self.0);
+        over.truncate(MOST.saturating_sub(boxes.len()));
+        boxes.append(&mut over);
     }
 }
 
 impl Launch {
     /// # Panics
     /// If the launch is over: a bug.
+    #[inline]
     pub(crate) fn kernel(&self) -> &Arc<KernelInner> {
         self.kernel.as_ref().expect("bug: a launch that is over")
+    }
+
+    /// What its bindings, and the numbers of groups, touch.
+    #[inline]
+    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+        touches(&self.bindings, [self.indirect.as_ref(), None])
     }
 
     /// Lets go of everything.
@@ -80,16 +89,19 @@ impl Launch {
     }
 
     /// Whether there is nothing to run.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.indirect.is_none() && self.groups == [0; 3]
     }
 }
 
 impl Bound {
+    #[inline]
     pub(crate) fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.size
     }
 
+    #[inline]
     pub(super) fn touch(&self) -> Option<Touch<'_>> {
         let write = self.used?.writes();
         Some(Touch { block: &self.block, range: self.range(), write })

@@ -24,6 +24,17 @@ pub(crate) struct Command {
     pub(crate) op: Op,
 }
 
+impl Command {
+    pub(crate) fn is_launch(&self) -> bool {
+        matches!(self.op, Op::Work(Work::Launch(_)))
+    }
+
+    /// What it launches, if it is a launch.
+    pub(crate) fn launch(self) -> Option<Box<Launch>> {
+        if let Op::Work(Work::Launch(launch)) = self.op { Some(launch) } else { None }
+    }
+}
+
 /// What a command does.
 pub(crate) enum Op {
     /// Work for a device; it ends up in a batch.
@@ -122,29 +133,35 @@ pub(crate) struct Touch<'a> {
 }
 
 impl Work {
-    /// Calls `visit` for everything that this command touches.
-    pub(crate) fn each_touch<'a>(&'a self, visit: impl FnMut(Touch<'a>)) {
-        match self {
-            Work::Launch(launch) if launch.indirect.is_none() => {
-                launch.bindings.iter().filter_map(Bound::touch).for_each(visit);
-            }
-            _ => self.touches().for_each(visit),
-        }
+    /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
+    #[inline]
+    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+        let bound: &[Bound] = if let Work::Launch(launch) = self { &launch.bindings } else { &[] };
+        touches(bound, self.spans())
     }
 
-    /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
-    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
-        let (bound, read, written): (&[Bound], _, _) = match self {
-            Work::Launch(launch) => (&launch.bindings, launch.indirect.as_ref(), None),
-            Work::Copy { src, dst } => (&[], Some(src), Some(dst)),
-            Work::Fill { dst, .. } | Work::Upload { dst, .. } => (&[], None, Some(dst)),
-            Work::Read { src, .. } => (&[], Some(src), None),
-            Work::Publish(_) | Work::Nothing => (&[], None, None),
-        };
-        let read = read.map(|span| of_span(span, false));
-        let written = written.map(|span| of_span(span, true));
-        bound.iter().filter_map(Bound::touch).chain(read).chain(written)
+    /// What is read, and what is written, besides bindings.
+    #[inline]
+    fn spans(&self) -> [Option<&Span>; 2] {
+        match self {
+            Work::Launch(launch) => [launch.indirect.as_ref(), None],
+            Work::Copy { src, dst } => [Some(src), Some(dst)],
+            Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
+            Work::Read { src, .. } => [Some(src), None],
+            Work::Publish(_) | Work::Nothing => [None, None],
+        }
     }
+}
+
+/// What bindings touch, and what is read and written besides. One loop over both, for the sake of launches: what is
+/// done with a touch is compiled into it.
+#[inline]
+fn touches<'a>(bound: &'a [Bound], spans: [Option<&'a Span>; 2]) -> impl Iterator<Item = Touch<'a>> {
+    let others = if spans.iter().any(Option::is_some) { spans.len() } else { 0 };
+    (0..bound.len() + others).filter_map(move |at| match bound.get(at) {
+        Some(bound) => bound.touch(),
+        None => spans[at - bound.len()].map(|span| of_span(span, at > bound.len())),
+    })
 }
 
 fn of_span(span: &Span, write: bool) -> Touch<'_> {

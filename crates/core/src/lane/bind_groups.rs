@@ -3,7 +3,6 @@
 use super::compile::LayoutId;
 use crate::memory::BlockId;
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 /// The most groups kept; over that, all go and are made again when needed.
 const MOST: usize = 8192;
@@ -12,7 +11,7 @@ const MOST: usize = 8192;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
     pub(crate) layout: LayoutId,
-    pub(crate) parts: SmallVec<[(BlockId, u64, u64); 4]>,
+    pub(crate) parts: Vec<(BlockId, u64, u64)>,
 }
 
 /// All groups of a device, found by what they bind.

@@ -111,6 +111,7 @@ impl Block {
     }
 
     /// The order book. Only for who holds the state lock; it is never held across anything.
+    #[inline]
     pub(crate) fn order(&self) -> MutexGuard<'_, Order> {
         lock(&self.order)
     }

@@ -23,12 +23,17 @@ pub(crate) struct Admission {
 ///
 /// # Errors
 /// [`Kind::Hazard`] under [`Policy::Checked`] if a wait is missing.
+#[inline]
 pub(crate) fn admit(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
-    let mut waits = SmallVec::new();
     // One queue, besides the context's own, is in order by itself.
     if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == State::CONTEXT {
-        return Ok(waits);
+        return Ok(SmallVec::new());
     }
+    missing_waits(state, by, work)
+}
+
+fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+    let mut waits = SmallVec::new();
     for touch in work.touches() {
         let order = touch.block.order();
         for earlier in order.uses.conflicts(touch.range.clone(), touch.write) {
@@ -60,6 +65,7 @@ fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
     }
 }
 
+#[cold]
 fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, label: &str) -> Error {
     let earlier_site = state.site(earlier.slot, earlier.what, earlier.at);
     let later = state.site(by.slot, by.what, by.at);
@@ -76,16 +82,19 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, label:
 }
 
 /// Remembers the uses that a command with this stamp makes.
+#[inline]
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
     let kept = (state.policy() == Policy::Checked).then(|| Arc::new(clock.clone()));
-    work.each_touch(|Touch { block, range, write }| {
+    let Admission { slot, what, at } = by;
+    for Touch { block, range, write } in work.touches() {
         let mut order = block.order();
         order.fresh &= !write;
-        let Admission { slot, what, at } = by;
-        order.uses.record(Use { slot, stamp, range, write, what, at, clock: kept.clone() }, clock);
-        order.uses.prune(|u| state.forgettable(u));
-    });
+        let many = order.uses.record(Use { slot, stamp, range, write, what, at, clock: kept.clone() }, clock);
+        if many {
+            order.uses.retain(|u| !state.forgettable(u));
+        }
+    }
 }
 
 /// Remembers that a queue made an array in this block: all its earlier uses came before that on the queue.

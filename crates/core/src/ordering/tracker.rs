@@ -32,6 +32,9 @@ impl Use {
     }
 }
 
+/// Uses of a block beyond which it is worth looking for those that are over.
+const MANY: usize = 16;
+
 /// The uses that a later use may still have to wait for.
 #[derive(Default)]
 pub(crate) struct Tracker {
@@ -49,18 +52,25 @@ impl Tracker {
         &self.uses
     }
 
-    /// Remembers a use that `clock` orders after others.
+    /// Remembers a use that `clock` orders after others; true if there are many now, and some may be over.
     ///
     /// Forgotten is what whoever waits for the new use waits for anyhow: uses inside its range that come before it,
     /// all of them if it writes, the reads if it reads.
-    pub(crate) fn record(&mut self, new: Use, clock: &Clock) {
+    #[inline]
+    pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
         if let [only] = &mut self.uses[..]
             && only.slot == new.slot
             && only.within(&new.range)
             && (new.write || !only.write)
         {
-            return *only = new; // as below, for what is common
+            *only = new; // as below, for what is common
+            return false;
         }
+        self.merge(new, clock);
+        self.uses.len() > MANY
+    }
+
+    fn merge(&mut self, new: Use, clock: &Clock) {
         let before = |u: &Use| u.slot == new.slot || clock.covers(u.slot, u.stamp);
         let forgotten = |u: &Use| u.within(&new.range) && (new.write || !u.write) && before(u);
         let mut at = self.uses.iter().enumerate().filter(|(_, u)| forgotten(u)).map(|(at, _)| at);
@@ -74,11 +84,9 @@ impl Tracker {
         }
     }
 
-    /// Forgets the uses for which `over` holds, once there are many.
-    pub(crate) fn prune(&mut self, over: impl Fn(&Use) -> bool) {
-        if self.uses.len() > 16 {
-            self.uses.retain(|u| !over(u));
-        }
+    /// Keeps the uses for which `still` holds.
+    pub(crate) fn retain(&mut self, still: impl Fn(&Use) -> bool) {
+        self.uses.retain(|u| still(u));
     }
 }
 

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 impl Engine {
     /// Enqueues work: checks it, adds the waits that the policy asks for, gives it its stamp.
+    #[inline]
     pub(crate) fn enqueue(&self, by: Admission, work: Work) -> Result<Stamp> {
         let state = self.lock();
         if state.host_uses > 0 {
@@ -29,6 +30,7 @@ impl Engine {
         self.admit(self.lock(), by, work)
     }
 
+    #[inline]
     fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
         state.check(by.slot)?;
         for point in ordering::admit(&state, by, &work)? {
@@ -89,6 +91,7 @@ impl Engine {
     ///
     /// What nobody has asked for, and is little, can wait for the end of a nap: a program that asks at once submits
     /// it itself, and nobody has to be woken.
+    #[inline]
     pub(super) fn kick(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let sleeper = state.sleeper(slot);
         drop(state);
@@ -125,13 +128,16 @@ impl State {
     }
 
     /// The lane of `slot` if its thread has to be woken for what is pending there.
+    #[inline]
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
-        let (at, urgent) = (queue.lane, queue.urgent());
-        let held = queue.hold.is_some() || slot == Self::CONTEXT;
+        let (at, rest) = (queue.lane, self.lanes[queue.lane].rest);
+        let rests = rest == Rest::Asleep || (rest == Rest::Napping && queue.urgent());
+        if !rests || queue.hold.is_some() || slot == Self::CONTEXT {
+            return None;
+        }
         let lane = &mut self.lanes[at];
-        let rests = lane.rest == Rest::Asleep || (lane.rest == Rest::Napping && urgent);
-        (rests && !held && !lane.token && lane.has_room(false)).then(|| {
+        (!lane.token && lane.has_room(false)).then(|| {
             lane.rest = Rest::Awake;
             at
         })

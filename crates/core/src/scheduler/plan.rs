@@ -3,9 +3,9 @@
 use super::batch::{Batch, Seq, Status};
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
-use crate::command::{Op, Span, Step, Touch, Work};
+use crate::command::{Launch, Op, Span, Step, Touch, Work};
 use crate::event::Point;
-use crate::memory::{Block, HostUse, Place, ReadSlot};
+use crate::memory::{Block, HostUse, Parts, Place, ReadSlot};
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -166,6 +166,9 @@ impl Planner<'_> {
                 Some(hold) => Next::Held(hold),
                 None => {
                     self.append(goal.slot);
+                    if host_uses == 0 {
+                        self.append_launches(goal);
+                    }
                     Next::Again
                 }
             },
@@ -264,6 +267,19 @@ impl Planner<'_> {
         let Some(command) = self.state.queue_mut(slot).pop(Some(seq)) else { return };
         if let (Op::Work(work), Some(open)) = (command.op, self.open[lane].as_mut()) {
             open.add(slot, command.stamp, work);
+        }
+    }
+
+    /// Moves the launches that follow in the queue into the same batch: behind a command of their own queue they need
+    /// no look of their own.
+    fn append_launches(&mut self, goal: Goal) {
+        let queue = &mut self.state.queues[goal.slot.0 as usize];
+        let Some(open) = self.open[queue.lane].as_mut() else { return };
+        let room = self.largest[queue.lane].saturating_sub(open.steps.len());
+        let launches = queue.pop_launches(goal.upto, room, open.seq);
+        open.steps.reserve(launches.len());
+        for (stamp, launch) in launches {
+            launch.into_iter().for_each(|launch| open.add_launch(goal.slot, stamp, launch));
         }
     }
 
@@ -391,6 +407,7 @@ impl Open {
         (after, level)
     }
 
+    #[inline]
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work) {
         let at = self.steps.len() as u32;
         let frontier = self.frontier(slot);
@@ -412,32 +429,54 @@ impl Open {
             }
             read.set(Place::Staging);
         }
-        let mut saved = Vec::new();
-        work.each_touch(|touch| {
-            if touch.write {
-                self.write(&touch, &mut saved);
-            }
-        });
-        for read in saved {
-            self.push(slot, stamp, read);
+        for touch in work.touches().filter(|touch| touch.write) {
+            self.write(slot, stamp, &touch);
         }
         self.push(slot, stamp, work);
     }
 
+    /// As [`add`](Self::add), for what comes by the thousand.
+    #[inline]
+    fn add_launch(&mut self, slot: Slot, stamp: Stamp, launch: Box<Launch>) {
+        for touch in launch.touches().filter(|touch| touch.write) {
+            self.write(slot, stamp, &touch);
+        }
+        self.push(slot, stamp, Work::Launch(launch));
+    }
+
     /// Notes a write: what the host sees of the block is old now, and what reads have left there has to be saved.
-    fn write(&mut self, touch: &Touch<'_>, saved: &mut Vec<Work>) {
+    #[inline]
+    fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
         let mut order = touch.block.order();
         order.visible = false;
-        if order.host_reads && !self.publish.iter().any(|block| block.id == touch.block.id) {
-            self.publish.push(touch.block.clone());
+        if order.host_reads || !order.lazy.is_empty() {
+            let left = order.take_lazy(&touch.range);
+            let publish = order.host_reads;
+            drop(order);
+            self.write_what_is_read(slot, stamp, touch.block, publish, left);
         }
-        if order.lazy.is_empty() {
-            return;
+    }
+
+    #[cold]
+    fn write_what_is_read(
+        &mut self,
+        slot: Slot,
+        stamp: Stamp,
+        block: &Arc<Block>,
+        publish: bool,
+        left: Parts,
+    ) {
+        if publish && !self.publish.iter().any(|known| known.id == block.id) {
+            self.publish.push(block.clone());
         }
-        for (range, read) in order.take_lazy(&touch.range) {
+        for (range, read) in left {
             read.save_in(self.seq);
             let (offset, size) = (range.start, range.end - range.start);
-            saved.push(Work::Read { src: Span { block: touch.block.clone(), offset, size }, slot: read });
+            self.push(
+                slot,
+                stamp,
+                Work::Read { src: Span { block: block.clone(), offset, size }, slot: read },
+            );
         }
     }
 

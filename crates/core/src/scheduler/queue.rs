@@ -1,7 +1,7 @@
 //! One command queue as the scheduler sees it.
 
 use super::batch::Seq;
-use crate::command::{Command, Op};
+use crate::command::{Command, Launch, Op};
 use crate::error::Error;
 use crate::event::Point;
 use crate::memory::BlockId;
@@ -168,6 +168,7 @@ impl QueueState {
         self.failed = gone.failed.split_off(many);
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, command: Command) {
         self.enqueued = command.stamp;
         self.pending.push_back(command);
@@ -178,6 +179,21 @@ impl QueueState {
         let command = self.pending.pop_front()?;
         self.advance_plan(command.stamp, seq);
         Some(command)
+    }
+
+    /// Takes the launches in front, up to a stamp and `most` of them, into the plan: they are done when batch `seq` is.
+    pub(crate) fn pop_launches(
+        &mut self,
+        upto: Stamp,
+        most: usize,
+        seq: Seq,
+    ) -> impl ExactSizeIterator<Item = (Stamp, Option<Box<Launch>>)> {
+        let launch = |command: &&Command| command.stamp <= upto && command.is_launch();
+        let count = self.pending.iter().take(most).take_while(launch).count();
+        if let Some(last) = count.checked_sub(1) {
+            self.advance_plan(self.pending[last].stamp, Some(seq));
+        }
+        self.pending.drain(..count).map(|command| (command.stamp, command.launch()))
     }
 
     fn advance_plan(&mut self, stamp: Stamp, seq: Option<Seq>) {

@@ -239,9 +239,12 @@ impl State {
     }
 
     /// Whether a call that enqueues on `slot` is let in at all.
+    #[inline]
     pub(crate) fn check(&self, slot: Slot) -> Result<()> {
-        let error = self.lost.as_ref().or(self.queue(slot).error.as_ref());
-        error.map_or(Ok(()), |error| Err(error.clone()))
+        match self.lost.as_ref().or(self.queue(slot).error.as_ref()) {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
     }
 
     /// Lets go of whatever `hold` held; `true` if that was anything.

@@ -1,9 +1,11 @@
 //! The calls of one native encoder, each behind the barrier that it needs.
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
+use super::buffer_of;
 use super::hazards::{Barrier, Hazards, Touch};
 use super::states::{Change, States};
 use crate::lane::{Backend, Group, HalPipeline, LayoutId};
+use crate::memory::Block;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
@@ -22,8 +24,8 @@ const ANYTHING: Uses = Uses::COPY_SRC
 /// words; what is recorded lives until the submission is complete; a group fits the pipeline's layout.
 pub(super) struct Calls<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
-    hazards: Hazards<&'e A::Buffer>,
-    states: States<&'e A::Buffer>,
+    hazards: Hazards<&'e Block>,
+    states: States<&'e Block>,
     in_pass: bool,
     /// What is set in the open pass.
     pipeline: Option<LayoutId>,
@@ -49,26 +51,15 @@ impl<'e, A: Backend> Calls<'e, A> {
     }
 
     /// Orders what is recorded next behind what it depends on.
-    pub(super) fn admit(&mut self, touches: &[Touch<'_, &'e A::Buffer>]) {
+    #[inline]
+    pub(super) fn admit(&mut self, touches: &[Touch<'_, &'e Block>]) {
         let barrier = self.hazards.admit(touches);
         if A::EXACT {
-            let changes = self.states.admit(touches, barrier.as_ref());
-            self.change(&changes);
+            let changes = self.states.admit(touches, barrier);
+            change::<A>(self.encoder, &changes);
         } else if let Some(barrier) = barrier {
-            self.barrier(&barrier);
+            order::<A>(self.encoder, barrier);
         }
-    }
-
-    fn change(&mut self, changes: &[Change<&'e A::Buffer>]) {
-        if changes.is_empty() {
-            return;
-        }
-        let barriers = changes.iter().map(|&(buffer, from, to)| hal::BufferBarrier {
-            buffer,
-            usage: hal::StateTransition { from, to },
-        });
-        // SAFETY: the buffers were made for these uses, and are in the states that they are said to be in.
-        unsafe { self.encoder.transition_buffers(barriers) };
     }
 
     /// Where the hazards of the next batch start.
@@ -83,15 +74,6 @@ impl<'e, A: Backend> Calls<'e, A> {
         unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
     }
 
-    fn barrier(&mut self, barrier: &Barrier<&'e A::Buffer>) {
-        let to = ANYTHING;
-        let barriers = barrier
-            .iter()
-            .map(|&(buffer, from)| hal::BufferBarrier { buffer, usage: hal::StateTransition { from, to } });
-        // SAFETY: the buffers were made for the uses that were noted of them.
-        unsafe { self.encoder.transition_buffers(barriers) };
-    }
-
     /// Makes what was written to these buffers visible to the host. The last thing in an encoder.
     pub(super) fn publish<'b>(&mut self, buffers: impl Iterator<Item = &'b A::Buffer>)
     where
@@ -101,11 +83,11 @@ impl<'e, A: Backend> Calls<'e, A> {
         if !A::VISIBLE
             && let Some(barrier) = self.hazards.close()
         {
-            self.barrier(&barrier);
+            order::<A>(self.encoder, barrier);
         }
         if A::EXACT {
-            let changes = self.states.home();
-            return self.change(&changes); // what the host reads there is visible as it is
+            // What the host reads there is visible as it is.
+            return change::<A>(self.encoder, &self.states.home());
         }
         let from = Uses::STORAGE_READ_WRITE | Uses::COPY_DST;
         let usage = hal::StateTransition { from, to: Uses::MAP_READ };
@@ -176,6 +158,28 @@ impl<'e, A: Backend> Calls<'e, A> {
             unsafe { self.encoder.end_compute_pass() };
         }
     }
+}
+
+/// Everything before comes before everything behind, for the buffers of `barrier`.
+fn order<A: Backend>(encoder: &mut A::CommandEncoder, barrier: &Barrier<&Block>) {
+    let barriers = barrier.iter().map(|&(block, from)| hal::BufferBarrier {
+        buffer: buffer_of::<A>(block),
+        usage: hal::StateTransition { from, to: ANYTHING },
+    });
+    // SAFETY: the buffers were made for the uses that were noted of them.
+    unsafe { encoder.transition_buffers(barriers) };
+}
+
+fn change<A: Backend>(encoder: &mut A::CommandEncoder, changes: &[Change<&Block>]) {
+    if changes.is_empty() {
+        return;
+    }
+    let barriers = changes.iter().map(|&(block, from, to)| hal::BufferBarrier {
+        buffer: buffer_of::<A>(block),
+        usage: hal::StateTransition { from, to },
+    });
+    // SAFETY: the buffers were made for these uses, and are in the states that they are said to be in.
+    unsafe { encoder.transition_buffers(barriers) };
 }
 
 /// Records commands into a fresh encoder of wgpu's; `None` if the device is gone.

@@ -1,7 +1,6 @@
 //! Where a batch needs barriers: as few as keep every command after what it depends on.
 
 use crate::memory::BlockId;
-use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wgpu::BufferUses;
 
@@ -17,7 +16,7 @@ pub(super) struct Touch<'b, B> {
 }
 
 /// The buffers of one barrier, each with what was done to it.
-pub(super) type Barrier<B> = SmallVec<[(B, BufferUses); 4]>;
+pub(super) type Barrier<B> = [(B, BufferUses)];
 
 /// Bits of a mark: what was done in the stretch whose number is above them.
 const READ: u64 = 1;
@@ -32,6 +31,8 @@ pub(super) struct Hazards<B> {
     /// Counts barriers, and batches, in steps of [`STRETCH`]: what a block's mark says of an earlier stretch is over.
     stretch: u64,
     written: Vec<(B, BufferUses)>,
+    /// What the last barrier named.
+    last: Vec<(B, BufferUses)>,
     /// How anything was read in this stretch.
     reads: BufferUses,
     /// Whether a barrier orders only the buffers that it names: then it names those that were read, too.
@@ -41,14 +42,14 @@ pub(super) struct Hazards<B> {
 impl<B: Copy> Hazards<B> {
     /// For a batch that starts behind `stretch`, where the last one has ended.
     pub(super) fn new(stretch: u64, each: bool) -> Self {
-        Self { stretch: stretch + STRETCH, written: Vec::new(), reads: BufferUses::empty(), each }
+        let (written, last) = Default::default();
+        Self { stretch: stretch + STRETCH, written, last, reads: BufferUses::empty(), each }
     }
 
     /// A barrier behind everything since the last, if anything was written.
-    pub(super) fn close(&mut self) -> Option<Barrier<B>> {
-        self.stretch += STRETCH;
-        let barrier: Barrier<B> = self.written.drain(..).collect();
-        (!barrier.is_empty()).then_some(barrier)
+    pub(super) fn close(&mut self) -> Option<&Barrier<B>> {
+        self.end_stretch();
+        (!self.last.is_empty()).then_some(&self.last)
     }
 
     /// Where the next batch starts.
@@ -57,31 +58,42 @@ impl<B: Copy> Hazards<B> {
     }
 
     /// Notes a command; the barrier that has to come before it, if there is a reason for one.
-    pub(super) fn admit(&mut self, touches: &[Touch<'_, B>]) -> Option<Barrier<B>> {
-        let barrier = touches.iter().find(|touch| self.conflicts(touch)).map(|touch| self.end_stretch(touch));
+    #[inline]
+    pub(super) fn admit(&mut self, touches: &[Touch<'_, B>]) -> Option<&Barrier<B>> {
+        let cause = touches.iter().find(|touch| self.conflicts(touch));
+        if let Some(cause) = cause {
+            self.separate(cause);
+        }
         for touch in touches {
             self.note(touch);
         }
-        barrier
+        cause.map(|_| &self.last[..])
     }
 
+    #[inline]
     fn conflicts(&self, touch: &Touch<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
         let mark = touch.mark.load(Ordering::Relaxed);
         mark >= self.stretch && mark & hindrance != 0
     }
 
-    /// The barrier behind all of this stretch. One buffer of it stands for everything that was only read.
-    fn end_stretch(&mut self, cause: &Touch<'_, B>) -> Barrier<B> {
-        let mut barrier: Barrier<B> = self.written.drain(..).collect();
-        if barrier.is_empty() {
-            barrier.push((cause.buffer, BufferUses::empty()));
+    /// Ends the stretch with a barrier. One buffer of it stands for everything that was only read.
+    fn separate(&mut self, cause: &Touch<'_, B>) {
+        let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
+        self.end_stretch();
+        match self.last.first_mut() {
+            Some((_, uses)) => *uses |= reads,
+            None => self.last.push((cause.buffer, reads)),
         }
-        barrier[0].1 |= std::mem::replace(&mut self.reads, BufferUses::empty());
-        self.stretch += STRETCH;
-        barrier
     }
 
+    fn end_stretch(&mut self) {
+        std::mem::swap(&mut self.written, &mut self.last);
+        self.written.clear();
+        self.stretch += STRETCH;
+    }
+
+    #[inline]
     fn note(&mut self, touch: &Touch<'_, B>) {
         let mark = touch.mark.load(Ordering::Relaxed).max(self.stretch);
         if touch.write {
@@ -118,7 +130,7 @@ mod tests {
 
     fn barriers(commands: &[&[Touch<'_, usize>]]) -> Vec<Option<Vec<usize>>> {
         let mut hazards = Hazards::new(0, false);
-        let buffers = |barrier: Barrier<usize>| barrier.into_iter().map(|(buffer, _)| buffer).collect();
+        let buffers = |barrier: &Barrier<usize>| barrier.iter().map(|&(buffer, _)| buffer).collect();
         commands.iter().map(|touches| hazards.admit(touches).map(buffers)).collect()
     }
 

@@ -55,7 +55,7 @@ impl<A: Backend> Sizes<A> {
         batch.dispatch(&Dispatch {
             pipeline: &kernel,
             params: bytemuck::cast_slice(&params),
-            parts: &limited,
+            parts: limited.into_iter(),
             size: Size::Groups([1; 3]),
         })?;
         let more = if A::EXACT { Uses::empty() } else { Uses::STORAGE_READ_WRITE };

@@ -78,19 +78,23 @@ struct Batch<'e, A: Backend> {
     zeroed: Zeroed,
     /// What is being looked up, admitted, bound; kept for its memory.
     key: Key,
-    touches: Vec<Touch<'e, &'e A::Buffer>>,
-    parts: Vec<Part<'e>>,
+    touches: Vec<Touch<'e, &'e Block>>,
 }
 
 /// A dispatch, resolved to blocks.
-struct Dispatch<'a, A: Backend> {
+struct Dispatch<'a, A: Backend, P> {
     pipeline: &'a HalPipeline<A>,
     params: &'a [u8],
-    parts: &'a [Part<'a>],
+    /// What is bound, in the order of the interface.
+    parts: P,
     size: Size<'a, A>,
 }
 
-/// What is bound, in the order of the interface.
+/// What a dispatch binds, part by part.
+trait Parts<'p>: Iterator<Item = Part<'p>> + Clone {}
+impl<'p, P: Iterator<Item = Part<'p>> + Clone> Parts<'p> for P {}
+
+/// A range of a block.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     block: &'a Block,
@@ -157,11 +161,11 @@ impl<A: Backend> HalRecorder<A> {
         sort(&mut self.order, steps);
         device.take_gone(|block| self.groups.forget(block));
         let Self { order, groups, transfers, sizes, stretch, uniforms: places, fill, .. } = self;
-        let key = Key { layout: crate::lane::LayoutId::none(), parts: SmallVec::new() };
-        let (kept, pipelines, uniforms, zeroed, touches, parts) = Default::default();
+        let key = Key { layout: crate::lane::LayoutId::none(), parts: Vec::new() };
+        let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
         let calls = Calls::new(encoder, *stretch);
         let mut batch =
-            Batch { device, calls, groups, kept, pipelines, uniforms, places, zeroed, key, touches, parts };
+            Batch { device, calls, groups, kept, pipelines, uniforms, places, zeroed, key, touches };
         let mut published: SmallVec<[&A::Buffer; 8]> = SmallVec::new();
         sizes.reset();
         batch.places.reset();
@@ -228,14 +232,14 @@ impl<'e, A: Backend> Batch<'e, A> {
     }
 
     /// Adds to what is admitted next. Memory that nobody has zeroed yet is.
+    #[inline]
     fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
-        let (id, mark, buffer) = (block.id, &block.mark, buffer_of::<A>(block));
+        let touch = Touch { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
         if self.zeroed.take(block) {
-            let clear = Touch { block: id, mark, buffer, uses: Uses::COPY_DST, write: true };
-            self.calls.admit(&[clear]);
-            self.calls.clear(buffer, 0..block.size);
+            self.calls.admit(&[Touch { uses: Uses::COPY_DST, write: true, ..touch }]);
+            self.calls.clear(buffer_of::<A>(block), 0..block.size);
         }
-        self.touches.push(Touch { block: id, mark, buffer, uses, write });
+        self.touches.push(touch);
     }
 
     fn launch(&mut self, sizes: &mut Sizes<A>, launch: &'e Launch) -> Result<()> {
@@ -251,19 +255,12 @@ impl<'e, A: Backend> Batch<'e, A> {
             }
         }
         self.calls.admit(&self.touches);
-        let mut parts = std::mem::take(&mut self.parts);
-        parts.clear();
-        parts.extend(launch.bindings.iter().map(|b| Part {
-            block: &b.block,
-            offset: b.offset,
-            size: b.size,
-        }));
+        let parts = launch.bindings.iter().map(|b| Part { block: &b.block, offset: b.offset, size: b.size });
         let size = match &limited {
             None => Size::Groups(launch.groups),
             Some((block, offset)) => Size::Indirect(buffer_of::<A>(block), *offset),
         };
-        let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts: &parts, size });
-        self.parts = parts;
+        let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts, size });
         if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
             self.calls.separate(buffer_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }
@@ -291,7 +288,7 @@ impl<'e, A: Backend> Batch<'e, A> {
             self.dispatch(&Dispatch {
                 pipeline: &pipeline,
                 params: &fill::params(pattern, piece),
-                parts: &[Part { block: &dst.block, offset: piece.offset, size: piece.size }],
+                parts: [Part { block: &dst.block, offset: piece.offset, size: piece.size }].into_iter(),
                 size: Size::Groups([groups, 1, 1]),
             })?;
         }
@@ -312,7 +309,7 @@ impl<'e, A: Backend> Batch<'e, A> {
         Ok(kernel.insert(made).clone())
     }
 
-    fn dispatch(&mut self, dispatch: &Dispatch<'_, A>) -> Result<()> {
+    fn dispatch<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<()> {
         let carry = dispatch.pipeline.carry;
         let uniform = matches!(carry, Carry::Uniform { .. });
         let group = if uniform { self.with_uniform(dispatch)? } else { self.cached(dispatch)? };
@@ -332,7 +329,7 @@ impl<'e, A: Backend> Batch<'e, A> {
     }
 
     /// A group with the values of this launch in memory of their own.
-    fn with_uniform(&mut self, dispatch: &Dispatch<'_, A>) -> Result<Arc<Group<A>>> {
+    fn with_uniform<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<Group<A>>> {
         let piece = transfer::staged(self.device, dispatch.params)?;
         let staged = native::<A>(piece.memory());
         let group = if piece.memory().view().is_some() {
@@ -350,10 +347,10 @@ impl<'e, A: Backend> Batch<'e, A> {
     }
 
     /// The group of what is bound, made once.
-    fn cached(&mut self, dispatch: &Dispatch<'_, A>) -> Result<Arc<Group<A>>> {
+    fn cached<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<Group<A>>> {
         self.key.layout = dispatch.pipeline.id;
         self.key.parts.clear();
-        for part in dispatch.parts {
+        for part in dispatch.parts.clone() {
             self.key.parts.push((part.block.id, part.offset, part.size));
         }
         if let Some(group) = self.groups.known(&self.key) {
@@ -365,9 +362,13 @@ impl<'e, A: Backend> Batch<'e, A> {
     }
 
     /// A group of what is bound and the values at a place.
-    fn make(&self, dispatch: &Dispatch<'_, A>, uniform: Option<(&A::Buffer, u64)>) -> Result<Arc<Group<A>>> {
+    fn make<'p, P: Parts<'p>>(
+        &self,
+        dispatch: &Dispatch<'_, A, P>,
+        uniform: Option<(&A::Buffer, u64)>,
+    ) -> Result<Arc<Group<A>>> {
         let mut binds: SmallVec<[Bind<'_, A>; 8]> = SmallVec::new();
-        for (part, &index) in dispatch.parts.iter().zip(&dispatch.pipeline.indices) {
+        for (part, &index) in dispatch.parts.clone().zip(&dispatch.pipeline.indices) {
             assert!(part.offset + part.size <= part.block.size, "bug: more is bound than there is");
             binds.push(Bind {
                 index,

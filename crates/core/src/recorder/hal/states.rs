@@ -83,7 +83,6 @@ mod tests {
         let mut states = States::new();
         let both = [touch(Uses::STORAGE_READ_ONLY, false), touch(HOME, false)];
         assert!(states.admit(&both, None).is_empty());
-        let written = Barrier::from_slice(&[(1, HOME)]);
-        assert!(states.admit(&both, Some(&written)).contains(&(1, HOME, HOME)));
+        assert!(states.admit(&both, Some(&[(1, HOME)])).contains(&(1, HOME, HOME)));
     }
 }

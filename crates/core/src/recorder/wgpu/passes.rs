@@ -139,7 +139,7 @@ impl<'a> Passes<'a> {
     }
 
     fn key_of(&mut self, layout: LayoutId, parts: &[Part<'_>], slot: Option<Slot>) -> Key {
-        let mut key = self.key.take().unwrap_or(Key { layout, parts: SmallVec::new() });
+        let mut key = self.key.take().unwrap_or(Key { layout, parts: Vec::new() });
         key.layout = layout;
         key.parts.clear();
         key.parts.extend(parts.iter().map(|part| (part.block.id, part.offset, part.size)));
