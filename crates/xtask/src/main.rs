@@ -9,6 +9,7 @@ mod deny;
 mod environment;
 mod lint;
 mod model;
+mod package;
 mod packages;
 mod rust_web;
 mod shell;

@@ -8,6 +8,7 @@ use crate::count;
 use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
 use crate::lint::lint;
+use crate::package::package;
 use crate::shell::{Line, cargo, flag};
 use crate::steps::{Done, Steps};
 use crate::targets::{self, Sources, Target};
@@ -44,7 +45,7 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     steps.try_run("count", || count::check(workspace, may_install));
     steps.run("targets --web", || targets::check(workspace, &[Target::Web], sources));
     steps.try_run("deny", || deny(workspace, may_install && (options.install_tools || flag("CI"))));
-    steps.run("package", || at_root(package()).run());
+    steps.run("package", || package(workspace));
     steps.finish()
 }
 
@@ -58,7 +59,7 @@ fn doc() -> Line {
 
 /// Unit, integration, compile-fail and documentation tests, which hear what the validation layers say.
 fn tests(vars: &Vars, filter: &[String]) -> Line {
-    let line = ["test", "--workspace", "--no-fail-fast", "--features", "fencepost/validation"];
+    let line = ["test", "--quiet", "--workspace", "--no-fail-fast", "--features", "fencepost/validation"];
     let tests = cargo().args(line).vars(vars);
     if filter.is_empty() { tests } else { tests.arg("--").args(filter) }
 }
@@ -84,18 +85,11 @@ const AGAIN: [Again; 4] = [
 
 impl Again {
     fn tests(&self, vars: &Vars) -> Line {
-        let line = ["test", "-p", "fencepost", "--no-fail-fast", "--features", "validation"];
+        let line = ["test", "--quiet", "-p", "fencepost", "--no-fail-fast", "--features", "validation"];
         let tests = ["--test", "conformance", "--test", "programs", "--"];
         let (name, value) = self.var;
         cargo().args(line).args(tests).args(self.which).vars(vars).var(name, value)
     }
-}
-
-/// Packages the published crates together, so that each finds the others before any is published.
-fn package() -> Line {
-    let package =
-        cargo().args(["package", "--workspace", "--exclude", "xtask", "--exclude", "fencepost-benches"]);
-    if flag("CI") { package } else { package.arg("--allow-dirty") }
 }
 
 /// The README is the facade's crate documentation; the root's copy is for people.

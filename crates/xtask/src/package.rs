@@ -1,0 +1,76 @@
+//! Packaging the published crates together, so that each finds the others before any is published.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use anyhow::{Context, Result};
+
+use crate::shell::{cargo, flag};
+use crate::workspace::Workspace;
+
+/// What the names of our published crates begin with.
+const OURS: &str = "fencepost";
+
+/// Packages and builds what would be published.
+pub(crate) fn package(workspace: &Workspace) -> Result<()> {
+    if let Some(home) = cargo_home() {
+        forget_unpacked(&home.join("registry/src"))?;
+    }
+    let package =
+        cargo().args(["package", "--workspace", "--exclude", "xtask", "--exclude", "fencepost-benches"]);
+    let package = package.dir(workspace.root());
+    if flag("CI") { package.run() } else { package.arg("--allow-dirty").run() }
+}
+
+fn cargo_home() -> Option<PathBuf> {
+    env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".cargo")))
+}
+
+/// Removes what cargo has unpacked of our crates in earlier runs: it takes the sources of a version that it has seen
+/// for those of today.
+///
+/// Registries without a name are those that `cargo package` makes for a moment.
+fn forget_unpacked(sources: &Path) -> Result<()> {
+    let nameless = entries(sources)?.into_iter().filter(|registry| starts_with(registry, "-"));
+    for registry in nameless {
+        for unpacked in entries(&registry)?.into_iter().filter(|unpacked| starts_with(unpacked, OURS)) {
+            fs::remove_dir_all(&unpacked).with_context(|| format!("cannot remove {}", unpacked.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn starts_with(path: &Path, start: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
+}
+
+/// What is in a directory; nothing if it is not there.
+fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
+    let read = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.with_context(|| format!("cannot read {}", dir.display()))?,
+    };
+    read.map(|entry| Ok(entry?.path())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_crates_in_nameless_registries_are_forgotten() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let all =
+            ["-12ab/fencepost-sync-0.1.0", "-12ab/ash-0.38.0", "index.crates.io-1/fencepost-sync-0.1.0"];
+        all.iter().for_each(|dir| fs::create_dir_all(home.path().join(dir)).expect("made"));
+        forget_unpacked(home.path()).expect("readable");
+        let left = all.map(|dir| home.path().join(dir).exists());
+        assert_eq!(left, [false, true, true]);
+    }
+
+    #[test]
+    fn a_home_without_sources_has_nothing_to_forget() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        forget_unpacked(&home.path().join("registry/src")).expect("nothing to do");
+    }
+}
