@@ -1,4 +1,4 @@
-//! What a program that counts instructions has to count: warm launches, from the first call until they are handed over.
+//! What a program that counts instructions has to count: warm launches, from the first call until they are done.
 
 use std::{hint::black_box, io::Write};
 
@@ -62,7 +62,7 @@ impl Workload {
 
 /// Does every launch row on the noop back end, with one JSON line to `out` for each as soon as it is over.
 ///
-/// Nothing is counted here: callgrind is to count what runs inside of `count_until_handed_over`, and to write down
+/// Nothing is counted here: callgrind is to count what runs inside of `count_until_done`, and to write down
 /// and set back its count before each `row_is_counted`.
 ///
 /// # Errors
@@ -78,8 +78,7 @@ pub fn launch_on_noop(contestant: &str, out: &mut dyn Write) -> Result<()> {
             contestant.wait()?;
         }
         for _ in 0..rounds {
-            count_until_handed_over(contestant.as_mut(), &workload.job)?;
-            contestant.wait()?;
+            count_until_done(contestant.as_mut(), &workload.job)?;
         }
         let (row, launches) = (&*workload.name(), workload.job.launches * rounds);
         row_is_counted(&Counted { row, launches }, out)?;
@@ -88,8 +87,9 @@ pub fn launch_on_noop(contestant: &str, out: &mut dyn Write) -> Result<()> {
 }
 
 #[inline(never)]
-fn count_until_handed_over(contestant: &mut dyn Handover, job: &Job) -> Result<()> {
-    black_box(contestant.start(job)) // no call in place of the return: the function must have an end of its own
+fn count_until_done(contestant: &mut dyn Handover, job: &Job) -> Result<()> {
+    contestant.start(job)?;
+    black_box(contestant.wait()) // no call in place of the return: the function must have an end of its own
 }
 
 #[inline(never)]

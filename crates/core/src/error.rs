@@ -70,6 +70,9 @@ pub enum Kind {
         "kernel `{kernel}`: a workgroup of {found:?} invocations is over the device's limit of {limit:?}, {total} in all"
     )]
     WorkgroupTooLarge { kernel: String, found: [u32; 3], limit: [u32; 3], total: u32 },
+    /// More workgroup memory than the device has for one workgroup.
+    #[error("kernel `{kernel}`: {found} bytes of workgroup memory are over the device's limit of {limit}")]
+    WorkgroupMemory { kernel: String, found: u64, limit: u64 },
     /// More arrays than the device binds at once.
     #[error("kernel `{kernel}` binds {found} arrays, the device's limit is {limit}")]
     TooManyBindings { kernel: String, found: usize, limit: u32 },

@@ -107,11 +107,7 @@ fn compile(
     let module = Module::parse(source)?;
     let interface = module.interface(entry, overrides)?;
     let caps = owner.device().caps();
-    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
-    if found > limit as usize {
-        return Err(Kind::TooManyBindings { kernel: entry.into(), found, limit }.into());
-    }
-    check_workgroup(caps, entry, interface.workgroup)?;
+    check_limits(caps, &interface)?;
     let reference = source.reference();
     let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
     let pipeline = owner.device().compile(&recipe)?;
@@ -120,14 +116,22 @@ fn compile(
     Ok(Arc::new(KernelInner { id, name, interface, pipeline }))
 }
 
-fn check_workgroup(caps: &Caps, entry: &str, found: [u32; 3]) -> Result<()> {
-    let invocations = found.iter().map(|&n| u64::from(n)).product::<u64>();
-    let fits = found.iter().zip(caps.max_workgroup).all(|(&n, max)| n <= max);
-    if fits && invocations <= u64::from(caps.max_invocations) {
-        return Ok(());
+fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
+    let kernel = interface.entry.clone();
+    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
+    if found > limit as usize {
+        return Err(Kind::TooManyBindings { kernel, found, limit }.into());
     }
-    let (limit, total) = (caps.max_workgroup, caps.max_invocations);
-    Err(Kind::WorkgroupTooLarge { kernel: entry.into(), found, limit, total }.into())
+    let (found, limit) = (interface.workgroup, caps.max_workgroup);
+    let total: u64 = found.iter().map(|&n| u64::from(n)).product();
+    if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
+        return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
+    }
+    let (found, limit) = (interface.workgroup_memory, caps.max_workgroup_memory);
+    if found > limit {
+        return Err(Kind::WorkgroupMemory { kernel, found, limit }.into());
+    }
+    Ok(())
 }
 
 /// A kernel whose arguments are checked when it is launched. A cheap handle.

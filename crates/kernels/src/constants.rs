@@ -55,6 +55,17 @@ impl<'a> Constants<'a> {
         Ok(size)
     }
 
+    /// The bytes of a variable of workgroup memory, whose length may depend on an override.
+    pub(crate) fn bytes(&self, ty: Handle<naga::Type>) -> Result<u64> {
+        let TypeInner::Array { size: naga::ArraySize::Pending(length), stride, .. } =
+            self.module.types[ty].inner
+        else {
+            return Ok(u64::from(types::size(self.module, ty)));
+        };
+        let elements = self.value(length).map_err(|what| self.workgroup_error(what))?;
+        Ok(elements as u64 * u64::from(stride))
+    }
+
     fn workgroup_axis(&self, axis: usize, expression: Handle<Expression>) -> Result<u32> {
         let value = self.evaluate(expression);
         let value = value.map_err(|what| self.workgroup_error(format!("along axis {axis}: {what}")))?;

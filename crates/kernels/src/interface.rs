@@ -11,6 +11,9 @@ pub struct Interface {
     pub entry: String,
     /// Invocations of one workgroup, with the overrides applied.
     pub workgroup: [u32; 3],
+    /// Bytes of workgroup memory that it uses, each variable rounded up to 16 as WebGPU counts them, with the
+    /// overrides applied.
+    pub workgroup_memory: u64,
     /// The storage buffers, by rising binding index.
     pub bindings: Vec<Binding>,
     /// The uniform block that carries the values, if there is one.

@@ -59,6 +59,7 @@ impl Module {
         let mut interface = Interface {
             entry: entry.into(),
             workgroup: constants.workgroup(&self.naga.entry_points[at])?,
+            workgroup_memory: self.workgroup_memory(at, &constants)?,
             bindings: Vec::new(),
             params: None,
             overrides: self.overrides(),
@@ -71,6 +72,14 @@ impl Module {
         }
         interface.bindings.sort_by_key(|binding| binding.index);
         Ok(interface)
+    }
+
+    fn workgroup_memory(&self, at: usize, constants: &constants::Constants<'_>) -> Result<u64> {
+        let uses = self.info.get_entry_point(at);
+        let variables = self.naga.global_variables.iter();
+        let used =
+            variables.filter(|(handle, v)| v.space == AddressSpace::WorkGroup && !uses[*handle].is_empty());
+        used.map(|(_, v)| Ok(constants.bytes(v.ty)?.next_multiple_of(16))).sum()
     }
 
     /// Returns the whole WGSL text, snippets included.

@@ -136,6 +136,22 @@ fn workgroup_size_follows_overrides_and_arithmetic_on_them() {
 }
 
 #[test]
+fn workgroup_memory_is_what_the_entry_point_uses_with_its_overrides() {
+    let wgsl = "
+        override N: u32 = 3u;
+        var<workgroup> sums: array<u32, 2 * N>;
+        var<workgroup> last: u32;
+        var<workgroup> of_another: array<u32, 1000>;
+        fn helper() { sums[1] = 1u; }
+        @compute @workgroup_size(1) fn k() { helper(); last = sums[0]; }
+        @compute @workgroup_size(1) fn other() { of_another[0] = 1u; }";
+    let bytes = |entry, overrides: &[_]| parse(wgsl).interface(entry, overrides).unwrap().workgroup_memory;
+    assert_eq!(bytes("k", &[]), 32 + 16);
+    assert_eq!(bytes("k", &[("N", 100.0)]), 800 + 16);
+    assert_eq!(bytes("other", &[]), 4000);
+}
+
+#[test]
 fn overrides_are_listed_with_type_and_default() {
     let found = interface(SIZES, "k");
     let listed: Vec<_> =

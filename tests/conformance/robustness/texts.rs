@@ -61,6 +61,17 @@ const TEXTS: &[Mistake] = &[
         |kind| matches!(kind, Kind::WorkgroupTooLarge { found: [1_000_000, 1, 1], .. }),
     ),
     (
+        "workgroup memory of too many bytes",
+        |b| {
+            let text = "override N = 1u;
+                        var<workgroup> all: array<vec4<f32>, N>;
+                        @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+                        @compute @workgroup_size(1) fn f() { all[0] = vec4(x[0]); x[0] = all[N - 1].x; }";
+            compile(b, text, "f", &[("N", 1e8)])
+        },
+        |kind| matches!(kind, Kind::WorkgroupMemory { found: 1_600_000_000, .. }),
+    ),
+    (
         "another bind group",
         |b| {
             let text = "@group(1) @binding(0) var<storage, read_write> x: array<u32>;

@@ -19,6 +19,8 @@ pub(crate) struct Caps {
     pub(crate) max_workgroup: [u32; 3],
     /// Invocations in a workgroup.
     pub(crate) max_invocations: u32,
+    /// Bytes of workgroup memory.
+    pub(crate) max_workgroup_memory: u64,
     /// Bytes of immediates; larger parameters go through the uniform ring.
     pub(crate) max_immediates: u32,
     pub(crate) f16: bool,

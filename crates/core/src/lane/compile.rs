@@ -79,8 +79,7 @@ impl WgpuPipeline {
     /// Compiles one entry point for a device.
     ///
     /// # Errors
-    /// `Unsupported`, `WorkgroupTooLarge`, `TooManyBindings` where the device lacks what it needs; `Compile` if the
-    /// driver rejects it.
+    /// `Unsupported` where the device lacks what it needs; `Compile` if the driver rejects it.
     pub(crate) fn new(
         device: &wgpu::Device,
         gate: &Arc<Gate>,
@@ -255,15 +254,6 @@ pub(super) fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     let too_high = (highest >= caps.max_binding_index).then(|| format!("binding {highest}"));
     if let Some(what) = too_many.or(too_high).or(missing(caps, interface.needs).map(String::from)) {
         return Err(Kind::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
-    }
-    let (found, limit) = (interface.workgroup, caps.max_workgroup);
-    let total: u64 = found.iter().map(|&n| u64::from(n)).product();
-    if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
-        return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
-    }
-    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
-    if found > limit as usize {
-        return Err(Kind::TooManyBindings { kernel, found, limit }.into());
     }
     Ok(())
 }

@@ -182,6 +182,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, options: OpenOptions) -
             limits.max_compute_workgroup_size_z,
         ],
         max_invocations: limits.max_compute_invocations_per_workgroup,
+        max_workgroup_memory: u64::from(limits.max_compute_workgroup_storage_size),
         max_immediates: if immediates { limits.max_immediate_size } else { 0 },
         f16: features.contains(Features::SHADER_F16),
         f64: features.contains(Features::SHADER_F64),

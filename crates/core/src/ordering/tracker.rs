@@ -58,12 +58,11 @@ impl Tracker {
     /// all of them if it writes, the reads if it reads.
     #[inline]
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
-        if let [only] = &mut self.uses[..]
-            && only.slot == new.slot
-            && only.within(&new.range)
-            && (new.write || !only.write)
-        {
-            *only = new; // as below, for what is common
+        // As below, for what is common: a writer that is alone, and one of several readers.
+        let alone = self.uses.len() == 1;
+        let own = self.uses.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range));
+        if let Some(own) = own.filter(|own| if new.write { alone } else { !own.write }) {
+            *own = new;
             return false;
         }
         self.merge(new, clock);

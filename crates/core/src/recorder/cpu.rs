@@ -142,6 +142,7 @@ impl CpuDevice {
             max_groups: 65535,
             max_workgroup: [1024; 3],
             max_invocations: 1024,
+            max_workgroup_memory: 32 << 10,
             max_immediates: 128,
             f16: true,
             f64: true,

@@ -49,7 +49,7 @@ impl Callgrind {
         let dumps = self.dumps.join(contestant.replace(' ', "-"));
         remove_dumps(&dumps)?;
         let run = line(VALGRIND)
-            .args(["--tool=callgrind", "--quiet", "--toggle-collect=*count_until_handed_over*"])
+            .args(["--tool=callgrind", "--quiet", "--toggle-collect=*count_until_done*"])
             .arg("--dump-before=*row_is_counted*")
             .arg(format!("--callgrind-out-file={}", dumps.display()))
             .arg(&self.program)
@@ -83,7 +83,7 @@ fn total(text: &str) -> Result<f64> {
     ensure!(text.lines().any(|line| line == "events: Ir"), "callgrind did not count instructions alone");
     let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).context("no total")?;
     let total: f64 = total.trim().parse().with_context(|| format!("`{total}` is no count"))?;
-    ensure!(total > 0.0, "nothing was counted: is there a function `count_until_handed_over`?");
+    ensure!(total > 0.0, "nothing was counted: is there a function `count_until_done`?");
     Ok(total)
 }
 
