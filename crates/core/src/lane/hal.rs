@@ -16,7 +16,7 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, Device as _};
-use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
+use wgpu::naga::valid::ValidationFlags;
 
 /// What is bound at one index: a buffer of hal's, from where, and how many bytes.
 pub(crate) struct Bind<'a, A: Backend> {
@@ -181,7 +181,7 @@ impl<A: Backend> Parts<A> {
         // SAFETY: the handle is only used to make objects of our own.
         let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Err("the device is gone".into()) };
         let label = Some(origin.kernel.as_str());
-        let shader = naga_shader(origin, all_writable)?;
+        let shader = naga_shader(&device, origin, all_writable)?;
         let entries = origin.entries(all_writable);
         let flags = hal::BindGroupLayoutFlags::empty();
         let desc = hal::BindGroupLayoutDescriptor { label, flags, entries: &entries };
@@ -272,13 +272,19 @@ impl<A: Backend> Drop for Parts<A> {
     }
 }
 
-/// The shader, validated as hal wants it. What the device cannot do was refused before.
-fn naga_shader(origin: &Origin, all_writable: bool) -> std::result::Result<hal::NagaShader, String> {
+/// The shader, validated for what the device can do, as wgpu does it.
+fn naga_shader(
+    device: &wgpu::Device,
+    origin: &Origin,
+    all_writable: bool,
+) -> std::result::Result<hal::NagaShader, String> {
     let mut module = origin.source.clone();
     if all_writable {
         make_writable(&mut module);
     }
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+    let downlevel = wgpu::DownlevelFlags::all(); // what it limits has nothing to do with compute
+    let mut validator =
+        wgpu_naga_bridge::create_validator(device.features(), downlevel, ValidationFlags::all());
     let info = validator.validate(&module).map_err(|error| reasons(&error))?;
     Ok(hal::NagaShader { module: std::borrow::Cow::Owned(module), info, debug_source: None })
 }
