@@ -132,6 +132,14 @@ impl Work {
         }
     }
 
+    /// Calls `visit` for the block of everything that this command names, whether or not it touches it.
+    pub(crate) fn each_block<'a>(&'a self, mut visit: impl FnMut(&'a Arc<Block>)) {
+        if let Work::Launch(launch) = self {
+            launch.bindings.iter().for_each(|bound| visit(&bound.block));
+        }
+        self.touches().for_each(|touch| visit(touch.block));
+    }
+
     /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
         let (bound, read, written): (&[Bound], _, _) = match self {

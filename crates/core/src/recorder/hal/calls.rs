@@ -4,6 +4,7 @@
 use super::hazards::{Barrier, Hazards, Touch};
 use super::states::{Change, States};
 use crate::lane::{Backend, Group, HalPipeline, LayoutId};
+use crate::recorder::Failure;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
@@ -45,6 +46,13 @@ impl<'e, A: Backend> Calls<'e, A> {
             states: States::new(),
             in_pass: false,
             pipeline: None,
+        }
+    }
+
+    /// Notes what was done to a block in front of this encoder, in the same submission.
+    pub(super) fn come_after(&mut self, touch: &Touch<'_, &'e A::Buffer>) {
+        if !A::EXACT {
+            self.hazards.note(touch); // there the change of its state orders what comes
         }
     }
 
@@ -178,13 +186,16 @@ impl<'e, A: Backend> Calls<'e, A> {
     }
 }
 
-/// Records commands into a fresh encoder of wgpu's; `None` if the device is gone.
+/// Records commands into a fresh encoder of wgpu's, and closes it if `check` finds no fault then; `None` if the device is
+/// gone.
 pub(super) fn record<A: Backend, T>(
     device: &wgpu::Device,
-    commands: impl FnOnce(&mut A::CommandEncoder) -> T,
-) -> Option<(wgpu::CommandBuffer, T)> {
+    commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, Failure>,
+    check: impl FnOnce() -> Result<(), Failure>,
+) -> Option<Result<(wgpu::CommandBuffer, T), Failure>> {
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
     // SAFETY: nothing is recorded into this encoder by wgpu's own calls, and every pass that is begun is ended.
     let outcome = unsafe { encoder.as_hal_mut::<A, _, _>(|raw| raw.map(commands)) }?;
-    Some((encoder.finish(), outcome))
+    let checked = outcome.and_then(|outcome| check().map(|()| outcome));
+    Some(checked.map(|outcome| (encoder.finish(), outcome)))
 }

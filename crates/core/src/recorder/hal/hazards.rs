@@ -82,7 +82,8 @@ impl<B: Copy> Hazards<B> {
         barrier
     }
 
-    fn note(&mut self, touch: &Touch<'_, B>) {
+    /// Notes what was done to a block, without a barrier.
+    pub(super) fn note(&mut self, touch: &Touch<'_, B>) {
         let mark = touch.mark.load(Ordering::Relaxed).max(self.stretch);
         if touch.write {
             if mark & WRITTEN == 0 {
