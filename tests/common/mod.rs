@@ -7,6 +7,7 @@
 pub mod adapters;
 pub mod case;
 pub mod kernels;
+pub mod program;
 pub mod raw;
 pub mod spin;
 pub mod subject;

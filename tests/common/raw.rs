@@ -4,6 +4,16 @@ use super::subject::Subject;
 
 /// A device and its queue on the subject's adapter, opened with wgpu alone.
 pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
+    device(&adapter(subject))
+}
+
+/// Two devices of one wgpu instance, with their queues.
+pub fn open_two(subject: &Subject) -> [(wgpu::Device, wgpu::Queue); 2] {
+    let adapter = adapter(subject);
+    [device(&adapter), device(&adapter)]
+}
+
+fn adapter(subject: &Subject) -> wgpu::Adapter {
     let info = subject.place().info().expect("an adapter");
     let mut flags = wgpu::InstanceFlags::empty();
     // What the layers say comes through with debug names only.
@@ -18,8 +28,10 @@ pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
         _ => wgpu::Backends::GL,
     };
     let adapters = pollster::block_on(instance.enumerate_adapters(backend));
-    let adapter =
-        adapters.into_iter().find(|adapter| adapter.get_info().name == info.name).expect("the same adapter");
+    adapters.into_iter().find(|adapter| adapter.get_info().name == info.name).expect("the same adapter")
+}
+
+fn device(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue) {
     let required_features = adapter.features() & wgpu::Features::IMMEDIATES;
     let required_limits = wgpu::Limits { max_bind_groups: 4, ..adapter.limits() };
     let descriptor = wgpu::DeviceDescriptor { required_features, required_limits, ..Default::default() };

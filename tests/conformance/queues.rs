@@ -4,6 +4,8 @@ mod adopted;
 mod callbacks;
 mod ends;
 mod enqueueing;
+mod foreign;
+mod foreign_errors;
 mod fork_join;
 mod order;
 mod priorities;
@@ -22,6 +24,8 @@ pub fn cases() -> Vec<Case> {
         callbacks::cases(),
         fork_join::cases(),
         adopted::cases(),
+        foreign::cases(),
+        foreign_errors::cases(),
         threads::cases(),
     ]
     .concat()

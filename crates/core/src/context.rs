@@ -145,6 +145,10 @@ impl Owner {
         &self.0.engine
     }
 
+    pub(crate) fn wgpu(&self) -> Option<&WgpuDevice> {
+        self.0.wgpu.as_ref().map(|device| &***device)
+    }
+
     pub(crate) fn device(&self) -> &dyn Device {
         &*self.0.engine.device
     }
@@ -316,9 +320,9 @@ impl Context {
     }
 
     /// The wgpu device and queue, if that is what the context is on. Submit to the queue yourself only what touches
-    /// nothing of the context.
+    /// nothing of the context, or arrays [on buffers of your own](Self::array_on).
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
-        self.owner.0.wgpu.as_ref().map(|device| (device.raw(), device.queue()))
+        self.owner.wgpu().map(|device| (device.raw(), device.queue()))
     }
 
     /// Bytes on a multiple of which the slices that are bound as arguments must start.

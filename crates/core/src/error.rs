@@ -146,6 +146,9 @@ pub enum Kind {
     /// The device is gone, and with it everything that was to come. Sticky: every later call says it again.
     #[error("device `{device}` was lost: {reason}")]
     DeviceLost { device: String, reason: String },
+    /// A buffer of the program's own on which the array cannot lie.
+    #[error("the buffer for array `{array}` has {found}; {needed} is needed")]
+    Buffer { array: String, found: String, needed: String },
     /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },

@@ -9,6 +9,7 @@ mod command;
 mod context;
 mod error;
 mod event;
+mod foreign;
 mod kernel;
 mod lane;
 mod launch;

@@ -151,6 +151,14 @@ impl Work {
             Work::Publish(_) | Work::Nothing => [None, None],
         }
     }
+
+    /// Calls `visit` for the block of everything that this command names, whether or not it touches it.
+    pub(crate) fn each_block<'a>(&'a self, mut visit: impl FnMut(&'a Arc<Block>)) {
+        if let Work::Launch(launch) = self {
+            launch.bindings.iter().for_each(|bound| visit(&bound.block));
+        }
+        self.touches().for_each(|touch| visit(touch.block));
+    }
 }
 
 /// What bindings touch, and what is read and written besides. One loop over both, for the sake of launches: what is

@@ -1,11 +1,12 @@
 //! Memory on a wgpu device, with the host's view of it where there is one.
 
+use super::foreign::{Foreign, ForeignBlocks};
 use super::gate::Gate;
 use super::native::{self, HostView, NativeMemory};
 use super::opaque::Opaque;
 use super::scopes::{Doing, reasons, scoped};
 use crate::error::{Kind, Result};
-use crate::memory::Heap;
+use crate::memory::{BlockId, Heap};
 use std::sync::Arc;
 use wgpu::BufferUsages as Usages;
 
@@ -26,6 +27,8 @@ pub(crate) struct WgpuMemory {
     buffer: Option<Opaque<wgpu::Buffer>>,
     native: Option<NativeMemory>,
     gate: Opaque<Arc<Gate>>,
+    /// There if the buffer is the program's own.
+    foreign: Option<Opaque<Foreign>>,
 }
 
 impl WgpuMemory {
@@ -72,15 +75,32 @@ impl WgpuMemory {
         Self::new(None, Some(native), gate)
     }
 
+    /// A buffer of the program's own, which is the block `id`.
+    pub(super) fn foreign_on(
+        buffer: &wgpu::Buffer,
+        id: BlockId,
+        gate: &Arc<Gate>,
+        all: &Arc<ForeignBlocks>,
+    ) -> Self {
+        let mut memory = Self::new(Some(buffer.clone()), None, gate);
+        memory.foreign = Some(Opaque::new(Foreign::new(id, buffer, all)));
+        memory
+    }
+
     fn new(buffer: Option<wgpu::Buffer>, native: Option<NativeMemory>, gate: &Arc<Gate>) -> Self {
         let (buffer, gate) = (buffer.map(Opaque::new), Opaque::new(gate.clone()));
-        Self { buffer, native, gate }
+        Self { buffer, native, gate, foreign: None }
     }
 
     /// # Panics
     /// If wgpu does not know the memory: a bug of whoever made the command.
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {
         self.buffer.as_ref().expect("bug: memory that wgpu does not know")
+    }
+
+    /// What there is to know if the buffer is the program's own.
+    pub(crate) fn foreign(&self) -> Option<&Foreign> {
+        self.foreign.as_deref()
     }
 
     /// The native memory, where there is any.

@@ -6,6 +6,7 @@ mod bare;
 mod bind_groups;
 mod caps;
 mod compile;
+mod foreign;
 mod gate;
 #[cfg(native)]
 mod hal;
@@ -25,6 +26,7 @@ pub(crate) use backend::Backend;
 pub(crate) use bind_groups::{BindGroups, Key};
 pub(crate) use caps::Caps;
 pub(crate) use compile::{Carry, LayoutId, WgpuPipeline};
+pub(crate) use foreign::bring_home;
 pub(crate) use gate::Gate;
 #[cfg(native)]
 use hal::memory as native;

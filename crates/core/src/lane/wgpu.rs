@@ -2,8 +2,10 @@
 
 use super::bare::Bare;
 use super::bind_groups::BindGroups;
+use super::foreign::{ForeignBlocks, Gone, bring_home};
 use super::gate::Gate;
 use super::memory::{Wanted, WgpuMemory, refused};
+use super::scopes::{Doing, scoped};
 use super::{Caps, Device, Opaque, WgpuPipeline};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
@@ -31,8 +33,8 @@ pub(crate) struct WgpuDevice {
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
     groups: Mutex<BindGroups>,
-    /// Blocks that are gone and may still be bound in `groups`.
-    gone: Mutex<Vec<BlockId>>,
+    gone: Gone,
+    foreign: Arc<ForeignBlocks>,
 }
 
 /// Which memory the host reaches where it is.
@@ -82,8 +84,9 @@ impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
         let Opened { device, queue, caps, lost, gate, reach, bare, way } = opened;
         let (uploads, downloads) = (Arena::new(CHUNK, CACHE), Arena::new(CHUNK, CACHE));
-        let (groups, gone) = Default::default();
-        Self { device, queue, caps, lost, gate, reach, bare, way, uploads, downloads, groups, gone }
+        let (groups, gone) = (Mutex::default(), Gone::default());
+        let foreign = ForeignBlocks::new(&gone);
+        Self { device, queue, caps, lost, gate, reach, bare, way, uploads, downloads, groups, gone, foreign }
     }
 
     fn past_wgpu(&self) -> bool {
@@ -174,6 +177,44 @@ impl WgpuDevice {
 
     fn alive(&self, object: &str) -> Result<()> {
         if self.lost.is_raised() { Err(self.refused(object, "")) } else { Ok(()) }
+    }
+
+    /// The blocks on buffers of the program's own.
+    pub(crate) fn foreign(&self) -> &ForeignBlocks {
+        &self.foreign
+    }
+
+    /// The block on a buffer of the program's own, which keeps its bytes.
+    ///
+    /// # Errors
+    /// `Device` if wgpu takes the buffer for another device's; `DeviceLost`.
+    pub(crate) fn block_on(&self, buffer: &wgpu::Buffer, label: &Arc<str>) -> Result<Arc<Block>> {
+        self.alive(label)?;
+        let _inside = self.gate.enter();
+        let (_, error) = scoped(&self.device, || self.using(buffer));
+        if let Some(error) = error {
+            return Err(Doing { object: &format!("array `{label}`"), bytes: 0 }.failed(&error));
+        }
+        Ok(self.foreign.block(buffer, || {
+            let id = BlockId::next();
+            let memory = WgpuMemory::foreign_on(buffer, id, &self.gate, &self.foreign);
+            Arc::new(Block::foreign(id, buffer.size(), Memory::Wgpu(memory), label))
+        }))
+    }
+
+    /// What wgpu has against work on a buffer of the program's own now, if anything.
+    pub(crate) fn refusal(&self, buffer: &wgpu::Buffer, label: &str) -> Option<crate::Error> {
+        let _inside = self.gate.enter();
+        let (_, error) = scoped(&self.device, || self.queue.submit([self.using(buffer)]));
+        error.map(|error| Doing { object: &format!("array `{label}`"), bytes: 0 }.failed(&error))
+    }
+
+    /// Commands that use the buffer, and nothing else.
+    fn using(&self, buffer: &wgpu::Buffer) -> wgpu::CommandBuffer {
+        let mut encoder =
+            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("foreign") });
+        bring_home(&mut encoder, std::iter::once(buffer));
+        encoder.finish()
     }
 
     /// Hands over the blocks that are gone.

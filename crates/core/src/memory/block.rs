@@ -8,12 +8,19 @@ use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-#[cfg(native)]
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names a block for as long as the process lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BlockId(pub(crate) u64);
+
+impl BlockId {
+    /// One that no other block has.
+    pub(crate) fn next() -> Self {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        Self(IDS.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// What a block is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +37,7 @@ pub(crate) enum Heap {
 pub(crate) struct Block {
     pub(crate) id: BlockId,
     pub(crate) heap: Heap,
-    /// Bytes, a multiple of 16.
+    /// Bytes, a multiple of 16 unless the memory is the program's own.
     pub(crate) size: u64,
     pub(crate) memory: Memory,
     /// What the native recorder has done with it since its last barrier. Only for who holds the lane's token.
@@ -110,10 +117,25 @@ impl Block {
         }
     }
 
+    /// The block of a buffer of the program's own, whose bytes are whatever they are.
+    pub(crate) fn foreign(id: BlockId, size: u64, memory: Memory, label: &Arc<str>) -> Self {
+        let block = Self::new(id, Heap::Device, size, memory);
+        {
+            let mut order = block.order();
+            (order.label, order.fresh) = (label.clone(), false);
+        }
+        block
+    }
+
     /// The order book. Only for who holds the state lock; it is never held across anything.
     #[inline]
     pub(crate) fn order(&self) -> MutexGuard<'_, Order> {
         lock(&self.order)
+    }
+
+    /// Whether the memory is the program's own.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(&self.memory, Memory::Wgpu(memory) if memory.foreign().is_some())
     }
 
     /// Whether the host reaches the bytes where they are.

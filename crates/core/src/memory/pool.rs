@@ -8,7 +8,6 @@ use crate::scheduler::{Engine, State};
 use fencepost_sync::Slot;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a context's memory pool holds, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -99,8 +98,7 @@ impl Owner {
             }
             memory => memory?,
         };
-        static IDS: AtomicU64 = AtomicU64::new(1);
-        let block = Arc::new(Block::new(BlockId(IDS.fetch_add(1, Ordering::Relaxed)), heap, size, memory));
+        let block = Arc::new(Block::new(BlockId::next(), heap, size, memory));
         block.order().label = label.clone();
         self.engine().lock().pool.used(size);
         Ok(block)
@@ -136,7 +134,7 @@ fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
 }
 
 impl Engine {
-    /// Gives the block of an array that is gone to the pool; never waits.
+    /// Gives the block of an array that is gone to the pool, unless it is the program's own; never waits.
     pub(crate) fn free(&self, block: Arc<Block>) {
         let mut state = self.lock();
         if state.lost.is_some() {
@@ -145,7 +143,10 @@ impl Engine {
             std::mem::forget(block);
             return;
         }
-        state.pool.give(block);
+        if !block.is_foreign() {
+            return state.pool.give(block);
+        }
+        drop(state); // the block may go now
     }
 
     /// Gives all free memory that nothing on its way uses back to the driver; the bytes given back.

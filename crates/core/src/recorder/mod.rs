@@ -2,6 +2,7 @@
 
 mod choice;
 pub(crate) mod cpu;
+mod foreign;
 #[cfg(native)]
 pub(crate) mod hal;
 pub(crate) mod wgpu;

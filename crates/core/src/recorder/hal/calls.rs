@@ -3,9 +3,11 @@
 
 use super::buffer_of;
 use super::hazards::{Barrier, Hazards, Touch};
+use super::lent::Lent;
 use super::states::{Change, States};
 use crate::lane::{Backend, Group, HalPipeline, LayoutId};
 use crate::memory::Block;
+use crate::recorder::Failure;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
@@ -24,6 +26,7 @@ const ANYTHING: Uses = Uses::COPY_SRC
 /// words; what is recorded lives until the submission is complete; a group fits the pipeline's layout.
 pub(super) struct Calls<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
+    lent: &'e Lent<A>,
     hazards: Hazards<&'e Block>,
     states: States<&'e Block>,
     in_pass: bool,
@@ -40,13 +43,21 @@ pub(super) enum Size<'a, A: Backend> {
 
 impl<'e, A: Backend> Calls<'e, A> {
     /// For a batch behind `stretch`, where the hazards of the last one have ended.
-    pub(super) fn new(encoder: &'e mut A::CommandEncoder, stretch: u64) -> Self {
+    pub(super) fn new(encoder: &'e mut A::CommandEncoder, lent: &'e Lent<A>, stretch: u64) -> Self {
         Self {
             encoder,
+            lent,
             hazards: Hazards::new(stretch, A::EXACT),
             states: States::new(),
             in_pass: false,
             pipeline: None,
+        }
+    }
+
+    /// Notes what was done to a block in front of this encoder, in the same submission.
+    pub(super) fn come_after(&mut self, touch: &Touch<'_, &'e Block>) {
+        if !A::EXACT {
+            self.hazards.note(touch); // there the change of its state orders what comes
         }
     }
 
@@ -56,9 +67,9 @@ impl<'e, A: Backend> Calls<'e, A> {
         let barrier = self.hazards.admit(touches);
         if A::EXACT {
             let changes = self.states.admit(touches, barrier);
-            change::<A>(self.encoder, &changes);
+            change(self.encoder, self.lent, &changes);
         } else if let Some(barrier) = barrier {
-            order::<A>(self.encoder, barrier);
+            order(self.encoder, self.lent, barrier);
         }
     }
 
@@ -83,11 +94,11 @@ impl<'e, A: Backend> Calls<'e, A> {
         if !A::VISIBLE
             && let Some(barrier) = self.hazards.close()
         {
-            order::<A>(self.encoder, barrier);
+            order(self.encoder, self.lent, barrier);
         }
         if A::EXACT {
             // What the host reads there is visible as it is.
-            return change::<A>(self.encoder, &self.states.home());
+            return change(self.encoder, self.lent, &self.states.home());
         }
         let from = Uses::STORAGE_READ_WRITE | Uses::COPY_DST;
         let usage = hal::StateTransition { from, to: Uses::MAP_READ };
@@ -161,34 +172,37 @@ impl<'e, A: Backend> Calls<'e, A> {
 }
 
 /// Everything before comes before everything behind, for the buffers of `barrier`.
-fn order<A: Backend>(encoder: &mut A::CommandEncoder, barrier: &Barrier<&Block>) {
+fn order<A: Backend>(encoder: &mut A::CommandEncoder, lent: &Lent<A>, barrier: &Barrier<&Block>) {
     let barriers = barrier.iter().map(|&(block, from)| hal::BufferBarrier {
-        buffer: buffer_of::<A>(block),
+        buffer: buffer_of(block, lent),
         usage: hal::StateTransition { from, to: ANYTHING },
     });
     // SAFETY: the buffers were made for the uses that were noted of them.
     unsafe { encoder.transition_buffers(barriers) };
 }
 
-fn change<A: Backend>(encoder: &mut A::CommandEncoder, changes: &[Change<&Block>]) {
+fn change<A: Backend>(encoder: &mut A::CommandEncoder, lent: &Lent<A>, changes: &[Change<&Block>]) {
     if changes.is_empty() {
         return;
     }
     let barriers = changes.iter().map(|&(block, from, to)| hal::BufferBarrier {
-        buffer: buffer_of::<A>(block),
+        buffer: buffer_of(block, lent),
         usage: hal::StateTransition { from, to },
     });
     // SAFETY: the buffers were made for these uses, and are in the states that they are said to be in.
     unsafe { encoder.transition_buffers(barriers) };
 }
 
-/// Records commands into a fresh encoder of wgpu's; `None` if the device is gone.
+/// Records commands into a fresh encoder of wgpu's, and closes it if `check` finds no fault then; `None` if the device is
+/// gone.
 pub(super) fn record<A: Backend, T>(
     device: &wgpu::Device,
-    commands: impl FnOnce(&mut A::CommandEncoder) -> T,
-) -> Option<(wgpu::CommandBuffer, T)> {
+    commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, Failure>,
+    check: impl FnOnce() -> Result<(), Failure>,
+) -> Option<Result<(wgpu::CommandBuffer, T), Failure>> {
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
     // SAFETY: nothing is recorded into this encoder by wgpu's own calls, and every pass that is begun is ended.
     let outcome = unsafe { encoder.as_hal_mut::<A, _, _>(|raw| raw.map(commands)) }?;
-    Some((encoder.finish(), outcome))
+    let checked = outcome.and_then(|outcome| check().map(|()| outcome));
+    Some(checked.map(|outcome| (encoder.finish(), outcome)))
 }

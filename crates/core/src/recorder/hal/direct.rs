@@ -7,6 +7,7 @@ use crate::recorder::Failure;
 use fencepost_sync::Value;
 use fencepost_sync::backend::HalFence;
 use fencepost_sync::prim::{Mutex, lock};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError, Queue as _};
 
@@ -72,22 +73,29 @@ impl<A: Backend> Direct<A> {
         }
     }
 
-    /// Submits what was recorded; the fence will pass `signal` behind it.
+    /// Submits what was recorded, if anything; the fence will pass `signal` behind it and all that was submitted before.
     ///
     /// # Errors
     /// The driver's; then nothing was submitted.
-    pub(super) fn submit(&self, recorded: &Recorded<A>, signal: Value) -> Result<(), Failure> {
+    pub(super) fn submit(&self, recorded: Option<&Recorded<A>>, signal: Value) -> Result<(), Failure> {
         // SAFETY: the handle is only used to submit.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
-        let buffers: Option<&A::CommandBuffer> = recorded.commands();
-        let buffers: smallvec::SmallVec<[_; 1]> = buffers.into_iter().collect();
+        let buffers: SmallVec<[_; 1]> = recorded.and_then(Recorded::commands).into_iter().collect();
         // SAFETY: recorded by an encoder of this device and kept, with all that it uses, until the fence has passed
         // `signal`; values grow from submission to submission, as the lane's do.
         let submitted = unsafe { queue.submit(&buffers, &[], (self.fence.native(), signal.0)) };
         submitted.map_err(|error| self.failure(&error))?;
         self.fence.submitted(signal);
         Ok(())
+    }
+
+    /// Has the fence pass `signal` behind what wgpu has just submitted.
+    ///
+    /// # Errors
+    /// The device's loss, which it is if the work cannot be followed.
+    pub(super) fn follow(&self, signal: Value) -> Result<(), Failure> {
+        self.submit(None, signal).map_err(|_| self.failure(&DeviceError::Lost))
     }
 
     /// An idle encoder, or a new one.

@@ -93,8 +93,9 @@ impl<B: Copy> Hazards<B> {
         self.stretch += STRETCH;
     }
 
+    /// Notes what was done to a block, without a barrier.
     #[inline]
-    fn note(&mut self, touch: &Touch<'_, B>) {
+    pub(super) fn note(&mut self, touch: &Touch<'_, B>) {
         let mark = touch.mark.load(Ordering::Relaxed).max(self.stretch);
         if touch.write {
             if mark & WRITTEN == 0 {

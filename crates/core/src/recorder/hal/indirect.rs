@@ -2,7 +2,7 @@
 
 use super::calls::Size;
 use super::scratch::Scratch;
-use super::{Batch, Dispatch, Part, buffer_of};
+use super::{Batch, Dispatch, Part, native_of};
 use crate::command::Span;
 use crate::error::Result;
 use crate::kernel::Recipe;
@@ -59,7 +59,7 @@ impl<A: Backend> Sizes<A> {
             size: Size::Groups([1; 3]),
         })?;
         let more = if A::EXACT { Uses::empty() } else { Uses::STORAGE_READ_WRITE };
-        batch.calls.separate(buffer_of::<A>(&place), Uses::STORAGE_READ_WRITE, Uses::INDIRECT | more);
+        batch.calls.separate(native_of::<A>(&place), Uses::STORAGE_READ_WRITE, Uses::INDIRECT | more);
         Ok((place, offset))
     }
 }

@@ -3,15 +3,20 @@
 mod calls;
 mod direct;
 mod hazards;
+mod home;
 mod indirect;
+mod keeper;
+mod lent;
 mod scratch;
 mod states;
 mod transfer;
 mod zeroing;
 
+use super::foreign::{self, Named, blame};
 use super::wgpu::LaneFence;
 use super::wgpu::fill::{self, PIECE, WORDS_EACH, WORKGROUP};
-use super::wgpu::submitter::Submitter;
+use super::wgpu::passes::CommandBuffers;
+use super::wgpu::submitter::{self, Submitter};
 use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
 use crate::command::{Launch, Pattern, Span, Step, Work};
 use crate::error::{Kind, Result};
@@ -25,7 +30,9 @@ use direct::Direct;
 use fencepost_sync::Value;
 use fencepost_sync::backend::{Fence, HalFence};
 use hazards::Touch;
+use home::Home;
 use indirect::Sizes;
+use lent::Lent;
 use scratch::Scratch;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -47,6 +54,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     /// For parameters, where the device does not read them from staging memory.
     uniforms: Scratch,
     fill: Option<Arc<HalPipeline<A>>>,
+    home: Home,
 }
 
 /// How batches get to the device.
@@ -69,6 +77,7 @@ struct Kept<A: Backend> {
 /// A batch while it is recorded.
 struct Batch<'e, A: Backend> {
     device: &'e WgpuDevice,
+    lent: &'e Lent<A>,
     calls: Calls<'e, A>,
     groups: &'e mut BindGroups<Arc<Group<A>>>,
     kept: Vec<Arc<Group<A>>>,
@@ -114,22 +123,55 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     fn new(way: Way<A>) -> Self {
-        let (order, groups, transfers, sizes, fill) = Default::default();
+        let (order, groups, transfers, sizes, fill, home) = Default::default();
         let uniforms = Scratch::new(1, "parameters");
-        Self { way: Arc::new(way), order, groups, transfers, sizes, stretch: 0, uniforms, fill }
+        Self { way: Arc::new(way), order, groups, transfers, sizes, stretch: 0, uniforms, fill, home }
     }
 
     /// Records through wgpu, which submits.
     fn by_wgpu(&mut self, submitter: &Submitter, steps: &[Step], signal: Value) -> Result<Kept<A>, Failure> {
         let (device, read) = (submitter.device(), (submitter.fence().shared(), signal));
-        let record = || {
-            let commands = |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &read);
-            match calls::record::<A, _>(device.raw(), commands) {
-                None => Err(submitter.failure(None, true)),
-                Some((commands, outcome)) => Ok(([commands].into_iter().collect(), outcome?)),
-            }
+        let named = foreign::named(device, steps);
+        let kept = submitter.submit(signal, || self.encode(device, steps, &named, &read), |_| &[])?;
+        Home::done(&named);
+        Ok(kept)
+    }
+
+    /// Records a batch with buffers of the program's own through wgpu, which submits, and has the fence follow it.
+    fn beside_wgpu(
+        &mut self,
+        direct: &Direct<A>,
+        steps: &[Step],
+        named: &[Named<'_>],
+        signal: Value,
+    ) -> Result<Kept<A>, Failure> {
+        let (device, fence) = (direct.device(), direct.fence().clone());
+        let read: (Arc<dyn Fence>, Value) = (fence, signal);
+        let follow = |_: &Kept<A>| direct.follow(signal);
+        let kept = submitter::submit(device, || self.encode(device, steps, named, &read), follow)?;
+        Home::done(named);
+        Ok(kept)
+    }
+
+    /// Records into an encoder of wgpu's, behind one that brings the program's own buffers home.
+    fn encode(
+        &mut self,
+        device: &WgpuDevice,
+        steps: &[Step],
+        named: &[Named<'_>],
+        read: &(Arc<dyn Fence>, Value),
+    ) -> Result<(CommandBuffers, Kept<A>), Failure> {
+        let home = self.home.commands(device, named);
+        let commands = |encoder: &mut A::CommandEncoder| {
+            let lent = Lent::of(named)?;
+            self.record_steps(device, encoder, steps, named, &lent, read)
         };
-        submitter.submit(signal, record, |_| &[])
+        match calls::record::<A, _>(device.raw(), commands, || Lent::<A>::check(named)) {
+            None => Err(submitter::failure(device, None, true)),
+            Some(recorded) => {
+                recorded.map(|(commands, kept)| (home.into_iter().chain([commands]).collect(), kept))
+            }
+        }
     }
 
     /// Records and submits past wgpu.
@@ -138,17 +180,23 @@ impl<A: Backend> HalRecorder<A> {
         direct: &Direct<A>,
         steps: &[Step],
         signal: Value,
-    ) -> Result<(Kept<A>, direct::Recorded<A>), Failure> {
+    ) -> Result<(Kept<A>, Option<direct::Recorded<A>>), Failure> {
         let device = direct.device();
+        let named = foreign::named(device, steps);
+        if !named.is_empty() {
+            return self.beside_wgpu(direct, steps, &named, signal).map(|kept| (kept, None));
+        }
         if device.lost().is_raised() {
             return Err(direct.failure(&hal::DeviceError::Lost));
         }
         let _inside = device.gate().enter();
-        let fence: Arc<dyn Fence> = direct.fence().clone();
-        let (recorded, kept) =
-            direct.record(|encoder| self.record_steps(device, encoder, steps, &(fence, signal)))?;
-        direct.submit(&recorded, signal)?;
-        Ok((kept, recorded))
+        let read: (Arc<dyn Fence>, Value) = (direct.fence().clone(), signal);
+        let lent = Lent::none();
+        let record =
+            |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &named, &lent, &read);
+        let (recorded, kept) = direct.record(record)?;
+        direct.submit(Some(&recorded), signal)?;
+        Ok((kept, Some(recorded)))
     }
 
     fn record_steps<'e>(
@@ -156,6 +204,8 @@ impl<A: Backend> HalRecorder<A> {
         device: &'e WgpuDevice,
         encoder: &'e mut A::CommandEncoder,
         steps: &'e [Step],
+        named: &'e [Named<'e>],
+        lent: &'e Lent<A>,
         read: &(Arc<dyn Fence>, Value),
     ) -> Result<Kept<A>, Failure> {
         sort(&mut self.order, steps);
@@ -163,9 +213,10 @@ impl<A: Backend> HalRecorder<A> {
         let Self { order, groups, transfers, sizes, stretch, uniforms: places, fill, .. } = self;
         let key = Key { layout: crate::lane::LayoutId::none(), parts: Vec::new() };
         let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
-        let calls = Calls::new(encoder, *stretch);
+        let calls = Calls::new(encoder, lent, *stretch);
         let mut batch =
-            Batch { device, calls, groups, kept, pipelines, uniforms, places, zeroed, key, touches };
+            Batch { device, lent, calls, groups, kept, pipelines, uniforms, places, zeroed, key, touches };
+        named.iter().for_each(|(_, block)| batch.come_after(block));
         let mut published: SmallVec<[&A::Buffer; 8]> = SmallVec::new();
         sizes.reset();
         batch.places.reset();
@@ -177,7 +228,7 @@ impl<A: Backend> HalRecorder<A> {
                 Work::Upload { src, dst } => transfers.upload(&mut batch, src, dst),
                 Work::Read { src, slot } => transfers.read(&mut batch, src, slot, read),
                 Work::Publish(block) => {
-                    published.extend(block.view().map(|_| buffer_of::<A>(block)));
+                    published.extend(block.view().map(|_| native_of::<A>(block)));
                     Ok(())
                 }
                 Work::Nothing => Ok(()),
@@ -207,12 +258,15 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         let way = self.way.clone();
         let keep: Box<dyn KeepAlive> = match &*way {
             Way::Wgpu(submitter) => {
-                let mut kept = self.by_wgpu(submitter, steps, signal)?;
+                let submitted = self.by_wgpu(submitter, steps, signal);
+                let mut kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
                 kept.zeroed.settle();
                 Box::new(kept)
             }
             Way::Direct(direct) => {
-                let (mut kept, recorded) = self.past_wgpu(direct, steps, signal)?;
+                let submitted = self.past_wgpu(direct, steps, signal);
+                let (mut kept, recorded) =
+                    submitted.map_err(|failure| blame(direct.device(), steps, failure))?;
                 kept.zeroed.settle();
                 Box::new((kept, recorded))
             }
@@ -231,13 +285,24 @@ impl<'e, A: Backend> Batch<'e, A> {
         self.calls.admit(&self.touches);
     }
 
+    fn buffer(&self, block: &'e Block) -> &'e A::Buffer {
+        buffer_of(block, self.lent)
+    }
+
+    /// Has what is recorded come after what wgpu does to a block of the program's own at the head of the submission.
+    fn come_after(&mut self, block: &'e Block) {
+        let uses = Uses::STORAGE_READ_WRITE;
+        let touch = Touch { block: block.id, mark: &block.mark, buffer: block, uses, write: true };
+        self.calls.come_after(&touch);
+    }
+
     /// Adds to what is admitted next. Memory that nobody has zeroed yet is.
     #[inline]
     fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
         let touch = Touch { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
         if self.zeroed.take(block) {
             self.calls.admit(&[Touch { uses: Uses::COPY_DST, write: true, ..touch }]);
-            self.calls.clear(buffer_of::<A>(block), 0..block.size);
+            self.calls.clear(self.buffer(block), 0..block.size);
         }
         self.touches.push(touch);
     }
@@ -258,11 +323,11 @@ impl<'e, A: Backend> Batch<'e, A> {
         let parts = launch.bindings.iter().map(|b| Part { block: &b.block, offset: b.offset, size: b.size });
         let size = match &limited {
             None => Size::Groups(launch.groups),
-            Some((block, offset)) => Size::Indirect(buffer_of::<A>(block), *offset),
+            Some((block, offset)) => Size::Indirect(native_of::<A>(block), *offset),
         };
         let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts, size });
         if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
-            self.calls.separate(buffer_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
+            self.calls.separate(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }
         done
     }
@@ -276,7 +341,7 @@ impl<'e, A: Backend> Batch<'e, A> {
         let size = dst.size.next_multiple_of(4);
         if pattern.is_zero() {
             self.admit(&[(&dst.block, Uses::COPY_DST, true)]);
-            self.calls.clear(buffer_of::<A>(&dst.block), dst.offset..dst.offset + size);
+            self.calls.clear(self.buffer(&dst.block), dst.offset..dst.offset + size);
             return Ok(());
         }
         self.admit(&[(&dst.block, Uses::STORAGE_READ_WRITE, true)]);
@@ -337,7 +402,7 @@ impl<'e, A: Backend> Batch<'e, A> {
         } else {
             let size = dispatch.params.len().next_multiple_of(16) as u64;
             let (page, offset) = self.places.place(self.device, size)?;
-            let buffer = buffer_of::<A>(&page);
+            let buffer = native_of::<A>(&page);
             self.calls.copy(staged, piece.offset(), buffer, offset, size);
             self.calls.separate(buffer, Uses::COPY_DST, Uses::UNIFORM);
             self.make(dispatch, Some((buffer, offset)))
@@ -372,7 +437,7 @@ impl<'e, A: Backend> Batch<'e, A> {
             assert!(part.offset + part.size <= part.block.size, "bug: more is bound than there is");
             binds.push(Bind {
                 index,
-                buffer: buffer_of::<A>(part.block),
+                buffer: buffer_of(part.block, self.lent),
                 offset: part.offset,
                 size: part.size,
             });
@@ -402,9 +467,17 @@ fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
     found.expect("bug: a kernel of another recorder")
 }
 
+/// The buffer of a block, the program's own among them.
+///
 /// # Panics
-/// If the block is another recorder's: a bug.
-fn buffer_of<A: Backend>(block: &Block) -> &A::Buffer {
+/// If the block is another recorder's, or is not lent: a bug.
+fn buffer_of<'a, A: Backend>(block: &'a Block, lent: &'a Lent<A>) -> &'a A::Buffer {
+    lent.get(block.id).unwrap_or_else(|| native_of::<A>(block))
+}
+
+/// # Panics
+/// If the block is not native memory: a bug.
+fn native_of<A: Backend>(block: &Block) -> &A::Buffer {
     match &block.memory {
         Memory::Wgpu(memory) => native::<A>(memory),
         Memory::Host(_) => unreachable!("bug: {block:?} is the CPU recorder's"),

@@ -1,6 +1,6 @@
 //! Copies: between blocks, from staging memory, to staging memory.
 
-use super::{Batch, buffer_of, native};
+use super::{Batch, native};
 use crate::command::Span;
 use crate::error::{Kind, Result};
 use crate::lane::{Backend, WgpuDevice, WgpuMemory};
@@ -35,7 +35,7 @@ impl Transfers {
         dst: &'e Span,
     ) -> Result<()> {
         let size = words(src.size);
-        let (from, to) = (buffer_of::<A>(&src.block), buffer_of::<A>(&dst.block));
+        let (from, to) = (batch.buffer(&src.block), batch.buffer(&dst.block));
         batch.admit(&[(&src.block, Uses::COPY_SRC, false), (&dst.block, Uses::COPY_DST, true)]);
         let both = |span: &Span| span.offset..span.offset + size;
         if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&both(src), &both(dst)) {
@@ -59,7 +59,7 @@ impl Transfers {
         src: &'e Staged,
         dst: &'e Span,
     ) -> Result<()> {
-        let (to, size) = (buffer_of::<A>(&dst.block), words(dst.size));
+        let (to, size) = (batch.buffer(&dst.block), words(dst.size));
         batch.admit(&[(&dst.block, Uses::COPY_DST, true)]);
         let made;
         let piece = match src {
@@ -82,7 +82,7 @@ impl Transfers {
         slot: &Arc<ReadSlot>,
         (fence, value): &(Arc<dyn Fence>, Value),
     ) -> Result<()> {
-        let (from, size) = (buffer_of::<A>(&src.block), words(src.size));
+        let (from, size) = (batch.buffer(&src.block), words(src.size));
         let piece = batch.device.download_piece(size)?.ok_or_else(gone)?;
         batch.admit(&[(&src.block, Uses::COPY_SRC, false)]);
         batch.calls.copy(from, src.offset, native::<A>(piece.memory()), piece.offset(), size);

@@ -11,6 +11,7 @@ mod uniforms;
 pub(crate) use crate::lane::WgpuPipeline;
 pub(crate) use fence::LaneFence;
 
+use super::foreign::blame;
 use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
 use crate::command::{Launch, Span, Step, Work};
 use crate::error::Result;
@@ -108,7 +109,8 @@ impl Recorder for WgpuRecorder {
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
         let record = || self.record(steps, signal).map(|Recorded { commands, kept }| (commands, kept));
-        let kept = submitter.submit(signal, record, downloads)?;
+        let submitted = submitter.submit(signal, record, downloads);
+        let kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
         Ok(kept.map(|kept| Box::new(kept) as Box<dyn KeepAlive>))
     }
 }
@@ -132,7 +134,7 @@ fn record_launch(passes: &mut Passes<'_>, transfers: &mut Transfers, launch: &La
     let size = match &launch.indirect {
         None if launch.groups.contains(&0) => return Ok(()),
         None => Size::Groups(launch.groups),
-        Some(span) if writes(launch, pipeline, span) => {
+        Some(span) if writes(launch, pipeline, span) || !readable(span) => {
             aside = transfers.aside(passes, span)?;
             Size::Indirect(&aside, 0)
         }
@@ -150,6 +152,11 @@ fn writes(launch: &Launch, pipeline: &WgpuPipeline, span: &Span) -> bool {
     let bindings = launch.bindings.iter().enumerate();
     let mut same = bindings.filter(|(_, bound)| Arc::ptr_eq(&bound.block, &span.block));
     same.any(|(at, _)| pipeline.binding(at).1 || mixed(launch, pipeline))
+}
+
+/// Whether a size can be read from where it lies: a buffer of the program's own may not be meant for that.
+fn readable(span: &Span) -> bool {
+    buffer_of(&span.block).usage().contains(wgpu::BufferUsages::INDIRECT)
 }
 
 /// Whether a launch binds one block both to a readable and to a writable binding.

@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 const MOST_PASSES: usize = 16;
 
 /// A batch, recorded: mostly one.
-pub(super) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
+pub(in crate::recorder) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
 
 /// The commands of a batch while they are recorded.
 pub(super) struct Passes<'a> {

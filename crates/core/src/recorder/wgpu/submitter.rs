@@ -37,41 +37,54 @@ impl Submitter {
         record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
         reads: impl FnOnce(&K) -> &[ReadBuffer],
     ) -> Result<K, Failure> {
-        if self.device.lost().is_raised() {
-            return Err(self.failure(None, false));
-        }
-        let _inside = self.device.gate().enter();
-        let submit = || record().map(|(commands, kept)| (self.device.queue().submit(commands), kept));
-        let (outcome, error) = scoped(self.device.raw(), submit);
-        if error.is_some() {
-            self.device.with_groups(BindGroups::clear); // one that could not be made may be among them
-        }
-        let kept = match outcome {
-            Err(_) if self.device.lost().is_raised() => return Err(self.failure(None, false)),
-            outcome => outcome?.1,
+        let follow = |kept: &K| {
+            self.fence.arm(self.device.queue(), signal, reads(kept));
+            Ok(())
         };
-        if error.is_some() || self.device.lost().is_raised() {
-            return Err(self.failure(error.as_ref(), false));
-        }
-        self.fence.arm(self.device.queue(), signal, reads(&kept));
-        Ok(kept)
+        submit(&self.device, record, follow)
     }
+}
 
-    /// What went wrong, as the scheduler wants to know it.
-    pub(in crate::recorder) fn failure(&self, error: Option<&wgpu::Error>, gone: bool) -> Failure {
-        let lost = self.device.lost();
-        if gone {
-            lost.raise("wgpu no longer knows the device");
-        }
-        let error: Error = match (lost.check(), error) {
-            (Err(lost), _) => {
-                Kind::DeviceLost { device: self.device.caps().adapter.clone(), reason: lost.reason }.into()
-            }
-            (Ok(()), Some(error)) => Doing { object: "a submission", bytes: 0 }.failed(error),
-            (Ok(()), None) => {
-                Kind::Device { object: "a submission".into(), message: "no reason given".into() }.into()
-            }
-        };
-        Failure { step: None, error, lost: lost.is_raised() }
+/// Submits what `record` gives, has `follow` see to a fence, and returns what the submission needs until it is complete.
+pub(in crate::recorder) fn submit<K>(
+    device: &WgpuDevice,
+    record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
+    follow: impl FnOnce(&K) -> Result<(), Failure>,
+) -> Result<K, Failure> {
+    if device.lost().is_raised() {
+        return Err(failure(device, None, false));
     }
+    let _inside = device.gate().enter();
+    let submit = || record().map(|(commands, kept)| (device.queue().submit(commands), kept));
+    let (outcome, error) = scoped(device.raw(), submit);
+    if error.is_some() {
+        device.with_groups(BindGroups::clear); // one that could not be made may be among them
+    }
+    let kept = match outcome {
+        Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
+        outcome => outcome?.1,
+    };
+    if error.is_some() || device.lost().is_raised() {
+        return Err(failure(device, error.as_ref(), false));
+    }
+    follow(&kept)?;
+    Ok(kept)
+}
+
+/// What went wrong, as the scheduler wants to know it.
+pub(in crate::recorder) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> Failure {
+    let lost = device.lost();
+    if gone {
+        lost.raise("wgpu no longer knows the device");
+    }
+    let error: Error = match (lost.check(), error) {
+        (Err(lost), _) => {
+            Kind::DeviceLost { device: device.caps().adapter.clone(), reason: lost.reason }.into()
+        }
+        (Ok(()), Some(error)) => Doing { object: "a submission", bytes: 0 }.failed(error),
+        (Ok(()), None) => {
+            Kind::Device { object: "a submission".into(), message: "no reason given".into() }.into()
+        }
+    };
+    Failure { step: None, error, lost: lost.is_raised() }
 }

@@ -1,0 +1,94 @@
+//! A program that uses wgpu itself, on the device of a context.
+
+use super::{Subject, raw};
+use fencepost::{AdoptOptions, Context};
+use std::sync::mpsc::channel;
+use wgpu::BufferUsages as Usages;
+
+/// What a buffer needs for arrays to lie on it.
+pub const FOR_ARRAYS: Usages = Usages::STORAGE.union(Usages::COPY_SRC).union(Usages::COPY_DST);
+
+/// A wgpu device and its queue.
+#[derive(Clone)]
+pub struct Program {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+}
+
+/// Contexts with a program beside them: on a device of the context's, and on one of the program's.
+pub fn beside(subject: &Subject) -> [(Context, Program); 2] {
+    let own = subject.ctx();
+    let program = Program::of(&own);
+    let (device, queue) = raw::open(subject);
+    let adopted = Context::adopt(device, queue, AdoptOptions::default()).expect("a context");
+    subject.watch(&adopted);
+    let other = Program::of(&adopted);
+    [(own, program), (adopted, other)]
+}
+
+impl Program {
+    pub fn of(ctx: &Context) -> Self {
+        let (device, queue) = ctx.wgpu().expect("a real device");
+        Self { device: device.clone(), queue: queue.clone() }
+    }
+
+    /// A buffer for `len` words that nobody has written.
+    pub fn buffer(&self, len: usize) -> wgpu::Buffer {
+        self.buffer_for(len, FOR_ARRAYS)
+    }
+
+    pub fn buffer_for(&self, len: usize, usage: Usages) -> wgpu::Buffer {
+        let (label, size) = (Some("the program's"), 4 * len as u64);
+        self.device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false })
+    }
+
+    /// A buffer that is still mapped.
+    pub fn mapped(&self, len: usize, usage: Usages) -> wgpu::Buffer {
+        let (label, size) = (Some("the program's"), 4 * len as u64);
+        self.device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: true })
+    }
+
+    /// Submits a copy of `words` to the start of a buffer.
+    pub fn submit(&self, words: &[u32], buffer: &wgpu::Buffer) {
+        let from = self.mapped(words.len(), Usages::COPY_SRC);
+        let mut to = from.get_mapped_range_mut(..).unwrap();
+        to.copy_from_slice(bytemuck::cast_slice(words));
+        drop(to);
+        from.unmap();
+        self.copy(&from, buffer, words.len());
+    }
+
+    /// Puts `words` at the start of a buffer, and submits nothing.
+    pub fn put(&self, words: &[u32], buffer: &wgpu::Buffer) {
+        self.queue.write_buffer(buffer, 0, bytemuck::cast_slice(words));
+    }
+
+    /// The first `len` words of a buffer, copied out by wgpu.
+    pub fn read(&self, buffer: &wgpu::Buffer, len: usize) -> Vec<u32> {
+        let to = self.buffer_for(len, Usages::MAP_READ | Usages::COPY_DST);
+        self.copy(buffer, &to, len);
+        let (sender, receiver) = channel();
+        to.map_async(wgpu::MapMode::Read, .., move |result| sender.send(result).unwrap());
+        let result = loop {
+            self.device.poll(wgpu::PollType::Poll).unwrap();
+            if let Ok(result) = receiver.try_recv() {
+                break result;
+            }
+            std::thread::yield_now();
+        };
+        result.unwrap();
+        bytemuck::cast_slice(&to.get_mapped_range(..).unwrap()).to_vec()
+    }
+
+    /// Destroys a buffer, as a program may.
+    #[expect(clippy::disallowed_methods, reason = "what this does to a context is what is tested")]
+    pub fn destroy(&self, buffer: &wgpu::Buffer) {
+        buffer.destroy();
+    }
+
+    fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer, len: usize) {
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(from, 0, to, 0, 4 * len as u64);
+        self.queue.submit([encoder.finish()]);
+    }
+}

@@ -1,0 +1,255 @@
+//! Q13, the part with arrays on the caller's wgpu buffers: what both sides write, and in which order.
+
+use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::program::{Program, beside};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Download, HostArray, Kind, Policy, Upload};
+
+const NO_DEVICE: &str = "there is no wgpu device";
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q13_an_array_lies_on_the_callers_buffer", lies).gpu_only(NO_DEVICE),
+        case("q13_every_verb_takes_an_array_on_the_callers_buffer", verbs).gpu_only(NO_DEVICE),
+        case("q13_what_the_caller_put_and_did_not_submit_is_seen", put).gpu_only(NO_DEVICE),
+        case("q13_what_a_kernel_wrote_to_a_buffer_of_no_content_stays", unwritten).gpu_only(NO_DEVICE),
+        case("q13_caller_and_context_take_turns_on_a_buffer", ping_pong).gpu_only(NO_DEVICE),
+        case("q13_two_arrays_on_one_buffer_are_ordered", ordered).gpu_only(NO_DEVICE),
+        case("q13_two_arrays_on_one_buffer_can_be_a_hazard", hazard).gpu_only(NO_DEVICE),
+        case("q13_an_array_on_a_buffer_goes_before_its_work_is_done", dropped).gpu_only(NO_DEVICE),
+        case("q13_the_callers_memory_is_never_given_to_another_array", never_pooled).gpu_only(NO_DEVICE),
+        case("q13_bytes_behind_an_array_are_the_callers", behind).gpu_only(NO_DEVICE),
+        case("q13_the_caller_submits_from_another_thread_meanwhile", meanwhile).gpu_only(NO_DEVICE),
+        case("q13_a_grid_is_read_from_the_callers_buffer", grid).gpu_only(NO_DEVICE),
+    ]
+}
+
+const N: usize = 3000;
+
+fn count(start: u32) -> Vec<u32> {
+    (start..).take(N).collect()
+}
+
+fn on(ctx: &Context, buffer: &wgpu::Buffer) -> DeviceArray<u32> {
+    ctx.array_on(buffer, [N]).unwrap()
+}
+
+fn lies(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (x, y) = (program.buffer(N), program.buffer(N));
+        program.submit(&count(7), &x);
+        program.submit(&count(100), &y);
+        let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+        let (first, mut second) = (on(&ctx, &x), on(&ctx, &y));
+        for b in 0..3 {
+            let args = Mix { a: 3, b, x: &first, y: &mut second };
+            queue.launch(&mix, Grid::threads([N]), args).unwrap();
+        }
+        queue.finish().wait().unwrap();
+        let all = |y: u32, x: u32| (0..3).fold(y, |y, b| mixed(y, 3, x, b));
+        let expected: Vec<_> = count(100).into_iter().zip(count(7)).map(|(y, x)| all(y, x)).collect();
+        assert_eq!(program.read(&y, N), expected);
+        assert_eq!(program.read(&x, N), count(7));
+    }
+}
+
+fn verbs(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let buffer = program.buffer(N);
+        program.submit(&count(0), &buffer);
+        let (queue, mut x) = (ctx.queue("main"), on(&ctx, &buffer));
+        let mut expected = count(0);
+        assert_eq!(queue.read(&x).wait().unwrap(), expected);
+        queue.fill(&mut x.slice(0..100).unwrap(), 9).unwrap();
+        expected[..100].fill(9);
+        queue.upload(&[4, 5, 6], &mut x.slice(200..203).unwrap()).unwrap();
+        expected[200..203].copy_from_slice(&[4, 5, 6]);
+        queue.copy(&x.slice(1000..2000).unwrap(), &mut x.slice(1001..2001).unwrap()).unwrap();
+        expected.copy_within(1000..2000, 1001);
+        let mut other = ctx.zeros::<u32, 1>([N]).unwrap();
+        queue.copy(&x, &mut other).unwrap();
+        assert_eq!(queue.read(&other).wait().unwrap(), expected);
+        let mut host: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+        queue.download(&x, &mut host).unwrap();
+        assert_eq!(host.read(|words| words.to_vec()).unwrap(), expected);
+        let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
+        up.write(|words| words.copy_from_slice(&count(5))).unwrap();
+        queue.upload(&up, &mut x).unwrap();
+        assert_eq!(*x.map_read().wait().unwrap(), count(5));
+        x.map_write().wait().unwrap()[0] = 77;
+        queue.fill(&mut x.slice(1..2).unwrap(), 0).unwrap();
+        queue.finish().wait().unwrap();
+        assert_eq!(program.read(&buffer, 3), [77, 0, 7]);
+    }
+}
+
+fn put(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let buffer = program.buffer(N);
+        let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+        let (mut x, ones) = (on(&ctx, &buffer), queue.array(&[1; N]).unwrap());
+        for turn in 0..3 {
+            program.put(&count(turn), &buffer);
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 2, b: turn, x: &ones, y: &mut x }).unwrap();
+            let expected: Vec<_> = count(turn).into_iter().map(|y| mixed(y, 2, 1, turn)).collect();
+            assert_eq!(queue.read(&x).wait().unwrap(), expected);
+            // A copy is the first to use what was put.
+            program.put(&count(turn + 50), &buffer);
+            assert_eq!(queue.read(&x).wait().unwrap(), count(turn + 50));
+        }
+    }
+}
+
+fn unwritten(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (queue, iota) = (ctx.queue("main"), ctx.kernel::<Iota>().unwrap());
+        let (by_kernel, by_copy, untouched) = (program.buffer(N), program.buffer(N), program.buffer(N));
+        let mut x = on(&ctx, &by_kernel);
+        queue.launch(&iota, Grid::threads([N]), Iota { start: 3, step: 1, out: &mut x }).unwrap();
+        queue.upload(&count(8), &mut on(&ctx, &by_copy)).unwrap();
+        queue.finish().wait().unwrap();
+        assert_eq!(program.read(&by_kernel, N), count(3));
+        assert_eq!(program.read(&by_copy, N), count(8));
+        // What nobody writes is zero, as everywhere in wgpu.
+        assert_eq!(queue.read(&on(&ctx, &untouched)).wait().unwrap(), [0; N]);
+    }
+}
+
+fn ping_pong(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let buffer = program.buffer(N);
+        let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+        let (mut y, ones) = (on(&ctx, &buffer), queue.array(&[1; N]).unwrap());
+        let mut expected = count(1);
+        program.submit(&expected, &buffer);
+        for turn in 0..20 {
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y: &mut y }).unwrap();
+            queue.finish().wait().unwrap();
+            expected.iter_mut().for_each(|y| *y = mixed(*y, 3, 1, turn));
+            let found = program.read(&buffer, N);
+            assert_eq!(found, expected, "turn {turn}");
+            expected.iter_mut().for_each(|y| *y ^= turn);
+            if turn % 2 == 0 { program.submit(&expected, &buffer) } else { program.put(&expected, &buffer) }
+        }
+        assert_eq!(queue.read(&y).wait().unwrap(), expected);
+    }
+}
+
+fn ordered(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (one, two, mix) = (ctx.queue("one"), ctx.queue("two"), ctx.kernel::<Mix>().unwrap());
+        let buffer = program.buffer(N);
+        program.submit(&[1; N], &buffer);
+        let (mut first, mut second) = (on(&ctx, &buffer), on(&ctx, &buffer));
+        let ones = one.array(&[1; N]).unwrap();
+        let mut expected = 1;
+        for turn in 0..40 {
+            let (queue, y) = if turn % 2 == 0 { (&one, &mut first) } else { (&two, &mut second) };
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y }).unwrap();
+            expected = mixed(expected, 3, 1, turn);
+        }
+        assert_eq!(one.read(&first).wait().unwrap(), [expected; N]);
+        let aliased = two.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &first, y: &mut second });
+        assert!(matches!(aliased.unwrap_err().kind(), Kind::Aliased { .. }));
+    }
+}
+
+fn hazard(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let buffer = Program::of(&ctx).buffer(N);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    one.fill(&mut on(&ctx, &buffer), 1).unwrap();
+    let error = two.fill(&mut on(&ctx, &buffer), 2).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    two.wait_for(&one.marker()).unwrap();
+    two.fill(&mut on(&ctx, &buffer), 2).unwrap();
+    assert_eq!(two.read(&on(&ctx, &buffer)).wait().unwrap(), [2; N]);
+}
+
+fn dropped(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let queue = ctx.queue("main");
+        let mut out = queue.zeros([N]).unwrap();
+        for start in 0..5 {
+            let buffer = program.buffer(N);
+            program.put(&count(start), &buffer);
+            subject.spin(&ctx, &queue, 5);
+            let x = on(&ctx, &buffer);
+            queue.copy(&x, &mut out).unwrap();
+            queue.flush().unwrap();
+            drop((x, buffer));
+            program.device.poll(wgpu::PollType::Poll).unwrap();
+            let next = program.buffer(N); // where the other was, if that is gone
+            program.put(&[9; N], &next);
+            program.queue.submit([]);
+            assert_eq!(queue.read(&out).wait().unwrap(), count(start));
+        }
+    }
+}
+
+fn never_pooled(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (queue, buffer) = (ctx.queue("main"), program.buffer(1024));
+        let before = ctx.pool_stats();
+        let mut x = ctx.array_on::<u32, 1>(&buffer, [1024]).unwrap();
+        queue.fill(&mut x, 5).unwrap();
+        queue.finish().wait().unwrap();
+        drop(x);
+        assert_eq!(ctx.pool_stats(), before);
+        let other = queue.full([1024], 6_u32).unwrap();
+        assert_eq!(queue.read(&other).wait().unwrap(), [6; 1024]);
+        assert_eq!(program.read(&buffer, 1024), [5; 1024]);
+    }
+}
+
+fn behind(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (queue, buffer) = (ctx.queue("main"), program.buffer(64));
+        program.submit(&[8; 64], &buffer);
+        let mut x = ctx.array_on::<u32, 2>(&buffer, [3, 7]).unwrap();
+        queue.fill(&mut x, 0).unwrap();
+        queue.fill(&mut x.slice(1..2).unwrap(), 3).unwrap();
+        queue.upload(&[1; 7], &mut x.slice(2..3).unwrap()).unwrap();
+        queue.finish().wait().unwrap();
+        let expected = [vec![0; 7], vec![3; 7], vec![1; 7], vec![8; 43]].concat();
+        assert_eq!(program.read(&buffer, 64), expected);
+    }
+}
+
+fn meanwhile(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (mine, yours, mix) = (program.buffer(N), program.buffer(N), ctx.kernel::<Mix>().unwrap());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for turn in 0..30 {
+                    program.submit(&count(turn), &mine);
+                    assert_eq!(program.read(&mine, N), count(turn));
+                }
+            });
+            scope.spawn(|| {
+                let (queue, mut y) = (ctx.queue("main"), on(&ctx, &yours));
+                let (ones, mut expected) = (queue.array(&[1; N]).unwrap(), 0);
+                for turn in 0..30 {
+                    let args = Mix { a: 5, b: turn, x: &ones, y: &mut y };
+                    queue.launch(&mix, Grid::threads([N]), args).unwrap();
+                    expected = mixed(expected, 5, 1, turn);
+                    assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
+                }
+            });
+        });
+    }
+}
+
+fn grid(subject: &Subject) {
+    const ONES: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn ones(@builtin(workgroup_id) at: vec3<u32>) { out[at.x] = 1u; }";
+    for (ctx, program) in beside(subject) {
+        let (queue, buffer) = (ctx.queue("main"), program.buffer(4));
+        program.put(&[9, 3, 1, 1], &buffer);
+        let sizes = ctx.array_on::<u32, 1>(&buffer, [4]).unwrap();
+        let (ones, mut out) = (ctx.kernel_from(ONES, "ones").unwrap(), ctx.zeros::<u32, 1>([5]).unwrap());
+        queue.launch_dyn(&ones, Grid::indirect(&sizes, 1), args![out = &mut out]).unwrap();
+        assert_eq!(queue.read(&out).wait().unwrap(), [1, 1, 1, 0, 0]);
+    }
+}

@@ -1,0 +1,193 @@
+//! Q13, the part with arrays on the caller's wgpu buffers: what cannot be.
+
+use crate::common::program::{FOR_ARRAYS, Program, beside};
+use crate::common::{Case, Subject, case, raw};
+use fencepost::prelude::*;
+use fencepost::{AdoptOptions, CpuOptions, Error, Kind, Policy, RecorderChoice};
+use std::sync::atomic::{AtomicBool, Ordering};
+use wgpu::BufferUsages as Usages;
+
+const NO_DEVICE: &str = "there is no wgpu device";
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q13_a_buffer_that_is_too_small_is_refused", too_small).gpu_only(NO_DEVICE),
+        case("q13_a_buffer_without_the_usages_is_refused", usages).gpu_only(NO_DEVICE),
+        case("q13_half_a_word_of_the_callers_is_not_written", half_a_word).gpu_only(NO_DEVICE),
+        case("q13_a_buffer_of_another_device_is_refused", another_device).gpu_only(NO_DEVICE),
+        case("q13_the_cpu_recorder_takes_no_buffers", cpu_recorder).gpu_only(NO_DEVICE),
+        case("q13_work_on_a_destroyed_buffer_fails_its_queue", destroyed).gpu_only(NO_DEVICE),
+        case("q13_a_buffer_destroyed_between_two_submissions_fails_the_second", destroyed_later)
+            .gpu_only(NO_DEVICE),
+        case("q13_a_buffer_destroyed_under_running_work_does_no_harm", destroyed_meanwhile)
+            .gpu_only(NO_DEVICE),
+        case("q13_other_buffers_may_be_destroyed_meanwhile", destroyed_beside).gpu_only(NO_DEVICE),
+        case("q13_work_on_a_mapped_buffer_fails_its_queue", mapped).gpu_only(NO_DEVICE),
+    ]
+}
+
+fn refused(ctx: &Context, buffer: &wgpu::Buffer, len: usize) -> Error {
+    ctx.array_on::<u32, 1>(buffer, [len]).expect_err("an array that cannot be")
+}
+
+fn too_small(subject: &Subject) {
+    let ctx = subject.ctx();
+    let buffer = Program::of(&ctx).buffer(16);
+    let message = refused(&ctx, &buffer, 17).to_string();
+    assert!(message.contains("array `u32 [17] on a buffer"), "{message}");
+    assert!(message.ends_with("has 64 bytes; 68 bytes is needed"), "{message}");
+    assert_eq!(ctx.array_on::<u32, 1>(&buffer, [16]).unwrap().len(), 16);
+    assert!(matches!(
+        refused(&ctx, &buffer, usize::MAX / 4).kind(),
+        Kind::TooLarge { .. } | Kind::Buffer { .. }
+    ));
+}
+
+fn usages(subject: &Subject) {
+    let ctx = subject.ctx();
+    for missing in [Usages::STORAGE, Usages::COPY_SRC, Usages::COPY_DST] {
+        let buffer = Program::of(&ctx).buffer_for(16, FOR_ARRAYS - missing);
+        let error = refused(&ctx, &buffer, 16);
+        let Kind::Buffer { needed, .. } = error.kind() else { panic!("{error}") };
+        assert_eq!(*needed, missing.iter_names().next().unwrap().0);
+    }
+}
+
+fn half_a_word(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
+    let buffer = program.buffer(2);
+    program.submit(&[0x0101_0101; 2], &buffer);
+    let mut x = ctx.array_on::<half::f16, 1>(&buffer, [3]).unwrap();
+    let error = queue.fill(&mut x, half::f16::ZERO).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Alignment { .. }), "{error}");
+    queue.fill(&mut x.slice(0..2).unwrap(), half::f16::ZERO).unwrap();
+    queue.finish().wait().unwrap();
+    assert_eq!(program.read(&buffer, 2), [0, 0x0101_0101]);
+}
+
+fn another_device(subject: &Subject) {
+    let [(device, queue), (other, other_queue)] = raw::open_two(subject);
+    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    subject.watch(&ctx);
+    let other = Program { device: other, queue: other_queue };
+    let error = refused(&ctx, &other.buffer(16), 16);
+    assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+}
+
+fn cpu_recorder(subject: &Subject) {
+    let (device, queue) = raw::open(subject);
+    let buffer = Program { device, queue }.buffer(16);
+    let error = refused(&Context::on_cpu(CpuOptions::default()), &buffer, 16);
+    assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+}
+
+/// The queue of work on such a buffer fails with an error that names the array, and nobody else's does.
+fn fails(ctx: &Context, buffer: &wgpu::Buffer) {
+    let (good, bad) = (ctx.queue("good"), ctx.queue("bad"));
+    let (mut x, mut y) = (ctx.array_on::<u32, 1>(buffer, [16]).unwrap(), good.zeros::<u32, 1>([16]).unwrap());
+    good.fill(&mut y, 4).unwrap();
+    bad.wait_for(&good.marker()).unwrap(); // so that both are in one submission
+    bad.fill(&mut x, 5).unwrap();
+    let error = bad.finish().wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+    assert!(error.to_string().contains("on a buffer"), "{error}");
+    bad.fill(&mut y, 6).unwrap_err();
+    bad.take_error().unwrap();
+    bad.fill(&mut y.slice(0..1).unwrap(), 7).unwrap();
+    bad.finish().wait().unwrap();
+    assert_eq!(good.read(&y).wait().unwrap(), [[7].as_slice(), &[4; 15]].concat());
+}
+
+fn destroyed(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let buffer = program.buffer(16);
+        program.destroy(&buffer);
+        fails(&ctx, &buffer);
+    }
+}
+
+fn destroyed_later(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (queue, buffer) = (ctx.queue("main"), program.buffer(16));
+        let mut x = ctx.array_on::<u32, 1>(&buffer, [16]).unwrap();
+        for value in 0..2 {
+            queue.fill(&mut x, value + 1).unwrap(); // the second time the recorder knows the buffer
+            queue.finish().wait().unwrap();
+        }
+        program.destroy(&buffer);
+        fails(&ctx, &buffer);
+        queue.fill(&mut x, 1).unwrap();
+        queue.finish().wait().unwrap_err();
+    }
+}
+
+fn destroyed_meanwhile(subject: &Subject) {
+    // Without threads, so that a flush has submitted when it returns.
+    let of_the_variable = AdoptOptions { threads: false, ..AdoptOptions::default() };
+    let direct = AdoptOptions {
+        alone: true,
+        recorder: RecorderChoice::Direct,
+        threads: false,
+        ..AdoptOptions::default()
+    };
+    for options in [of_the_variable, direct] {
+        let (device, queue) = raw::open(subject);
+        let ctx = Context::adopt(device, queue, options).unwrap();
+        subject.watch(&ctx);
+        let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
+        let mut out = queue.zeros::<u32, 1>([1 << 16]).unwrap();
+        for value in 1..6 {
+            let buffer = program.buffer(1 << 16);
+            let mut x = ctx.array_on::<u32, 1>(&buffer, [1 << 16]).unwrap();
+            subject.spin(&ctx, &queue, 5);
+            queue.fill(&mut x, value).unwrap();
+            queue.copy(&x, &mut out).unwrap();
+            queue.flush().unwrap();
+            program.destroy(&buffer);
+            program.device.poll(wgpu::PollType::Poll).unwrap();
+            let next = program.buffer(1 << 16); // where the other was, if that is gone
+            program.put(&[9; 1 << 16], &next);
+            program.queue.submit([]);
+            assert_eq!(queue.read(&out).wait().unwrap(), [value; 1 << 16]);
+        }
+    }
+}
+
+/// Copies between several buffers, while another thread has wgpu destroy others all the time: neither waits for ever.
+fn destroyed_beside(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (queue, over) = (ctx.queue("main"), AtomicBool::new(false));
+        let buffers: [wgpu::Buffer; 3] = std::array::from_fn(|_| program.buffer(16));
+        let mut arrays = buffers.each_ref().map(|buffer| ctx.array_on::<u32, 1>(buffer, [16]).unwrap());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    program.destroy(&program.buffer(16));
+                }
+            });
+            let [first, second, third] = &mut arrays;
+            for value in 0..50 {
+                queue.fill(first, value).unwrap();
+                queue.copy(first, second).unwrap();
+                queue.copy(second, third).unwrap();
+                assert_eq!(queue.read(third).wait().unwrap(), [value; 16]);
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+    }
+}
+
+fn mapped(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let buffer = program.mapped(16, FOR_ARRAYS);
+        buffer.get_mapped_range_mut(..).unwrap().copy_from_slice(&[3; 64]);
+        fails(&ctx, &buffer);
+        buffer.unmap();
+        let queue = ctx.queue("after");
+        let x = ctx.array_on::<u32, 1>(&buffer, [16]).unwrap();
+        queue.fill(&mut x.slice(0..1).unwrap(), 1).unwrap();
+        queue.finish().wait().unwrap();
+        assert_eq!(program.read(&buffer, 16)[..2], [1, 0x0303_0303]);
+    }
+}
