@@ -4,13 +4,18 @@ use super::subject::Subject;
 
 /// A device and its queue on the subject's adapter, opened with wgpu alone.
 pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
-    device(&adapter(subject))
+    device(&adapter(subject), |_| ())
+}
+
+/// As [`open`], with other limits than the adapter's.
+pub fn open_with(subject: &Subject, limit: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
+    device(&adapter(subject), limit)
 }
 
 /// Two devices of one wgpu instance, with their queues.
 pub fn open_two(subject: &Subject) -> [(wgpu::Device, wgpu::Queue); 2] {
     let adapter = adapter(subject);
-    [device(&adapter), device(&adapter)]
+    [device(&adapter, |_| ()), device(&adapter, |_| ())]
 }
 
 fn adapter(subject: &Subject) -> wgpu::Adapter {
@@ -31,9 +36,10 @@ fn adapter(subject: &Subject) -> wgpu::Adapter {
     adapters.into_iter().find(|adapter| adapter.get_info().name == info.name).expect("the same adapter")
 }
 
-fn device(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue) {
+fn device(adapter: &wgpu::Adapter, limit: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
     let required_features = adapter.features() & wgpu::Features::IMMEDIATES;
-    let required_limits = wgpu::Limits { max_bind_groups: 4, ..adapter.limits() };
+    let mut required_limits = wgpu::Limits { max_bind_groups: 4, ..adapter.limits() };
+    limit(&mut required_limits);
     let descriptor = wgpu::DeviceDescriptor { required_features, required_limits, ..Default::default() };
     pollster::block_on(adapter.request_device(&descriptor)).expect("a device")
 }

@@ -2,9 +2,9 @@
 
 use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{Download, HostArray, Kind, Policy, Upload};
+use fencepost::{AdoptOptions, Download, HostArray, Kind, Policy, RecorderChoice, Upload};
 
 const NO_DEVICE: &str = "there is no wgpu device";
 
@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("q13_every_verb_takes_an_array_on_the_callers_buffer", verbs).gpu_only(NO_DEVICE),
         case("q13_what_the_caller_put_and_did_not_submit_is_seen", put).gpu_only(NO_DEVICE),
         case("q13_what_a_kernel_wrote_to_a_buffer_of_no_content_stays", unwritten).gpu_only(NO_DEVICE),
+        case("q13_a_buffer_longer_than_a_binding_keeps_what_was_written", long).gpu_only(NO_DEVICE),
         case("q13_caller_and_context_take_turns_on_a_buffer", ping_pong).gpu_only(NO_DEVICE),
         case("q13_two_arrays_on_one_buffer_are_ordered", ordered).gpu_only(NO_DEVICE),
         case("q13_two_arrays_on_one_buffer_can_be_a_hazard", hazard).gpu_only(NO_DEVICE),
@@ -113,6 +114,20 @@ fn unwritten(subject: &Subject) {
         assert_eq!(program.read(&by_copy, N), count(8));
         // What nobody writes is zero, as everywhere in wgpu.
         assert_eq!(queue.read(&on(&ctx, &untouched)).wait().unwrap(), [0; N]);
+    }
+}
+
+fn long(subject: &Subject) {
+    for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
+        let (device, queue) = raw::open_with(subject, |limits| limits.max_storage_buffer_binding_size = 4096);
+        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device, queue, options).unwrap();
+        subject.watch(&ctx);
+        let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
+        let buffer = program.buffer(N);
+        queue.fill(&mut on(&ctx, &buffer), 5).unwrap();
+        queue.finish().wait().unwrap();
+        assert_eq!(program.read(&buffer, N), [5; N]);
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) use backend::Backend;
 pub(crate) use bind_groups::{BindGroups, Key};
 pub(crate) use caps::Caps;
 pub(crate) use compile::{Carry, LayoutId, WgpuPipeline};
+#[cfg(native)]
 pub(crate) use foreign::bring_home;
 pub(crate) use gate::Gate;
 #[cfg(native)]
