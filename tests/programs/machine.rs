@@ -86,7 +86,11 @@ impl Machine {
     fn attempt(&mut self, op: &Op) -> Result<Outcome> {
         match *op {
             Op::Queue { q, urgency } => {
-                let options = QueueOptions { label: format!("q{q}"), priority: Priority::clamped(urgency) };
+                let options = QueueOptions {
+                    label: format!("q{q}"),
+                    priority: Priority::clamped(urgency),
+                    timing: q == 1,
+                };
                 self.queues.insert(q, self.ctx.queue_with(options));
             }
             Op::Fork { q, from } => {

@@ -6,6 +6,7 @@ mod hazards;
 mod indirect;
 mod scratch;
 mod states;
+mod times;
 mod transfer;
 mod zeroing;
 
@@ -29,6 +30,7 @@ use indirect::Sizes;
 use scratch::Scratch;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use times::Times;
 use transfer::Transfers;
 use wgpu::BufferUses as Uses;
 use wgpu::hal;
@@ -42,6 +44,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     groups: BindGroups<Arc<Group<A>>>,
     transfers: Transfers,
     sizes: Sizes<A>,
+    times: Times<A>,
     /// Where the hazards of the next batch start.
     stretch: u64,
     /// For parameters, where the device does not read them from staging memory.
@@ -60,6 +63,7 @@ enum Way<A: Backend> {
 struct Kept<A: Backend> {
     _groups: Vec<Arc<Group<A>>>,
     _transfers: transfer::Kept,
+    _times: Vec<times::Page<A>>,
     /// Kernels of our own in it.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _uniforms: Vec<Piece<WgpuMemory>>,
@@ -114,9 +118,9 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     fn new(way: Way<A>) -> Self {
-        let (order, groups, transfers, sizes, fill) = Default::default();
+        let (order, groups, transfers, sizes, times, fill) = Default::default();
         let uniforms = Scratch::new(1, "parameters");
-        Self { way: Arc::new(way), order, groups, transfers, sizes, stretch: 0, uniforms, fill }
+        Self { way: Arc::new(way), order, groups, transfers, sizes, times, stretch: 0, uniforms, fill }
     }
 
     /// Records through wgpu, which submits.
@@ -160,7 +164,7 @@ impl<A: Backend> HalRecorder<A> {
     ) -> Result<Kept<A>, Failure> {
         sort(&mut self.order, steps);
         device.take_gone(|block| self.groups.forget(block));
-        let Self { order, groups, transfers, sizes, stretch, uniforms: places, fill, .. } = self;
+        let Self { order, groups, transfers, sizes, times, stretch, uniforms: places, fill, .. } = self;
         let key = Key { layout: crate::lane::LayoutId::none(), parts: Vec::new() };
         let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
         let calls = Calls::new(encoder, *stretch);
@@ -180,20 +184,31 @@ impl<A: Backend> HalRecorder<A> {
                     published.extend(block.view().map(|_| buffer_of::<A>(block)));
                     Ok(())
                 }
+                Work::Start(time) => {
+                    times.start(device, &mut batch.calls, time);
+                    Ok(())
+                }
+                Work::End(_) => {
+                    times.end(&mut batch.calls);
+                    Ok(())
+                }
                 Work::Nothing => Ok(()),
             };
             if let Err(error) = outcome {
                 batch.calls.end_pass();
                 *stretch = batch.calls.stretch();
                 transfers.finish();
+                times.abandon();
                 return Err(Failure { step: Some(at), error, lost: false });
             }
         }
         let Batch { mut calls, kept, pipelines, uniforms, zeroed, .. } = batch;
+        let timed = times.finish(device, &mut calls, transfers, read);
         *stretch = calls.stretch();
         calls.publish(published.into_iter().chain(transfers.published::<A>()));
         let _transfers = transfers.finish();
-        Ok(Kept { _groups: kept, _transfers, _pipelines: pipelines, _uniforms: uniforms, zeroed })
+        let _times = timed.map_err(|error| Failure { step: None, error, lost: false })?;
+        Ok(Kept { _groups: kept, _transfers, _times, _pipelines: pipelines, _uniforms: uniforms, zeroed })
     }
 }
 
