@@ -86,6 +86,7 @@ impl Machine {
     fn attempt(&mut self, op: &Op) -> Result<Outcome> {
         match *op {
             Op::Queue { q, urgency } => {
+                // One of them timed: nothing else may come of that.
                 let options = QueueOptions {
                     label: format!("q{q}"),
                     priority: Priority::clamped(urgency),

@@ -103,7 +103,8 @@ impl CommandQueue {
     }
 
     /// *Returns* the event of everything enqueued so far. Enqueues nothing, submits nothing and cannot fail: if the
-    /// work has failed, waiting for the event says so.
+    /// work has failed, waiting for the event says so. On a timed queue that has nothing left to do it enqueues a look at
+    /// the clock, for [`Event::seconds_since`]; the event itself does not wait for that.
     ///
     /// # Example
     /// ```
