@@ -14,6 +14,7 @@ mod memory;
 mod policy;
 mod queues;
 mod robustness;
+mod timing;
 
 use libtest_mimic::Arguments;
 
@@ -30,6 +31,7 @@ fn main() {
         policy::cases,
         kernels::cases,
         robustness::cases,
+        timing::cases,
         hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();

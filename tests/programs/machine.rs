@@ -86,7 +86,12 @@ impl Machine {
     fn attempt(&mut self, op: &Op) -> Result<Outcome> {
         match *op {
             Op::Queue { q, urgency } => {
-                let options = QueueOptions { label: format!("q{q}"), priority: Priority::clamped(urgency) };
+                // One of them timed: nothing else may come of that.
+                let options = QueueOptions {
+                    label: format!("q{q}"),
+                    priority: Priority::clamped(urgency),
+                    timing: q == 1,
+                };
                 self.queues.insert(q, self.ctx.queue_with(options));
             }
             Op::Fork { q, from } => {

@@ -347,14 +347,15 @@ impl Context {
 
     /// Makes a command queue with options.
     pub fn queue_with(&self, options: QueueOptions) -> CommandQueue {
-        let slot = self.owner.engine().new_queue(&options.label, options.priority);
+        let QueueOptions { label, priority, timing } = &options;
+        let slot = self.owner.engine().new_queue(label, *priority, *timing);
         CommandQueue::new(self.owner.clone(), slot, options)
     }
 
     /// The queue that is there without being made: every call gives the same one.
     pub fn default_queue(&self) -> CommandQueue {
         let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
-        let make = || self.owner.engine().new_queue(&options.label, options.priority);
+        let make = || self.owner.engine().new_queue(&options.label, options.priority, options.timing);
         let slot = self.owner.0.default_queue.get_or_init(make).clone();
         CommandQueue::shared(self.owner.clone(), slot, options)
     }

@@ -128,6 +128,17 @@ pub enum Kind {
     /// Nobody can signal the user event any more.
     #[error("event `{event}` was abandoned: everything that could signal it was dropped")]
     Abandoned { event: String },
+    /// A time was asked for of a queue that is not timed.
+    #[error(
+        "queue `{queue}` is not timed; make it with `QueueOptions {{ timing: true, .. }}` to measure between its events"
+    )]
+    Untimed { queue: String },
+    /// There is no time, and so no number.
+    #[error("the time of {object} is not measured: {reason}")]
+    NotMeasured { object: String, reason: String },
+    /// Two events that no one clock has timed.
+    #[error("the time between {first} and {second} is not known: their clocks are not the same")]
+    Unrelated { first: String, second: String },
     /// No adapter fits; the message lists those that there are.
     #[error("no adapter fits {wanted}; this machine has: {found}")]
     NoAdapter { wanted: String, found: String },

@@ -3,6 +3,7 @@
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::pending::{self, Pending};
+use crate::scheduler::Moment;
 use crate::user_event::UserState;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Clock, Slot, Stamp};
@@ -50,8 +51,8 @@ pub struct Event {
 pub(crate) enum Recording {
     #[default]
     Never,
-    /// A point, and what its queue was ordered after there.
-    Point(Point, Arc<Clock>),
+    /// A point, what its queue was ordered after there, and when it is there if it is timed.
+    Point(Point, Arc<Clock>, Option<Arc<Moment>>),
     User(Arc<UserState>),
     /// A point of a queue that could not be made.
     Failed(Error),
@@ -94,7 +95,7 @@ impl Event {
     pub fn is_complete(&self) -> Result<bool> {
         match self.recording() {
             Recording::Never => Ok(true),
-            Recording::Point(point, clock) => self.owner.engine().is_complete(point, &clock),
+            Recording::Point(point, clock, _) => self.owner.engine().is_complete(point, &clock),
             Recording::User(user) => user.result().transpose().map(|done| done.is_some()),
             Recording::Failed(error) => Err(error),
         }
@@ -114,7 +115,7 @@ impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.recording() {
             Recording::Never => f.write_str("Event(never recorded)"),
-            Recording::Point(point, _) => write!(f, "Event(queue {}, stamp {})", point.slot.0, point.stamp),
+            Recording::Point(point, ..) => write!(f, "Event(queue {}, stamp {})", point.slot.0, point.stamp),
             Recording::User(user) => write!(f, "Event(user `{}`)", user.label()),
             Recording::Failed(error) => write!(f, "Event(failed: {error})"),
         }

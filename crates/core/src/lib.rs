@@ -21,6 +21,7 @@ mod recorder;
 mod scheduler;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
+mod timing;
 mod transfer;
 mod user_event;
 mod watch;

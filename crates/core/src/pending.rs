@@ -20,7 +20,7 @@ pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 pub(crate) fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
     match recording {
         Recording::Never => Pending::ready(Ok(())),
-        Recording::Point(point, clock) => Pending::late(PointLate { owner, point, clock }),
+        Recording::Point(point, clock, _) => Pending::late(PointLate { owner, point, clock }),
         Recording::User(event) => Pending::late(UserLate { owner, event }),
         Recording::Failed(error) => Pending::ready(Err(error)),
     }

@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// ```
 /// # let (ctx, _) = fencepost_core::doctest();
 /// use fencepost_core::{Priority, QueueOptions};
-/// let urgent = ctx.queue_with(QueueOptions { label: "urgent".into(), priority: Priority::High });
-/// assert_eq!(urgent.priority(), Priority::High);
+/// let urgent = QueueOptions { label: "urgent".into(), priority: Priority::High, ..QueueOptions::default() };
+/// assert_eq!(ctx.queue_with(urgent).priority(), Priority::High);
 /// ```
 #[derive(Clone, Debug)]
 pub struct QueueOptions {
@@ -24,11 +24,14 @@ pub struct QueueOptions {
     pub label: String,
     /// How soon its work should run, compared with other queues.
     pub priority: Priority,
+    /// Whether its commands are timed, so that [`Event::seconds_since`] has an answer for its events. A timed command
+    /// costs more; without, times cost nothing.
+    pub timing: bool,
 }
 
 impl Default for QueueOptions {
     fn default() -> Self {
-        Self { label: "queue".into(), priority: Priority::Normal }
+        Self { label: "queue".into(), priority: Priority::Normal, timing: false }
     }
 }
 
@@ -94,8 +97,14 @@ impl CommandQueue {
         self.inner.options.priority
     }
 
+    /// Whether its commands are timed: that was asked for, and the device has a clock for it.
+    pub fn is_timed(&self) -> bool {
+        self.inner.options.timing && self.owner().device().caps().timestamps
+    }
+
     /// *Returns* the event of everything enqueued so far. Enqueues nothing, submits nothing and cannot fail: if the
-    /// work has failed, waiting for the event says so.
+    /// work has failed, waiting for the event says so. On a timed queue that has nothing left to do it enqueues a look at
+    /// the clock, for [`Event::seconds_since`]; the event itself does not wait for that.
     ///
     /// # Example
     /// ```
@@ -128,8 +137,8 @@ impl CommandQueue {
         event.set(match self.slot() {
             Err(error) => Recording::Failed(error),
             Ok(slot) => {
-                let (point, clock) = self.owner().engine().marker(slot);
-                Recording::Point(point, clock)
+                let (point, clock, moment) = self.owner().engine().timed_marker(slot);
+                Recording::Point(point, clock, moment)
             }
         });
     }
@@ -155,7 +164,7 @@ impl CommandQueue {
             same_context(self.owner(), &event.owner, || "an event to wait for".into())?;
             match event.recording() {
                 Recording::Never => Ok(()),
-                Recording::Point(point, clock) => engine.enqueue_wait(slot, point, &clock),
+                Recording::Point(point, clock, _) => engine.enqueue_wait(slot, point, &clock),
                 Recording::User(event) => engine.enqueue_user_wait(slot, event),
                 Recording::Failed(error) => Err(error),
             }
@@ -170,7 +179,7 @@ impl CommandQueue {
         self.wait_for(&other.marker())
     }
 
-    /// *Returns* a new queue, ordered after everything enqueued so far, with this one's priority. As every new queue,
+    /// *Returns* a new queue, ordered after everything enqueued so far, with this one's priority and timing. As every new queue,
     /// it comes after the work of all queues of the context, not only after this one's.
     ///
     /// # Example
@@ -185,8 +194,8 @@ impl CommandQueue {
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     pub fn fork(&self, label: &str) -> CommandQueue {
-        let options = QueueOptions { label: label.into(), priority: self.priority() };
-        let slot = self.owner().engine().new_queue(&options.label, options.priority);
+        let options = QueueOptions { label: label.into(), ..self.inner.options.clone() };
+        let slot = self.owner().engine().new_queue(label, options.priority, options.timing);
         CommandQueue::new(self.owner().clone(), slot, options)
     }
 

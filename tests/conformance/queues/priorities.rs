@@ -41,7 +41,11 @@ impl Race {
     }
 
     fn queue(&self, priority: Priority) -> CommandQueue {
-        self.ctx.queue_with(QueueOptions { label: format!("{priority:?}"), priority })
+        self.ctx.queue_with(QueueOptions {
+            label: format!("{priority:?}"),
+            priority,
+            ..QueueOptions::default()
+        })
     }
 
     /// Enqueues launches that note their times in these places.
@@ -83,7 +87,7 @@ fn numbers(subject: &Subject) {
     let ctx = subject.ctx();
     assert_eq!(ctx.queue("plain").priority(), Priority::Normal);
     for priority in [-5, 0, 5].map(Priority::clamped) {
-        let queue = ctx.queue_with(QueueOptions { label: "q".into(), priority });
+        let queue = ctx.queue_with(QueueOptions { label: "q".into(), priority, ..QueueOptions::default() });
         assert_eq!(queue.priority(), priority);
         assert_eq!(queue.fork("child").priority(), priority);
     }

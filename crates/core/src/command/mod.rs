@@ -3,10 +3,12 @@
 pub(crate) mod grid;
 mod launch;
 mod site;
+mod time;
 
 pub(crate) use launch::{Bound, Boxes, Launch};
 pub use site::Site;
 pub(crate) use site::What;
+pub(crate) use time::{TickPage, Ticks, TimeSlot, Timed};
 
 use crate::event::Point;
 use crate::memory::{Block, ReadSlot, Staged};
@@ -39,6 +41,8 @@ impl Command {
 pub(crate) enum Op {
     /// Work for a device; it ends up in a batch.
     Work(Work),
+    /// Work, and when it was done. In a box: the common command stays small.
+    Timed(Box<Timed>),
     /// What follows in the queue comes after this point of another queue.
     Wait(Point),
     /// What follows in the queue comes after this event of the host.
@@ -76,6 +80,9 @@ pub(crate) enum Work {
     },
     /// Makes what was written to a block that the host reaches visible to the host.
     Publish(Arc<Block>),
+    /// What the clock shows before the next step, or after the last one: the three have one stamp and one level.
+    Start(Arc<TimeSlot>),
+    End(Arc<TimeSlot>),
     /// Nothing any more, but a place in the order that others may count on.
     Nothing,
 }
@@ -148,7 +155,7 @@ impl Work {
             Work::Copy { src, dst } => [Some(src), Some(dst)],
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
             Work::Read { src, .. } => [Some(src), None],
-            Work::Publish(_) | Work::Nothing => [None, None],
+            Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Nothing => [None, None],
         }
     }
 
@@ -180,7 +187,8 @@ fn of_span(span: &Span, write: bool) -> Touch<'_> {
 pub(crate) struct Step {
     pub(crate) slot: Slot,
     pub(crate) stamp: Stamp,
-    /// Steps of one level are independent of each other; a step depends only on lower levels.
+    /// Steps of one level are independent of each other, but for a command and its times; a step depends only on lower
+    /// levels.
     pub(crate) level: u32,
     /// Steps of the same batch, earlier in it, that come first besides the ones of the same queue.
     pub(crate) after: SmallVec<[u32; 2]>,

@@ -28,4 +28,6 @@ pub(crate) struct Caps {
     pub(crate) int64: bool,
     pub(crate) subgroups: bool,
     pub(crate) float32_atomics: bool,
+    /// Whether its clock can be read between commands.
+    pub(crate) timestamps: bool,
 }

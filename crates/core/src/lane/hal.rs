@@ -7,6 +7,7 @@ use super::Device as _;
 use super::backend::Backend;
 use super::compile::{Carry, LayoutId, Origin, check, make_writable};
 use super::gate::Gate;
+use super::memory::refused;
 use super::scopes::reasons;
 use super::wgpu::WgpuDevice;
 use crate::command::Bound;
@@ -62,6 +63,13 @@ struct GroupLayout<A: Backend> {
 pub(crate) struct Group<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,
+}
+
+/// Queries for times.
+pub(crate) struct Queries<A: Backend> {
+    native: Option<A::QuerySet>,
+    count: u32,
+    device: wgpu::Device,
 }
 
 impl<'a, A: Backend> Bind<'a, A> {
@@ -269,6 +277,43 @@ impl<A: Backend> Drop for Parts<A> {
         layout.take().into_iter().for_each(|layout| unsafe { raw.destroy_pipeline_layout(layout) });
         // SAFETY: as above.
         shader.take().into_iter().for_each(|shader| unsafe { raw.destroy_shader_module(shader) });
+    }
+}
+
+impl<A: Backend> Queries<A> {
+    /// Makes `count` of them.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub(crate) fn new(device: &WgpuDevice, count: u32) -> Result<Self> {
+        let gone = || hal::DeviceError::Lost;
+        // SAFETY: the handle is only used to make queries of our own.
+        let raw = unsafe { device.raw().as_hal::<A>() };
+        let desc =
+            wgpu::wgt::QuerySetDescriptor { label: Some("times"), ty: wgpu::QueryType::Timestamp, count };
+        // SAFETY: the device has timestamps, or nothing would be timed.
+        let made = raw.ok_or_else(gone).and_then(|raw| unsafe { raw.create_query_set(&desc) });
+        let native = made.map_err(|error| refused(&error, "queries for times", 8 * u64::from(count)))?;
+        Ok(Self { native: Some(native), count, device: device.raw().clone() })
+    }
+
+    pub(crate) fn native(&self) -> &A::QuerySet {
+        self.native.as_ref().expect("they are there until the drop")
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+}
+
+impl<A: Backend> Drop for Queries<A> {
+    fn drop(&mut self) {
+        // SAFETY: the handle is only used to destroy queries of our own.
+        let raw = unsafe { self.device.as_hal::<A>() };
+        if let (Some(raw), Some(native)) = (raw, self.native.take()) {
+            // SAFETY: whoever recorded them keeps them until its submission is complete.
+            unsafe { raw.destroy_query_set(native) };
+        }
     }
 }
 

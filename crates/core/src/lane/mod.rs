@@ -32,7 +32,7 @@ pub(crate) use gate::Gate;
 #[cfg(native)]
 use hal::memory as native;
 #[cfg(native)]
-pub(crate) use hal::{Bind, Group, HalPipeline};
+pub(crate) use hal::{Bind, Group, HalPipeline, Queries};
 pub(crate) use memory::{WgpuMemory, refused};
 pub(crate) use native::HostView;
 #[cfg(native)]
@@ -65,6 +65,9 @@ pub(crate) trait Device: Allocate + Send + Sync {
 
     /// Compiles one entry point.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline>;
+
+    /// What a tick of its clock is.
+    fn nanoseconds_a_tick(&self) -> f64;
 
     /// Drops whatever is cached for a block that is about to go.
     fn forget(&self, block: &Block);

@@ -189,5 +189,6 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, options: OpenOptions) -
         int64: features.contains(Features::SHADER_INT64),
         subgroups: features.contains(Features::SUBGROUP),
         float32_atomics: features.contains(Features::SHADER_FLOAT32_ATOMIC),
+        timestamps: features.contains(Features::TIMESTAMP_QUERY),
     }
 }

@@ -277,6 +277,10 @@ impl Device for WgpuDevice {
         WgpuPipeline::new(&self.device, &self.gate, &self.caps, recipe).map(Opaque::new).map(Pipeline::Wgpu)
     }
 
+    fn nanoseconds_a_tick(&self) -> f64 {
+        f64::from(self.queue.get_timestamp_period())
+    }
+
     fn forget(&self, block: &Block) {
         lock(&self.gone).push(block.id);
         if let Ok(mut groups) = self.groups.try_lock() {

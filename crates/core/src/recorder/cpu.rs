@@ -4,7 +4,7 @@
 //! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
 
 use super::{Failure, Keep, LaneValue, Recorder};
-use crate::command::{Launch, Step, Work};
+use crate::command::{Launch, Step, Ticks, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
 use crate::lane::{Caps, Device, Lane};
@@ -77,6 +77,13 @@ struct World {
     steps_left: Option<u64>,
     lost: Option<Lost>,
     lanes: Vec<WorldLane>,
+    clock: HostClock,
+}
+
+/// Nanoseconds since it was made, each reading more than the last.
+struct HostClock {
+    epoch: Instant,
+    last: u64,
 }
 
 #[derive(Default)]
@@ -116,6 +123,7 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
         steps_left: options.lost_after,
         lost: None,
         lanes: (0..count).map(|_| WorldLane::default()).collect(),
+        clock: HostClock { epoch: Instant::now(), last: 0 },
     }));
     let lane = |lane: usize| Lane {
         recorder: Box::new(CpuRecorder {
@@ -149,6 +157,7 @@ impl CpuDevice {
             int64: true,
             subgroups: true,
             float32_atomics: true,
+            timestamps: true,
         };
         Self { caps, memory, allocated: Mutex::default(), kernels: Mutex::default() }
     }
@@ -200,6 +209,10 @@ impl Device for CpuDevice {
         kernel.map(Pipeline::Host).ok_or_else(|| Kind::NoReference { kernel: entry.clone() }.into())
     }
 
+    fn nanoseconds_a_tick(&self) -> f64 {
+        1.0
+    }
+
     fn forget(&self, block: &Block) {
         let mut allocated = lock(&self.allocated);
         *allocated = allocated.saturating_sub(block.size);
@@ -244,6 +257,13 @@ fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     befores
 }
 
+impl HostClock {
+    fn read(&mut self) -> u64 {
+        self.last = (self.epoch.elapsed().as_nanos() as u64).max(self.last + 1);
+        self.last
+    }
+}
+
 impl World {
     /// Does one step of those that are allowed, if there is one.
     fn step(&mut self) -> bool {
@@ -259,7 +279,7 @@ impl World {
         let (lane, at) = allowed[self.rng.usize(..allowed.len())];
         let running = &mut self.lanes[lane].batches[0];
         if let Some(step) = running.steps.get(at) {
-            if let Err(lost) = run_shielded(&step.work) {
+            if let Err(lost) = run_shielded(&step.work, &mut self.clock) {
                 self.lost = Some(lost);
                 return false;
             }
@@ -349,13 +369,13 @@ fn cells(block: &Block) -> &Cells {
 }
 
 /// Runs a step. A device whose kernel has panicked is lost, as one whose kernel has hung would be.
-fn run_shielded(work: &Work) -> std::result::Result<(), Lost> {
+fn run_shielded(work: &Work, clock: &mut HostClock) -> std::result::Result<(), Lost> {
     let kernel = if let Work::Launch(launch) = work { &*launch.kernel().name } else { "none" };
-    let outcome = catch_unwind(AssertUnwindSafe(|| run(work)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(work, clock)));
     outcome.map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
 }
 
-fn run(work: &Work) {
+fn run(work: &Work, clock: &mut HostClock) {
     match work {
         Work::Launch(launch) => run_launch(launch),
         Work::Copy { src, dst } => cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range())),
@@ -368,6 +388,8 @@ fn run(work: &Work) {
         Work::Read { src, slot } => {
             slot.set(Place::Staged(Arc::new(HostBytes(cells(&src.block).copy(src.range())))));
         }
+        Work::Start(time) => time.set(Ticks { start: clock.read(), end: 0 }),
+        Work::End(time) => time.end(clock.read()),
         Work::Publish(_) | Work::Nothing => {}
     }
 }

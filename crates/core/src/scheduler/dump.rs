@@ -59,15 +59,23 @@ impl State {
 
 fn describe_op(op: &Op) -> String {
     match op {
+        Op::Work(work) => describe_work(work),
+        Op::Timed(timed) => describe_work(&timed.work),
         Op::Wait(point) => format!("wait for queue {} at {}", point.slot.0, point.stamp),
         Op::WaitUser(event) => format!("wait for user event `{}`", event.label()),
         Op::Callback(_) | Op::Called(_) => "host callback".into(),
-        Op::Work(Work::Launch(launch)) => format!("launch of `{}`", launch.kernel().name),
-        Op::Work(Work::Copy { .. }) => "copy".into(),
-        Op::Work(Work::Fill { .. }) => "fill".into(),
-        Op::Work(Work::Upload { .. }) => "upload".into(),
-        Op::Work(Work::Read { .. } | Work::Publish(_)) => "read".into(),
-        Op::Work(Work::Nothing) => "nothing".into(),
+    }
+}
+
+fn describe_work(work: &Work) -> String {
+    match work {
+        Work::Launch(launch) => format!("launch of `{}`", launch.kernel().name),
+        Work::Copy { .. } => "copy".into(),
+        Work::Fill { .. } => "fill".into(),
+        Work::Upload { .. } => "upload".into(),
+        Work::Read { .. } | Work::Publish(_) => "read".into(),
+        Work::Start(_) | Work::End(_) => "time".into(),
+        Work::Nothing => "nothing".into(),
     }
 }
 

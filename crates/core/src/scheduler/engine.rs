@@ -96,15 +96,19 @@ impl Engine {
         self.lock().new_kernel(name)
     }
 
-    /// Makes a queue, ordered after everything enqueued so far, on the lane with the fewest queues.
-    pub(crate) fn new_queue(&self, label: &str, priority: Priority) -> Result<Slot, Error> {
+    /// Makes a queue, ordered after everything enqueued so far, on the lane with the fewest queues; timed if that is
+    /// wanted and the device can.
+    pub(crate) fn new_queue(&self, label: &str, priority: Priority, timing: bool) -> Result<Slot, Error> {
         let mut state = self.lock();
         if let Some(lost) = &state.lost {
             return Err(lost.clone());
         }
         let load = |lane: usize| state.queues.iter().skip(1).filter(|q| q.open && q.lane == lane).count();
         let lane = (0..self.lanes.len()).min_by_key(|&lane| load(lane)).unwrap_or(0);
-        Ok(state.new_queue(label.into(), priority, lane))
+        let slot = state.new_queue(label.into(), priority, lane);
+        let timed = timing && self.device.caps().timestamps;
+        state.queue_mut(slot).timing = timed.then(Box::default);
+        Ok(slot)
     }
 
     /// Drops the handle of a queue: its work is flushed, and none of it lost.

@@ -4,6 +4,7 @@ use super::engine::Engine;
 use super::lane::Rest;
 use super::queue::Reached;
 use super::state::State;
+use super::timing::takes_time;
 use crate::command::{Callback, Command, Op, Work};
 use crate::error::{Kind, Result};
 use crate::event::Point;
@@ -40,7 +41,12 @@ impl Engine {
         ordering::record(&state, by, stamp, &work);
         // Whoever reads flushes, or waits, on the same thread at once.
         let read = matches!(work, Work::Read { .. });
-        state.queue_mut(by.slot).push(Command { stamp, op: Op::Work(work) });
+        let queue = state.queue_mut(by.slot);
+        if queue.timing.is_some() && takes_time(&work) {
+            queue.push_timed(stamp, work);
+        } else {
+            queue.push(Command { stamp, op: Op::Work(work) });
+        }
         if !read {
             self.kick(state, by.slot);
         }
@@ -83,6 +89,7 @@ impl Engine {
         state.check(slot)?;
         let stamp = state.next_stamp();
         state.queue_mut(slot).push(Command { stamp, op });
+        state.queue_mut(slot).end_times();
         self.kick(state, slot);
         Ok(())
     }
@@ -104,15 +111,18 @@ impl Engine {
 
     /// The point of everything enqueued so far on a queue, and what that comes after.
     pub(crate) fn marker(&self, slot: Slot) -> (Point, Arc<Clock>) {
-        let state = self.lock();
-        let queue = state.queue(slot);
-        let mut clock = queue.clock.clone();
-        clock.see(slot, queue.enqueued());
-        (queue.end(slot), Arc::new(clock))
+        self.lock().marker(slot)
     }
 }
 
 impl State {
+    pub(super) fn marker(&self, slot: Slot) -> (Point, Arc<Clock>) {
+        let queue = self.queue(slot);
+        let mut clock = queue.clock.clone();
+        clock.see(slot, queue.enqueued());
+        (queue.end(slot), Arc::new(clock))
+    }
+
     /// Puts a wait at the end of a queue; what follows is known to come after `point`.
     pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
         if point.slot == slot {
@@ -125,6 +135,7 @@ impl State {
             return;
         }
         queue.push(Command { stamp, op: Op::Wait(point) });
+        queue.end_times();
     }
 
     /// The lane of `slot` if its thread has to be woken for what is pending there.

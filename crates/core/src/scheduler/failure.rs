@@ -104,6 +104,7 @@ impl Engine {
         let error = state.queue_mut(slot).error.take()?;
         let stamp = state.next_stamp();
         state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
+        state.queue_mut(slot).end_times();
         Some(error)
     }
 }

@@ -25,6 +25,7 @@ mod shield;
 mod state;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
+mod timing;
 mod wait;
 #[cfg(target_arch = "wasm32")]
 mod web;
@@ -36,4 +37,5 @@ pub(crate) use queue::HoldId;
 pub use queue::Priority;
 pub(crate) use shield::wake_all;
 pub(crate) use state::State;
+pub(crate) use timing::Moment;
 pub(crate) use wait::Deadline;

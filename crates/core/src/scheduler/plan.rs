@@ -3,7 +3,7 @@
 use super::batch::{Batch, Seq, Status};
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
-use crate::command::{Launch, Op, Span, Step, Touch, Work};
+use crate::command::{Launch, Op, Span, Step, Timed, Touch, Work};
 use crate::event::Point;
 use crate::memory::{Block, HostUse, Parts, Place, ReadSlot};
 use fencepost_sync::{Slot, Stamp};
@@ -172,6 +172,13 @@ impl Planner<'_> {
                     Next::Again
                 }
             },
+            Op::Timed(timed) => match host_conflict(host_uses, &timed.work) {
+                Some(hold) => Next::Held(hold),
+                None => {
+                    self.append(goal.slot);
+                    Next::Again
+                }
+            },
         }
     }
 
@@ -265,8 +272,11 @@ impl Planner<'_> {
         }
         let seq = self.join(slot, lane);
         let Some(command) = self.state.queue_mut(slot).pop(Some(seq)) else { return };
-        if let (Op::Work(work), Some(open)) = (command.op, self.open[lane].as_mut()) {
-            open.add(slot, command.stamp, work);
+        let Some(open) = self.open[lane].as_mut() else { return };
+        match command.op {
+            Op::Work(work) => open.add(slot, command.stamp, work),
+            Op::Timed(timed) => open.add_timed(slot, command.stamp, *timed),
+            _ => {}
         }
     }
 
@@ -433,6 +443,21 @@ impl Open {
             self.write(slot, stamp, &touch);
         }
         self.push(slot, stamp, work);
+    }
+
+    /// As [`add`](Self::add), with what the clock shows before and after, on one level: nothing comes between.
+    fn add_timed(&mut self, slot: Slot, stamp: Stamp, Timed { work, time }: Timed) {
+        if let Work::Read { slot: read, .. } = &work {
+            read.set(Place::Staging);
+        }
+        for touch in work.touches().filter(|touch| touch.write) {
+            self.write(slot, stamp, &touch);
+        }
+        let level = self.frontier(slot).level;
+        for work in [Work::Start(time.clone()), work, Work::End(time)] {
+            self.frontier(slot).level = level;
+            self.push(slot, stamp, work);
+        }
     }
 
     /// As [`add`](Self::add), for what comes by the thousand.

@@ -1,6 +1,7 @@
 //! One command queue as the scheduler sees it.
 
 use super::batch::Seq;
+use super::timing::Timing;
 use crate::command::{Command, Launch, Op};
 use crate::error::Error;
 use crate::event::Point;
@@ -88,6 +89,10 @@ pub(crate) struct QueueState {
     /// What its next command is ordered after.
     pub(crate) clock: Clock,
     pub(crate) wakers: Due<Waker>,
+    /// The times of its commands, if it is timed.
+    pub(crate) timing: Option<Box<Timing>>,
+    /// Everything up to here is none of its work.
+    pub(crate) born: Stamp,
     /// Whether a handle exists.
     pub(crate) open: bool,
     /// Whether the slot can be given to a new queue.
@@ -122,6 +127,8 @@ impl QueueState {
             error: None,
             clock,
             wakers: Due::default(),
+            timing: None,
+            born: stamp,
             open: true,
             free: false,
             asked: stamp,

@@ -5,7 +5,7 @@ use super::buffer_of;
 use super::hazards::{Barrier, Hazards, Touch};
 use super::lent::Lent;
 use super::states::{Change, States};
-use crate::lane::{Backend, Group, HalPipeline, LayoutId};
+use crate::lane::{Backend, Group, HalPipeline, LayoutId, Queries};
 use crate::memory::Block;
 use crate::recorder::Failure;
 use smallvec::SmallVec;
@@ -152,6 +152,37 @@ impl<'e, A: Backend> Calls<'e, A> {
                 self.encoder.dispatch_workgroups_indirect(buffer, *offset);
             },
         }
+    }
+
+    /// Notes in query `at` when everything before it is done: a pass of its own, as not every device does that inside
+    /// passes or outside of them.
+    pub(super) fn stamp(&mut self, queries: &Queries<A>, at: u32) {
+        self.end_pass();
+        let writes = hal::PassTimestampWrites {
+            query_set: queries.native(),
+            beginning_of_pass_write_index: Some(at),
+            end_of_pass_write_index: None,
+        };
+        let desc = hal::ComputePassDescriptor { label: None, timestamp_writes: Some(writes) };
+        // SAFETY: outside any pass; each query is written once after it was reset.
+        unsafe { self.encoder.begin_compute_pass(&desc) };
+        // SAFETY: inside a pass.
+        unsafe { self.encoder.end_compute_pass() };
+    }
+
+    /// Makes all queries of a page ready to be written.
+    pub(super) fn reset(&mut self, queries: &Queries<A>) {
+        self.end_pass();
+        // SAFETY: outside any pass, and the device has passed the batch that used them before.
+        unsafe { self.encoder.reset_queries(queries.native(), 0..queries.count()) };
+    }
+
+    /// Copies what is in the first `count` queries, all of which were written.
+    pub(super) fn copy_times(&mut self, queries: &Queries<A>, count: u32, to: &A::Buffer, offset: u64) {
+        self.end_pass();
+        let each = std::num::NonZeroU64::new(8).expect("it is not 0");
+        // SAFETY: outside any pass; the buffer has room, from a multiple of eight bytes on.
+        unsafe { self.encoder.copy_query_results(queries.native(), 0..count, to, offset, each) };
     }
 
     fn begin_pass(&mut self) {

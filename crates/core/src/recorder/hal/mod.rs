@@ -9,6 +9,7 @@ mod keeper;
 mod lent;
 mod scratch;
 mod states;
+mod times;
 mod transfer;
 mod zeroing;
 
@@ -36,6 +37,7 @@ use lent::Lent;
 use scratch::Scratch;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use times::Times;
 use transfer::Transfers;
 use wgpu::BufferUses as Uses;
 use wgpu::hal;
@@ -49,6 +51,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     groups: BindGroups<Arc<Group<A>>>,
     transfers: Transfers,
     sizes: Sizes<A>,
+    times: Times<A>,
     /// Where the hazards of the next batch start.
     stretch: u64,
     /// For parameters, where the device does not read them from staging memory.
@@ -68,6 +71,7 @@ enum Way<A: Backend> {
 struct Kept<A: Backend> {
     _groups: Vec<Arc<Group<A>>>,
     _transfers: transfer::Kept,
+    _times: Vec<times::Page<A>>,
     /// Kernels of our own in it.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _uniforms: Vec<Piece<WgpuMemory>>,
@@ -123,9 +127,10 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     fn new(way: Way<A>) -> Self {
-        let (order, groups, transfers, sizes, fill, home) = Default::default();
+        let (order, groups, transfers, sizes, times, fill, home) = Default::default();
         let uniforms = Scratch::new(1, "parameters");
-        Self { way: Arc::new(way), order, groups, transfers, sizes, stretch: 0, uniforms, fill, home }
+        let way = Arc::new(way);
+        Self { way, order, groups, transfers, sizes, times, stretch: 0, uniforms, fill, home }
     }
 
     /// Records through wgpu, which submits.
@@ -210,7 +215,7 @@ impl<A: Backend> HalRecorder<A> {
     ) -> Result<Kept<A>, Failure> {
         sort(&mut self.order, steps);
         device.take_gone(|block| self.groups.forget(block));
-        let Self { order, groups, transfers, sizes, stretch, uniforms: places, fill, .. } = self;
+        let Self { order, groups, transfers, sizes, times, stretch, uniforms: places, fill, .. } = self;
         let key = Key { layout: crate::lane::LayoutId::none(), parts: Vec::new() };
         let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
         let calls = Calls::new(encoder, lent, *stretch);
@@ -231,20 +236,31 @@ impl<A: Backend> HalRecorder<A> {
                     published.extend(block.view().map(|_| native_of::<A>(block)));
                     Ok(())
                 }
+                Work::Start(time) => {
+                    times.start(device, &mut batch.calls, time);
+                    Ok(())
+                }
+                Work::End(_) => {
+                    times.end(&mut batch.calls);
+                    Ok(())
+                }
                 Work::Nothing => Ok(()),
             };
             if let Err(error) = outcome {
                 batch.calls.end_pass();
                 *stretch = batch.calls.stretch();
                 transfers.finish();
+                times.abandon();
                 return Err(Failure { step: Some(at), error, lost: false });
             }
         }
         let Batch { mut calls, kept, pipelines, uniforms, zeroed, .. } = batch;
+        let timed = times.finish(device, &mut calls, transfers, read);
         *stretch = calls.stretch();
         calls.publish(published.into_iter().chain(transfers.published::<A>()));
         let _transfers = transfers.finish();
-        Ok(Kept { _groups: kept, _transfers, _pipelines: pipelines, _uniforms: uniforms, zeroed })
+        let _times = timed.map_err(|error| Failure { step: None, error, lost: false })?;
+        Ok(Kept { _groups: kept, _transfers, _times, _pipelines: pipelines, _uniforms: uniforms, zeroed })
     }
 }
 

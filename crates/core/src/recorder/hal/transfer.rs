@@ -80,16 +80,31 @@ impl Transfers {
         batch: &mut Batch<'e, A>,
         src: &'e Span,
         slot: &Arc<ReadSlot>,
-        (fence, value): &(Arc<dyn Fence>, Value),
+        read: &(Arc<dyn Fence>, Value),
     ) -> Result<()> {
         let (from, size) = (batch.buffer(&src.block), words(src.size));
-        let piece = batch.device.download_piece(size)?.ok_or_else(gone)?;
+        let staged = self.room(batch.device, size, read)?;
         batch.admit(&[(&src.block, Uses::COPY_SRC, false)]);
-        batch.calls.copy(from, src.offset, native::<A>(piece.memory()), piece.offset(), size);
-        let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value: *value });
-        slot.set(Place::Staged(read.clone()));
-        self.reads.push(read);
+        let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
+        batch.calls.copy(from, src.offset, to, offset, size);
+        slot.set(Place::Staged(staged));
         Ok(())
+    }
+
+    /// Staging memory that the batch writes and the host reads.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn room(
+        &mut self,
+        device: &WgpuDevice,
+        size: u64,
+        (fence, value): &(Arc<dyn Fence>, Value),
+    ) -> Result<Arc<PinnedRead>> {
+        let piece = device.download_piece(size)?.ok_or_else(gone)?;
+        let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value: *value });
+        self.reads.push(read.clone());
+        Ok(read)
     }
 
     /// Staging memory that the batch writes and the host reads.

@@ -5,6 +5,7 @@ pub(in crate::recorder) mod fill;
 pub(in crate::recorder) mod passes;
 mod portable;
 pub(in crate::recorder) mod submitter;
+mod times;
 pub(in crate::recorder) mod transfer;
 mod uniforms;
 
@@ -23,7 +24,8 @@ use passes::{CommandBuffers, Dispatch, Part, Passes, Size, buffer_of};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use submitter::Submitter;
-use transfer::{Kept, Transfers};
+use times::Times;
+use transfer::Transfers;
 use uniforms::Uniforms;
 
 /// Records the batches of one lane of a wgpu device.
@@ -33,6 +35,7 @@ pub(crate) struct WgpuRecorder {
     order: Vec<usize>,
     uniforms: Uniforms,
     transfers: Transfers,
+    times: Times,
     fill: FillKernel,
 }
 
@@ -40,23 +43,28 @@ pub(crate) struct WgpuRecorder {
 struct Recorded {
     /// The copies of parameters, if there are any, then the steps.
     commands: CommandBuffers,
-    kept: Option<Kept>,
+    kept: Kept,
 }
+
+/// What must live until a submission is complete, if anything.
+type Kept = (Option<transfer::Kept>, Vec<times::Page>);
 
 impl WgpuRecorder {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
         let (uniforms, transfers) = (Uniforms::new(device.raw()), Transfers::new(&device));
-        let (order, fill) = Default::default();
-        Self { submitter: Submitter::new(device, fence), order, uniforms, transfers, fill }
+        let (order, times, fill) = Default::default();
+        Self { submitter: Submitter::new(device, fence), order, uniforms, transfers, times, fill }
     }
 
     fn record(&mut self, steps: &[Step], signal: Value) -> Result<Recorded, Failure> {
         sort(&mut self.order, steps);
         self.uniforms.reset();
+        self.times.reset();
         let device = self.submitter.device().clone();
         let recorded = device.with_groups(|groups| self.record_steps(&device, groups, steps, signal));
         let kept = self.transfers.finish();
-        Ok(Recorded { commands: recorded?, kept })
+        let (commands, pages) = recorded?;
+        Ok(Recorded { commands, kept: (kept, pages) })
     }
 
     fn record_steps(
@@ -65,8 +73,8 @@ impl WgpuRecorder {
         groups: &mut BindGroups,
         steps: &[Step],
         signal: Value,
-    ) -> Result<CommandBuffers, Failure> {
-        let Self { submitter, order, uniforms, transfers, fill } = self;
+    ) -> Result<(CommandBuffers, Vec<times::Page>), Failure> {
+        let Self { submitter, order, uniforms, transfers, times, fill } = self;
         let side_by_side = several_queues(steps);
         let mut passes = Passes::new(device, groups, uniforms);
         let mut level = None;
@@ -88,15 +96,24 @@ impl WgpuRecorder {
                     published.extend(block.view().map(|_| buffer_of(block)));
                     Ok(())
                 }
+                Work::Start(time) => {
+                    times.start(&mut passes, time);
+                    Ok(())
+                }
+                Work::End(_) => {
+                    passes.end_time();
+                    Ok(())
+                }
                 Work::Nothing => Ok(()),
             };
             outcome.map_err(|error| Failure { step: Some(at), error, lost: false })?;
         }
+        let whole = |error| Failure { step: None, error, lost: false };
+        let pages = times.finish(&mut passes, transfers, (submitter.fence(), signal)).map_err(whole)?;
         publish(&mut passes, published.into_iter().chain(transfers.published()));
         let steps = passes.finish();
-        let head = load_parameters(device, uniforms, transfers);
-        let head = head.map_err(|error| Failure { step: None, error, lost: false })?;
-        Ok(head.into_iter().chain(steps).collect())
+        let head = load_parameters(device, uniforms, transfers).map_err(whole)?;
+        Ok((head.into_iter().chain(steps).collect(), pages))
     }
 }
 
@@ -111,12 +128,13 @@ impl Recorder for WgpuRecorder {
         let record = || self.record(steps, signal).map(|Recorded { commands, kept }| (commands, kept));
         let submitted = submitter.submit(signal, record, downloads);
         let kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
-        Ok(kept.map(|kept| Box::new(kept) as Box<dyn KeepAlive>))
+        let nothing = kept.0.is_none() && kept.1.is_empty();
+        Ok((!nothing).then(|| Box::new(kept) as Box<dyn KeepAlive>))
     }
 }
 
 /// What the host reads of a submission through maps of wgpu's.
-fn downloads(kept: &Option<Kept>) -> &[portable::ReadBuffer] {
+fn downloads((kept, _): &Kept) -> &[portable::ReadBuffer] {
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 

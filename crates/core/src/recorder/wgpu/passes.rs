@@ -30,6 +30,24 @@ pub(super) struct Passes<'a> {
     bound: Option<Key>,
     /// The key of the dispatch being recorded; kept for its memory.
     key: Option<Key>,
+    /// The command that is being timed.
+    time: Option<Time>,
+}
+
+/// Two queries for the time of a command: one before it, the next behind it.
+struct Time {
+    set: wgpu::QuerySet,
+    at: u32,
+    begun: Begun,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    Not,
+    /// By a pass of its own, and so it ends.
+    Apart,
+    /// By the command's only pass, which also ends it.
+    Pass,
 }
 
 /// A dispatch, resolved to blocks.
@@ -65,13 +83,14 @@ impl<'a> Passes<'a> {
         uniforms: &'a mut Uniforms,
     ) -> Self {
         let (encoder, done) = (encoder(device), CommandBuffers::new());
-        let (pass, pipeline, bound, key) = Default::default();
-        Self { device, uniforms, groups, done, encoder, begun: 0, pass, pipeline, bound, key }
+        let (pass, pipeline, bound, key, time) = Default::default();
+        Self { device, uniforms, groups, done, encoder, begun: 0, pass, pipeline, bound, key, time }
     }
 
     /// The encoder outside of any pass.
     pub(super) fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
         self.end_pass();
+        self.begin_time();
         &mut self.encoder
     }
 
@@ -86,6 +105,50 @@ impl<'a> Passes<'a> {
         self.end_pass();
         self.done.push(self.encoder.finish());
         self.done
+    }
+
+    /// What is recorded next is timed, in query `at` of `set` and the one behind.
+    pub(super) fn start_time(&mut self, set: &wgpu::QuerySet, at: u32) {
+        self.end_pass();
+        self.time = Some(Time { set: set.clone(), at, begun: Begun::Not });
+    }
+
+    /// What was timed ends.
+    pub(super) fn end_time(&mut self) {
+        self.end_pass();
+        match self.time.take() {
+            Some(Time { set, at, begun: Begun::Not }) => self.stamp(&set, Some(at), Some(at + 1)),
+            Some(Time { set, at, begun: Begun::Apart }) => self.stamp(&set, Some(at + 1), None),
+            Some(Time { begun: Begun::Pass, .. }) | None => {}
+        }
+    }
+
+    /// Notes the time before what is no pass.
+    fn begin_time(&mut self) {
+        if let Some(Time { set, at, begun: begun @ Begun::Not }) = &mut self.time {
+            *begun = Begun::Apart;
+            let (set, at) = (set.clone(), *at);
+            self.stamp(&set, Some(at), None);
+        }
+    }
+
+    /// A pass that does nothing but note the time: that is what every device can.
+    fn stamp(&mut self, set: &wgpu::QuerySet, beginning: Option<u32>, end: Option<u32>) {
+        self.count_pass();
+        drop(self.encoder.begin_compute_pass(&timed(set, beginning, end)));
+    }
+
+    /// Begins a pass of dispatches, which is the whole of what is being timed unless that has begun.
+    fn begin_pass(&mut self) -> wgpu::ComputePass<'static> {
+        self.count_pass();
+        let pass = match &mut self.time {
+            Some(Time { set, at, begun: begun @ Begun::Not }) => {
+                *begun = Begun::Pass;
+                self.encoder.begin_compute_pass(&timed(set, Some(*at), Some(*at + 1)))
+            }
+            _ => self.encoder.begin_compute_pass(&PASS),
+        };
+        pass.forget_lifetime()
     }
 
     /// Makes room for another pass.
@@ -116,10 +179,9 @@ impl<'a> Passes<'a> {
         };
         let new_pipeline = self.pipeline.replace(variant.id) != Some(variant.id);
         if self.pass.is_none() {
-            self.count_pass();
+            self.pass = Some(self.begin_pass());
         }
-        let encoder = &mut self.encoder;
-        let pass = self.pass.get_or_insert_with(|| encoder.begin_compute_pass(&PASS).forget_lifetime());
+        let Some(pass) = &mut self.pass else { unreachable!("bug: the pass is open") };
         if new_pipeline {
             pass.set_pipeline(&variant.pipeline);
         }
@@ -172,6 +234,15 @@ impl<'a> Passes<'a> {
 
 fn encoder(device: &WgpuDevice) -> wgpu::CommandEncoder {
     device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") })
+}
+
+fn timed(set: &wgpu::QuerySet, beginning: Option<u32>, end: Option<u32>) -> wgpu::ComputePassDescriptor<'_> {
+    let timestamp_writes = Some(wgpu::ComputePassTimestampWrites {
+        query_set: set,
+        beginning_of_pass_write_index: beginning,
+        end_of_pass_write_index: end,
+    });
+    wgpu::ComputePassDescriptor { label: None, timestamp_writes }
 }
 
 const PASS: wgpu::ComputePassDescriptor<'static> =

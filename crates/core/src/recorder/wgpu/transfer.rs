@@ -137,19 +137,33 @@ impl Transfers {
         passes: &mut Passes<'_>,
         src: &Span,
         slot: &Arc<ReadSlot>,
+        read: (&LaneFence, Value),
+    ) -> Result<()> {
+        self.fetch(passes, (buffer_of(&src.block), src.offset), words(src.size), slot, read)
+    }
+
+    /// Records a read of `size` bytes of a buffer, from an offset on.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn fetch(
+        &mut self,
+        passes: &mut Passes<'_>,
+        (from, at): (&wgpu::Buffer, u64),
+        size: u64,
+        slot: &Arc<ReadSlot>,
         (fence, value): (&LaneFence, Value),
     ) -> Result<()> {
-        let (from, size) = (buffer_of(&src.block), words(src.size));
         if let Some(piece) = passes.device.download_piece(size)? {
             let to = piece.memory().buffer();
-            passes.encoder().copy_buffer_to_buffer(from, src.offset, to, piece.offset(), Some(size));
+            passes.encoder().copy_buffer_to_buffer(from, at, to, piece.offset(), Some(size));
             let read = Arc::new(PinnedRead { piece, fence: fence.shared(), value });
             slot.set(Place::Staged(read.clone()));
             self.reads.push(read);
             return Ok(());
         }
         let (filling, offset) = self.downloads.room(&mut self.reading, size)?;
-        passes.encoder().copy_buffer_to_buffer(from, src.offset, &filling.buffer, offset, Some(size));
+        passes.encoder().copy_buffer_to_buffer(from, at, &filling.buffer, offset, Some(size));
         self.readers.push((self.reading.len() - 1, offset, slot.clone()));
         Ok(())
     }

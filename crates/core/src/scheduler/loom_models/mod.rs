@@ -58,7 +58,7 @@ impl Model {
 
     /// A queue, on the lane with the fewest.
     fn queue(&self) -> Slot {
-        self.engine.new_queue("model", Priority::Normal).expect("the device is there")
+        self.engine.new_queue("model", Priority::Normal, false).expect("the device is there")
     }
 
     /// Starts a thread of the context.

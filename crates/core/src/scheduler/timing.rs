@@ -1,0 +1,88 @@
+//! What a timed queue notes of its commands.
+
+use super::engine::Engine;
+use super::queue::QueueState;
+use super::state::State;
+use crate::command::{Command, Op, TimeSlot, Timed, Work};
+use crate::event::Point;
+use fencepost_sync::{Clock, Slot, Stamp};
+use std::sync::Arc;
+
+/// The times of a queue's commands.
+#[derive(Default)]
+pub(crate) struct Timing {
+    /// The last command, unless the queue waits for something since.
+    last: Option<(Stamp, Arc<TimeSlot>)>,
+}
+
+/// When a queue is past a point.
+pub(crate) struct Moment {
+    pub(crate) queue: Arc<str>,
+    pub(crate) lane: usize,
+    /// The command whose end it is.
+    pub(crate) stamp: Stamp,
+    pub(crate) time: Arc<TimeSlot>,
+}
+
+impl Engine {
+    /// As [`marker`](Self::marker), with the moment at which a timed queue is there.
+    pub(crate) fn timed_marker(&self, slot: Slot) -> (Point, Arc<Clock>, Option<Arc<Moment>>) {
+        let mut state = self.lock();
+        let (point, clock) = state.marker(slot);
+        let moment = state.queue(slot).timing.is_some().then(|| Arc::new(state.moment(slot)));
+        (point, clock, moment)
+    }
+}
+
+impl State {
+    /// The end of a queue's last command if that is not known to be over; else the moment at which the device comes by,
+    /// which a command of its own finds out. That one wakes nobody: it is for what comes next.
+    fn moment(&mut self, slot: Slot) -> Moment {
+        let lets_in = self.check(slot).is_ok();
+        let queue = self.queue(slot);
+        let running = queue.timing.as_ref().and_then(|timing| timing.last.clone());
+        let running = running.filter(|(stamp, _)| *stamp > queue.completed());
+        let (stamp, time) = match running {
+            Some(last) => last,
+            None if lets_in => {
+                let stamp = self.next_stamp();
+                self.queue_mut(slot).push_timed(stamp, Work::Nothing)
+            }
+            None => (queue.enqueued(), Arc::default()), // never recorded, and waiting for it says why
+        };
+        let queue = self.queue(slot);
+        Moment { queue: queue.label.clone(), lane: queue.lane, stamp, time }
+    }
+
+    /// The label of the queue that a point is of; `None` if that is gone, and another one has its slot.
+    pub(crate) fn label_of(&self, point: Point) -> Option<Arc<str>> {
+        let queue = self.queue(point.slot);
+        (queue.born <= point.stamp).then(|| queue.label.clone())
+    }
+}
+
+impl QueueState {
+    /// Puts work at the end of a timed queue.
+    #[cold]
+    pub(super) fn push_timed(&mut self, stamp: Stamp, work: Work) -> (Stamp, Arc<TimeSlot>) {
+        let time = Arc::<TimeSlot>::default();
+        let last = (stamp, time.clone());
+        if let Some(timing) = &mut self.timing {
+            timing.last = Some(last.clone());
+        }
+        self.push(Command { stamp, op: Op::Timed(Box::new(Timed { work, time })) });
+        last
+    }
+
+    /// Notes that the queue waits for something: the end of its last command is not the end of that.
+    pub(super) fn end_times(&mut self) {
+        if let Some(timing) = &mut self.timing {
+            timing.last = None;
+        }
+    }
+}
+
+/// Whether a device does anything for a command; else nobody can say when.
+pub(super) fn takes_time(work: &Work) -> bool {
+    !matches!(work, Work::Read { src, .. } if src.block.direct())
+}

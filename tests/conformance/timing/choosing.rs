@@ -1,0 +1,104 @@
+//! T01: timing is chosen queue by queue, and changes no result.
+
+use super::timed;
+use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CommandQueue, Kind, QueueOptions};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t01_timing_is_chosen_queue_by_queue", queue_by_queue),
+        case("t01_a_timed_queue_does_what_any_queue_does", same_results),
+        case("t01_timed_and_untimed_queues_go_together", together),
+        case("t01_thousands_of_commands_are_timed", thousands),
+    ]
+}
+
+const N: usize = 1000;
+
+fn queue_by_queue(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
+    assert!(!plain.is_timed() && !ctx.default_queue().is_timed() && !QueueOptions::default().timing);
+    for (queue, is_timed) in [(&plain, false), (&watched, true)] {
+        assert_eq!(queue.fork("fork").is_timed(), is_timed);
+        let start = queue.marker();
+        queue.full([N], 1_u32).unwrap();
+        match queue.marker().seconds_since(&start).wait() {
+            Ok(_) => assert!(is_timed),
+            Err(error) => assert!(!is_timed && matches!(error.kind(), Kind::Untimed { .. }), "{error}"),
+        }
+    }
+}
+
+/// Every verb, and the bytes that come of it.
+fn exercise(ctx: &Context, queue: &CommandQueue) -> Vec<Vec<u32>> {
+    let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
+    let elements: Vec<u32> = (0..N as u32).collect();
+    let x = queue.array(&elements).unwrap();
+    let mut y = queue.zeros([N]).unwrap();
+    let mut z = queue.full([N], 7_u32).unwrap();
+    queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
+    let early = queue.read(&y);
+    queue.launch(&iota, Grid::groups([0]), Iota { start: 1, step: 1, out: &mut y }).unwrap();
+    queue.copy(&x, &mut z).unwrap();
+    queue.copy(&z.slice(0..512).unwrap(), &mut z.slice(256..768).unwrap()).unwrap();
+    queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: 2, x: &z, y: &mut y }).unwrap();
+    queue.fill(&mut z, 9).unwrap();
+    drop(queue.read(&z));
+    queue.upload(&elements[..], &mut z).unwrap();
+    let late = [queue.read(&y), queue.read(&z)];
+    [early].into_iter().chain(late).map(|read| read.wait().unwrap()).collect()
+}
+
+fn same_results(subject: &Subject) {
+    let ctx = subject.ctx();
+    let expected = exercise(&ctx, &ctx.queue("plain"));
+    assert_eq!(expected[0][9], mixed(0, 3, 9, 1));
+    for turn in 0..3 {
+        assert_eq!(exercise(&ctx, &timed(&ctx, "watched")), expected, "turn {turn}");
+    }
+}
+
+fn together(subject: &Subject) {
+    let ctx = subject.ctx();
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let queues = [timed(&ctx, "watched"), ctx.queue("plain"), timed(&ctx, "watched too")];
+    let x = queues[0].array(&[3_u32; N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
+    let mut expected = 0;
+    let start = queues[0].marker();
+    for turn in 0..60_u32 {
+        let queue = &queues[turn as usize % 3];
+        queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: turn, x: &x, y: &mut y }).unwrap();
+        let mut side = queue.full([N], turn).unwrap();
+        queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut side }).unwrap();
+        expected = mixed(expected, 5, 3, turn);
+    }
+    assert_eq!(queues[1].read(&y).wait().unwrap(), [expected; N]);
+    assert!(queues[0].marker().seconds_since(&start).wait().unwrap() > 0.0);
+}
+
+/// More than fit on one page of the recorders', each of which is timed.
+fn thousands(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, mix) = (timed(&ctx, "watched"), ctx.kernel::<Mix>().unwrap());
+    let x = queue.array(&[1_u32; 4]).unwrap();
+    let mut y = queue.zeros([4]).unwrap();
+    let count = if subject.is_cpu() { 300 } else { 1400 };
+    let mut markers = vec![queue.marker()];
+    for _ in 0..count {
+        queue.launch(&mix, Grid::threads([4]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+        markers.push(queue.marker());
+    }
+    assert_eq!(queue.read(&y).wait().unwrap(), [count; 4]);
+    let mut sum = 0.0;
+    for pair in markers.windows(2) {
+        let seconds = pair[1].seconds_since(&pair[0]).wait().unwrap();
+        assert!(seconds >= 0.0, "{seconds}");
+        sum += seconds;
+    }
+    let all = markers[count as usize].seconds_since(&markers[0]).wait().unwrap();
+    assert!(all > 0.0 && (sum - all).abs() <= all * 1e-6, "{sum} {all}");
+}

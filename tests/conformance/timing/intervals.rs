@@ -1,0 +1,176 @@
+//! T02: the time between two events of a queue.
+
+use super::timed;
+use crate::common::kernels::Spin;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CommandQueue, Event, Kernel};
+use std::thread;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t02_work_takes_time_and_backwards_it_is_negative", signs),
+        case("t02_intervals_add_up", add_up),
+        case("t02_a_long_kernel_takes_longer_than_a_short_one", longer),
+        case("t02_copies_fills_and_uploads_are_timed_too", transfers),
+        case("t02_asking_flushes_and_waits_for_both", waits),
+        case("t02_an_answer_has_a_limit_and_can_be_awaited", late),
+        case("t02_a_marker_of_an_idle_queue_is_where_the_device_comes_by", idle),
+        case("t02_recording_again_moves_the_time_and_no_earlier_question", recorded_again),
+        case("t02_every_marker_between_two_commands_has_one_time", same_point),
+    ]
+}
+
+const N: usize = 1024;
+
+type SpinKernel = Kernel<Spin<'static>>;
+
+fn spin(queue: &CommandQueue, kernel: &SpinKernel, out: &mut DeviceArray<u32>, rounds: u32) {
+    queue.launch(kernel, Grid::threads([N]), Spin { rounds, out }).unwrap();
+}
+
+fn seconds(start: &Event, end: &Event) -> f64 {
+    end.seconds_since(start).wait().unwrap()
+}
+
+/// A queue, a kernel and an array for it, with all that was to be made for them done.
+fn set_up(subject: &Subject) -> (CommandQueue, SpinKernel, DeviceArray<u32>) {
+    let ctx = subject.ctx();
+    let (queue, kernel) = (timed(&ctx, "watched"), ctx.kernel::<Spin>().unwrap());
+    let mut out = queue.zeros([N]).unwrap();
+    spin(&queue, &kernel, &mut out, 1);
+    queue.finish().wait().unwrap();
+    (queue, kernel, out)
+}
+
+fn signs(subject: &Subject) {
+    let (queue, kernel, mut out) = set_up(subject);
+    let start = queue.marker();
+    spin(&queue, &kernel, &mut out, 2000);
+    let end = queue.marker();
+    let took = seconds(&start, &end);
+    assert!(took > 0.0, "{took}");
+    assert_eq!(seconds(&end, &start), -took);
+    assert_eq!(start.seconds_till(&end).wait().unwrap(), took);
+    assert_eq!(end.seconds_till(&start).wait().unwrap(), -took);
+}
+
+fn add_up(subject: &Subject) {
+    let (queue, kernel, mut out) = set_up(subject);
+    let mut markers = vec![queue.marker()];
+    for turn in 1..6 {
+        spin(&queue, &kernel, &mut out, 300 * turn);
+        if turn % 2 == 0 {
+            queue.finish().wait().unwrap(); // what is done and what is not add up alike
+        }
+        markers.push(queue.marker());
+    }
+    let all = seconds(&markers[0], &markers[5]);
+    let parts: Vec<f64> = markers.windows(2).map(|pair| seconds(&pair[0], &pair[1])).collect();
+    assert!(parts.iter().all(|&part| part > 0.0), "{parts:?}");
+    assert!((parts.iter().sum::<f64>() - all).abs() <= all * 1e-6, "{parts:?} {all}");
+}
+
+/// The fastest of some tries counts, so that a busy machine makes nothing long.
+fn longer(subject: &Subject) {
+    let (queue, kernel, mut out) = set_up(subject);
+    let mut fastest = |rounds: u32| {
+        let tries = (0..5).map(|_| {
+            let start = queue.marker();
+            spin(&queue, &kernel, &mut out, rounds);
+            seconds(&start, &queue.marker())
+        });
+        tries.fold(f64::INFINITY, f64::min)
+    };
+    let (short, long) = (fastest(1), fastest(20_000));
+    assert!(long > 2.0 * short, "20,000 rounds took {long} s, one {short} s");
+}
+
+fn transfers(subject: &Subject) {
+    const LARGE: usize = 1 << 20;
+    let ctx = subject.options(|options| options.shared_memory = false);
+    let queue = timed(&ctx, "watched");
+    let (mut x, mut y) = (queue.zeros::<u32, 1>([LARGE]).unwrap(), queue.zeros::<u32, 1>([LARGE]).unwrap());
+    queue.finish().wait().unwrap();
+    let elements = vec![5_u32; LARGE];
+    let mut markers = vec![queue.marker()];
+    queue.fill(&mut x, 0).unwrap();
+    markers.push(queue.marker());
+    queue.upload(&elements[..], &mut x).unwrap(); // behind a fill, so that the host does not write in place
+    markers.push(queue.marker());
+    queue.copy(&x, &mut y).unwrap();
+    markers.push(queue.marker());
+    queue.fill(&mut x, 3).unwrap();
+    markers.push(queue.marker());
+    assert_eq!(queue.read(&y).wait().unwrap(), elements);
+    for (what, pair) in ["clear", "upload", "copy", "fill"].iter().zip(markers.windows(2)) {
+        let took = seconds(&pair[0], &pair[1]);
+        assert!(took > 0.0, "the {what} took {took} s");
+    }
+}
+
+fn waits(subject: &Subject) {
+    let (queue, kernel, mut out) = set_up(subject);
+    let start = queue.marker();
+    spin(&queue, &kernel, &mut out, 5000);
+    let end = queue.marker();
+    spin(&queue, &kernel, &mut out, 1);
+    assert!(seconds(&start, &end) > 0.0);
+    assert!(start.is_complete().unwrap() && end.is_complete().unwrap());
+}
+
+fn late(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (timed(&ctx, "watched"), ctx.user_event("gate"));
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let start = queue.marker();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 1).unwrap();
+    let end = queue.marker();
+    let mut asked = end.seconds_since(&start);
+    assert_eq!(asked.wait_timeout(Duration::from_millis(5)).unwrap(), None);
+    let signaller = thread::spawn(move || gate.signal());
+    let awaited = pollster::block_on(end.seconds_since(&start)).unwrap();
+    assert_eq!(asked.wait().unwrap(), awaited);
+    assert!(awaited > 0.0);
+    signaller.join().unwrap();
+}
+
+/// What the host does between counts before the marker, not behind it.
+fn idle(subject: &Subject) {
+    let (queue, kernel, mut out) = set_up(subject);
+    spin(&queue, &kernel, &mut out, 1);
+    let before = queue.marker();
+    queue.finish().wait().unwrap();
+    thread::sleep(Duration::from_millis(30));
+    let start = queue.marker();
+    assert!(start.is_complete().unwrap(), "it covers nothing that is not done");
+    spin(&queue, &kernel, &mut out, 1);
+    let end = queue.marker();
+    assert!(seconds(&before, &start) > 0.015, "{}", seconds(&before, &start));
+    assert!(seconds(&start, &end) > 0.0);
+}
+
+fn recorded_again(subject: &Subject) {
+    let (queue, kernel, mut out) = set_up(subject);
+    let (start, event) = (queue.marker(), queue.marker());
+    spin(&queue, &kernel, &mut out, 500);
+    queue.record(&event).unwrap();
+    let first = event.seconds_since(&start);
+    spin(&queue, &kernel, &mut out, 500);
+    queue.record(&event).unwrap();
+    let second = event.seconds_since(&start);
+    let (first, second) = (first.wait().unwrap(), second.wait().unwrap());
+    assert!(0.0 < first && first < second, "{first} {second}");
+}
+
+fn same_point(subject: &Subject) {
+    let (queue, kernel, mut out) = set_up(subject);
+    let fresh = [queue.marker(), queue.marker()];
+    spin(&queue, &kernel, &mut out, 500);
+    let later = [queue.marker(), queue.marker()];
+    assert_eq!(seconds(&fresh[0], &fresh[1]), 0.0);
+    assert_eq!(seconds(&later[0], &later[1]), 0.0);
+    assert!(seconds(&fresh[1], &later[0]) > 0.0);
+}

@@ -1,0 +1,73 @@
+//! T02, between queues: which events can be compared.
+
+use super::timed;
+use crate::common::{Case, Subject, case};
+use fencepost::{CpuOptions, Event, Kind};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t02_queues_of_one_lane_share_a_clock", one_clock)
+            .one_lane("its queues have clocks of their own"),
+        case("t02_what_waits_is_not_earlier_than_what_it_waits_for", waiting)
+            .one_lane("its queues have clocks of their own"),
+        case("t02_events_of_two_contexts_are_unrelated", contexts),
+        case("t02_events_of_two_lanes_are_unrelated", lanes).cpu_only("adapters have one lane"),
+    ]
+}
+
+const N: usize = 1 << 16;
+
+fn one_clock(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (a, b) = (timed(&ctx, "a"), timed(&ctx, "b"));
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let start = a.marker();
+    a.fill(&mut x, 1).unwrap();
+    let filled = a.marker();
+    b.fill(&mut x, 2).unwrap(); // the policy has it wait for the other
+    let end = b.marker();
+    let times = [(&start, &filled), (&filled, &end), (&start, &end)];
+    let [one, two, both] = times.map(|(from, to)| to.seconds_since(from).wait().unwrap());
+    assert!(one > 0.0 && two > 0.0, "{one} {two}");
+    assert!((one + two - both).abs() <= both * 1e-6, "{one} {two} {both}");
+}
+
+/// A marker behind a wait is not the end of the command before the wait.
+fn waiting(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (a, b) = (timed(&ctx, "a"), timed(&ctx, "b"));
+    let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    b.fill(&mut y, 1).unwrap();
+    let before = b.marker();
+    b.finish().wait().unwrap();
+    a.fill(&mut x, 1).unwrap();
+    let awaited = a.marker();
+    b.wait_for(&awaited).unwrap();
+    let behind = b.marker();
+    assert!(behind.seconds_since(&awaited).wait().unwrap() >= 0.0);
+    assert!(behind.seconds_since(&before).wait().unwrap() > 0.0);
+}
+
+fn unrelated(start: &Event, end: &Event, words: &[&str]) {
+    for (start, end) in [(start, end), (end, start)] {
+        let error = end.seconds_since(start).wait().unwrap_err();
+        assert!(matches!(error.kind(), Kind::Unrelated { .. }), "{error}");
+        let text = error.to_string();
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    }
+}
+
+fn contexts(subject: &Subject) {
+    let (here, there) = (subject.ctx(), subject.ctx());
+    let events = [timed(&here, "here").marker(), timed(&there, "there").marker()];
+    unrelated(&events[0], &events[1], &["`here`", "`there`"]);
+}
+
+fn lanes(subject: &Subject) {
+    let ctx = fencepost::Context::on_cpu(CpuOptions { lanes: 2, ..CpuOptions::default() });
+    subject.watch(&ctx);
+    let queues = [timed(&ctx, "first"), timed(&ctx, "second"), timed(&ctx, "third")];
+    let [first, second, third] = queues.each_ref().map(|queue| queue.marker());
+    unrelated(&first, &second, &["`first`", "`second`", "queue 0", "queue 1"]);
+    assert!(third.seconds_since(&first).wait().is_ok(), "they share a lane");
+}

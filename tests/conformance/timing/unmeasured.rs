@@ -1,0 +1,94 @@
+//! T03: what was not measured is an error, never a number.
+
+use super::timed;
+use crate::common::{Case, Subject, case, raw};
+use fencepost::prelude::*;
+use fencepost::{AdoptOptions, CpuOptions, Event, Kind, QueueOptions, RecorderChoice};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t03_an_untimed_queue_says_what_to_set", untimed),
+        case("t03_a_queue_that_is_gone_is_not_mistaken_for_the_next", gone),
+        case("t03_what_the_host_signals_or_nobody_recorded_has_no_time", no_work),
+        case("t03_work_that_failed_has_its_error_and_no_time", failed)
+            .cpu_only("its failures can be ordered"),
+        case("t03_a_device_without_timestamps_says_so_and_works", no_timestamps)
+            .gpu_only("there is no wgpu device"),
+    ]
+}
+
+fn error(start: &Event, end: &Event) -> fencepost::Error {
+    let there = end.seconds_since(start).wait().unwrap_err();
+    let back = start.seconds_since(end).wait().unwrap_err();
+    assert_eq!(std::mem::discriminant(there.kind()), std::mem::discriminant(back.kind()), "{there}; {back}");
+    there
+}
+
+fn untimed(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
+    plain.full([4], 1_u32).unwrap();
+    let error = error(&watched.marker(), &plain.marker());
+    assert!(matches!(error.kind(), Kind::Untimed { queue } if queue == "plain"), "{error}");
+    assert!(error.to_string().contains("timing: true"), "{error}");
+}
+
+fn gone(subject: &Subject) {
+    let ctx = subject.ctx();
+    let plain = ctx.queue("plain");
+    plain.full([4], 1_u32).unwrap();
+    let old = plain.marker();
+    old.wait().unwrap();
+    drop(plain);
+    let next = timed(&ctx, "next");
+    let error = error(&old, &next.marker());
+    assert!(matches!(error.kind(), Kind::Untimed { queue } if queue != "next"), "{error}");
+}
+
+fn no_work(subject: &Subject) {
+    let ctx = subject.ctx();
+    let marker = timed(&ctx, "watched").marker();
+    let gate = ctx.user_event("gate");
+    gate.signal();
+    for (event, word) in [(ctx.event(), "recorded"), (gate.event(), "`gate`")] {
+        let error = error(&marker, &event);
+        assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
+fn failed(subject: &Subject) {
+    let ctx = Context::on_cpu(CpuOptions { refusals: 1.0, ..CpuOptions::default() });
+    subject.watch(&ctx);
+    let queue = timed(&ctx, "watched");
+    let start = queue.marker();
+    queue.full([4], 1_u32).unwrap();
+    let end = queue.marker();
+    for turn in 0..2 {
+        let error = error(&start, &end);
+        assert!(matches!(error.kind(), Kind::Device { .. }), "turn {turn}: {error}");
+    }
+    // A marker that is made now has no time to have, and one behind the error's end has the same refusal.
+    let error = queue.marker().seconds_since(&start).wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+}
+
+fn no_timestamps(subject: &Subject) {
+    let (device, queue) = raw::open(subject);
+    assert!(!device.features().contains(wgpu::Features::TIMESTAMP_QUERY));
+    for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
+        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
+        subject.watch(&ctx);
+        let queue =
+            ctx.queue_with(QueueOptions { label: "q".into(), timing: true, ..QueueOptions::default() });
+        assert!(!queue.is_timed());
+        let start = queue.marker();
+        let x = queue.full([4], 1_u32).unwrap();
+        let end = queue.marker();
+        assert_eq!(queue.read(&x).wait().unwrap(), [1; 4]);
+        let error = error(&start, &end);
+        assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{error}");
+        assert!(error.to_string().contains("has no timestamps"), "{error}");
+    }
+}
