@@ -59,3 +59,32 @@ fn context(recorder: RecorderChoice) -> Result<Context> {
     let options = AdoptOptions { recorder, alone: true, threads: false, ..AdoptOptions::default() };
     Ok(Context::adopt(device, queue, options)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use fencepost::{Kind, QueueOptions};
+
+    use super::*;
+
+    /// The back end has timestamps, and they stay zero.
+    #[test]
+    fn t03_a_driver_that_writes_no_time_gives_no_number() {
+        for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct] {
+            let descriptor = DeviceDescriptor {
+                required_features: Features::TIMESTAMP_QUERY,
+                ..DeviceDescriptor::default()
+            };
+            let opened = pollster::block_on(adapter().expect("an adapter").request_device(&descriptor));
+            let (device, queue) = opened.expect("a device");
+            let options = AdoptOptions { recorder, alone: true, ..AdoptOptions::default() };
+            let ctx = Context::adopt(device, queue, options).expect("a context");
+            let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+            assert!(queue.is_timed());
+            let start = queue.marker();
+            queue.full([4], 1_u32).expect("an array");
+            let error = queue.marker().seconds_since(&start).wait().expect_err("there is no time");
+            assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{recorder:?}: {error}");
+            assert!(error.to_string().contains("no valid time"), "{recorder:?}: {error}");
+        }
+    }
+}

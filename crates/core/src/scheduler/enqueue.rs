@@ -4,7 +4,6 @@ use super::engine::Engine;
 use super::lane::Rest;
 use super::queue::Reached;
 use super::state::State;
-use super::timing::takes_time;
 use crate::command::{Callback, Command, Op, Work};
 use crate::error::{Kind, Result};
 use crate::event::Point;
@@ -42,11 +41,8 @@ impl Engine {
         // Whoever reads flushes, or waits, on the same thread at once.
         let read = matches!(work, Work::Read { .. });
         let queue = state.queue_mut(by.slot);
-        if queue.timing.is_some() && takes_time(&work) {
-            queue.push_timed(stamp, work);
-        } else {
-            queue.push(Command { stamp, op: Op::Work(work) });
-        }
+        let op = if queue.timing.is_none() { Op::Work(work) } else { queue.timed(stamp, work) };
+        queue.push(Command { stamp, op });
         if !read {
             self.kick(state, by.slot);
         }

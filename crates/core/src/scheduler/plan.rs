@@ -446,17 +446,16 @@ impl Open {
     }
 
     /// As [`add`](Self::add), with what the clock shows before and after, on one level: nothing comes between.
+    #[cold]
     fn add_timed(&mut self, slot: Slot, stamp: Stamp, Timed { work, time }: Timed) {
-        if let Work::Read { slot: read, .. } = &work {
-            read.set(Place::Staging);
-        }
+        // What has to be saved first is no part of it.
         for touch in work.touches().filter(|touch| touch.write) {
             self.write(slot, stamp, &touch);
         }
         let level = self.frontier(slot).level;
         for work in [Work::Start(time.clone()), work, Work::End(time)] {
             self.frontier(slot).level = level;
-            self.push(slot, stamp, work);
+            self.add(slot, stamp, work);
         }
     }
 

@@ -46,7 +46,10 @@ impl State {
             Some(last) => last,
             None if lets_in => {
                 let stamp = self.next_stamp();
-                self.queue_mut(slot).push_timed(stamp, Work::Nothing)
+                let queue = self.queue_mut(slot);
+                let (op, time) = queue.with_time(stamp, Work::Nothing);
+                queue.push(Command { stamp, op });
+                (stamp, time)
             }
             None => (queue.enqueued(), Arc::default()), // never recorded, and waiting for it says why
         };
@@ -62,16 +65,18 @@ impl State {
 }
 
 impl QueueState {
-    /// Puts work at the end of a timed queue.
+    /// What a timed queue makes of work that comes next.
     #[cold]
-    pub(super) fn push_timed(&mut self, stamp: Stamp, work: Work) -> (Stamp, Arc<TimeSlot>) {
+    pub(super) fn timed(&mut self, stamp: Stamp, work: Work) -> Op {
+        if takes_time(&work) { self.with_time(stamp, work).0 } else { Op::Work(work) }
+    }
+
+    fn with_time(&mut self, stamp: Stamp, work: Work) -> (Op, Arc<TimeSlot>) {
         let time = Arc::<TimeSlot>::default();
-        let last = (stamp, time.clone());
         if let Some(timing) = &mut self.timing {
-            timing.last = Some(last.clone());
+            timing.last = Some((stamp, time.clone()));
         }
-        self.push(Command { stamp, op: Op::Timed(Box::new(Timed { work, time })) });
-        last
+        (Op::Timed(Box::new(Timed { work, time: time.clone() })), time)
     }
 
     /// Notes that the queue waits for something: the end of its last command is not the end of that.
@@ -83,6 +88,6 @@ impl QueueState {
 }
 
 /// Whether a device does anything for a command; else nobody can say when.
-pub(super) fn takes_time(work: &Work) -> bool {
+fn takes_time(work: &Work) -> bool {
     !matches!(work, Work::Read { src, .. } if src.block.direct())
 }
