@@ -63,7 +63,10 @@ impl Context {
         let end = len as u64 * T::DTYPE.size() as u64;
         check(buffer, end.next_multiple_of(4), &label)?;
         let block = device.block_on(buffer, &label)?;
-        self.owner.engine().lock().lost()?;
+        let engine = self.owner.engine();
+        let state = engine.lock();
+        state.lost()?;
+        engine.let_foreign_go(state);
         let storage = Storage::new(block, label, self.owner.clone());
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: end < buffer.size() };
         Ok(DeviceArray::new(array, shape))

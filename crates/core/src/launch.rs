@@ -127,7 +127,11 @@ impl<'a> Gather<'a> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
+        let left = self.slots.next();
         let launch = &mut *self.launch;
+        if left.is_some() || launch.bindings.len() != launch.kernel().interface.bindings.len() {
+            return Err(incomplete(launch, left));
+        }
         if !launch.bindings.is_sorted_by_key(|bound| bound.at) {
             launch.bindings.sort_unstable_by_key(|bound| bound.at);
         }
@@ -142,16 +146,22 @@ impl<'a> Gather<'a> {
 
 impl Binder for Gather<'_> {
     fn buffer(&mut self, buffer: &dyn BufferArg) {
-        if let Some(&Slot::Buffer(at)) = self.slots.next()
-            && self.error.is_none()
-        {
-            self.error = self.bind(at, buffer).err();
+        let slot = self.slots.next();
+        if self.error.is_some() {
+            return;
         }
+        self.error = match slot {
+            Some(&Slot::Buffer(at)) => self.bind(at, buffer).err(),
+            _ => Some(misplaced(self.launch.kernel(), "an array".into())),
+        };
     }
 
     fn value(&mut self, bytes: &[u8]) {
-        if let Some(&slot) = self.slots.next() {
-            self.launch.params.set(slot, bytes);
+        match self.slots.next() {
+            Some(&slot @ Slot::Value { size, .. }) if size as usize == bytes.len() => {
+                self.launch.params.set(slot, bytes);
+            }
+            _ => self.error = Some(misplaced(self.launch.kernel(), format!("{} bytes", bytes.len()))),
         }
     }
 }
@@ -191,6 +201,32 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     } else {
         Kind::BindingTooLarge { kernel: name, arg, found, limit }.into()
     }
+}
+
+/// A hand-written `KernelArgs` hands over what its fields do not say.
+#[cold]
+fn misplaced(kernel: &KernelInner, found: String) -> Error {
+    let (kernel, known) = (&kernel.interface.entry, kernel.interface.argument_names().collect());
+    let arg = "out of place".into();
+    fencepost_kernels::Error::ExtraArgument { kernel: kernel.clone(), arg, found, known }.into()
+}
+
+/// A hand-written `KernelArgs` has kept something back.
+#[cold]
+fn incomplete(launch: &Launch, left: Option<&Slot>) -> Error {
+    let interface = &launch.kernel().interface;
+    let bound = |at: usize| launch.bindings.iter().any(|bound| bound.at as usize == at);
+    let buffer = interface.bindings.iter().enumerate().find(|&(at, _)| !bound(at));
+    let fields = interface.params.iter().flat_map(|params| &params.fields);
+    let value = fields.into_iter().find(|field| match left {
+        Some(Slot::Value { offset, .. }) => *offset == field.offset,
+        _ => false,
+    });
+    let (arg, declared) = match (buffer, value) {
+        (Some((_, binding)), _) => (binding.name.clone(), binding.declaration()),
+        (None, value) => value.map(|field| (field.name.clone(), field.declaration())).unwrap_or_default(),
+    };
+    fencepost_kernels::Error::MissingArgument { kernel: interface.entry.clone(), arg, declared }.into()
 }
 
 #[cold]

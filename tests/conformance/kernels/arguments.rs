@@ -2,8 +2,9 @@
 
 use super::shaders::{self, SPREADS};
 use crate::common::{Case, Subject, case};
+use fencepost::__private::{ArgField, Binder, Source, bind_buffer};
 use fencepost::prelude::*;
-use fencepost::{Element, Kind};
+use fencepost::{Element, KernelError, Kind};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -16,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         case("k01_a_wrong_argument_is_an_error_that_shows_both_sides", messages),
         case("k01_a_launch_keeps_the_values_it_was_made_with", values_are_kept),
         case("k01_an_array_of_unknown_type_is_checked_at_the_launch", any_arrays),
+        case("k01_arguments_bound_by_hand_are_counted", by_hand),
     ]
 }
 
@@ -34,6 +36,79 @@ struct Mix<'a> {
     b: u32,
     x: &'a DeviceArray<u32>,
     a: u32,
+}
+
+/// `Mix`, handed over in some way or other.
+struct ByHand<'a> {
+    mix: Mix<'a>,
+    way: usize,
+}
+
+const WRONG: usize = 5;
+
+impl KernelArgs for ByHand<'_> {
+    type Family = ByHand<'static>;
+
+    fn label() -> &'static str {
+        "ByHand"
+    }
+
+    fn source() -> Result<Source, KernelError> {
+        Mix::source()
+    }
+
+    fn entry() -> &'static str {
+        Mix::entry()
+    }
+
+    fn fields() -> Vec<ArgField> {
+        Mix::fields()
+    }
+
+    fn bind<B: Binder + ?Sized>(&self, binder: &mut B) {
+        let Mix { y, b, x, a } = &self.mix;
+        match self.way {
+            0 => {}
+            1 => {
+                bind_buffer(binder, *y);
+                binder.value(&b.to_ne_bytes());
+                bind_buffer(binder, *x);
+            }
+            2 => {
+                bind_buffer(binder, *y);
+                binder.value(&b.to_ne_bytes()[..3]);
+                bind_buffer(binder, *x);
+                binder.value(&a.to_ne_bytes());
+            }
+            3 => {
+                bind_buffer(binder, *y);
+                bind_buffer(binder, *x);
+                binder.value(&b.to_ne_bytes());
+                binder.value(&a.to_ne_bytes());
+            }
+            4 => {
+                self.mix.bind(binder);
+                bind_buffer(binder, *x);
+            }
+            _ => self.mix.bind(binder),
+        }
+    }
+}
+
+fn by_hand(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<ByHand>().unwrap());
+    let (x, y) = (ctx.array(&[1, 2, 3]).unwrap(), ctx.array(&[10, 20, 30]).unwrap());
+    let launch = |way| {
+        let mix = Mix { a: 3, b: 7, x: &x, y: &mut y.handle() };
+        queue.launch(&kernel, Grid::threads([3]), ByHand { mix, way })
+    };
+    for way in 0..WRONG {
+        let error = launch(way).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Kernel(_)), "{way}: {error}");
+    }
+    launch(WRONG).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [38, 69, 100]);
 }
 
 fn derived(s: &Subject) {

@@ -3,9 +3,10 @@
 use super::{Block, BlockId, Heap};
 use crate::context::Owner;
 use crate::error::{Kind, Result};
-use crate::ordering::{Tracker, Use};
+use crate::ordering::{Policy, Tracker, Use};
 use crate::scheduler::{Engine, State};
 use fencepost_sync::Slot;
+use fencepost_sync::prim::MutexGuard;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -133,6 +134,14 @@ fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     block.order().uses.all().iter().all(before)
 }
 
+impl State {
+    /// Whether nothing that is remembered of a block can matter to its next user. Under `Checked` what the program has
+    /// not been told of does: what is an error must not depend on how far the device is.
+    fn is_over(&self, block: &Block) -> bool {
+        self.policy() != Policy::Checked || block.order().uses.all().iter().all(|u| self.forgettable(u))
+    }
+}
+
 impl Engine {
     /// Gives the block of an array that is gone to the pool, unless it is the program's own; never waits.
     pub(crate) fn free(&self, block: Arc<Block>) {
@@ -146,7 +155,17 @@ impl Engine {
         if !block.is_foreign() {
             return state.pool.give(block);
         }
-        drop(state); // the block may go now
+        state.foreign.push(block);
+        self.let_foreign_go(state);
+    }
+
+    /// Lets go of the blocks on the program's own buffers whose uses nobody has to be ordered after any more.
+    pub(crate) fn let_foreign_go(&self, mut state: MutexGuard<'_, State>) {
+        let blocks = std::mem::take(&mut state.foreign);
+        let (over, kept): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| state.is_over(block));
+        state.foreign = kept;
+        drop(state); // before the buffers go
+        drop(over);
     }
 
     /// Gives all free memory that nothing on its way uses back to the driver; the bytes given back.

@@ -124,6 +124,7 @@ impl State {
         wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
+        leaked.push(Box::new(std::mem::take(&mut self.foreign)));
         (leaked, wakers)
     }
 

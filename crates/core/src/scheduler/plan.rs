@@ -201,6 +201,12 @@ impl Planner<'_> {
         self.state.queue(point.slot).batches_before(point.stamp).filter(open).collect()
     }
 
+    /// The batches that have to be done before `point` is, and had not to before `since` was.
+    fn open_between(&self, since: Stamp, point: Point) -> SmallVec<[Seq; 4]> {
+        let open = |seq: &Seq| !self.state.batches.is_done(*seq);
+        self.state.queue(point.slot).batches_between(since, point.stamp).filter(open).collect()
+    }
+
     /// Takes the front of `slot`, which is done when all of `seqs` are.
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
@@ -213,7 +219,8 @@ impl Planner<'_> {
             Reached::Unplanned => return Next::Needs(point),
             Reached::Done => return self.skip(slot),
             Reached::Planned(_) => {
-                let seqs = self.open_before(point);
+                let since = self.state.queue_mut(slot).come_after(point);
+                let seqs = self.open_between(since, point);
                 seqs.iter().for_each(|&seq| self.edge(slot, point, seq));
                 self.pop_behind(slot, &seqs);
             }
@@ -271,7 +278,7 @@ impl Planner<'_> {
             self.close(lane);
         }
         let seq = self.join(slot, lane);
-        let Some(command) = self.state.queue_mut(slot).pop(Some(seq)) else { return };
+        let Some(command) = self.state.queue_mut(slot).pop_work(seq) else { return };
         let Some(open) = self.open[lane].as_mut() else { return };
         match command.op {
             Op::Work(work) => open.add(slot, command.stamp, work),
@@ -320,8 +327,14 @@ impl Planner<'_> {
     /// was closed before it was, and no cycle can be built.
     fn depend(&mut self, slot: Slot, lane: usize) {
         let state = &*self.state;
-        let before = state.queue(slot).batches().chain(state.queue(State::CONTEXT).batches());
-        let deps: SmallVec<[Seq; 4]> = before.filter(|&seq| self.must_follow(seq, lane)).collect();
+        let follows = |seq: &Seq| self.must_follow(*seq, lane);
+        let mut deps: SmallVec<[Seq; 4]> = state.queue(State::CONTEXT).batches().filter(follows).collect();
+        if self.open.len() == 1 {
+            // On one lane the order of submissions is all, and what comes after a batch comes after all before that.
+            deps.extend(state.queue(slot).batches_since_work().filter(follows));
+        } else {
+            deps.extend(state.queue(slot).batches().filter(follows));
+        }
         for &seq in &deps {
             let open = |open: &Option<Open>| open.as_ref().is_some_and(|open| open.seq == seq);
             if let Some(other) = self.open.iter().position(open) {
@@ -406,10 +419,13 @@ impl Open {
             return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
         }
         let last = self.steps.iter().rposition(|step| step.slot == point.slot && step.stamp <= point.stamp);
-        let next = self.steps.iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
+        // The steps of one queue are in order: the next one is behind the last.
+        let from = last.map_or(0, |last| last + 1);
+        let next =
+            self.steps[from..].iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
         let mut after: SmallVec<[u32; 2]> = last.iter().map(|&at| at as u32).collect();
         let mut level = last.map_or(0, |at| self.steps[at].level + 1);
-        if let Some(next) = next.map(|at| &self.steps[at]) {
+        if let Some(next) = next.map(|at| &self.steps[from + at]) {
             // What the queue waited for at the point shows in its next step only.
             after.extend(next.after.iter().copied());
             level = level.max(next.level);

@@ -7,6 +7,8 @@ use crate::error::Error;
 use crate::event::Point;
 use crate::memory::BlockId;
 use fencepost_sync::{Clock, Due, Slot, Stamp};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -103,6 +105,10 @@ pub(crate) struct QueueState {
     planned: Stamp,
     completed: Stamp,
     segments: VecDeque<Segment>,
+    /// The last batch with work of its own.
+    own: Option<Seq>,
+    /// How far it is known to come after other queues: their batches up to there are among its segments, or done.
+    behind: SmallVec<[(Slot, Stamp); 4]>,
     failed: Vec<(RangeInclusive<Stamp>, Error)>,
 }
 
@@ -136,6 +142,8 @@ impl QueueState {
             planned: stamp,
             completed: stamp,
             segments: VecDeque::new(),
+            own: None,
+            behind: SmallVec::new(),
             failed: Vec::new(),
         }
     }
@@ -188,6 +196,12 @@ impl QueueState {
         Some(command)
     }
 
+    /// Takes the front command into batch `seq`, as work of its own.
+    pub(crate) fn pop_work(&mut self, seq: Seq) -> Option<Command> {
+        self.own = Some(seq);
+        self.pop(Some(seq))
+    }
+
     /// Takes the launches in front, up to a stamp and `most` of them, into the plan: they are done when batch `seq` is.
     pub(crate) fn pop_launches(
         &mut self,
@@ -198,6 +212,7 @@ impl QueueState {
         let launch = |command: &&Command| command.stamp <= upto && command.is_launch();
         let count = self.pending.iter().take(most).take_while(launch).count();
         if let Some(last) = count.checked_sub(1) {
+            self.own = Some(seq);
             self.advance_plan(self.pending[last].stamp, Some(seq));
         }
         self.pending.drain(..count).map(|command| (command.stamp, command.launch()))
@@ -216,13 +231,24 @@ impl QueueState {
     /// Takes the front command into the plan: it is done when all of `seqs`, and what is before it, are.
     pub(crate) fn pop_wait(&mut self, seqs: &[Seq]) {
         let Some((&last, others)) = seqs.split_last() else { return drop(self.pop(None)) };
-        for &seq in others {
-            if !self.batches().any(|known| known == seq) {
-                // None of the queue's own commands is done with it alone.
-                self.segments.push_back(Segment { last: self.planned, seq });
-            }
+        let known: FxHashSet<Seq> = if others.is_empty() { <_>::default() } else { self.batches().collect() };
+        for &seq in others.iter().filter(|seq| !known.contains(seq)) {
+            // None of the queue's own commands is done with it alone.
+            self.segments.push_back(Segment { last: self.planned, seq });
         }
         self.pop(Some(last));
+    }
+
+    /// Notes a wait for `point`, all of whose batches are among the segments now; how far it had come after that queue
+    /// before.
+    pub(crate) fn come_after(&mut self, point: Point) -> Stamp {
+        match self.behind.iter_mut().find(|(slot, _)| *slot == point.slot) {
+            Some((_, stamp)) => std::mem::replace(stamp, point.stamp.max(*stamp)),
+            None => {
+                self.behind.push((point.slot, point.stamp));
+                Stamp(0)
+            }
+        }
     }
 
     pub(crate) fn reached(&self, stamp: Stamp) -> Reached {
@@ -241,6 +267,13 @@ impl QueueState {
     pub(crate) fn batches_before(&self, stamp: Stamp) -> impl Iterator<Item = Seq> {
         let at = self.segments.partition_point(|segment| segment.last < stamp);
         self.segments.iter().take(at + 1).map(|segment| segment.seq)
+    }
+
+    /// As [`batches_before`](Self::batches_before), without those that had to be done before `since` was.
+    pub(crate) fn batches_between(&self, since: Stamp, stamp: Stamp) -> impl Iterator<Item = Seq> {
+        let first = self.segments.partition_point(|segment| segment.last < since);
+        let at = self.segments.partition_point(|segment| segment.last < stamp);
+        self.segments.iter().take(at + 1).skip(first).map(|segment| segment.seq)
     }
 
     /// Notes which stretches are done, and gives whom to wake.
@@ -263,6 +296,13 @@ impl QueueState {
     /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Seq> {
         self.segments.iter().map(|segment| segment.seq)
+    }
+
+    /// As [`batches`](Self::batches), from the first mention of the last one with work of its own on: that comes after all
+    /// those before it.
+    pub(crate) fn batches_since_work(&self) -> impl Iterator<Item = Seq> {
+        let own = self.segments.iter().position(|segment| Some(segment.seq) == self.own);
+        self.batches().skip(own.unwrap_or(0))
     }
 
     /// Fails everything from `first` on, what is pending included, and gives that to be dropped. Its waits for other

@@ -7,7 +7,7 @@ use crate::command::{Callback, Command, Site, What};
 use crate::error::{Error, Result};
 use crate::event::Point;
 use crate::kernel::KernelId;
-use crate::memory::Pool;
+use crate::memory::{Block, Pool};
 use crate::ordering::{Policy, Use};
 use fencepost_sync::{Clock, Slot, Stamp};
 use std::collections::VecDeque;
@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
     pub(crate) pool: Pool,
+    /// Blocks on the program's own buffers that no array has any more, and that are not over.
+    pub(crate) foreign: Vec<Arc<Block>>,
     pub(crate) lost: Option<Error>,
     /// The last handle is gone: threads end once everything is done.
     pub(crate) closing: bool,
@@ -75,6 +77,7 @@ impl State {
             lanes: (0..lanes).map(|_| LaneState::default()).collect(),
             batches: Batches::default(),
             pool: Pool::default(),
+            foreign: Vec::new(),
             lost: None,
             closing: false,
             calls: VecDeque::new(),
