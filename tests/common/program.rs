@@ -86,7 +86,8 @@ impl Program {
         buffer.destroy();
     }
 
-    fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer, len: usize) {
+    /// Submits a copy of the first `len` words of a buffer to another.
+    pub fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer, len: usize) {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         encoder.copy_buffer_to_buffer(from, 0, to, 0, 4 * len as u64);
         self.queue.submit([encoder.finish()]);

@@ -1,9 +1,9 @@
 //! Q13, the part that adopts a device: a context on the caller's wgpu device and queue.
 
 use crate::common::kernels::{Mix, mixed};
+use crate::common::program::Program;
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use std::sync::mpsc::channel;
 
 const NO_DEVICE: &str = "there is no wgpu device";
 
@@ -49,45 +49,24 @@ fn works(subject: &Subject) {
 
 /// A buffer of the caller's own, which it counts up with copies.
 struct Caller {
-    device: wgpu::Device,
-    queue: wgpu::Queue,
+    program: Program,
     from: wgpu::Buffer,
     to: wgpu::Buffer,
 }
 
 impl Caller {
     fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        use wgpu::BufferUsages as Usages;
-        let buffer = |usage| {
-            let (label, size) = (Some("the caller's"), 4 * N as u64);
-            device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false })
-        };
-        let from = buffer(Usages::COPY_SRC | Usages::COPY_DST);
-        let to = buffer(Usages::MAP_READ | Usages::COPY_DST);
-        Self { device: device.clone(), queue: queue.clone(), from, to }
+        let program = Program { device: device.clone(), queue: queue.clone() };
+        Self { from: program.buffer(N), to: program.buffer(N), program }
     }
 
     fn submit(&self, value: u32) {
-        self.queue.write_buffer(&self.from, 0, bytemuck::cast_slice(&[value; N]));
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(&self.from, 0, &self.to, 0, 4 * N as u64);
-        self.queue.submit([encoder.finish()]);
+        self.program.put(&[value; N], &self.from);
+        self.program.copy(&self.from, &self.to, N);
     }
 
     fn read(&self) -> Vec<u32> {
-        let (sender, receiver) = channel();
-        self.to.map_async(wgpu::MapMode::Read, .., move |result| sender.send(result).unwrap());
-        let result = loop {
-            self.device.poll(wgpu::PollType::Poll).unwrap();
-            if let Ok(result) = receiver.try_recv() {
-                break result;
-            }
-            std::thread::yield_now();
-        };
-        result.unwrap();
-        let values = bytemuck::cast_slice(&self.to.get_mapped_range(..).unwrap()).to_vec();
-        self.to.unmap();
-        values
+        self.program.read(&self.to, N)
     }
 }
 

@@ -162,24 +162,27 @@ impl Planner<'_> {
             Op::Callback(_) => self.call(goal.slot),
             Op::Called(id) => Next::Held(Hold::Callback(*id)),
             Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => self.leave(goal.slot),
-            Op::Work(work) => match host_conflict(host_uses, work) {
-                Some(hold) => Next::Held(hold),
-                None => {
-                    self.append(goal.slot);
-                    if host_uses == 0 {
-                        self.append_launches(goal);
-                    }
-                    Next::Again
-                }
-            },
-            Op::Timed(timed) => match host_conflict(host_uses, &timed.work) {
-                Some(hold) => Next::Held(hold),
-                None => {
-                    self.append(goal.slot);
-                    Next::Again
-                }
-            },
+            Op::Work(work) => {
+                let hold = host_conflict(host_uses, work);
+                self.take(goal, hold)
+            }
+            Op::Timed(timed) => {
+                let hold = host_conflict(host_uses, &timed.work);
+                self.take(goal, hold)
+            }
         }
+    }
+
+    /// Takes the work in front into a batch, and the launches behind it, unless the host is at its bytes.
+    fn take(&mut self, goal: Goal, hold: Option<Hold>) -> Next {
+        if let Some(hold) = hold {
+            return Next::Held(hold);
+        }
+        self.append(goal.slot);
+        if self.state.host_uses == 0 {
+            self.append_launches(goal);
+        }
+        Next::Again
     }
 
     fn skip(&mut self, slot: Slot) -> Next {
@@ -190,21 +193,15 @@ impl Planner<'_> {
 
     /// Takes a read that stays in place: it is done with what is before it, and with the context's own commands.
     fn leave(&mut self, slot: Slot) -> Next {
-        let seqs = self.open_before(self.state.queue(State::CONTEXT).end(State::CONTEXT));
+        let seqs = self.open_before(self.state.queue(State::CONTEXT).end(State::CONTEXT), Stamp(0));
         self.pop_behind(slot, &seqs);
         Next::Again
     }
 
-    /// The batches that have to be done before `point` is.
-    fn open_before(&self, point: Point) -> SmallVec<[Seq; 4]> {
+    /// The batches that have to be done before `point` is, and did not have to be before `since` was.
+    fn open_before(&self, point: Point, since: Stamp) -> SmallVec<[Seq; 4]> {
         let open = |seq: &Seq| !self.state.batches.is_done(*seq);
-        self.state.queue(point.slot).batches_before(point.stamp).filter(open).collect()
-    }
-
-    /// The batches that have to be done before `point` is, and had not to before `since` was.
-    fn open_between(&self, since: Stamp, point: Point) -> SmallVec<[Seq; 4]> {
-        let open = |seq: &Seq| !self.state.batches.is_done(*seq);
-        self.state.queue(point.slot).batches_between(since, point.stamp).filter(open).collect()
+        self.state.queue(point.slot).batches_before(point.stamp, since).filter(open).collect()
     }
 
     /// Takes the front of `slot`, which is done when all of `seqs` are.
@@ -220,7 +217,7 @@ impl Planner<'_> {
             Reached::Done => return self.skip(slot),
             Reached::Planned(_) => {
                 let since = self.state.queue_mut(slot).come_after(point);
-                let seqs = self.open_between(since, point);
+                let seqs = self.open_before(point, since);
                 seqs.iter().for_each(|&seq| self.edge(slot, point, seq));
                 self.pop_behind(slot, &seqs);
             }

@@ -262,15 +262,9 @@ impl QueueState {
         Reached::Planned(self.segments[at].seq)
     }
 
-    /// The batches that have to be done before `stamp` is. The last of them need not come after the others: what a
-    /// queue waits for may be done before its own work is.
-    pub(crate) fn batches_before(&self, stamp: Stamp) -> impl Iterator<Item = Seq> {
-        let at = self.segments.partition_point(|segment| segment.last < stamp);
-        self.segments.iter().take(at + 1).map(|segment| segment.seq)
-    }
-
-    /// As [`batches_before`](Self::batches_before), without those that had to be done before `since` was.
-    pub(crate) fn batches_between(&self, since: Stamp, stamp: Stamp) -> impl Iterator<Item = Seq> {
+    /// The batches that have to be done before `stamp` is, and did not have to be before `since` was. The last of them need
+    /// not come after the others: what a queue waits for may be done before its own work is.
+    pub(crate) fn batches_before(&self, stamp: Stamp, since: Stamp) -> impl Iterator<Item = Seq> {
         let first = self.segments.partition_point(|segment| segment.last < since);
         let at = self.segments.partition_point(|segment| segment.last < stamp);
         self.segments.iter().take(at + 1).skip(first).map(|segment| segment.seq)

@@ -187,7 +187,8 @@ impl State {
         match queue.reached(point.stamp) {
             // Only what the queue waited for last is done: the rest of it is what takes time.
             Reached::Planned(seq) if self.batches.is_done(seq) => {
-                let open = queue.batches_before(point.stamp).find(|&seq| !self.batches.is_done(seq));
+                let open =
+                    queue.batches_before(point.stamp, Stamp(0)).find(|&seq| !self.batches.is_done(seq));
                 Reached::Planned(open.unwrap_or(seq))
             }
             reached => reached,
