@@ -10,6 +10,9 @@ use fencepost::{AdapterChoice, ContextOptions, Kernel, adapters};
 /// Calls of each sort behind one busy kernel.
 const CALLS: usize = 200;
 const BUSY: Duration = Duration::from_millis(500);
+/// Waits behind one busy kernel, each for so long at most.
+const WAITS: usize = 10;
+const LIMIT: Duration = Duration::from_millis(10);
 const N: usize = 1 << 14;
 /// llvmpipe cuts longer loops off.
 const ROUNDS: u32 = 50_000;
@@ -23,20 +26,23 @@ struct Spin<'a> {
 
 fn main() -> Result<()> {
     println!("calls behind a kernel of {BUSY:?}, and round trips beside a queue that waits for the host:");
-    println!("microseconds, median / 95 % / worst of {CALLS}");
-    let heads = ["launch", "upload", "plain copy", "flush", "beside a gate"]
-        .map(|head| format!("{head:>24}"))
+    println!(
+        "microseconds, median / 95 % / worst of {CALLS}, and of {WAITS} waits with a limit of {LIMIT:?}"
+    );
+    let heads = ["launch", "upload", "plain copy", "flush", "wait_timeout", "beside a gate"]
+        .map(|head| format!("{head:>28}"))
         .concat();
     println!("{:42} {:>8}{heads}", "adapter", "busy ms");
     for (place, info) in adapters().iter().enumerate() {
         let options = ContextOptions { adapter: AdapterChoice::Index(place), ..ContextOptions::default() };
         let ctx = Context::with_options(options).wait()?;
         let bench = Bench::new(&ctx)?;
-        let (busy, [launch, upload, copy, flush]) = bench.behind_a_busy_kernel()?;
+        let (busy, calls) = bench.behind_a_busy_kernel()?;
         let beside = bench.beside_a_gate()?;
         let name = format!("{} ({})", info.name, info.backend);
         let busy = busy.as_secs_f64() * 1e3;
-        println!("{name:42.42} {busy:8.0}{launch:>24}{upload:>24}{copy:>24}{flush:>24}{beside:>24}");
+        let calls = calls.map(|times| format!("{times:>28}")).concat();
+        println!("{name:42.42} {busy:8.0}{calls}{beside:>28}");
     }
     Ok(())
 }
@@ -72,8 +78,9 @@ impl<'a> Bench<'a> {
         Ok(start.elapsed())
     }
 
-    /// The kernel's time, and those of a launch, an upload, a copy of the same bytes by the host, a flush behind it.
-    fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 4])> {
+    /// The kernel's time, and those of a launch, an upload, a copy of the same bytes by the host, a flush and a wait that
+    /// gives up behind it.
+    fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 5])> {
         let bytes = vec![1; N];
         let grid = Grid::threads([N]);
         let launch =
@@ -88,7 +95,7 @@ impl<'a> Bench<'a> {
         let busy = self.queue.marker();
         // The device has taken the kernel up by now, and whoever submits next may be blocked by its driver.
         std::thread::sleep(Duration::from_millis(20));
-        let mut samples: [Vec<Duration>; 4] = Default::default();
+        let mut samples: [Vec<Duration>; 5] = Default::default();
         let mut copies = Vec::new();
         for _ in 0..CALLS {
             samples[0].push(timed(launch)?);
@@ -98,6 +105,10 @@ impl<'a> Bench<'a> {
                 Ok(())
             })?);
             samples[3].push(timed(flush)?);
+        }
+        let mut done = self.queue.finish();
+        for _ in 0..WAITS {
+            samples[4].push(timed(|| done.wait_timeout(LIMIT))?);
         }
         let late = busy.is_complete()?;
         busy.wait()?;
