@@ -86,6 +86,7 @@ impl Late<(), Error> for UserLate {
             return Some(Err(error));
         }
         let (engine, deadline) = (self.owner.engine(), Deadline::after(limit));
+        let mut turned = false;
         loop {
             let state = engine.lock();
             if let Some(result) = self.event.result() {
@@ -94,9 +95,10 @@ impl Late<(), Error> for UserLate {
             if let Err(lost) = state.lost() {
                 return Some(Err(lost));
             }
-            if deadline.over() {
+            if turned && deadline.over() {
                 return None;
             }
+            turned = true;
             if engine.threads || !state.busy() {
                 drop(engine.doze(state, deadline.slice()));
             } else {

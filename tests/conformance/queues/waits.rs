@@ -1,7 +1,7 @@
 //! Q05, Q06: asking, and waiting for so long.
 
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
+use fencepost::{Context, CpuOptions, Kind, Pending};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ pub fn cases() -> Vec<Case> {
         case("q06_after_a_timeout_the_same_pending_can_be_waited_for", timeout_and_again),
         case("q06_a_timeout_is_kept_behind_a_busy_kernel", timeout_when_busy)
             .gpu_only("on the CPU recorder whoever waits does the steps"),
+        case("q06_a_wait_of_no_time_asked_again_and_again_ends", no_time_ends),
+        case("q06_a_wait_of_no_time_does_the_work_of_a_context_without_threads", no_time_without_threads)
+            .cpu_only("only contexts on the CPU recorder, or adopted ones, have no threads"),
     ]
 }
 
@@ -117,4 +120,41 @@ fn timeout_when_busy(subject: &Subject) {
         kept
     });
     assert!(kept, "no wait of a millisecond returned before the kernel was done");
+}
+
+/// Asks without waiting until there is an answer.
+fn polled<T>(mut pending: Pending<T>) -> T {
+    loop {
+        if let Some(result) = pending.wait_timeout(Duration::ZERO).unwrap() {
+            return result;
+        }
+    }
+}
+
+fn no_time_ends(subject: &Subject) {
+    asked_of(&subject.ctx());
+}
+
+fn no_time_without_threads(subject: &Subject) {
+    let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    subject.watch(&ctx);
+    asked_of(&ctx);
+}
+
+/// A read, the end of a queue, an event, a user event that a callback signals, and a map.
+fn asked_of(ctx: &Context) {
+    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.fill(&mut x, 3_u32).unwrap();
+    assert_eq!(polled(queue.read(&x)), [3; N]);
+    queue.fill(&mut x, 4).unwrap();
+    polled(queue.finish());
+    queue.fill(&mut x, 5).unwrap();
+    polled(queue.marker().done());
+    let event = gate.event();
+    queue.callback(move || gate.signal()).unwrap();
+    queue.flush().unwrap();
+    polled(event.done());
+    queue.fill(&mut x, 6).unwrap();
+    assert_eq!(polled(x.map_read())[..], [6; N]);
 }

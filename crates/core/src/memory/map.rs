@@ -169,7 +169,7 @@ impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
             }
         }
         let (_, reading) = self.map.copying.as_mut()?;
-        let copy = reading.wait(limit)?;
+        let copy = reading.wait(limit.map(|_| deadline.left()))?;
         Some(copy.and_then(|copy| self.map.copied(copy).map(self.guard).ok_or_else(bug)))
     }
 }

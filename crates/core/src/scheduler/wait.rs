@@ -117,13 +117,15 @@ impl Engine {
     }
 
     fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
+        // Even a wait of no time takes one turn: asked again and again, it ends.
+        let mut turned = false;
         loop {
             let mut state = self.lock();
             if let Some(result) = self.over(&mut state, target) {
                 self.unlock(state);
                 return result.map(|()| true);
             }
-            if deadline.over() {
+            if turned && deadline.over() {
                 self.unlock(state);
                 return Ok(false);
             }
@@ -136,6 +138,7 @@ impl Engine {
                 Found::Unplanned => Turn::Sleep,
             };
             self.take_turn(state, turn, deadline);
+            turned = true;
         }
     }
 
@@ -380,10 +383,8 @@ impl Engine {
                 let timeline = state.lanes[lane].timeline;
                 (timeline.in_flight() > 0).then(|| Value(timeline.completed().0 + 1))
             };
-            match oldest {
-                Some(value) if !limit.is_zero() => self.wait_native(lane, value, limit),
-                Some(_) => self.look(lane),
-                None => {}
+            if let Some(value) = oldest {
+                self.wait_native(lane, value, limit);
             }
         }
     }
