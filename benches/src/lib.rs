@@ -1,8 +1,8 @@
 //! What launches and transfers cost on this machine, one implementation beside the other.
 //!
-//! Every row is measured round-robin: in each round every implementation takes one sample, in an order that
-//! turns from round to round, so that whatever else the machine does falls on all of them alike. Every sample
-//! is checked: a wrong byte ends the run. Ratios are to the hand-written wgpu of an expert.
+//! Every row is measured round-robin: in each round every implementation takes one sample, in an order that each round
+//! draws anew, so that whatever else the machine does falls on all of them alike. Every sample is checked: a wrong byte
+//! ends the run. Ratios are to the hand-written wgpu of an expert.
 
 mod adapter;
 mod contestants;
