@@ -79,6 +79,21 @@ pub(crate) enum Command {
         #[arg(long)]
         no_install: bool,
     },
+    /// Makes the book of docs/ below target/book, to be read in a browser
+    #[command(after_help = "Examples:\n  cargo xtask book --open\n  cargo xtask book --serve\n\n\
+        Builds mdBook into target/tools if it is missing (some minutes). `cargo xtask test` needs none of it:\n\
+        there the examples of the book are compiled and run, and its links are followed.")]
+    Book {
+        /// Serve it on localhost, and make it again when a page changes
+        #[arg(long)]
+        serve: bool,
+        /// Open it in a browser
+        #[arg(long)]
+        open: bool,
+        /// Fail instead of building mdBook
+        #[arg(long)]
+        no_install: bool,
+    },
     /// Runs the benchmarks
     #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --json")]
     Bench {

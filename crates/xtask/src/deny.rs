@@ -1,22 +1,20 @@
 //! Licences, duplicate and banned crates, sources and advisories, through cargo-deny.
 
-use std::env;
-use std::path::PathBuf;
-
 use anyhow::Result;
 
-use crate::shell::{Line, cargo, line, which};
+use crate::shell::{Line, line};
 use crate::steps::Done;
+use crate::tool::Tool;
 use crate::workspace::Workspace;
 
-const VERSION: &str = "0.20.2";
+const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 
 /// What cargo-deny says when its database cannot be brought up to date.
 const NOT_FETCHED: &str = "failed to fetch advisory database";
 
 /// Checks the dependency tree; skipped where cargo-deny is neither there nor to be installed.
 pub(crate) fn deny(workspace: &Workspace, may_install: bool) -> Result<Done> {
-    let Some(program) = find(workspace, may_install)? else {
+    let Some(program) = CARGO_DENY.find(workspace, may_install)? else {
         return Ok(Done::Skipped("no cargo-deny: give --install-tools, or set CI".to_owned()));
     };
     let check = || line(&program).arg("check").without("CARGO_TARGET_DIR").dir(workspace.root());
@@ -35,18 +33,4 @@ fn advisories(check: &Line) -> Result<Done> {
     }
     eprintln!("{said}");
     check.run().map(|()| Done::Yes)
-}
-
-/// cargo-deny from `PATH`, or ours below `target/tools`.
-fn find(workspace: &Workspace, may_install: bool) -> Result<Option<PathBuf>> {
-    if let Some(program) = which("cargo-deny") {
-        return Ok(Some(program));
-    }
-    let root = workspace.tools("cargo-deny")?;
-    let program = root.join("bin").join(format!("cargo-deny{}", env::consts::EXE_SUFFIX));
-    if !program.is_file() && may_install {
-        let install = cargo().args(["install", "cargo-deny", "--locked", "--debug", "--version", VERSION]);
-        install.arg("--root").arg(&root).without("CARGO_TARGET_DIR").without("RUSTFLAGS").run()?;
-    }
-    Ok(program.is_file().then_some(program))
 }

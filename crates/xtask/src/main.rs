@@ -1,6 +1,7 @@
 //! `cargo xtask <command>`: set-up and checks, the same for people and for CI.
 
 mod adapters;
+mod book;
 mod cli;
 mod count;
 mod debs;
@@ -17,6 +18,7 @@ mod software;
 mod steps;
 mod targets;
 mod test;
+mod tool;
 mod workspace;
 
 use std::process::ExitCode;
@@ -52,6 +54,9 @@ fn run(command: Command) -> Result<bool> {
         Command::Targets { web, metal, dx12, debian, no_install } => {
             let sources = targets::Sources { may_install: !no_install, debian };
             targets::check(&workspace, &targets::chosen(web, metal, dx12), sources)
+        }
+        Command::Book { serve, open, no_install } => {
+            book::book(&workspace, &book::Options { serve, open, may_install: !no_install })
         }
         Command::Bench { args } => bench(&workspace, &args),
         Command::Count { json, check, write, no_install } => {

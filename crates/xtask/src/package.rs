@@ -18,7 +18,7 @@ pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     }
     let package =
         cargo().args(["package", "--workspace", "--exclude", "xtask", "--exclude", "fencepost-benches"]);
-    let package = package.dir(workspace.root());
+    let package = package.args(["--exclude", "fencepost-book"]).dir(workspace.root());
     if flag("CI") { package.run() } else { package.arg("--allow-dirty").run() }
 }
 

@@ -1,0 +1,86 @@
+//! Makes an empty module of each rust block of the book, with the block as its documentation, for rustdoc to compile
+//! and run.
+//!
+//! A block that is a whole program stays as it is. Any other is the body of one: what its names stand for goes before
+//! it, where the book does not show it.
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+const BEFORE: &str = "# use fencepost::{prelude::*, *};
+# use fencepost_book::{Names, Saxpy};
+# let Names { ctx, a, b, mut x, mut y, kernel } = Names::new()?;
+";
+const BEHIND: &str = "# Ok::<(), fencepost::Error>(())
+";
+
+/// A fenced block: the line it starts on, what stands behind the fence, and the text.
+struct Block {
+    line: usize,
+    info: String,
+    text: String,
+}
+
+fn main() -> io::Result<()> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    println!("cargo::rerun-if-changed={}", docs.display());
+    let mut modules = String::new();
+    for page in pages(&docs)? {
+        let name = page.strip_prefix(&docs).expect("a page lies in docs").with_extension("");
+        let name = name.to_string_lossy().to_lowercase().replace(|c: char| !c.is_alphanumeric(), "_");
+        modules += &module(&name, &blocks(&fs::read_to_string(&page)?));
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("pages.rs"), modules)
+}
+
+/// Every page below a folder, sorted.
+fn pages(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            pages.extend(self::pages(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    pages.sort();
+    Ok(pages)
+}
+
+/// The rust blocks of a page.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut inside = false;
+    for (event, range) in Parser::new(page).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if info.starts_with("rust") => {
+                let line = page[..range.start].matches('\n').count() + 1;
+                blocks.push(Block { line, info: info.into_string(), text: String::new() });
+                inside = true;
+            }
+            Event::Text(text) if inside => blocks.last_mut().expect("one is open").text += &text,
+            Event::End(TagEnd::CodeBlock) => inside = false,
+            _ => {}
+        }
+    }
+    blocks
+}
+
+/// A page as a module, its blocks as modules in it: their names and lines are in those of the tests.
+fn module(page: &str, blocks: &[Block]) -> String {
+    let blocks: String = blocks.iter().map(Block::module).collect();
+    format!("pub mod {page} {{\n//! A page.\n{blocks}}}\n")
+}
+
+impl Block {
+    fn module(&self) -> String {
+        let Self { line, info, text } = self;
+        let is_program = text.contains("fn main()");
+        let (before, behind) = if is_program { ("", "") } else { (BEFORE, BEHIND) };
+        let documentation = format!("```{info}\n{before}{text}{behind}```\n");
+        format!("#[doc = {documentation:?}]\npub mod line_{line} {{}}\n")
+    }
+}

@@ -1,0 +1,72 @@
+//! Links lead somewhere, from the pages of the book and from those at the root.
+
+use crate::pages::{Page, all, book, plain, root};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What stands in the repository, as the web shows it: what lies outside the book is linked there.
+const REPOSITORY: [&str; 2] = [
+    "https://github.com/fencepost-rs/fencepost/blob/main/",
+    "https://github.com/fencepost-rs/fencepost/tree/main/",
+];
+
+#[test]
+fn every_page_is_in_the_summary_and_the_summary_names_no_other() {
+    let (summary, pages): (Vec<Page>, Vec<Page>) =
+        book().into_iter().partition(|page| page.path == Path::new("docs/SUMMARY.md"));
+    let listed: BTreeSet<PathBuf> =
+        summary[0].links().iter().map(|link| Path::new("docs").join(link)).collect();
+    assert_eq!(listed, pages.into_iter().map(|page| page.path).collect());
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let pages = all();
+    let dead = |page: &Page| -> Vec<String> {
+        let links = page.links().into_iter().filter(|link| !leads_somewhere(page, link, &pages));
+        links.map(|link| format!("{}: {link}", page.name())).collect()
+    };
+    assert_eq!(pages.iter().flat_map(dead).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// A link to the web is taken as it is, unless it is to what we have here.
+fn leads_somewhere(page: &Page, link: &str, pages: &[Page]) -> bool {
+    let ours = REPOSITORY.iter().find_map(|start| link.strip_prefix(start));
+    match ours {
+        Some(path) => find(Path::new(path.split('#').next().unwrap_or_default()), link, pages),
+        None if link.contains("://") => true,
+        None => relative(page, link).is_some_and(|target| find(&target, link, pages)),
+    }
+}
+
+/// Where a relative link leads. Out of the book it leads nowhere: there are only its pages.
+fn relative(page: &Page, link: &str) -> Option<PathBuf> {
+    let path = link.split('#').next().unwrap_or_default();
+    if path.is_empty() {
+        return Some(page.path.clone());
+    }
+    let target = plain(&page.path.parent()?.join(path))?;
+    (!page.path.starts_with("docs") || target.starts_with("docs")).then_some(target)
+}
+
+/// Whether there is such a file or folder and, in a page, such a heading.
+fn find(target: &Path, link: &str, pages: &[Page]) -> bool {
+    let page = pages.iter().find(|page| page.path == target);
+    let anchor = link.split_once('#').map(|(_, anchor)| anchor.to_owned());
+    match (page, anchor) {
+        (Some(page), Some(anchor)) => page.anchors().contains(&anchor),
+        _ => root().join(target).exists(),
+    }
+}
+
+#[test]
+fn a_dead_link_is_found() {
+    let pages = all();
+    let page = pages.iter().find(|page| page.path == Path::new("docs/testing.md")).expect("it is there");
+    let is_dead = |link: &str| !leads_somewhere(page, link, &pages);
+    let good = ["semantics.md#queues", "#adapters", "https://example.org/x", "../docs/semantics.md"];
+    assert!(!good.into_iter().any(is_dead));
+    let repository = format!("{}docs/nothing.md", REPOSITORY[0]);
+    let dead = ["semantics.md#nothing", "nothing.md", "#nothing", "../README.md", &repository];
+    assert!(dead.into_iter().all(is_dead));
+}

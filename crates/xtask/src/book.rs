@@ -1,0 +1,28 @@
+//! `cargo xtask book`: `docs/` as a book to read in a browser, by mdBook.
+
+use anyhow::{Result, bail};
+
+use crate::shell::line;
+use crate::tool::Tool;
+use crate::workspace::Workspace;
+
+const MDBOOK: Tool = Tool { name: "mdbook", version: "0.5.4" };
+
+/// What the command line of `book` asks for.
+pub(crate) struct Options {
+    pub(crate) serve: bool,
+    pub(crate) open: bool,
+    pub(crate) may_install: bool,
+}
+
+/// Builds the book, or serves it until it is interrupted.
+pub(crate) fn book(workspace: &Workspace, options: &Options) -> Result<()> {
+    let Some(mdbook) = MDBOOK.find(workspace, options.may_install)? else {
+        bail!("no mdbook: leave --no-install out, or `cargo install mdbook`");
+    };
+    let command = if options.serve { "serve" } else { "build" };
+    let open = options.open.then_some("--open");
+    line(mdbook).arg(command).args(open).arg(workspace.path("docs")).run()?;
+    eprintln!("xtask: the book is in {}", workspace.path("target/book").display());
+    Ok(())
+}
