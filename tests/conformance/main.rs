@@ -37,12 +37,12 @@ fn main() {
         kernels::cases,
         robustness::cases,
         timing::cases,
-        hangs::cases,
         taichi::cases,
         katsdpsigproc::cases,
         cupy::cases,
         gstaichi::cases,
         warp::cases,
+        hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();
     libtest_mimic::run(&arguments, common::trials(cases)).exit();

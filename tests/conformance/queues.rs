@@ -2,6 +2,7 @@
 
 mod adopted;
 mod callbacks;
+mod current;
 mod ends;
 mod enqueueing;
 mod foreign;
@@ -9,7 +10,9 @@ mod foreign_errors;
 mod fork_join;
 mod order;
 mod priorities;
+mod synchronize;
 mod threads;
+mod verbs;
 mod waits;
 
 use crate::common::Case;
@@ -20,6 +23,9 @@ pub fn cases() -> Vec<Case> {
         order::cases(),
         ends::cases(),
         waits::cases(),
+        synchronize::cases(),
+        current::cases(),
+        verbs::cases(),
         priorities::cases(),
         callbacks::cases(),
         fork_join::cases(),

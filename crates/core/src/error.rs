@@ -117,6 +117,9 @@ pub enum Kind {
     /// The array, kernel, event or pinned array was made by another context.
     #[error("{object} belongs to another context")]
     ForeignContext { object: String },
+    /// A context was asked for where none is current.
+    #[error("no context is current on this thread; run the call inside `Context::scope`")]
+    NoContext,
     /// A host callback waits for what waits for it.
     #[error(
         "a wait for queue `{queue}` inside a host callback of queue `{callback}` can never end: it comes after that callback"

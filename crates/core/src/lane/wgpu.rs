@@ -30,6 +30,8 @@ pub(crate) struct WgpuDevice {
     /// The backend below wgpu, if it may be used.
     pub(super) bare: Option<&'static dyn Bare>,
     pub(super) way: Way,
+    /// Whether others submit to its queue.
+    shared: bool,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
     groups: Mutex<BindGroups>,
@@ -78,19 +80,40 @@ pub(super) struct Opened {
     pub(super) reach: Reach,
     pub(super) bare: Option<&'static dyn Bare>,
     pub(super) way: Way,
+    pub(super) shared: bool,
 }
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened { device, queue, caps, lost, gate, reach, bare, way } = opened;
+        let Opened { device, queue, caps, lost, gate, reach, bare, way, shared } = opened;
         let (uploads, downloads) = (Arena::new(CHUNK, CACHE), Arena::new(CHUNK, CACHE));
         let (groups, gone) = (Mutex::default(), Gone::default());
         let foreign = ForeignBlocks::new(&gone);
-        Self { device, queue, caps, lost, gate, reach, bare, way, uploads, downloads, groups, gone, foreign }
+        Self {
+            device,
+            queue,
+            caps,
+            lost,
+            gate,
+            reach,
+            bare,
+            way,
+            shared,
+            uploads,
+            downloads,
+            groups,
+            gone,
+            foreign,
+        }
     }
 
     fn past_wgpu(&self) -> bool {
         self.way != Way::Wgpu
+    }
+
+    /// Whether others submit to its queue, as far as it was said when it was opened.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {
