@@ -3,6 +3,8 @@
 mod adopted;
 mod callbacks;
 mod current;
+mod encode;
+mod encode_errors;
 mod ends;
 mod enqueueing;
 mod foreign;
@@ -32,6 +34,8 @@ pub fn cases() -> Vec<Case> {
         adopted::cases(),
         foreign::cases(),
         foreign_errors::cases(),
+        encode::cases(),
+        encode_errors::cases(),
         threads::cases(),
     ]
     .concat()

@@ -163,6 +163,11 @@ pub enum Kind {
     /// A buffer of the program's own on which the array cannot lie.
     #[error("the buffer for array `{array}` has {found}; {needed} is needed")]
     Buffer { array: String, found: String, needed: String },
+    /// The program's own commands are to use memory that wgpu does not know.
+    #[error(
+        "array `{array}` lies on no wgpu buffer that commands of the program could use; make it with `Context::shared_array` or `Context::array_on`"
+    )]
+    NotShared { array: String },
     /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },

@@ -8,6 +8,7 @@ mod adapter;
 mod command;
 mod context;
 mod current;
+mod encode;
 mod error;
 mod event;
 mod foreign;
@@ -38,6 +39,7 @@ pub use command::Site;
 pub use command::grid::Grid;
 pub use context::{AdoptOptions, Context, ContextOptions};
 pub use current::ScopeOptions;
+pub use encode::AccessList;
 pub use error::{Error, Kind, Result};
 pub use event::{Event, Events};
 /// The cause in [`Kind::Kernel`].
