@@ -2,7 +2,7 @@
 
 use super::encode::copy;
 use crate::common::program::{FOR_ARRAYS, beside};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
 use fencepost::{Kind, Result};
 use wgpu::BufferUsages as Usages;
@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("q13_a_queue_that_failed_records_nothing", failed).gpu_only(NO_DEVICE),
         case("q13_a_refused_submission_fails_its_own_queue_only", own_queue).gpu_only(NO_DEVICE),
         case("q13_a_panic_while_recording_spoils_nothing", panics).gpu_only(NO_DEVICE),
+        case("q13_command_buffers_of_another_device_fail_their_queue", another_device).gpu_only(NO_DEVICE),
         case("q13_the_cpu_recorder_encodes_nothing", cpu).cpu_only("there is a wgpu device"),
     ]
 }
@@ -153,6 +154,23 @@ fn panics(subject: &Subject) {
     assert!(std::panic::catch_unwind(panic).is_err());
     works(&ctx, &queue);
     assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
+}
+
+fn another_device(subject: &Subject) {
+    let [(device, queue), (other, _other_queue)] = raw::open_two(subject);
+    let (another_instance, _another_queue) = raw::open(subject);
+    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    subject.watch(&ctx);
+    for theirs in [other, another_instance] {
+        let (wrong, right) = (ctx.queue("wrong"), ctx.queue("right"));
+        let commands = theirs.create_command_encoder(&Default::default()).finish();
+        wrong.submit_foreign([commands], |_| Ok(())).unwrap();
+        let error = wrong.finish().wait().unwrap_err();
+        assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+        wrong.take_error().unwrap();
+        works(&ctx, &wrong);
+        works(&ctx, &right);
+    }
 }
 
 fn cpu(subject: &Subject) {

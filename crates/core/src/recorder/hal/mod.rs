@@ -77,7 +77,7 @@ impl<A: Backend> Way<A> {
 
     /// Has wgpu submit what the program has recorded, and the fence follow it.
     fn send(&self, commands: CommandBuffers, signal: Value) -> Result<Keep, Failure> {
-        let record = || Ok((commands, ()));
+        let record = || encoded::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
             Way::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
             Way::Direct(direct) => submitter::submit(direct.device(), record, |()| direct.follow(signal))?,

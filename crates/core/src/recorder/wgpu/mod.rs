@@ -127,7 +127,7 @@ impl Recorder for WgpuRecorder {
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
         let record = || match encoded::commands(steps) {
-            Some(commands) => Ok((commands, Kept::default())),
+            Some(commands) => encoded::send(submitter.device(), commands).map(|rest| (rest, Kept::default())),
             None => self.record(steps, signal).map(|Recorded { commands, kept }| (commands, kept)),
         };
         let submitted = submitter.submit(signal, record, downloads);
