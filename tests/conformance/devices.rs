@@ -2,9 +2,10 @@
 
 mod adapters;
 mod same_results;
+mod scopes;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    [adapters::cases(), same_results::cases()].concat()
+    [adapters::cases(), same_results::cases(), scopes::cases()].concat()
 }

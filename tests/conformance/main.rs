@@ -6,15 +6,20 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cupy;
 mod devices;
 mod events;
+mod gstaichi;
 mod hangs;
+mod katsdpsigproc;
 mod kernels;
 mod memory;
 mod policy;
 mod queues;
 mod robustness;
+mod taichi;
 mod timing;
+mod warp;
 
 use libtest_mimic::Arguments;
 
@@ -32,6 +37,11 @@ fn main() {
         kernels::cases,
         robustness::cases,
         timing::cases,
+        taichi::cases,
+        katsdpsigproc::cases,
+        cupy::cases,
+        gstaichi::cases,
+        warp::cases,
         hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();

@@ -2,6 +2,9 @@
 
 mod adopted;
 mod callbacks;
+mod current;
+mod encode;
+mod encode_errors;
 mod ends;
 mod enqueueing;
 mod foreign;
@@ -9,7 +12,9 @@ mod foreign_errors;
 mod fork_join;
 mod order;
 mod priorities;
+mod synchronize;
 mod threads;
+mod verbs;
 mod waits;
 
 use crate::common::Case;
@@ -20,12 +25,17 @@ pub fn cases() -> Vec<Case> {
         order::cases(),
         ends::cases(),
         waits::cases(),
+        synchronize::cases(),
+        current::cases(),
+        verbs::cases(),
         priorities::cases(),
         callbacks::cases(),
         fork_join::cases(),
         adopted::cases(),
         foreign::cases(),
         foreign_errors::cases(),
+        encode::cases(),
+        encode_errors::cases(),
         threads::cases(),
     ]
     .concat()

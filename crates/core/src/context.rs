@@ -6,6 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
 use crate::kernel::{DynKernel, Kernel};
 use crate::lane::{Device, Lane, Opaque, OpenOptions, Way, WgpuDevice};
+use crate::living;
 use crate::memory::{DeviceArray, Direction, HostArray, PoolStats};
 use crate::ordering::{Admission, Policy};
 use crate::pending::{FutureLate, Pending};
@@ -19,7 +20,7 @@ use fencepost_kernels::{Element, HostKernel, KernelArgs};
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// How a context is opened.
 ///
@@ -113,6 +114,10 @@ pub struct Context {
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<Shared>);
 
+/// A context that is not kept going for it.
+#[derive(Clone)]
+pub(crate) struct WeakOwner(Weak<Shared>);
+
 struct Shared {
     engine: Arc<Engine>,
     cpu: Option<Arc<CpuDevice>>,
@@ -130,7 +135,7 @@ impl Owner {
         wgpu: Option<Arc<WgpuDevice>>,
         info: AdapterInfo,
     ) -> Self {
-        Self(Arc::new(Shared {
+        let owner = Self(Arc::new(Shared {
             #[cfg(not(target_arch = "wasm32"))]
             threads: crate::threads::Threads::start(&engine),
             engine,
@@ -138,7 +143,23 @@ impl Owner {
             wgpu: wgpu.map(Opaque::new),
             info,
             default_queue: OnceLock::new(),
-        }))
+        }));
+        living::note(owner.downgrade());
+        owner
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakOwner {
+        WeakOwner(Arc::downgrade(&self.0))
+    }
+
+    /// No other context has it as long as this one lives.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// The slot of the default queue, if that was ever used.
+    pub(crate) fn default_slot(&self) -> Option<Slot> {
+        self.0.default_queue.get().and_then(|slot| slot.clone().ok())
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
@@ -156,6 +177,16 @@ impl Owner {
     /// Whether both are handles of one context.
     pub(crate) fn is(&self, other: &Owner) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl WeakOwner {
+    pub(crate) fn upgrade(&self) -> Option<Owner> {
+        self.0.upgrade().map(Owner)
+    }
+
+    pub(crate) fn lives(&self) -> bool {
+        self.0.strong_count() > 0
     }
 }
 

@@ -117,6 +117,9 @@ pub enum Kind {
     /// The array, kernel, event or pinned array was made by another context.
     #[error("{object} belongs to another context")]
     ForeignContext { object: String },
+    /// A context was asked for where none is current.
+    #[error("no context is current on this thread; run the call inside `Context::scope`")]
+    NoContext,
     /// A host callback waits for what waits for it.
     #[error(
         "a wait for queue `{queue}` inside a host callback of queue `{callback}` can never end: it comes after that callback"
@@ -160,6 +163,11 @@ pub enum Kind {
     /// A buffer of the program's own on which the array cannot lie.
     #[error("the buffer for array `{array}` has {found}; {needed} is needed")]
     Buffer { array: String, found: String, needed: String },
+    /// The program's own commands are to use memory that wgpu does not know.
+    #[error(
+        "array `{array}` lies on no wgpu buffer that commands of the program could use; make it with `Context::shared_array` or `Context::array_on`"
+    )]
+    NotShared { array: String },
     /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },

@@ -1,4 +1,4 @@
-//! Arrays on buffers of the program's own.
+//! Arrays on wgpu buffers, which the program's own commands can use.
 
 use crate::context::{Context, Owner};
 use crate::error::{Kind, Result};
@@ -59,25 +59,62 @@ impl Context {
         let line = Location::caller().line();
         let label: Arc<str> = format!("{} {shape:?} on a buffer, line {line}", T::DTYPE).into();
         let len = elements::<T>(&format!("array `{label}`"), &shape)?;
-        let device = device_of(&self.owner, &label)?;
+        let device = device_of(&self.owner, || format!("array `{label}`"))?;
         let end = len as u64 * T::DTYPE.size() as u64;
         check(buffer, end.next_multiple_of(4), &label)?;
-        let block = device.block_on(buffer, &label)?;
-        let engine = self.owner.engine();
-        let state = engine.lock();
-        state.lost()?;
-        engine.let_foreign_go(state);
-        let storage = Storage::new(block, label, self.owner.clone());
+        let storage = lay(&self.owner, device, buffer, label)?;
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: end < buffer.size() };
         Ok(DeviceArray::new(array, shape))
     }
+
+    /// An array of zeros on a wgpu buffer of its own, before every later use on any queue: for commands of the program's
+    /// own, which [`encode`](crate::CommandQueue::encode) puts into the order of a queue. Every verb takes it, too. It is
+    /// no part of the memory pool, and work on it costs more than work on other arrays where a native recorder records.
+    ///
+    /// The buffer has the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, and those in `usage`, such as `VERTEX`.
+    ///
+    /// # Errors
+    /// [`Kind::Device`] if wgpu does not make such a buffer, or the context is on no wgpu device; [`Kind::TooLarge`],
+    /// [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
+    ///
+    /// # Example
+    /// ```no_run
+    /// use fencepost_core::Context;
+    /// let ctx = Context::new().wait()?;
+    /// let corners = ctx.shared_array::<[f32; 2], 1>([3], wgpu::BufferUsages::VERTEX)?;
+    /// assert_eq!(ctx.read(&corners).wait()?, [[0.0; 2]; 3]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn shared_array<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        usage: Usages,
+    ) -> Result<DeviceArray<T, D>> {
+        let line = Location::caller().line();
+        let label: Arc<str> = format!("{} {shape:?} shared with wgpu, line {line}", T::DTYPE).into();
+        let len = elements::<T>(&format!("array `{label}`"), &shape)?;
+        let device = device_of(&self.owner, || format!("array `{label}`"))?;
+        let buffer = device.shared_buffer(len as u64 * T::DTYPE.size() as u64, NEEDED | usage, &label)?;
+        let storage = lay(&self.owner, device, &buffer, label)?;
+        Ok(DeviceArray::new(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false }, shape))
+    }
 }
 
-fn device_of<'a>(owner: &'a Owner, label: &str) -> Result<&'a WgpuDevice> {
-    let none = || Kind::Device {
-        object: format!("array `{label}`"),
-        message: "the CPU recorder has no wgpu device".into(),
-    };
+/// The memory of arrays on a buffer.
+fn lay(owner: &Owner, device: &WgpuDevice, buffer: &wgpu::Buffer, label: Arc<str>) -> Result<Arc<Storage>> {
+    let block = device.block_on(buffer, &label)?;
+    let engine = owner.engine();
+    let state = engine.lock();
+    state.lost()?;
+    engine.let_foreign_go(state);
+    Ok(Storage::new(block, label, owner.clone()))
+}
+
+/// # Errors
+/// `Device`, naming what wants one, if the context is on none.
+pub(crate) fn device_of(owner: &Owner, object: impl FnOnce() -> String) -> Result<&WgpuDevice> {
+    let none = || Kind::Device { object: object(), message: "the CPU recorder has no wgpu device".into() };
     owner.wgpu().ok_or_else(|| none().into())
 }
 

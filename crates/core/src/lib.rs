@@ -7,23 +7,28 @@
 mod adapter;
 mod command;
 mod context;
+mod current;
+mod encode;
 mod error;
 mod event;
 mod foreign;
 mod kernel;
 mod lane;
 mod launch;
+mod living;
 mod memory;
 mod ordering;
 mod pending;
 mod queue;
 mod recorder;
 mod scheduler;
+mod synchronize;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
 mod timing;
 mod transfer;
 mod user_event;
+mod verbs;
 mod watch;
 
 #[cfg(feature = "validation")]
@@ -33,6 +38,8 @@ pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 pub use command::Site;
 pub use command::grid::Grid;
 pub use context::{AdoptOptions, Context, ContextOptions};
+pub use current::ScopeOptions;
+pub use encode::AccessList;
 pub use error::{Error, Kind, Result};
 pub use event::{Event, Events};
 /// The cause in [`Kind::Kernel`].
@@ -52,6 +59,7 @@ pub use queue::{CommandQueue, QueueOptions};
 pub use recorder::RecorderChoice;
 pub use recorder::cpu::CpuOptions;
 pub use scheduler::Priority;
+pub use synchronize::synchronize_all;
 pub use transfer::Source;
 pub use user_event::UserEvent;
 pub use watch::ContextWatch;

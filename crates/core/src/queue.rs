@@ -7,7 +7,7 @@ use crate::pending::{Pending, PointLate};
 use crate::scheduler::Priority;
 use fencepost_sync::Slot;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// How a queue is made.
 ///
@@ -49,6 +49,10 @@ pub struct CommandQueue {
     inner: Arc<Inner>,
 }
 
+/// A queue that is not kept for it.
+#[derive(Clone)]
+pub(crate) struct WeakQueue(Weak<Inner>);
+
 struct Inner {
     owner: Owner,
     slot: Result<Slot>,
@@ -65,6 +69,16 @@ impl Drop for Inner {
     }
 }
 
+impl WeakQueue {
+    pub(crate) fn upgrade(&self) -> Option<CommandQueue> {
+        self.0.upgrade().map(|inner| CommandQueue { inner })
+    }
+
+    pub(crate) fn lives(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
 impl CommandQueue {
     pub(crate) fn new(owner: Owner, slot: Result<Slot>, options: QueueOptions) -> Self {
         Self { inner: Arc::new(Inner { owner, slot, options, closes: true }) }
@@ -73,6 +87,10 @@ impl CommandQueue {
     /// A handle of the context's default queue.
     pub(crate) fn shared(owner: Owner, slot: Result<Slot>, options: QueueOptions) -> Self {
         Self { inner: Arc::new(Inner { owner, slot, options, closes: false }) }
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakQueue {
+        WeakQueue(Arc::downgrade(&self.inner))
     }
 
     pub(crate) fn owner(&self) -> &Owner {

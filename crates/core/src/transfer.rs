@@ -191,7 +191,12 @@ impl Work {
         match self {
             Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. } => dst.size == 0,
             Work::Read { src, .. } => src.size == 0,
-            Work::Launch(_) | Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Nothing => false,
+            Work::Launch(_)
+            | Work::Encoded(_)
+            | Work::Publish(_)
+            | Work::Start(_)
+            | Work::End(_)
+            | Work::Nothing => false,
         }
     }
 }

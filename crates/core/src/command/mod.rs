@@ -1,10 +1,12 @@
 //! The one plain command that queue lists, batches and recorders speak.
 
+mod encoded;
 pub(crate) mod grid;
 mod launch;
 mod site;
 mod time;
 
+pub(crate) use encoded::Encoded;
 pub(crate) use launch::{Bound, Boxes, Launch};
 pub use site::Site;
 pub(crate) use site::What;
@@ -78,6 +80,8 @@ pub(crate) enum Work {
         src: Span,
         slot: Arc<ReadSlot>,
     },
+    /// The program's own.
+    Encoded(Box<Encoded>),
     /// Makes what was written to a block that the host reaches visible to the host.
     Publish(Arc<Block>),
     /// What the clock shows before the next step, or after the last one: the three have one stamp and one level.
@@ -143,7 +147,11 @@ impl Work {
     /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
-        let bound: &[Bound] = if let Work::Launch(launch) = self { &launch.bindings } else { &[] };
+        let bound: &[Bound] = match self {
+            Work::Launch(launch) => &launch.bindings,
+            Work::Encoded(encoded) => &encoded.uses,
+            _ => &[],
+        };
         touches(bound, self.spans())
     }
 
@@ -155,7 +163,9 @@ impl Work {
             Work::Copy { src, dst } => [Some(src), Some(dst)],
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
             Work::Read { src, .. } => [Some(src), None],
-            Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Nothing => [None, None],
+            Work::Encoded(_) | Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Nothing => {
+                [None, None]
+            }
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) enum What {
     Upload,
     Read,
     Download,
+    Encode,
     Map,
 }
 

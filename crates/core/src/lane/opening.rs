@@ -92,7 +92,9 @@ fn assemble(
     let reach = bare.map_or(Reach::Nothing, |bare| reach(bare, &device, info, way));
     let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
     let caps = caps(&device, info, options);
-    let opened = Arc::new(WgpuDevice::new(Opened { device, queue, caps, lost, gate, reach, bare, way }));
+    let shared = !options.alone;
+    let opened = Opened { device, queue, caps, lost, gate, reach, bare, way, shared };
+    let opened = Arc::new(WgpuDevice::new(opened));
     let (recorder, fence) = recorder(&opened)?;
     // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which
     // some drivers block.

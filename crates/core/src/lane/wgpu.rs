@@ -13,6 +13,7 @@ use crate::memory::{Allocate, Arena, Block, BlockId, Heap, Memory, Piece, Staged
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
+use wgpu::BufferUsages as Usages;
 
 const MIB: u64 = 1 << 20;
 /// Bytes of an ordinary staging chunk, and of all that are kept for later.
@@ -30,6 +31,8 @@ pub(crate) struct WgpuDevice {
     /// The backend below wgpu, if it may be used.
     pub(super) bare: Option<&'static dyn Bare>,
     pub(super) way: Way,
+    /// Whether others submit to its queue.
+    shared: bool,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
     groups: Mutex<BindGroups>,
@@ -78,19 +81,40 @@ pub(super) struct Opened {
     pub(super) reach: Reach,
     pub(super) bare: Option<&'static dyn Bare>,
     pub(super) way: Way,
+    pub(super) shared: bool,
 }
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened { device, queue, caps, lost, gate, reach, bare, way } = opened;
+        let Opened { device, queue, caps, lost, gate, reach, bare, way, shared } = opened;
         let (uploads, downloads) = (Arena::new(CHUNK, CACHE), Arena::new(CHUNK, CACHE));
         let (groups, gone) = (Mutex::default(), Gone::default());
         let foreign = ForeignBlocks::new(&gone);
-        Self { device, queue, caps, lost, gate, reach, bare, way, uploads, downloads, groups, gone, foreign }
+        Self {
+            device,
+            queue,
+            caps,
+            lost,
+            gate,
+            reach,
+            bare,
+            way,
+            shared,
+            uploads,
+            downloads,
+            groups,
+            gone,
+            foreign,
+        }
     }
 
     fn past_wgpu(&self) -> bool {
         self.way != Way::Wgpu
+    }
+
+    /// Whether others submit to its queue, as far as it was said when it was opened.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {
@@ -182,6 +206,21 @@ impl WgpuDevice {
     /// The blocks on buffers of the program's own.
     pub(crate) fn foreign(&self) -> &ForeignBlocks {
         &self.foreign
+    }
+
+    /// A buffer of zeros that the program will know.
+    ///
+    /// # Errors
+    /// `TooLarge`, `OutOfMemory`, or whatever wgpu says; `DeviceLost`.
+    pub(crate) fn shared_buffer(&self, bytes: u64, usage: Usages, label: &str) -> Result<wgpu::Buffer> {
+        self.alive(label)?;
+        let (object, limit) = (format!("array `{label}`"), self.caps.max_block);
+        let size = bytes.max(1).checked_next_multiple_of(16).filter(|&size| size <= limit);
+        let Some(size) = size else { return Err(Kind::TooLarge { object, bytes, limit }.into()) };
+        let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+        let _inside = self.gate.enter();
+        let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
+        error.map_or(Ok(buffer), |error| Err(Doing { object: &object, bytes }.failed(&error)))
     }
 
     /// The block on a buffer of the program's own, which keeps its bytes.

@@ -138,6 +138,14 @@ impl Block {
         matches!(&self.memory, Memory::Wgpu(memory) if memory.foreign().is_some())
     }
 
+    /// wgpu's buffer, if the program knows it, too.
+    pub(crate) fn shared_buffer(&self) -> Option<&wgpu::Buffer> {
+        match &self.memory {
+            Memory::Wgpu(memory) if memory.foreign().is_some() => Some(memory.buffer()),
+            _ => None,
+        }
+    }
+
     /// Whether the host reaches the bytes where they are.
     pub(crate) fn direct(&self) -> bool {
         match &self.memory {

@@ -3,7 +3,7 @@
 //! The order is drawn from a seed. What the waits, the queues and the lanes leave open really happens in any order
 //! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
 
-use super::{Failure, Keep, LaneValue, Recorder};
+use super::{Failure, Keep, LaneValue, Recorder, encoded};
 use crate::command::{Launch, Step, Ticks, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
@@ -390,6 +390,7 @@ fn run(work: &Work, clock: &mut HostClock) {
         }
         Work::Start(time) => time.set(Ticks { start: clock.read(), end: 0 }),
         Work::End(time) => time.end(clock.read()),
+        Work::Encoded(_) => encoded::astray(),
         Work::Publish(_) | Work::Nothing => {}
     }
 }

@@ -2,6 +2,7 @@
 
 mod choice;
 pub(crate) mod cpu;
+mod encoded;
 mod foreign;
 #[cfg(native)]
 pub(crate) mod hal;

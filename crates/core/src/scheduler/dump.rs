@@ -74,6 +74,7 @@ fn describe_work(work: &Work) -> String {
         Work::Fill { .. } => "fill".into(),
         Work::Upload { .. } => "upload".into(),
         Work::Read { .. } | Work::Publish(_) => "read".into(),
+        Work::Encoded(_) => "commands of the program".into(),
         Work::Start(_) | Work::End(_) => "time".into(),
         Work::Nothing => "nothing".into(),
     }

@@ -6,6 +6,7 @@
 //! held across device calls, waits, user code or drops of arrays.
 
 mod alarm;
+mod all;
 mod batch;
 mod callbacks;
 mod close;

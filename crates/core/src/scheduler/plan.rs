@@ -271,7 +271,8 @@ impl Planner<'_> {
     fn append(&mut self, slot: Slot) {
         let lane = self.state.queue(slot).lane;
         let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= self.largest[lane]);
-        if full && slot != State::CONTEXT {
+        let alone = self.state.queue(slot).goes_alone();
+        if (full || alone) && slot != State::CONTEXT {
             self.close(lane);
         }
         let seq = self.join(slot, lane);
@@ -281,6 +282,9 @@ impl Planner<'_> {
             Op::Work(work) => open.add(slot, command.stamp, work),
             Op::Timed(timed) => open.add_timed(slot, command.stamp, *timed),
             _ => {}
+        }
+        if alone {
+            self.close(lane);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::batch::Seq;
 use super::timing::Timing;
-use crate::command::{Command, Launch, Op};
+use crate::command::{Command, Launch, Op, Work};
 use crate::error::Error;
 use crate::event::Point;
 use crate::memory::BlockId;
@@ -165,6 +165,11 @@ impl QueueState {
     /// Whether the program has asked for what is in front, or so much is pending that it is time to start.
     pub(crate) fn urgent(&self) -> bool {
         self.pending.len() >= MANY || self.pending.front().is_some_and(|front| front.stamp <= self.asked)
+    }
+
+    /// Whether the command in front makes a batch of its own.
+    pub(crate) fn goes_alone(&self) -> bool {
+        self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::Encoded(_))))
     }
 
     /// Whether everything that was planned is done.

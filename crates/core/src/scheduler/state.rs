@@ -237,6 +237,7 @@ impl State {
             What::Upload => "an upload".into(),
             What::Read => "a read".into(),
             What::Download => "a download".into(),
+            What::Encode => "commands of the program".into(),
             What::Map => "a map".into(),
         };
         Site { queue: self.queue(slot).label.clone(), command, location }

@@ -68,7 +68,13 @@ impl QueueState {
     /// What a timed queue makes of work that comes next.
     #[cold]
     pub(super) fn timed(&mut self, stamp: Stamp, work: Work) -> Op {
-        if takes_time(&work) { self.with_time(stamp, work).0 } else { Op::Work(work) }
+        match work {
+            // What the program has recorded is timed by what comes around it.
+            Work::Encoded(_) => self.end_times(),
+            _ if takes_time(&work) => return self.with_time(stamp, work).0,
+            _ => {}
+        }
+        Op::Work(work)
     }
 
     fn with_time(&mut self, stamp: Stamp, work: Work) -> (Op, Arc<TimeSlot>) {

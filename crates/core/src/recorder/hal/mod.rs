@@ -18,7 +18,7 @@ use super::wgpu::LaneFence;
 use super::wgpu::fill::{self, PIECE, WORDS_EACH, WORKGROUP};
 use super::wgpu::passes::CommandBuffers;
 use super::wgpu::submitter::{self, Submitter};
-use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
+use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, encoded, sort};
 use crate::command::{Launch, Pattern, Span, Step, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::Pipeline;
@@ -65,6 +65,25 @@ enum Way<A: Backend> {
     /// In encoders and submissions of wgpu's.
     Wgpu(Submitter),
     Direct(Direct<A>),
+}
+
+impl<A: Backend> Way<A> {
+    fn device(&self) -> &Arc<WgpuDevice> {
+        match self {
+            Way::Wgpu(submitter) => submitter.device(),
+            Way::Direct(direct) => direct.device(),
+        }
+    }
+
+    /// Has wgpu submit what the program has recorded, and the fence follow it.
+    fn send(&self, commands: CommandBuffers, signal: Value) -> Result<Keep, Failure> {
+        let record = || encoded::send(self.device(), commands).map(|rest| (rest, ()));
+        match self {
+            Way::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
+            Way::Direct(direct) => submitter::submit(direct.device(), record, |()| direct.follow(signal))?,
+        }
+        Ok(None)
+    }
 }
 
 /// What must live until a submission is complete.
@@ -244,6 +263,7 @@ impl<A: Backend> HalRecorder<A> {
                     times.end(&mut batch.calls);
                     Ok(())
                 }
+                Work::Encoded(_) => encoded::astray(),
                 Work::Nothing => Ok(()),
             };
             if let Err(error) = outcome {
@@ -272,6 +292,9 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         signal: Value,
     ) -> Result<Keep, Failure> {
         let way = self.way.clone();
+        if let Some(commands) = encoded::commands(steps) {
+            return way.send(commands, signal).map_err(|failure| blame(way.device(), steps, failure));
+        }
         let keep: Box<dyn KeepAlive> = match &*way {
             Way::Wgpu(submitter) => {
                 let submitted = self.by_wgpu(submitter, steps, signal);

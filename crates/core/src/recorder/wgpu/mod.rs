@@ -13,7 +13,7 @@ pub(crate) use crate::lane::WgpuPipeline;
 pub(crate) use fence::LaneFence;
 
 use super::foreign::blame;
-use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
+use super::{Failure, Keep, KeepAlive, LaneValue, Recorder, encoded, sort};
 use crate::command::{Launch, Span, Step, Work};
 use crate::error::Result;
 use crate::kernel::Pipeline;
@@ -104,6 +104,7 @@ impl WgpuRecorder {
                     passes.end_time();
                     Ok(())
                 }
+                Work::Encoded(_) => encoded::astray(),
                 Work::Nothing => Ok(()),
             };
             outcome.map_err(|error| Failure { step: Some(at), error, lost: false })?;
@@ -125,7 +126,10 @@ impl Recorder for WgpuRecorder {
         signal: Value,
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
-        let record = || self.record(steps, signal).map(|Recorded { commands, kept }| (commands, kept));
+        let record = || match encoded::commands(steps) {
+            Some(commands) => encoded::send(submitter.device(), commands).map(|rest| (rest, Kept::default())),
+            None => self.record(steps, signal).map(|Recorded { commands, kept }| (commands, kept)),
+        };
         let submitted = submitter.submit(signal, record, downloads);
         let kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
         let nothing = kept.0.is_none() && kept.1.is_empty();

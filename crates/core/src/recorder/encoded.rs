@@ -1,0 +1,36 @@
+//! Commands that the program has recorded with wgpu.
+
+use super::Failure;
+use super::wgpu::passes::CommandBuffers;
+use crate::command::{Step, Work};
+use crate::error::Kind;
+use crate::lane::WgpuDevice;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The program's commands, if that is what a batch is.
+pub(super) fn commands(steps: &[Step]) -> Option<CommandBuffers> {
+    match steps {
+        [Step { work: Work::Encoded(encoded), .. }] => Some(encoded.take().into()),
+        _ => None,
+    }
+}
+
+/// Has wgpu submit them; nothing is left for the submission that a fence follows.
+///
+/// # Errors
+/// wgpu panicked, as it does at commands of another wgpu instance. What it says otherwise it says to the error scope.
+pub(super) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {
+    let submit = AssertUnwindSafe(|| device.queue().submit(commands));
+    let panicked = |_| {
+        let (object, message) =
+            ("commands of the program".into(), "wgpu panicked when they were submitted".into());
+        Failure { step: None, error: Kind::Device { object, message }.into(), lost: false }
+    };
+    catch_unwind(submit).map(|_| CommandBuffers::new()).map_err(panicked)
+}
+
+/// # Panics
+/// Always: they are alone in their batch, and no batch of the CPU recorder's.
+pub(super) fn astray() -> ! {
+    unreachable!("bug: commands of the program among others")
+}

@@ -1,0 +1,61 @@
+//! All queues of a context at once.
+
+use super::engine::Engine;
+use super::queue::Priority;
+use super::state::State;
+use crate::command::{Command, Op, Work};
+use crate::error::Result;
+use crate::event::Point;
+use fencepost_sync::{Clock, Slot};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Engine {
+    /// Plans everything there is; where each queue is, and what it comes after there, the oldest queue first. `behind`:
+    /// the device is also to come by behind whatever others have submitted to it.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub(crate) fn start_all(&self, behind: bool) -> Result<Vec<(Point, Arc<Clock>)>> {
+        let mut state = self.lock();
+        state.lost()?;
+        if behind {
+            let stamp = state.next_stamp();
+            state.queue_mut(State::CONTEXT).push(Command { stamp, op: Op::Work(Work::Nothing) });
+        }
+        let ends = state.all_ends();
+        for priority in Priority::ORDER {
+            let roots = ends.iter().map(|(end, _)| *end);
+            let roots: Vec<Point> = roots.filter(|end| state.queue(end.slot).priority == priority).collect();
+            state.plan(roots, priority);
+        }
+        self.unlock(state);
+        if !self.threads {
+            self.turn(Duration::ZERO);
+        }
+        Ok(ends)
+    }
+
+    /// Has what `slot` does next come after everything enqueued so far on `before`, an error of its own or not.
+    pub(crate) fn come_after(&self, slot: Slot, before: Slot) {
+        let mut state = self.lock();
+        if state.lost.is_none() && slot != before {
+            let (point, clock) = state.marker(before);
+            state.queue_mut(slot).clock.join(&clock);
+            state.push_wait(slot, point);
+        }
+    }
+}
+
+impl State {
+    /// The ends of all queues that are not gone, the oldest first. The first of them, the context's own, knows that those
+    /// which are gone are done.
+    fn all_ends(&self) -> Vec<(Point, Arc<Clock>)> {
+        let (gone, mut here): (Vec<Slot>, Vec<Slot>) = self.slots().partition(|&slot| self.queue(slot).free);
+        here.sort_unstable_by_key(|&slot| self.queue(slot).born);
+        let mut ends: Vec<(Point, Arc<Clock>)> = here.into_iter().map(|slot| self.marker(slot)).collect();
+        let own = Arc::make_mut(&mut ends[0].1);
+        gone.into_iter().for_each(|slot| own.see(slot, self.queue(slot).enqueued()));
+        ends
+    }
+}

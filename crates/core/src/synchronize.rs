@@ -1,0 +1,156 @@
+//! Waiting for everything.
+
+use crate::context::{Context, Owner};
+use crate::error::{Error, Kind, Result};
+use crate::event::Point;
+use crate::living;
+use crate::pending::{Pending, may_block};
+use crate::scheduler::Deadline;
+use fencepost_sync::{Clock, Late};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+impl Context {
+    /// *Flushes* all queues; the result comes when everything enqueued so far on any of them is done.
+    ///
+    /// On an [adopted](Context::adopt) device that others submit to, it also comes after what they have submitted so far.
+    ///
+    /// It waits for more than most programs need: prefer an [event](crate::CommandQueue::marker) where one point is meant,
+    /// and [`finish`](crate::CommandQueue::finish) where one queue is.
+    ///
+    /// # Errors
+    /// The error of the first queue, in the order in which they were made, whose work has failed; all the others are
+    /// waited for nevertheless. [`Kind::DeviceLost`]; in a host callback [`Kind::WouldDeadlock`], and at once.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let other = ctx.queue("other");
+    /// let (x, y) = (queue.array(&[1_u32; 64])?, other.array(&[2_u32; 64])?);
+    /// ctx.synchronize().wait()?;
+    /// assert!(queue.is_complete()? && other.is_complete()?);
+    /// # drop((x, y));
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn synchronize(&self) -> Pending<()> {
+        all([self.owner.clone()])
+    }
+}
+
+/// *Flushes* all queues of all contexts of this process; the result comes when everything enqueued so far on any of them
+/// is done.
+///
+/// For the end of a program, or of a test: everything else is told better by
+/// [`Context::synchronize`], [`CommandQueue::finish`](crate::CommandQueue::finish) or an event. Contexts are not kept going
+/// for it, but the result that it gives is a handle of all of them.
+///
+/// # Errors
+/// The error of the first context, in the order in which they were made, that has one; all the others are waited for
+/// nevertheless. As [`Context::synchronize`].
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost_core::doctest();
+/// queue.zeros::<u32, 1>([64])?;
+/// fencepost_core::synchronize_all().wait()?;
+/// assert!(queue.is_complete()?);
+/// # drop(ctx);
+/// # Ok::<(), fencepost_core::Error>(())
+/// ```
+pub fn synchronize_all() -> Pending<()> {
+    all(living::all())
+}
+
+fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
+    Pending::late(All(owners.into_iter().map(Everything::of).collect()))
+}
+
+/// All queues of some contexts. The host is told of none before it is told of all: a wait that has timed out must not
+/// have taught it anything.
+struct All(Vec<Everything>);
+
+/// All queues of a context, up to where they are.
+struct Everything {
+    owner: Owner,
+    ends: Vec<End>,
+}
+
+struct End {
+    point: Point,
+    clock: Arc<Clock>,
+    over: Option<Result<()>>,
+}
+
+impl Everything {
+    fn of(owner: Owner) -> Self {
+        let shared = owner.wgpu().is_some_and(|device| device.is_shared());
+        let ends = match owner.engine().start_all(shared) {
+            Ok(ends) => ends.into_iter().map(|(point, clock)| End { point, clock, over: None }).collect(),
+            Err(lost) => vec![End { point: Point::START, clock: Arc::default(), over: Some(Err(lost)) }],
+        };
+        Self { owner, ends }
+    }
+}
+
+impl Drop for Everything {
+    /// Nobody looks for the ends any more: the completers have to.
+    fn drop(&mut self) {
+        self.owner.engine().stir();
+    }
+}
+
+impl All {
+    /// Waits for what is not over; `None` if the deadline came first.
+    fn wait_until(&mut self, deadline: Deadline) -> Option<Result<()>> {
+        let mut all = true;
+        for Everything { owner, ends } in &mut self.0 {
+            for end in ends.iter_mut().filter(|end| end.over.is_none()) {
+                match owner.engine().wait(end.point, deadline) {
+                    Ok(false) => all = false,
+                    Err(error) if would_deadlock(&error) => return Some(Err(error)),
+                    result => end.over = Some(result.map(|_| ())),
+                }
+            }
+        }
+        all.then(|| self.result())
+    }
+
+    /// What came of it. Tells the host.
+    fn result(&mut self) -> Result<()> {
+        let mut first = Ok(());
+        for Everything { owner, ends } in &mut self.0 {
+            for end in ends {
+                owner.engine().host_sees(end.point, &end.clock);
+                first = first.and(end.over.take().unwrap_or(Ok(())));
+            }
+        }
+        first
+    }
+}
+
+impl Late<(), Error> for All {
+    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<()>> {
+        let mut all = true;
+        for Everything { owner, ends } in &mut self.0 {
+            for end in ends.iter_mut().filter(|end| end.over.is_none()) {
+                end.over = owner.engine().poll(end.point, cx.waker());
+                all &= end.over.is_some();
+            }
+        }
+        if all { Poll::Ready(self.result()) } else { Poll::Pending }
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
+        if let Err(error) = may_block() {
+            return Some(Err(error));
+        }
+        let deadline = Deadline::after(limit);
+        // A look at all of them first: that one of the waits can never end is said before any of them blocks.
+        self.wait_until(Deadline::now()).or_else(|| self.wait_until(deadline))
+    }
+}
+
+fn would_deadlock(error: &Error) -> bool {
+    matches!(error.kind(), Kind::WouldDeadlock { .. })
+}

@@ -1,0 +1,160 @@
+//! Verbs without a queue: they go to the current one.
+
+use crate::command::grid::Grid;
+use crate::context::Context;
+use crate::error::Result;
+use crate::event::Event;
+use crate::kernel::{DynKernel, Kernel};
+use crate::memory::{DeviceArray, Download, HostArray, Upload};
+use crate::pending::Pending;
+use crate::transfer::Source;
+use fencepost_kernels::{Element, KernelArgs, NamedArg};
+use std::ops::Range;
+
+/// Verbs on the [current queue](Context::current_queue) of this thread. Whoever has a queue in hand calls the queue's own.
+/// [`zeros`](Context::zeros) and the like are none of these: what the context makes is before every later use on any
+/// queue.
+impl Context {
+    /// *Enqueues* a launch on the current queue: [`CommandQueue::launch`](crate::CommandQueue::launch).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn launch<A: KernelArgs>(&self, kernel: &Kernel<A::Family>, grid: Grid, args: A) -> Result<()> {
+        self.current_queue().launch(kernel, grid, args)
+    }
+
+    /// *Enqueues* a launch of a kernel made from a text on the current queue:
+    /// [`CommandQueue::launch_dyn`](crate::CommandQueue::launch_dyn).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn launch_dyn<'a>(
+        &self,
+        kernel: &DynKernel,
+        grid: Grid,
+        args: impl AsRef<[NamedArg<'a>]>,
+    ) -> Result<()> {
+        self.current_queue().launch_dyn(kernel, grid, args)
+    }
+
+    /// *Enqueues* a copy of host elements into device memory on the current queue:
+    /// [`CommandQueue::upload`](crate::CommandQueue::upload).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn upload<T: Element, const D: usize>(
+        &self,
+        src: &(impl Source<T> + ?Sized),
+        dst: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        self.current_queue().upload(src, dst)
+    }
+
+    /// *Enqueues* a copy of a pinned part on the current queue:
+    /// [`CommandQueue::upload_range`](crate::CommandQueue::upload_range).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn upload_range<T: Element, const D: usize, const E: usize>(
+        &self,
+        src: &HostArray<T, Upload, D>,
+        range: Range<usize>,
+        dst: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        self.current_queue().upload_range(src, range, dst)
+    }
+
+    /// *Enqueues* a copy of device memory into a pinned host array on the current queue:
+    /// [`CommandQueue::download`](crate::CommandQueue::download).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn download<T: Element, const D: usize, const E: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        dst: &mut HostArray<T, Download, E>,
+    ) -> Result<()> {
+        self.current_queue().download(src, dst)
+    }
+
+    /// *Enqueues* a copy from one array to another on the current queue:
+    /// [`CommandQueue::copy`](crate::CommandQueue::copy).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn copy<T: Element, const D: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        dst: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        self.current_queue().copy(src, dst)
+    }
+
+    /// *Enqueues* a fill on the current queue: [`CommandQueue::fill`](crate::CommandQueue::fill).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// queue.make_current();
+    /// ctx.fill(&mut x, 7)?;                              // on `queue`
+    /// assert_eq!(queue.read(&x).wait()?, [7; 4]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {
+        self.current_queue().fill(array, value)
+    }
+
+    /// *Flushes* the current queue; the elements come when everything enqueued so far on it is done:
+    /// [`CommandQueue::read`](crate::CommandQueue::read).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
+        self.current_queue().read(array)
+    }
+
+    /// As [`read`](Self::read), into the storage of a `Vec` that is used again.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn read_with<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        storage: Vec<T>,
+    ) -> Pending<Vec<T>> {
+        self.current_queue().read_with(array, storage)
+    }
+
+    /// Blocks until the elements are in `out`: [`CommandQueue::read_into`](crate::CommandQueue::read_into) of the current
+    /// queue.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn read_into<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        out: &mut [T],
+    ) -> Result<()> {
+        self.current_queue().read_into(array, out)
+    }
+
+    /// *Returns* the event of everything enqueued so far on the current queue:
+    /// [`CommandQueue::marker`](crate::CommandQueue::marker).
+    pub fn marker(&self) -> Event {
+        self.current_queue().marker()
+    }
+}

@@ -1,0 +1,74 @@
+//! D02, the part with the current context.
+
+use crate::common::{Case, Subject, case};
+use fencepost::Kind;
+use fencepost::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("d02_a_context_is_current_inside_its_scope", inside),
+        case("d02_scopes_of_contexts_nest_and_a_panic_ends_them", nest),
+        case("d02_a_current_context_is_of_its_thread", of_its_thread),
+        case("d02_no_current_context_is_an_error", none),
+    ]
+}
+
+/// Tells contexts apart: each test queue has its own label.
+fn current() -> String {
+    Context::current().unwrap().current_queue().label().to_owned()
+}
+
+/// Works on whatever context is current.
+fn work(value: u32) -> fencepost::Result<Vec<u32>> {
+    let ctx = Context::current()?;
+    let mut x = ctx.zeros([10])?;
+    ctx.fill(&mut x, value)?;
+    ctx.read(&x).wait()
+}
+
+fn inside(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("ours");
+    queue.make_current();
+    assert_eq!(ctx.scope(|| (current(), work(4).unwrap())), ("ours".into(), vec![4; 10]));
+    // Nothing but the handles keeps it going.
+    let watch = ctx.watch();
+    drop((ctx, queue));
+    assert!(watch.state_dump().is_none());
+}
+
+fn nest(subject: &Subject) {
+    let (a, b) = (subject.ctx(), subject.ctx());
+    let (of_a, of_b) = (a.queue("a"), b.queue("b"));
+    of_a.make_current();
+    of_b.make_current();
+    a.scope(|| {
+        assert_eq!(
+            b.scope(|| (current(), a.scope(current), current())),
+            ("b".into(), "a".into(), "b".into())
+        );
+        catch_unwind(AssertUnwindSafe(|| b.scope(|| resume_unwind(Box::new("on purpose"))))).unwrap_err();
+        assert_eq!(current(), "a");
+    });
+    assert!(Context::current().is_err());
+}
+
+fn of_its_thread(subject: &Subject) {
+    let (a, b) = (subject.ctx(), subject.ctx());
+    a.scope(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(Context::current().is_err());
+                assert_eq!(b.scope(|| work(6)).unwrap(), [6; 10]);
+            });
+        });
+        assert_eq!(work(5).unwrap(), [5; 10]);
+    });
+}
+
+fn none(_: &Subject) {
+    let error = work(1).unwrap_err();
+    assert!(matches!(error.kind(), Kind::NoContext), "{error}");
+}

@@ -1,0 +1,68 @@
+//! What the tests of GsTaichi, and of Quadrants, which goes on with it, ask for, where no rule's own test asks it:
+//! docs/testing.md has the table.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("gstaichi_the_default_queue_waits_for_events_and_is_waited_for_like_any", default_queue),
+        case("gstaichi_slow_kernels_on_two_queues_and_events_give_their_sum", slow_kernels),
+        case("gstaichi_loops_of_parallel_branches_run_in_order_and_join", branches),
+    ]
+}
+
+const N: usize = 1000;
+
+fn default_queue(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (default, queue, gate) = (ctx.default_queue(), ctx.queue("other"), ctx.user_event("gate"));
+    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 4_u32).unwrap();
+    // It orders nobody that is not told to wait.
+    assert_eq!(default.read(&x).wait().unwrap(), [0; N]);
+    default.wait_for(&queue.marker()).unwrap();
+    default.copy(&x, &mut y).unwrap();
+    queue.wait_for(&ctx.default_queue().marker()).unwrap();
+    let read = queue.read(&y);
+    gate.signal();
+    assert_eq!(read.wait().unwrap(), [4; N]);
+}
+
+/// 5 on one queue and 7 on another, each behind slow work; a third adds them up.
+fn slow_kernels(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
+    for (queue, array, value) in [(&queues[0], &mut x, 5_u32), (&queues[1], &mut y, 7)] {
+        subject.spin(&ctx, queue, 20);
+        queue.fill(array, value).unwrap();
+        queues[2].wait_for(&queue.marker()).unwrap();
+    }
+    queues[2].launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+    assert_eq!(queues[2].read(&y).wait().unwrap(), [12; N]);
+}
+
+/// Each branch runs two loops, the second on what the first left; what comes behind the join sees both branches.
+fn branches(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+    let ones = ctx.full([N], 1_u32).unwrap();
+    let mut arrays = [0; 2].map(|_| queue.zeros([N]).unwrap());
+    for (at, y) in arrays.iter_mut().enumerate() {
+        let branch = queue.fork(&format!("branch {at}"));
+        for a in [1, 10] {
+            for _ in 0..3 {
+                branch.launch(&mix, Grid::threads([N]), Mix { a, b: at as u32, x: &ones, y }).unwrap();
+            }
+        }
+        queue.join(&branch).unwrap();
+    }
+    let [x, y] = &mut arrays;
+    queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();
+    // Three steps to 3 (to 6), then three of ten times that and one (two) more: 3111 (6222).
+    assert_eq!(queue.read(y).wait().unwrap(), [3111 + 6222; N]);
+}

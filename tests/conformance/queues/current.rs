@@ -1,0 +1,205 @@
+//! Q08: the queue that is current on a thread.
+
+use crate::common::{Case, Subject, case};
+use fencepost::ScopeOptions;
+use fencepost::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q08_a_scope_sets_the_current_queue_and_its_end_restores_it", scope),
+        case("q08_scopes_nest", nest),
+        case("q08_a_panic_restores_it_too", panics),
+        case("q08_entry_waits_for_the_queue_before", entry_waits),
+        case("q08_entry_waits_for_the_default_queue_where_none_was_set", entry_waits_for_default),
+        case("q08_entry_without_the_wait_does_not", entry_without),
+        case("q08_entry_orders_a_failed_queue_too", entry_of_failed),
+        case("q08_the_end_of_a_scope_waits_for_nothing", exit),
+        case("q08_making_a_queue_current_waits_for_nothing_and_a_scope_undoes_it", make_current),
+        case("q08_a_queue_that_is_gone_is_not_current", gone),
+        case("q08_every_thread_and_every_context_has_its_own", own),
+        case("q08_a_callback_has_the_default_queue", in_callback),
+    ]
+}
+
+const N: usize = 100;
+const SHORT: Duration = Duration::from_millis(5);
+
+fn current(ctx: &Context) -> String {
+    ctx.current_queue().label().to_owned()
+}
+
+fn scope(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    assert_eq!(current(&ctx), "default");
+    let inside = queue.scope(|| {
+        let mut x = ctx.zeros([N]).unwrap();
+        ctx.current_queue().fill(&mut x, 4_u32).unwrap();
+        (current(&ctx), ctx.current_queue().read(&x).wait().unwrap())
+    });
+    assert_eq!(inside, ("main".into(), vec![4; N]));
+    assert_eq!(current(&ctx), "default");
+}
+
+fn nest(subject: &Subject) {
+    let ctx = subject.ctx();
+    let [a, b] = ["a", "b"].map(|label| ctx.queue(label));
+    let seen = a.scope(|| {
+        let inner =
+            b.scope(|| (current(&ctx), a.scope(|| current(&ctx)), b.scope(|| current(&ctx)), current(&ctx)));
+        (inner, current(&ctx))
+    });
+    let (inner, outer) = seen;
+    assert_eq!(inner, ("b".into(), "a".into(), "b".into(), "b".into()));
+    assert_eq!((outer.as_str(), current(&ctx).as_str()), ("a", "default"));
+}
+
+fn panics(subject: &Subject) {
+    let ctx = subject.ctx();
+    let [a, b] = ["a", "b"].map(|label| ctx.queue(label));
+    a.scope(|| {
+        let panic = AssertUnwindSafe(|| b.scope(|| resume_unwind(Box::new("on purpose"))));
+        catch_unwind(panic).unwrap_err();
+        assert_eq!(current(&ctx), "a");
+    });
+    assert_eq!(current(&ctx), "default");
+}
+
+fn entry_waits(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let [first, second, third] = ["first", "second", "third"].map(|label| ctx.queue(label));
+    let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 1_u32).unwrap();
+    let mut read = first.scope(|| second.scope(|| ctx.current_queue().read(&x)));
+    assert!(read.wait_timeout(SHORT).unwrap().is_none());
+    assert!(third.read(&x).wait().unwrap() == [0; N], "no other queue waits");
+    gate.signal();
+    assert_eq!(read.wait().unwrap(), [1; N]);
+}
+
+fn entry_waits_for_default(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (queue, default, gate) = (ctx.queue("main"), ctx.default_queue(), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    default.wait_for(&gate.event()).unwrap();
+    default.fill(&mut x, 1_u32).unwrap();
+    let mut read = queue.scope(|| ctx.current_queue().read(&x));
+    assert!(read.wait_timeout(SHORT).unwrap().is_none());
+    gate.signal();
+    assert_eq!(read.wait().unwrap(), [1; N]);
+}
+
+fn entry_without(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 1_u32).unwrap();
+    let no_wait = ScopeOptions { wait: false };
+    let read = first.scope(|| second.scope_with(no_wait, || ctx.current_queue().read(&x)));
+    assert_eq!(read.wait().unwrap(), [0; N]);
+    gate.signal();
+    first.finish().wait().unwrap();
+}
+
+fn entry_of_failed(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, failed, gate) = (ctx.queue("first"), ctx.queue("failed"), ctx.user_event("gate"));
+    failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
+    failed.finish().wait().unwrap_err();
+    let mut x = ctx.zeros([N]).unwrap();
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 1_u32).unwrap();
+    let mut read = first.scope(|| {
+        failed.scope(|| {
+            failed.take_error().unwrap();
+            ctx.current_queue().read(&x)
+        })
+    });
+    assert!(read.wait_timeout(SHORT).unwrap().is_none());
+    gate.signal();
+    assert_eq!(read.wait().unwrap(), [1; N]);
+}
+
+fn exit(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    first.scope(|| {
+        second.scope(|| {
+            second.wait_for(&gate.event()).unwrap();
+            second.fill(&mut x, 1_u32).unwrap();
+        });
+        assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [0; N]);
+    });
+    gate.signal();
+    assert_eq!(second.read(&x).wait().unwrap(), [1; N]);
+}
+
+fn make_current(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let [a, b, c] = ["a", "b", "c"].map(|label| ctx.queue(label));
+    let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
+    a.make_current();
+    a.wait_for(&gate.event()).unwrap();
+    a.fill(&mut x, 1_u32).unwrap();
+    b.make_current();
+    assert_eq!(current(&ctx), "b");
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [0; N]);
+    c.scope(|| {
+        a.make_current();
+        assert_eq!(current(&ctx), "a");
+    });
+    assert_eq!(current(&ctx), "b");
+    ctx.default_queue().make_current();
+    assert_eq!(current(&ctx), "default");
+    gate.signal();
+    a.finish().wait().unwrap();
+}
+
+fn gone(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    a.make_current();
+    b.scope(|| drop(a));
+    assert_eq!(current(&ctx), "default", "a queue that was current before the scope and is gone by its end");
+    b.make_current();
+    let watch = ctx.watch();
+    drop((ctx, b));
+    assert!(watch.state_dump().is_none(), "the context has ended");
+    let next = subject.ctx();
+    assert_eq!(current(&next), "default");
+}
+
+fn own(subject: &Subject) {
+    let (ctx, other) = (subject.ctx(), subject.ctx());
+    let (queue, theirs) = (ctx.queue("ours"), other.queue("theirs"));
+    queue.scope(|| {
+        assert_eq!(current(&other), "default");
+        theirs.scope(|| assert_eq!((current(&ctx), current(&other)), ("ours".into(), "theirs".into())));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                assert_eq!(current(&ctx), "default");
+                theirs.make_current();
+                ctx.queue("another").scope(|| assert_eq!(current(&ctx), "another"));
+            });
+        });
+        assert_eq!((current(&ctx), current(&other)), ("ours".into(), "default".into()));
+    });
+}
+
+fn in_callback(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, (sender, receiver)) = (ctx.queue("main"), channel());
+    queue.scope(|| {
+        let own = ctx.clone();
+        queue.callback(move || sender.send(current(&own)).unwrap()).unwrap();
+        queue.finish().wait().unwrap();
+    });
+    assert_eq!(receiver.recv().unwrap(), "default");
+}

@@ -1,0 +1,363 @@
+//! Q13, the part with commands of the caller's own: they are in the order of a queue, and of the policy.
+
+use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::program::{Program, beside};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Kernel, Kind, QueueOptions};
+use std::time::Duration;
+use wgpu::{BufferSlice, BufferUsages as Usages, CommandEncoder};
+
+const NO_DEVICE: &str = "there is no wgpu device";
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q13_encoded_commands_are_in_the_order_of_their_queue", in_order).gpu_only(NO_DEVICE),
+        case("q13_an_encoded_pass_works_on_arrays", pass).gpu_only(NO_DEVICE),
+        case("q13_finished_command_buffers_are_in_the_order_of_their_queue", finished).gpu_only(NO_DEVICE),
+        case("q13_a_shared_array_is_of_zeros_and_every_verb_takes_it", shared).gpu_only(NO_DEVICE),
+        case("q13_a_shared_array_has_the_usages_that_were_asked_for", usages).gpu_only(NO_DEVICE),
+        case("q13_the_policy_orders_encoded_commands", policy).gpu_only(NO_DEVICE),
+        case("q13_unordered_encoded_commands_are_a_hazard", hazard).gpu_only(NO_DEVICE),
+        case("q13_events_and_waits_cover_encoded_commands", events).gpu_only(NO_DEVICE),
+        case("q13_encoding_returns_while_a_kernel_is_busy", busy).gpu_only(NO_DEVICE),
+        case("q13_what_encode_records_gives_is_given", given).gpu_only(NO_DEVICE),
+        case("q13_encoded_commands_of_a_timed_queue_have_a_time_around_them", timed).gpu_only(NO_DEVICE),
+        case("q13_encoded_and_other_work_give_what_the_calls_say_in_order", random).gpu_only(NO_DEVICE),
+    ]
+}
+
+const N: usize = 2000;
+const SHORT: Duration = Duration::from_millis(5);
+
+fn shared_by(ctx: &Context) -> DeviceArray<u32> {
+    ctx.shared_array([N], Usages::empty()).unwrap()
+}
+
+fn record(encoder: &mut CommandEncoder, from: BufferSlice<'_>, to: BufferSlice<'_>) {
+    encoder.copy_buffer_to_buffer(from.buffer(), from.offset(), to.buffer(), to.offset(), from.size());
+}
+
+/// A copy as a program's own command.
+pub fn copy(queue: &CommandQueue, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) -> fencepost::Result<()> {
+    queue.encode(|encoder, access| {
+        record(encoder, access.read(x)?, access.write(y)?);
+        Ok(())
+    })
+}
+
+fn in_order(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+        let buffer = program.buffer(N);
+        let (mut x, mut y) = (shared_by(&ctx), ctx.array_on::<u32, 1>(&buffer, [N]).unwrap());
+        let ones = ctx.full([N], 1_u32).unwrap();
+        let (mut expected, mut reads) = (0, Vec::new());
+        for turn in 0..20 {
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y: &mut x }).unwrap();
+            copy(&queue, &x, &mut y).unwrap();
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: turn, x: &ones, y: &mut y }).unwrap();
+            copy(&queue, &y, &mut x).unwrap();
+            expected = mixed(mixed(expected, 3, 1, turn), 5, 1, turn);
+            reads.push((queue.read(&x), expected));
+        }
+        for (read, expected) in reads {
+            assert_eq!(read.wait().unwrap(), [expected; N]);
+        }
+        assert_eq!(program.read(&buffer, N), [expected; N]);
+    }
+}
+
+/// A pipeline of the program's own: `y[i] += x[i]`.
+fn pipeline(program: &Program) -> wgpu::ComputePipeline {
+    const ADD: &str = "@group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&y) { y[id.x] += x[id.x]; }
+        }";
+    let source = wgpu::ShaderSource::Wgsl(ADD.into());
+    let module =
+        program.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some("add"), source });
+    program.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("add"),
+        layout: None,
+        module: &module,
+        entry_point: Some("add"),
+        compilation_options: Default::default(),
+        cache: None,
+    })
+}
+
+fn pass(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (queue, add, iota) = (ctx.queue("main"), pipeline(&program), ctx.kernel::<Iota>().unwrap());
+        let (mut x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+        for start in 0..3 {
+            queue.launch(&iota, Grid::threads([N]), Iota { start, step: 1, out: &mut x }).unwrap();
+            let encoded = queue.encode(|encoder, access| {
+                let bindings = [access.read(&x)?, access.write(&mut y)?];
+                let entries = [0, 1].map(|at| wgpu::BindGroupEntry {
+                    binding: at as u32,
+                    resource: bindings[at].try_into().expect("it has elements"),
+                });
+                let layout = &add.get_bind_group_layout(0);
+                let desc = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
+                let group = program.device.create_bind_group(&desc);
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                pass.set_pipeline(&add);
+                pass.set_bind_group(0, &group, &[]);
+                pass.dispatch_workgroups(N.div_ceil(64) as u32, 1, 1);
+                Ok(())
+            });
+            encoded.unwrap();
+        }
+        let expected: Vec<u32> = (0..N as u32).map(|i| 3 * i + 3).collect();
+        assert_eq!(queue.read(&y).wait().unwrap(), expected);
+    }
+}
+
+fn finished(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+        let (from, to) = (program.buffer(N), program.buffer(N));
+        let [mut x, mut y] = [&from, &to].map(|buffer| ctx.array_on::<u32, 1>(buffer, [N]).unwrap());
+        let mut encoders = [0; 2].map(|_| program.device.create_command_encoder(&Default::default()));
+        for encoder in &mut encoders {
+            record(encoder, from.slice(..), to.slice(..));
+        }
+        let [first, second] = encoders.map(CommandEncoder::finish);
+        queue.wait_for(&gate.event()).unwrap();
+        let mut reads = Vec::new();
+        for (value, commands) in [(1, first), (2, second)] {
+            queue.fill(&mut x, value).unwrap();
+            let declare = |access: &mut fencepost::AccessList<'_>| {
+                access.read(&x)?;
+                access.write(&mut y).map(drop)
+            };
+            queue.submit_foreign([commands], declare).unwrap();
+            reads.push(queue.read(&y));
+        }
+        gate.signal();
+        for (value, read) in [1, 2].into_iter().zip(reads) {
+            assert_eq!(read.wait().unwrap(), [value; N]);
+        }
+    }
+}
+
+fn shared(subject: &Subject) {
+    for (ctx, _) in beside(subject) {
+        let (queue, stats) = (ctx.queue("main"), ctx.pool_stats());
+        let mut x = ctx.shared_array::<u32, 2>([3, 5], Usages::empty()).unwrap();
+        assert_eq!(ctx.pool_stats(), stats);
+        assert_eq!(x.shape(), [3, 5]);
+        assert_eq!(queue.read(&x).wait().unwrap(), [0; 15]);
+        queue.fill(&mut x, 2).unwrap();
+        queue.upload(&[7; 5], &mut x.slice(1..2).unwrap()).unwrap();
+        x.map_write().wait().unwrap()[0] = 9;
+        let mut host: HostArray<u32, Download> = ctx.pinned([15]).unwrap();
+        queue.download(&x, &mut host).unwrap();
+        let expected = [vec![9; 1], vec![2; 4], vec![7; 5], vec![2; 5]].concat();
+        assert_eq!(host.read(|words| words.to_vec()).unwrap(), expected);
+        // Half a word at the end is nobody else's.
+        let odd = ctx.shared_array::<half::f16, 1>([3], Usages::empty()).unwrap();
+        queue.upload(&[half::f16::ONE; 3], &mut odd.handle()).unwrap();
+        assert_eq!(queue.read(&odd).wait().unwrap(), [half::f16::ONE; 3]);
+        let mut empty = ctx.shared_array::<u32, 1>([0], Usages::empty()).unwrap();
+        queue.encode(|_, access| access.write(&mut empty).map(|slice| assert_eq!(slice.size(), 0))).unwrap();
+        assert!(queue.read(&empty).wait().unwrap().is_empty());
+    }
+}
+
+fn usages(subject: &Subject) {
+    for (ctx, _) in beside(subject) {
+        let (queue, asked) = (ctx.queue("main"), Usages::VERTEX | Usages::UNIFORM);
+        let x = ctx.shared_array::<u32, 1>([4], asked).unwrap();
+        let has = queue.encode(|_, access| Ok(access.read(&x)?.buffer().usage())).unwrap();
+        assert!(has.contains(asked | Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST), "{has:?}");
+        let error = ctx.shared_array::<u32, 1>([4], Usages::MAP_READ).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+        let error = ctx.shared_array::<u32, 1>([1 << 40], Usages::empty()).unwrap_err();
+        assert!(matches!(error.kind(), Kind::TooLarge { .. }), "{error}");
+    }
+}
+
+fn policy(subject: &Subject) {
+    for (ctx, _) in beside(subject) {
+        let (one, two, mix) = (ctx.queue("one"), ctx.queue("two"), ctx.kernel::<Mix>().unwrap());
+        let (mut x, mut y, ones) = (shared_by(&ctx), shared_by(&ctx), ctx.full([N], 1_u32).unwrap());
+        let mut expected = 0;
+        for turn in 0..20 {
+            one.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y: &mut x }).unwrap();
+            copy(&two, &x, &mut y).unwrap();
+            one.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &ones, y: &mut y }).unwrap();
+            copy(&two, &y, &mut x).unwrap();
+            expected = mixed(mixed(expected, 3, 1, turn), 2, 1, 1);
+        }
+        assert_eq!(one.read(&x).wait().unwrap(), [expected; N]);
+    }
+}
+
+fn hazard(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+    copy(&one, &x.slice(0..N / 2).unwrap(), &mut y.slice(0..N / 2).unwrap()).unwrap();
+    // Another half, and another reader.
+    copy(&two, &x, &mut shared_by(&ctx)).unwrap();
+    two.fill(&mut y.slice(N / 2..N).unwrap(), 1).unwrap();
+    let text = two.fill(&mut y, 1).unwrap_err().to_string();
+    assert!(text.contains("commands of the program on queue `one` at "), "{text}");
+    assert!(text.contains("encode.rs"), "{text}");
+    let error = two.fill(&mut x.handle(), 1).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { access: "read", .. }), "{error}");
+    let error = copy(&two, &shared_by(&ctx), &mut y).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { later, .. } if later.command == "commands of the program"));
+    two.wait_for(&one.marker()).unwrap();
+    copy(&two, &shared_by(&ctx), &mut y).unwrap();
+    two.finish().wait().unwrap();
+}
+
+fn events(subject: &Subject) {
+    for (ctx, _) in beside(subject) {
+        let (one, two, gate) = (ctx.queue("one"), ctx.queue("two"), ctx.user_event("gate"));
+        let (mut x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+        one.fill(&mut x, 4).unwrap();
+        one.wait_for(&gate.event()).unwrap();
+        copy(&one, &x, &mut y).unwrap();
+        let encoded = one.marker();
+        two.wait_for(&encoded).unwrap();
+        let mut read = two.read(&y);
+        assert!(encoded.done().wait_timeout(SHORT).unwrap().is_none());
+        assert!(read.wait_timeout(SHORT).unwrap().is_none());
+        // The host is kept out as it is kept out of a launch.
+        assert!(y.map_read().wait_timeout(SHORT).unwrap().is_none());
+        gate.signal();
+        encoded.wait().unwrap();
+        assert_eq!(read.wait().unwrap(), [4; N]);
+        assert_eq!(*y.map_read().wait().unwrap(), [4; N]);
+    }
+}
+
+fn busy(subject: &Subject) {
+    for (ctx, _) in beside(subject) {
+        let queue = ctx.queue("main");
+        let (mut x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+        let returned = [300, 1000, 3000].into_iter().any(|milliseconds| {
+            subject.spin(&ctx, &queue, milliseconds);
+            let spun = queue.marker();
+            queue.flush().unwrap();
+            queue.fill(&mut x, milliseconds).unwrap();
+            copy(&queue, &x, &mut y).unwrap();
+            let returned = !spun.is_complete().unwrap();
+            assert_eq!(queue.read(&y).wait().unwrap(), [milliseconds; N]);
+            returned
+        });
+        assert!(returned, "no call returned before the kernel was done");
+    }
+}
+
+fn given(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, x) = (ctx.queue("main"), shared_by(&ctx));
+    let part = queue.encode(|_, access| {
+        let part = x.slice(64..128)?;
+        let slice = access.read(&part)?;
+        Ok((slice.offset(), slice.size()))
+    });
+    assert_eq!(part.unwrap(), (256, 256));
+}
+
+fn timed(subject: &Subject) {
+    let ctx = subject.ctx();
+    let timed = QueueOptions { label: "timed".into(), timing: true, ..QueueOptions::default() };
+    let queue = ctx.queue_with(timed);
+    let (mut x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+    queue.fill(&mut x, 1).unwrap();
+    let start = queue.marker();
+    copy(&queue, &x, &mut y).unwrap();
+    let end = queue.marker();
+    if queue.is_timed() {
+        assert!(end.seconds_since(&start).wait().unwrap() > 0.0, "the end is not that of the fill");
+    }
+    assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
+}
+
+/// A device's and the host's idea of three arrays.
+struct Machine<'a> {
+    ctx: &'a Context,
+    queues: [CommandQueue; 2],
+    mix: Kernel<Mix<'static>>,
+    arrays: [DeviceArray<u32>; 3],
+    expected: [Vec<u32>; 3],
+}
+
+impl Machine<'_> {
+    /// One command on the elements `range` of one array, from another.
+    fn step(&mut self, rng: &mut fastrand::Rng) {
+        let queue = &self.queues[rng.usize(..2)];
+        let (from, to) = *rng.choice(&[(0, 1), (1, 2), (2, 0), (1, 0)]).unwrap();
+        let start = 64 * rng.usize(..N / 64);
+        let range = start..start + 4 * rng.usize(1..=(N - start) / 4);
+        let (x, y) = (&self.arrays[from], &mut self.arrays[to].slice(range.clone()).unwrap());
+        let (x, value) = (&x.slice(range.clone()).unwrap(), rng.u32(1..));
+        let old = self.expected[from][range.clone()].to_vec();
+        let new = &mut self.expected[to][range.clone()];
+        match rng.u32(..6) {
+            0 => {
+                queue.launch(&self.mix, Grid::threads([x.len()]), Mix { a: 3, b: value, x, y }).unwrap();
+                new.iter_mut().zip(&old).for_each(|(y, &x)| *y = mixed(*y, 3, x, value));
+            }
+            1 => {
+                queue.fill(y, value).unwrap();
+                new.fill(value);
+            }
+            2 => {
+                queue.upload(&vec![value; x.len()], y).unwrap();
+                new.fill(value);
+            }
+            3 => {
+                queue.copy(x, y).unwrap();
+                new.copy_from_slice(&old);
+            }
+            4 => {
+                copy(queue, x, y).unwrap();
+                new.copy_from_slice(&old);
+            }
+            _ => {
+                let clear = queue.encode(|encoder, access| {
+                    let y = access.write(y)?;
+                    encoder.clear_buffer(y.buffer(), y.offset(), Some(y.size()));
+                    Ok(())
+                });
+                clear.unwrap();
+                new.fill(0);
+            }
+        }
+    }
+
+    fn check(&self, seed: u64) {
+        for (at, (array, expected)) in self.arrays.iter().zip(&self.expected).enumerate() {
+            let found = self.ctx.read(array).wait().unwrap();
+            assert_eq!(&found, expected, "array {at}, seed {seed}");
+        }
+    }
+}
+
+fn random(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        for seed in 0..4 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut machine = Machine {
+                ctx: &ctx,
+                queues: [ctx.queue("one"), ctx.queue("two")],
+                mix: ctx.kernel::<Mix>().unwrap(),
+                arrays: [shared_by(&ctx), ctx.array_on(&program.buffer(N), [N]).unwrap(), shared_by(&ctx)],
+                expected: [vec![0; N], vec![0; N], vec![0; N]],
+            };
+            for _ in 0..5 {
+                (0..20).for_each(|_| machine.step(&mut rng));
+                machine.check(seed);
+            }
+        }
+    }
+}

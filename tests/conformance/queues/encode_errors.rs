@@ -1,0 +1,188 @@
+//! Q13, mistakes with commands of the caller's own.
+
+use super::encode::copy;
+use crate::common::program::{FOR_ARRAYS, beside};
+use crate::common::{Case, Subject, case, raw};
+use fencepost::prelude::*;
+use fencepost::{Kind, Result};
+use wgpu::BufferUsages as Usages;
+
+const NO_DEVICE: &str = "there is no wgpu device";
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q13_only_shared_arrays_can_be_encoded", not_shared).gpu_only(NO_DEVICE),
+        case("q13_encoding_refuses_what_every_verb_refuses", refused).gpu_only(NO_DEVICE),
+        case("q13_commands_that_wgpu_refuses_are_an_error_of_the_call", invalid).gpu_only(NO_DEVICE),
+        case("q13_an_error_of_the_recording_enqueues_nothing", nothing).gpu_only(NO_DEVICE),
+        case("q13_a_queue_that_failed_records_nothing", failed).gpu_only(NO_DEVICE),
+        case("q13_a_refused_submission_fails_its_own_queue_only", own_queue).gpu_only(NO_DEVICE),
+        case("q13_a_panic_while_recording_spoils_nothing", panics).gpu_only(NO_DEVICE),
+        case("q13_command_buffers_of_another_device_fail_their_queue", another_device).gpu_only(NO_DEVICE),
+        case("q13_the_cpu_recorder_encodes_nothing", cpu).cpu_only("there is a wgpu device"),
+    ]
+}
+
+const N: usize = 64;
+
+fn shared(ctx: &Context) -> DeviceArray<u32> {
+    ctx.shared_array([N], Usages::empty()).unwrap()
+}
+
+/// The queue does its work, and has no error.
+fn works(ctx: &Context, queue: &CommandQueue) {
+    let (mut x, mut y) = (shared(ctx), shared(ctx));
+    queue.fill(&mut x, 8).unwrap();
+    copy(queue, &x, &mut y).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
+}
+
+fn not_shared(subject: &Subject) {
+    for (ctx, _) in beside(subject) {
+        let (queue, own) = (ctx.queue("main"), ctx.zeros::<u32, 1>([N]).unwrap());
+        let error = copy(&queue, &own, &mut shared(&ctx)).unwrap_err();
+        assert!(matches!(error.kind(), Kind::NotShared { array } if array == own.label()), "{error}");
+        assert!(error.to_string().contains("Context::shared_array"), "{error}");
+        let error = copy(&queue, &shared(&ctx), &mut own.handle()).unwrap_err();
+        assert!(matches!(error.kind(), Kind::NotShared { .. }), "{error}");
+        let declared = queue.submit_foreign([], |access| access.read(&own).map(drop));
+        assert!(matches!(declared.unwrap_err().kind(), Kind::NotShared { .. }));
+        works(&ctx, &queue);
+    }
+}
+
+fn refused(subject: &Subject) {
+    for (ctx, _) in beside(subject) {
+        let (queue, other) = (ctx.queue("main"), subject.ctx());
+        let (x, theirs) = (shared(&ctx), shared(&other));
+        let error = copy(&queue, &theirs, &mut x.handle()).unwrap_err();
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        let map = x.map_read().wait().unwrap();
+        let error = copy(&queue, &x, &mut shared(&ctx)).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");
+        drop(map);
+        let halves = ctx.shared_array::<half::f16, 1>([N], Usages::empty()).unwrap();
+        let encoded = queue.encode(|_, access| access.read(&halves.slice(1..4)?).map(drop));
+        assert!(matches!(encoded.unwrap_err().kind(), Kind::Alignment { .. }));
+        works(&ctx, &queue);
+    }
+}
+
+/// A copy out of bounds, recorded.
+fn out_of_bounds(queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
+    queue.encode(|encoder, access| {
+        let from = access.read(x)?;
+        encoder.copy_buffer_to_buffer(from.buffer(), 1 << 20, from.buffer(), 0, 4);
+        Ok(())
+    })
+}
+
+fn invalid(subject: &Subject) {
+    for (ctx, _) in beside(subject) {
+        let (queue, x) = (ctx.queue("main"), shared(&ctx));
+        let error = out_of_bounds(&queue, &x).unwrap_err();
+        let named = |object: &str| object == "commands for queue `main`";
+        assert!(matches!(error.kind(), Kind::Device { object, .. } if named(object)), "{error}");
+        assert!(queue.take_error().is_none());
+        works(&ctx, &queue);
+    }
+}
+
+fn nothing(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let (mut x, own) = (shared(&ctx), ctx.zeros::<u32, 1>([N]).unwrap());
+    let encoded = queue.encode(|encoder, access| {
+        let to = access.write(&mut x)?;
+        encoder.clear_buffer(to.buffer(), 0, None);
+        access.read(&own).map(drop)
+    });
+    assert!(matches!(encoded.unwrap_err().kind(), Kind::NotShared { .. }));
+    other.fill(&mut x, 3).unwrap(); // no hazard: nothing was enqueued
+    assert_eq!(other.read(&x).wait().unwrap(), [3; N]);
+}
+
+fn failed(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    queue.wait_for(&ctx.user_event("gate").event()).unwrap();
+    queue.finish().wait().unwrap_err();
+    let ran = std::cell::Cell::new(false);
+    let encoded = queue.encode(|_, _| {
+        ran.set(true);
+        Ok(())
+    });
+    assert!(matches!(encoded.unwrap_err().kind(), Kind::Abandoned { .. }) && !ran.get());
+    assert!(queue.submit_foreign([], |_| Ok(())).is_err());
+    queue.take_error().unwrap();
+    works(&ctx, &queue);
+}
+
+/// Two queues flush together; the commands of one use a buffer that is mapped by then.
+fn own_queue(subject: &Subject) {
+    for (ctx, program) in beside(subject) {
+        let (wrong, right, gate) = (ctx.queue("wrong"), ctx.queue("right"), ctx.user_event("gate"));
+        let buffer = program.mapped(N, FOR_ARRAYS);
+        let on = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
+        let (x, mut y) = (shared(&ctx), shared(&ctx));
+        wrong.wait_for(&gate.event()).unwrap();
+        right.wait_for(&gate.event()).unwrap();
+        copy(&wrong, &x, &mut on.handle()).unwrap();
+        right.fill(&mut x.handle(), 5).unwrap();
+        copy(&right, &x, &mut y).unwrap();
+        gate.signal();
+        assert_eq!(right.read(&y).wait().unwrap(), [5; N]);
+        let error = wrong.finish().wait().unwrap_err();
+        let named = |object: &str| object.contains(on.label());
+        assert!(matches!(error.kind(), Kind::Device { object, .. } if named(object)), "{error}");
+        wrong.take_error().unwrap();
+        buffer.unmap();
+        copy(&wrong, &x, &mut on.handle()).unwrap();
+        assert_eq!(wrong.read(&on).wait().unwrap(), [5; N]);
+    }
+}
+
+fn panics(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, mut x) = (ctx.queue("main"), shared(&ctx));
+    let panic = std::panic::AssertUnwindSafe(|| {
+        queue.encode(|encoder, access| -> Result<()> {
+            encoder.clear_buffer(access.write(&mut x)?.buffer(), 0, None);
+            std::panic::resume_unwind(Box::new("on purpose"))
+        })
+    });
+    assert!(std::panic::catch_unwind(panic).is_err());
+    works(&ctx, &queue);
+    assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
+}
+
+fn another_device(subject: &Subject) {
+    let [(device, queue), (other, _other_queue)] = raw::open_two(subject);
+    let (another_instance, _another_queue) = raw::open(subject);
+    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    subject.watch(&ctx);
+    for theirs in [other, another_instance] {
+        let (wrong, right) = (ctx.queue("wrong"), ctx.queue("right"));
+        let commands = theirs.create_command_encoder(&Default::default()).finish();
+        wrong.submit_foreign([commands], |_| Ok(())).unwrap();
+        let error = wrong.finish().wait().unwrap_err();
+        assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+        wrong.take_error().unwrap();
+        works(&ctx, &wrong);
+        works(&ctx, &right);
+    }
+}
+
+fn cpu(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let results = [
+        queue.encode(|_, _| Ok(())),
+        queue.submit_foreign([], |_| Ok(())),
+        ctx.shared_array::<u32, 1>([N], Usages::empty()).map(|_| ()),
+    ];
+    for result in results {
+        let error = result.unwrap_err();
+        assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+    }
+}

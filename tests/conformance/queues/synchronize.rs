@@ -1,0 +1,185 @@
+//! Q07: waiting for all queues of a context, or of the process.
+
+use crate::common::{Case, Subject, case, raw};
+use fencepost::prelude::*;
+use fencepost::{AdoptOptions, Kind, synchronize_all};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q07_synchronize_waits_for_all_queues_and_flushes_them", all_queues),
+        case("q07_what_is_enqueued_later_is_not_waited_for", not_later),
+        case("q07_the_work_of_a_queue_that_is_gone_is_waited_for", gone),
+        case("q07_the_first_error_is_given_and_the_others_are_waited_for", errors),
+        case("q07_what_was_waited_for_is_known_to_the_host", known),
+        case("q07_a_wait_that_has_timed_out_teaches_nothing", not_known),
+        case("q07_in_a_callback_it_would_deadlock_and_says_so_at_once", would_deadlock),
+        case("q07_synchronize_all_waits_for_every_context", every_context),
+        case("q07_no_context_is_kept_going_for_it", weak),
+        case("q07_on_an_adopted_device_its_owner_is_waited_for", owner).gpu_only("there is no wgpu device"),
+    ]
+}
+
+const N: usize = 300;
+const SHORT: Duration = Duration::from_millis(5);
+
+fn all_queues(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queues, gate) = ([0, 1, 2].map(|at| ctx.queue(&format!("queue {at}"))), ctx.user_event("gate"));
+    let mut arrays = [0; 3].map(|_| ctx.zeros([N]).unwrap());
+    queues[1].wait_for(&gate.event()).unwrap();
+    for (queue, x) in queues.iter().zip(&mut arrays) {
+        queue.fill(x, 7_u32).unwrap();
+    }
+    let mut all = ctx.synchronize();
+    assert!(all.wait_timeout(SHORT).unwrap().is_none());
+    gate.signal();
+    all.wait().unwrap();
+    assert!(queues.iter().all(|queue| queue.marker().is_complete().unwrap()));
+    queues.iter().zip(&mut arrays).for_each(|(queue, x)| queue.fill(x, 8).unwrap());
+    pollster::block_on(ctx.synchronize()).unwrap();
+    assert!(queues.iter().all(|queue| queue.marker().is_complete().unwrap()));
+}
+
+fn not_later(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let mut x = ctx.full([N], 1_u32).unwrap();
+    let all = ctx.synchronize();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 2).unwrap();
+    all.wait().unwrap();
+    gate.signal();
+    assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
+}
+
+fn gone(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("short-lived"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 3_u32).unwrap();
+    let end = queue.marker();
+    drop(queue);
+    let mut all = ctx.synchronize();
+    assert!(all.wait_timeout(SHORT).unwrap().is_none());
+    gate.signal();
+    all.wait().unwrap();
+    assert!(end.is_complete().unwrap());
+}
+
+fn errors(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let third = ctx.queue("third");
+    for (queue, label) in [(&third, "for the third"), (&first, "for the first")] {
+        queue.wait_for(&ctx.user_event(label).event()).unwrap();
+    }
+    second.wait_for(&gate.event()).unwrap();
+    second.fill(&mut ctx.zeros::<u32, 1>([N]).unwrap(), 1).unwrap();
+    let mut all = ctx.synchronize();
+    assert!(all.wait_timeout(SHORT).unwrap().is_none(), "the second is still waited for");
+    gate.signal();
+    let error = all.wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "for the first"), "{error}");
+    assert!(second.marker().is_complete().unwrap());
+    first.take_error().unwrap();
+    third.take_error().unwrap();
+    ctx.synchronize().wait().unwrap();
+}
+
+fn known(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let (one, two, gone) = (ctx.queue("one"), ctx.queue("two"), ctx.queue("gone"));
+    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    one.fill(&mut x, 1_u32).unwrap();
+    gone.fill(&mut y, 1_u32).unwrap();
+    drop(gone);
+    std::thread::sleep(20 * SHORT); // so that its work is over, and nobody was told
+    assert!(two.fill(&mut x, 2).is_err() && two.fill(&mut y, 2).is_err());
+    ctx.synchronize().wait().unwrap();
+    two.fill(&mut x, 2).unwrap();
+    two.fill(&mut y, 2).unwrap();
+    assert_eq!(two.read(&y).wait().unwrap(), [2; N]);
+}
+
+fn not_known(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let (one, two, held) = (ctx.queue("one"), ctx.queue("two"), ctx.queue("held"));
+    let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
+    one.fill(&mut x, 1_u32).unwrap();
+    held.wait_for(&gate.event()).unwrap();
+    held.callback(|| ()).unwrap();
+    let mut all = ctx.synchronize();
+    assert!(all.wait_timeout(Duration::from_millis(100)).unwrap().is_none());
+    let error = two.fill(&mut x, 2).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    gate.signal();
+    all.wait().unwrap();
+    two.fill(&mut x, 2).unwrap();
+}
+
+fn would_deadlock(subject: &Subject) {
+    let ctx = subject.ctx();
+    // Made first, and so looked at first: it waits for what the callback is about to signal.
+    let (held, queue, gate) = (ctx.queue("held"), ctx.queue("called"), ctx.user_event("gate"));
+    held.wait_for(&gate.event()).unwrap();
+    held.callback(|| ()).unwrap();
+    let (own, (sender, receiver)) = (ctx.clone(), channel());
+    queue
+        .callback(move || {
+            sender.send(own.synchronize().wait()).unwrap();
+            gate.signal();
+        })
+        .unwrap();
+    queue.flush().unwrap();
+    let error = receiver.recv().unwrap().unwrap_err();
+    assert!(matches!(error.kind(), Kind::WouldDeadlock { queue, .. } if queue == "called"), "{error}");
+    ctx.synchronize().wait().unwrap();
+}
+
+fn every_context(subject: &Subject) {
+    let contexts = [subject.ctx(), subject.ctx()];
+    let gates = contexts.each_ref().map(|ctx| {
+        let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+        queue.wait_for(&gate.event()).unwrap();
+        queue.callback(|| ()).unwrap();
+        (queue, gate)
+    });
+    let mut all = synchronize_all();
+    for (_, gate) in &gates {
+        assert!(all.wait_timeout(SHORT).unwrap().is_none());
+        gate.signal();
+    }
+    all.wait().unwrap();
+    assert!(gates.iter().all(|(queue, _)| queue.marker().is_complete().unwrap()));
+    pollster::block_on(synchronize_all()).unwrap();
+}
+
+fn weak(subject: &Subject) {
+    let (ctx, other) = (subject.ctx(), subject.ctx());
+    let watch = ctx.watch();
+    synchronize_all().wait().unwrap();
+    drop(ctx);
+    assert!(watch.state_dump().is_none(), "it has ended");
+    synchronize_all().wait().unwrap();
+    other.synchronize().wait().unwrap();
+}
+
+/// The owner is a context of its own, without threads: what it flushes is submitted when the call returns.
+fn owner(subject: &Subject) {
+    let (device, queue) = raw::open(subject);
+    let options = AdoptOptions { threads: false, ..AdoptOptions::default() };
+    let theirs = Context::adopt(device.clone(), queue.clone(), options).unwrap();
+    let ours = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
+    subject.watch(&ours);
+    let busy = theirs.queue("busy");
+    for _ in 0..3 {
+        subject.spin(&theirs, &busy, 200);
+        let end = busy.marker();
+        busy.flush().unwrap();
+        ours.synchronize().wait().unwrap();
+        assert!(end.is_complete().unwrap(), "at the first look");
+    }
+}

@@ -1,0 +1,161 @@
+//! Q09: verbs without a queue.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use crate::kernels::shaders::LOOKS;
+use fencepost::prelude::*;
+use fencepost::{DynKernel, Kernel, Kind, Result};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q09_verbs_without_a_queue_go_to_the_current_one", go_to_current),
+        case("q09_a_read_without_a_queue_is_in_the_order_of_the_current_one", reads),
+        case("q09_a_marker_without_a_queue_is_of_the_current_one", marker),
+        case("q09_an_explicit_queue_wins", explicit_wins),
+        case("q09_verbs_without_a_queue_refuse_what_is_of_another_context", foreign),
+        case("q09_what_the_context_makes_is_of_no_queue", making),
+    ]
+}
+
+const N: usize = 64;
+
+/// What verbs are called with.
+struct Bench {
+    ctx: Context,
+    mix: Kernel<Mix<'static>>,
+    looks: DynKernel,
+    upload: HostArray<u32, Upload>,
+}
+
+impl Bench {
+    fn new(subject: &Subject, ctx: &Context) -> Self {
+        let (mix, looks) = (ctx.kernel::<Mix>().unwrap(), LOOKS.kernel(subject, ctx));
+        Self { ctx: ctx.clone(), mix, looks, upload: ctx.pinned([N]).unwrap() }
+    }
+
+    fn other(&self) -> DeviceArray<u32> {
+        self.ctx.zeros([N]).unwrap()
+    }
+}
+
+/// A verb of the context on `x`, and otherwise only on arrays of its own.
+type Verb = (&'static str, fn(&Bench, &Context, &mut DeviceArray<u32>) -> Result<()>);
+
+const VERBS: &[Verb] = &[
+    ("launch", |b, ctx, x| ctx.launch(&b.mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &b.other(), y: x })),
+    ("launch_dyn", |b, ctx, x| ctx.launch_dyn(&b.looks, Grid::threads([N]), args![&mut b.other(), x])),
+    ("upload", |_, ctx, x| ctx.upload(&[7; N], x)),
+    ("upload pinned", |b, ctx, x| ctx.upload(&b.upload, x)),
+    ("upload_range", |b, ctx, x| ctx.upload_range(&b.upload, 0..N, x)),
+    ("copy from", |b, ctx, x| ctx.copy(x, &mut b.other())),
+    ("copy to", |b, ctx, x| ctx.copy(&b.other(), x)),
+    ("fill", |_, ctx, x| ctx.fill(x, 3)),
+    ("download", |b, ctx, x| ctx.download(x, &mut b.ctx.pinned([N])?)),
+    ("read", |_, ctx, x| given(ctx.read(x))),
+    ("read_with", |_, ctx, x| given(ctx.read_with(x, vec![0; N]))),
+];
+
+/// Whether the read was enqueued; nobody waits for it, so the host is told nothing.
+fn given(mut read: Pending<Vec<u32>>) -> Result<()> {
+    match read.wait_timeout(std::time::Duration::ZERO) {
+        Err(error) => Err(error),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// `Checked` says which queue, and which line, used the array before.
+fn go_to_current(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let (bench, other) = (Bench::new(subject, &ctx), ctx.queue("other"));
+    for &(name, verb) in VERBS {
+        let (queue, gate) = (ctx.queue(name), ctx.user_event("gate"));
+        queue.wait_for(&gate.event()).unwrap(); // so that nothing is over, and no read has told the host
+        queue.scope(|| {
+            let mut x = ctx.zeros([N]).unwrap();
+            verb(&bench, &ctx, &mut x).expect(name);
+            let error = other.fill(&mut x, 9).expect_err(name);
+            let Kind::Hazard { earlier, .. } = error.kind() else { panic!("{name}: {error}") };
+            assert_eq!(&*earlier.queue, name);
+            assert!(earlier.location.file().ends_with("verbs.rs"), "{name}: {error}");
+            assert!(earlier.location.file().contains("conformance"), "{name}: {error}");
+        });
+        gate.signal();
+    }
+}
+
+fn reads(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.make_current();
+    queue.wait_for(&gate.event()).unwrap();
+    ctx.fill(&mut x, 5_u32).unwrap();
+    let (first, second) = (ctx.read(&x), ctx.read_with(&x, Vec::with_capacity(N)));
+    ctx.fill(&mut x, 6).unwrap();
+    gate.signal();
+    assert_eq!((first.wait().unwrap(), second.wait().unwrap()), (vec![5; N], vec![5; N]));
+    let mut out = [0; N];
+    ctx.read_into(&x, &mut out).unwrap();
+    assert_eq!(out, [6; N]);
+}
+
+fn marker(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    ctx.default_queue(); // made now: a queue is born after what there is
+    queue.wait_for(&gate.event()).unwrap();
+    queue.callback(|| ()).unwrap();
+    assert!(ctx.marker().is_complete().unwrap(), "the default queue has no work");
+    let held = queue.scope(|| ctx.marker());
+    assert!(!held.is_complete().unwrap());
+    gate.signal();
+    held.wait().unwrap();
+}
+
+fn explicit_wins(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let [a, b, c] = ["a", "b", "c"].map(|label| ctx.queue(label));
+    a.scope(|| {
+        let mut x = ctx.zeros([N]).unwrap();
+        b.fill(&mut x, 1_u32).unwrap();
+        let error = c.fill(&mut x, 2).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Hazard { earlier, .. } if &*earlier.queue == "b"), "{error}");
+    });
+}
+
+fn foreign(subject: &Subject) {
+    let (ctx, other) = (subject.ctx(), subject.ctx());
+    let bench = Bench::new(subject, &ctx);
+    let mut theirs = other.zeros([N]).unwrap();
+    let mut refused: Vec<(&str, Result<()>)> =
+        VERBS.iter().map(|&(name, verb)| (name, verb(&bench, &ctx, &mut theirs))).collect();
+    refused.push(("read_into", ctx.read_into(&theirs, &mut [0; N])));
+    // The verb is theirs, and what it is called with is not.
+    for &(name, verb) in VERBS.iter().filter(|(name, _)| !name.contains("read") && *name != "upload") {
+        if name != "fill" {
+            refused.push((name, verb(&bench, &other, &mut theirs)));
+        }
+    }
+    for (name, found) in refused {
+        let error = found.expect_err(name);
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
+    }
+}
+
+fn making(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (held, queue, gate) = (ctx.queue("held"), ctx.queue("main"), ctx.user_event("gate"));
+    held.wait_for(&gate.event()).unwrap();
+    held.scope(|| {
+        let (zeros, full, array) = (
+            ctx.zeros::<u32, 1>([N]).unwrap(),
+            ctx.full([N], 2_u32).unwrap(),
+            ctx.array(&[3_u32; N]).unwrap(),
+        );
+        assert_eq!(queue.read(&zeros).wait().unwrap(), [0; N]);
+        assert_eq!(queue.read(&full).wait().unwrap(), [2; N]);
+        assert_eq!(queue.read(&array).wait().unwrap(), [3; N]);
+    });
+    gate.signal();
+    held.finish().wait().unwrap();
+}
