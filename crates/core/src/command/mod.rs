@@ -2,10 +2,12 @@
 
 pub(crate) mod grid;
 mod launch;
+mod region;
 mod site;
 mod time;
 
 pub(crate) use launch::{Bound, Boxes, Launch};
+pub(crate) use region::{RegionCopy, Rows, Stretch, WORD, extent};
 pub use site::Site;
 pub(crate) use site::What;
 pub(crate) use time::{TickPage, Ticks, TimeSlot, Timed};
@@ -73,6 +75,8 @@ pub(crate) enum Work {
         src: Staged,
         dst: Span,
     },
+    /// Rows of bytes, so far apart. In a box: it is larger than the others.
+    Region(Box<RegionCopy>),
     /// Copies bytes to staging memory for the host, and puts into the slot where that is.
     Read {
         src: Span,
@@ -86,6 +90,9 @@ pub(crate) enum Work {
     /// Nothing any more, but a place in the order that others may count on.
     Nothing,
 }
+
+/// The commands of one call.
+pub(crate) type Works = SmallVec<[Work; 3]>;
 
 /// A range of a block.
 #[derive(Clone)]
@@ -153,6 +160,7 @@ impl Work {
         match self {
             Work::Launch(launch) => [launch.indirect.as_ref(), None],
             Work::Copy { src, dst } => [Some(src), Some(dst)],
+            Work::Region(copy) => [Some(&copy.src), Some(&copy.dst)],
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
             Work::Read { src, .. } => [Some(src), None],
             Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Nothing => [None, None],

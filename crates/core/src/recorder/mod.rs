@@ -5,6 +5,7 @@ pub(crate) mod cpu;
 mod foreign;
 #[cfg(native)]
 pub(crate) mod hal;
+mod region;
 pub(crate) mod wgpu;
 
 pub use choice::RecorderChoice;
