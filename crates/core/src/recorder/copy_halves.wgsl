@@ -25,12 +25,12 @@ fn copy_halves(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workg
         let y = z / params.counts.z;
         let x = y / params.counts.y;
         let i = vec4(x, y % params.counts.y, z % params.counts.z, n % params.counts.w);
-        let from = params.src_first + dot(i, params.src_strides);
-        let to = params.dst_first + dot(i, params.dst_strides);
-        let half = (src[from / 2u] >> (16u * (from % 2u))) & 0xffffu;
+        let here = params.src_first + dot(i, params.src_strides);
+        let there = params.dst_first + dot(i, params.dst_strides);
+        let half = (src[here / 2u] >> (16u * (here % 2u))) & 0xffffu;
         // Another invocation may have the other half: neither operation changes its bits.
-        let shift = 16u * (to % 2u);
-        atomicAnd(&dst[to / 2u], ~(0xffffu << shift));
-        atomicOr(&dst[to / 2u], half << shift);
+        let shift = 16u * (there % 2u);
+        atomicAnd(&dst[there / 2u], ~(0xffffu << shift));
+        atomicOr(&dst[there / 2u], half << shift);
     }
 }

@@ -144,3 +144,79 @@ impl Part {
         Piece { src, dst, params: words, groups }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Frame, Picked, Region};
+    use crate::recorder::cpu;
+    use crate::region;
+
+    fn caps(max_binding: u64) -> Caps {
+        let device = cpu::open(&cpu::CpuOptions::default()).0;
+        Caps { max_binding, ..crate::lane::Device::caps(&*device).clone() }
+    }
+
+    /// The rows of elements of `size` bytes of an array of that shape, and of as many in another place of it.
+    fn rows(shape: &[usize], (from, to): (Region, Region), size: u64) -> Rows {
+        let frame = Frame { shape, padded: shape };
+        let pick = |region| Picked::of("x", frame, &region).unwrap();
+        Rows::new((0, &pick(from)), (64, &pick(to)), size)
+    }
+
+    /// Where a piece reads and writes, in bytes of the blocks.
+    fn addressed(piece: &Piece, unit: u64) -> Vec<(u64, u64)> {
+        let words: Vec<u64> = piece.params.iter().map(|&word| u64::from(word)).collect();
+        let place = |n: u64, strides: &[u64], first: u64| {
+            let (mut left, mut at) = (n, first);
+            for axis in (0..4).rev() {
+                at += left % words[axis] * strides[axis];
+                left /= words[axis];
+            }
+            at * unit
+        };
+        let both = |n| {
+            let (src, dst) = (place(n, &words[4..8], words[12]), place(n, &words[8..12], words[13]));
+            assert!(src + unit <= piece.src.size && dst + unit <= piece.dst.size, "{piece:?}");
+            (piece.src.offset + src, piece.dst.offset + dst)
+        };
+        (0..words[14]).map(both).collect()
+    }
+
+    #[test]
+    fn pieces_address_every_unit_of_every_row_once_within_their_bindings() {
+        let everything = || (region![], region![]);
+        let odd = || (region![.., ..; 2, .., 1.., ..; 2], region![.., ..; 2, .., ..3, ..; 2]);
+        for (shape, regions, size, max) in [
+            (vec![4, 5], everything(), 4, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 4, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 2, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 8, 128),
+            (vec![1000], (region![..; 3], region![..; 3]), 4, 256),
+            (vec![999], everything(), 2, 256),
+        ] {
+            let rows = rows(&shape, regions, size);
+            let unit = Unit::of(&rows).bytes();
+            let (mut found, caps) = (Vec::new(), caps(max));
+            let take = &mut |piece: &Piece| {
+                assert!(piece.src.size.max(piece.dst.size) <= max && piece.src.offset.is_multiple_of(32));
+                found.extend(addressed(piece, unit));
+                Ok(())
+            };
+            pieces(&rows, &caps, take).unwrap();
+            let units =
+                |(from, to): (u64, u64)| (0..rows.row / unit).map(move |n| (from + n * unit, to + n * unit));
+            let mut expected: Vec<_> = rows.iter().flat_map(units).collect();
+            (found.sort_unstable(), expected.sort_unstable());
+            assert_eq!(found, expected, "{shape:?} of {size} bytes");
+        }
+    }
+
+    #[test]
+    fn the_kernels_are_valid() {
+        for unit in [Unit::Word, Unit::Half] {
+            let check = |recipe: &Recipe<'_>| Ok(recipe.interface.params.as_ref().map(|params| params.size));
+            assert_eq!(unit.with_recipe(check).unwrap(), Some(64));
+        }
+    }
+}
