@@ -469,7 +469,46 @@ impl Context {
         self.own(What::Fill).empty(shape)
     }
 
-    /// An array of zeros of the shape and type of another, before every later use on any queue.
+    /// An array whose memory is larger than its shape: element `[i, j]` lies at `[i, j]` of memory of shape
+    /// `padded_shape`. All of it is zero, before every later use on any queue.
+    ///
+    /// Uploads, reads, downloads and copies touch the elements only; fills, maps and kernels, all of the memory.
+    ///
+    /// # Errors
+    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`zeros`](Self::zeros).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut x = ctx.zeros_padded::<u32, 2>([2, 3], [2, 4])?;
+    /// queue.upload(&[1, 2, 3, 4, 5, 6], &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3, 4, 5, 6]);
+    /// assert_eq!(*x.map_read().wait()?, [1, 2, 3, 0, 4, 5, 6, 0]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn zeros_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded_shape: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        self.own(What::Fill).zeros_padded(shape, padded_shape)
+    }
+
+    /// As [`zeros_padded`](Self::zeros_padded), of whatever was there.
+    ///
+    /// # Errors
+    /// As [`zeros_padded`](Self::zeros_padded).
+    #[track_caller]
+    pub fn empty_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded_shape: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        self.own(What::Fill).empty_padded(shape, padded_shape)
+    }
+
+    /// An array of zeros of the shape, padding and type of another, before every later use on any queue.
     ///
     /// # Errors
     /// As [`zeros`](Self::zeros).
@@ -478,10 +517,10 @@ impl Context {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.zeros(like.shape())
+        self.zeros_padded(like.shape(), like.padded_shape())
     }
 
-    /// An array of the shape and type of another whose elements are whatever was there.
+    /// An array of the shape, padding and type of another whose elements are whatever was there.
     ///
     /// # Errors
     /// As [`zeros`](Self::zeros).
@@ -490,7 +529,7 @@ impl Context {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.empty(like.shape())
+        self.empty_padded(like.shape(), like.padded_shape())
     }
 
     #[track_caller]
@@ -507,7 +546,32 @@ impl Context {
         &self,
         shape: [usize; D],
     ) -> Result<HostArray<T, Dir, D>> {
-        HostArray::new(&self.owner, shape)
+        HostArray::new(&self.owner, shape, shape)
+    }
+
+    /// A pinned host array whose memory is larger than its shape, zeroed; `read` and `write` show all of it. To and from
+    /// a device array of the same two shapes it goes as it is, padding and all, in one copy.
+    ///
+    /// # Errors
+    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`pinned`](Self::pinned).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_core::{HostArray, Upload};
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut host: HostArray<u32, Upload, 2> = ctx.pinned_padded([2, 1], [2, 3])?;
+    /// host.write(|memory| memory.copy_from_slice(&[1, 0, 0, 2, 0, 0]))?;
+    /// let mut x = ctx.zeros_padded([2, 1], [2, 3])?;
+    /// queue.upload(&host, &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1, 2]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn pinned_padded<T: Element, Dir: Direction, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded_shape: [usize; D],
+    ) -> Result<HostArray<T, Dir, D>> {
+        HostArray::new(&self.owner, shape, padded_shape)
     }
 
     /// An event that is not recorded: complete by definition, until a queue records it.

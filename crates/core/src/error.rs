@@ -103,6 +103,18 @@ pub enum Kind {
     /// A part that is not in the array.
     #[error("range {range:?} is outside array `{array}` of {len} elements")]
     Range { array: String, range: Range<usize>, len: usize },
+    /// A region with more items than the array has axes.
+    #[error("region {region} names {named} axes of array `{array}`, which has {rank}")]
+    RegionAxes { array: String, region: String, named: usize, rank: usize },
+    /// An index of a region that is not on its axis.
+    #[error("index {index} is outside axis {axis} of array `{array}`, which has {len} elements there")]
+    RegionIndex { array: String, axis: usize, index: isize, len: usize },
+    /// A range of a region that is not on its axis, or picks nothing, or goes backwards.
+    #[error("range {range} of axis {axis} {problem}: array `{array}` has {len} elements there")]
+    RegionRange { array: String, axis: usize, range: String, len: usize, problem: &'static str },
+    /// Elements of an array do not lie as its padding, or the lack of it, needs.
+    #[error("{object} of shape {shape:?} has padded shape {padded:?}; {needed} is needed")]
+    Padding { object: String, shape: Vec<usize>, padded: Vec<usize>, needed: &'static str },
     /// A slice starts or ends where arguments or copies cannot.
     #[error(
         "slice of array `{array}` starts or ends at byte {offset}; arguments and copies must start on a multiple of {needed} bytes"

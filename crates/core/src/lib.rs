@@ -21,6 +21,7 @@ mod ordering;
 mod pending;
 mod queue;
 mod recorder;
+mod regions;
 mod scheduler;
 mod synchronize;
 #[cfg(not(target_arch = "wasm32"))]
@@ -51,7 +52,8 @@ pub use fencepost_kernels::{
 pub use fencepost_sync::Error as PendingError;
 pub use kernel::{DynKernel, Kernel};
 pub use memory::{
-    AnyArray, DeviceArray, Direction, Download, HostArray, PoolStats, ReadMap, Upload, WriteMap,
+    AnyArray, DeviceArray, Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis,
+    Upload, WriteMap,
 };
 pub use ordering::Policy;
 pub use pending::Pending;

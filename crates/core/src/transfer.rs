@@ -1,22 +1,26 @@
 //! Moving bytes: making arrays, uploads, downloads, reads, copies, fills.
 
-use crate::command::{Pattern, Span, What, Work};
+use crate::command::{Pattern, Span, What, Work, Works};
 use crate::context::Owner;
 use crate::error::{Kind, Result};
 use crate::event::same_context;
 use crate::memory::reading::Reading;
 use crate::memory::{
-    ArrayRef, DeviceArray, Download, Heap, HostArray, HostPlace, Place, ReadSlot, Storage, Upload, elements,
+    ArrayRef, DeviceArray, Download, Frame, Heap, HostArray, HostPlace, Place, ReadSlot, Staged, Storage,
+    Upload, elements,
 };
 use crate::ordering::{Admission, Policy};
 use crate::pending::Pending;
 use crate::queue::CommandQueue;
-use crate::scheduler::{State, Want};
+use crate::scheduler::{HostAccess, State, Want};
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
+
+/// What messages call it.
+pub(crate) const SOURCE: &str = "the source of an upload";
 
 /// Where an upload's elements come from: a slice, a `Vec`, an array or a pinned [`HostArray`].
 pub trait Source<T: Element> {
@@ -30,21 +34,27 @@ pub trait Source<T: Element> {
 pub enum SourceRef<'a, T> {
     /// Ordinary memory, copied at the call.
     Slice(&'a [T]),
-    /// Memory that the device copies from.
+    /// A pinned array.
     #[doc(hidden)]
-    Pinned(PinnedRef<'a>),
-    /// Ordinary memory that stands in for such, of some context.
-    #[doc(hidden)]
-    Plain(OwnerRef<'a>, &'a [T]),
+    Host(HostRef<'a, T>),
 }
 
-/// Pinned memory of some context.
+/// A pinned array of some context.
 #[doc(hidden)]
-pub struct PinnedRef<'a>(pub(crate) &'a ArrayRef);
+pub struct HostRef<'a, T> {
+    pub(crate) owner: &'a Owner,
+    pub(crate) frame: Frame<'a>,
+    pub(crate) bytes: HostBytes<'a, T>,
+}
 
-/// Some context.
-#[doc(hidden)]
-pub struct OwnerRef<'a>(pub(crate) &'a Owner);
+/// The memory of a pinned array, padding and all.
+#[derive(Clone, Copy)]
+pub(crate) enum HostBytes<'a, T> {
+    /// That the device copies from.
+    Pinned(&'a ArrayRef),
+    /// Ordinary memory that stands in for such.
+    Plain(&'a [T]),
+}
 
 impl<T: Element> Source<T> for [T] {
     fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
@@ -66,11 +76,14 @@ impl<T: Element> Source<T> for Vec<T> {
 
 impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
     fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        let (owner, frame) = (self.owner(), self.frame());
         match &self.place {
-            HostPlace::Pinned(array) => f(SourceRef::Pinned(PinnedRef(array))),
-            HostPlace::Plain(owner, plain) => {
+            HostPlace::Pinned(array) => {
+                f(SourceRef::Host(HostRef { owner, frame, bytes: HostBytes::Pinned(array) }))
+            }
+            HostPlace::Plain(_, plain) => {
                 let data = lock(plain).data.clone();
-                f(SourceRef::Plain(OwnerRef(owner), &data))
+                f(SourceRef::Host(HostRef { owner, frame, bytes: HostBytes::Plain(&data) }))
             }
         }
     }
@@ -84,17 +97,36 @@ pub(crate) struct Maker<'a> {
 
 impl Maker<'_> {
     pub(crate) fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.empty_padded(shape, shape)
+    }
+
+    pub(crate) fn empty_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
         let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
-        let len = elements::<T>(&format!("array `{label}`"), &shape)?;
+        let object = format!("array `{label}`");
+        Frame::new(&object, &shape, &padded)?;
+        let len = elements::<T>(&object, &padded)?;
         let bytes = len as u64 * T::DTYPE.size() as u64;
         let block = self.owner.allocate(Heap::Device, bytes, &label, self.by.slot)?;
         self.owner.engine().note_making(self.by, &block);
         let storage = Storage::new(block, label, self.owner.clone());
-        Ok(DeviceArray::new(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false }, shape))
+        let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
+        Ok(DeviceArray::padded(array, shape, padded))
     }
 
     pub(crate) fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        let array = self.empty(shape)?;
+        self.zeros_padded(shape, shape)
+    }
+
+    pub(crate) fn zeros_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        let array = self.empty_padded(shape, padded)?;
         let fresh = {
             let state = self.owner.engine().lock();
             // Whether memory is new must not show in what is a hazard.
@@ -131,16 +163,63 @@ impl Maker<'_> {
     /// Copies `bytes` at the call: right to where they belong if nothing on its way uses those bytes and the host
     /// reaches them, else to staging memory from where the device fetches them in its turn.
     pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
-        let dst = array.words()?;
-        if dst.block.direct() && self.write_now(&dst, bytes)? {
+        self.upload_words(array.words()?, bytes)
+    }
+
+    pub(crate) fn upload_words(&self, dst: Span, bytes: &[u8]) -> Result<()> {
+        if dst.block.direct()
+            && let Some(access) = self.access_now(&dst)?
+        {
+            access.write(dst.offset, bytes);
             return Ok(());
         }
-        let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
-        let src = self.owner.device().stage(dst.size, fill)?;
+        let src = self.stage(dst.size, bytes)?;
         self.enqueue(What::Upload, Work::Upload { src, dst })
     }
 
-    fn write_now(&self, dst: &Span, bytes: &[u8]) -> Result<bool> {
+    /// Uploads a pinned array: as it is, padding and all, where the memory of both is laid out alike.
+    fn upload_host<T: Element, const D: usize>(
+        &self,
+        host: HostRef<'_, T>,
+        dst: &DeviceArray<T, D>,
+    ) -> Result<()> {
+        if !host.frame.lies_as(dst.frame()) {
+            return self.upload_to_part(SourceRef::Host(host), &dst.all());
+        }
+        same_context(self.owner, host.owner, || "a pinned array".into())?;
+        let fits = |len: usize| same_shape(SOURCE, &[len], &[dst.array.len]);
+        match host.bytes {
+            HostBytes::Pinned(pinned) => {
+                fits(pinned.len)?;
+                self.enqueue(What::Upload, Work::Copy { src: pinned.words()?, dst: dst.array.words()? })
+            }
+            HostBytes::Plain(data) => {
+                fits(data.len())?;
+                self.upload(&dst.array, bytemuck::cast_slice(data))
+            }
+        }
+    }
+
+    /// Has all elements of an array read.
+    fn read_array<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        out: Vec<T>,
+    ) -> Result<Reading<T>> {
+        match array.frame().is_full() {
+            true => self.read(&array.array, out),
+            false => self.read_part(&array.all(), out),
+        }
+    }
+
+    /// Staging memory of `size` bytes that starts with `bytes`.
+    pub(crate) fn stage(&self, size: u64, bytes: &[u8]) -> Result<Staged> {
+        let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
+        self.owner.device().stage(size, fill)
+    }
+
+    /// The right to write bytes that the host reaches, if nothing on its way uses them.
+    pub(crate) fn access_now(&self, dst: &Span) -> Result<Option<HostAccess>> {
         let counts_on_the_program_only = {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
@@ -148,20 +227,21 @@ impl Maker<'_> {
         };
         if counts_on_the_program_only {
             // How far the device is must not show: the upload is a command like any other.
-            return Ok(false);
+            return Ok(None);
         }
-        let access = self.owner.engine().try_host_access(dst, Want::Write)?;
-        if let Some(access) = &access {
-            access.write(dst.offset, bytes);
-        }
-        Ok(access.is_some())
+        self.owner.engine().try_host_access(dst, Want::Write)
     }
 
-    fn enqueue(&self, what: What, work: Work) -> Result<()> {
+    pub(crate) fn enqueue(&self, what: What, work: Work) -> Result<()> {
         if work.is_empty() {
             return Ok(());
         }
         self.owner.engine().enqueue(Admission { what, ..self.by }, work).map(|_| ())
+    }
+
+    /// Enqueues all of the works, or none, with nothing between them.
+    pub(crate) fn enqueue_whole(&self, works: Works) -> Result<()> {
+        self.owner.engine().enqueue_whole(self.by, works)
     }
 
     /// Copies `src` to `dst`, which may overlap: recorders see to that.
@@ -169,8 +249,13 @@ impl Maker<'_> {
         self.enqueue(What::Copy, Work::Copy { src, dst })
     }
 
-    fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
-        let (span, slot) = (array.words()?, ReadSlot::new());
+    pub(crate) fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
+        self.read_words(array.words()?, array.len, out)
+    }
+
+    /// Has the `len` elements read that `span` starts with.
+    pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
+        let slot = ReadSlot::new();
         let engine = self.owner.engine();
         let work = Work::Read { src: span.clone(), slot: slot.clone() };
         if self.by.slot == State::CONTEXT {
@@ -181,7 +266,7 @@ impl Maker<'_> {
             engine.enqueue(self.by, work)?;
         }
         let (point, clock) = engine.marker(self.by.slot);
-        Ok(Reading { owner: self.owner.clone(), point, clock, span, slot, len: array.len, out })
+        Ok(Reading { owner: self.owner.clone(), point, clock, span, slot, len, out })
     }
 }
 
@@ -193,6 +278,7 @@ impl Work {
             Work::Read { src, .. } => src.size == 0,
             Work::Launch(_)
             | Work::Encoded(_)
+            | Work::Region(_)
             | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)
@@ -213,8 +299,8 @@ impl Owner {
     }
 }
 
-/// Fails if the lengths differ.
-fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> Result<()> {
+/// Fails if the shapes differ.
+pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> Result<()> {
     if found == expected {
         return Ok(());
     }
@@ -228,7 +314,7 @@ impl CommandQueue {
         Ok(Maker { owner: self.owner(), by })
     }
 
-    fn own(&self, array: &ArrayRef) -> Result<()> {
+    pub(crate) fn own(&self, array: &ArrayRef) -> Result<()> {
         same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label))
     }
 
@@ -314,21 +400,13 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&dst.array)?;
         let maker = self.by(What::Upload)?;
-        let upload = |slice: &[T]| {
-            same_shape("the source of an upload", &[slice.len()], &[dst.len()])?;
-            maker.upload(&dst.array, bytemuck::cast_slice(slice))
-        };
         src.source(&mut |source| match source {
-            SourceRef::Slice(slice) => upload(slice),
-            SourceRef::Plain(OwnerRef(owner), slice) => {
-                same_context(self.owner(), owner, || "a pinned array".into())?;
-                upload(slice)
+            SourceRef::Host(host) => maker.upload_host(host, dst),
+            SourceRef::Slice(slice) if dst.frame().is_full() => {
+                same_shape(SOURCE, &[slice.len()], &[dst.len()])?;
+                maker.upload(&dst.array, bytemuck::cast_slice(slice))
             }
-            SourceRef::Pinned(PinnedRef(pinned)) => {
-                self.own(pinned)?;
-                same_shape("the source of an upload", &[pinned.len], &[dst.len()])?;
-                maker.enqueue(What::Upload, Work::Copy { src: pinned.words()?, dst: dst.array.words()? })
-            }
+            SourceRef::Slice(_) => maker.upload_to_part(source, &dst.all()),
         })
     }
 
@@ -355,8 +433,11 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&src.array)?;
         same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
-        same_shape("the target of a download", &[dst.len()], &[src.len()])?;
         let maker = self.by(What::Download)?;
+        if !dst.frame().lies_as(src.frame()) {
+            return maker.download_from_part(&src.all(), dst);
+        }
+        same_shape("the target of a download", &[dst.len()], &[src.len()])?;
         match &dst.place {
             HostPlace::Pinned(pinned) => {
                 maker.enqueue(What::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? })
@@ -403,7 +484,7 @@ impl CommandQueue {
     ) -> Pending<Vec<T>> {
         let reading = self.by(What::Read).and_then(|maker| {
             self.own(&array.array)?;
-            let reading = maker.read(&array.array, storage)?;
+            let reading = maker.read_array(array, storage)?;
             self.owner().engine().flush_soon(maker.by.slot)?;
             Ok(reading)
         });
@@ -423,7 +504,7 @@ impl CommandQueue {
         same_shape("the target of a read", &[out.len()], &[array.len()])?;
         self.own(&array.array)?;
         let maker = self.by(What::Read)?;
-        let mut reading = maker.read::<T>(&array.array, Vec::new())?;
+        let mut reading = maker.read_array(array, Vec::new())?;
         self.owner().engine().flush_soon(maker.by.slot)?;
         reading.wait_into(out)
     }
@@ -452,7 +533,11 @@ impl CommandQueue {
         self.own(&src.array)?;
         self.own(&dst.array)?;
         same_shape("the target of a copy", &dst.shape(), &src.shape())?;
-        self.by(What::Copy)?.copy(src.array.words()?, dst.array.words()?)
+        let maker = self.by(What::Copy)?;
+        if !src.frame().is_full() || !dst.frame().is_full() {
+            return maker.copy_part(&src.all(), &dst.all());
+        }
+        maker.copy(src.array.words()?, dst.array.words()?)
     }
 
     /// *Enqueues* a copy of a pinned part: elements `range` of `src` to all of `dst`.
@@ -485,14 +570,18 @@ impl CommandQueue {
         if range.start > range.end || range.end > src.len() {
             return Err(Kind::Range { array: "pinned".into(), range, len: src.len() }.into());
         }
-        same_shape("the source of an upload", &[range.len()], &[dst.len()])?;
+        same_shape(SOURCE, &[range.len()], &[dst.len()])?;
+        src.frame().check_full(|| "a pinned array".into())?;
+        let len = [range.len()];
+        let (owner, frame) = (src.owner(), Frame { shape: &len, padded: &len });
         match &src.place {
             HostPlace::Pinned(pinned) => {
-                let src = pinned.slice(range)?.words()?;
-                maker.enqueue(What::Upload, Work::Copy { src, dst: dst.array.words()? })
+                let part = pinned.slice(range)?;
+                maker.upload_host(HostRef { owner, frame, bytes: HostBytes::Pinned(&part) }, dst)
             }
             HostPlace::Plain(_, plain) => {
-                maker.upload(&dst.array, bytemuck::cast_slice(&lock(plain).data[range]))
+                let data = lock(plain).data.clone();
+                maker.upload_host(HostRef { owner, frame, bytes: HostBytes::Plain(&data[range]) }, dst)
             }
         }
     }

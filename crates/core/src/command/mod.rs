@@ -3,11 +3,13 @@
 mod encoded;
 pub(crate) mod grid;
 mod launch;
+mod region;
 mod site;
 mod time;
 
 pub(crate) use encoded::Encoded;
 pub(crate) use launch::{Bound, Boxes, Launch};
+pub(crate) use region::{RegionCopy, Rows, Stretch, WORD, extent};
 pub use site::Site;
 pub(crate) use site::What;
 pub(crate) use time::{TickPage, Ticks, TimeSlot, Timed};
@@ -75,6 +77,8 @@ pub(crate) enum Work {
         src: Staged,
         dst: Span,
     },
+    /// Rows of bytes, so far apart. In a box: it is larger than the others.
+    Region(Box<RegionCopy>),
     /// Copies bytes to staging memory for the host, and puts into the slot where that is.
     Read {
         src: Span,
@@ -90,6 +94,9 @@ pub(crate) enum Work {
     /// Nothing any more, but a place in the order that others may count on.
     Nothing,
 }
+
+/// The commands of one call.
+pub(crate) type Works = SmallVec<[Work; 3]>;
 
 /// A range of a block.
 #[derive(Clone)]
@@ -161,6 +168,7 @@ impl Work {
         match self {
             Work::Launch(launch) => [launch.indirect.as_ref(), None],
             Work::Copy { src, dst } => [Some(src), Some(dst)],
+            Work::Region(copy) => [Some(&copy.src), Some(&copy.dst)],
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
             Work::Read { src, .. } => [Some(src), None],
             Work::Encoded(_) | Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Nothing => {

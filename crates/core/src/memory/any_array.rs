@@ -1,6 +1,6 @@
 //! Device memory whose type and shape are known at run time.
 
-use super::{ArrayRef, DeviceArray};
+use super::{ArrayRef, DeviceArray, Frame, count};
 use crate::error::{Kind, Result};
 use fencepost_kernels::{BufferArg, DType, Element};
 use std::any::Any;
@@ -22,11 +22,12 @@ use std::fmt;
 pub struct AnyArray {
     array: ArrayRef,
     shape: Vec<usize>,
+    padded: Vec<usize>,
 }
 
 impl AnyArray {
-    pub(crate) fn new(array: ArrayRef, shape: Vec<usize>) -> Self {
-        Self { array, shape }
+    pub(crate) fn new(array: ArrayRef, frame: Frame<'_>) -> Self {
+        Self { array, shape: frame.shape.into(), padded: frame.padded.into() }
     }
 
     /// The type of its elements.
@@ -39,9 +40,14 @@ impl AnyArray {
         &self.shape
     }
 
-    /// Elements in all.
+    /// The shape of its memory, as [`DeviceArray::padded_shape`].
+    pub fn padded_shape(&self) -> &[usize] {
+        &self.padded
+    }
+
+    /// Elements in all, without padding.
     pub fn len(&self) -> usize {
-        self.array.len
+        count(&self.shape)
     }
 
     /// Whether there are no elements.
@@ -57,12 +63,14 @@ impl AnyArray {
         if self.dtype() != T::DTYPE {
             return Err(Kind::Type { found: self.dtype().to_string(), asked: T::DTYPE.to_string() }.into());
         }
-        let shape = <[usize; D]>::try_from(&self.shape[..]).map_err(|_| Kind::Shape {
-            object: format!("array `{}`", self.array.storage.label),
-            found: self.shape.clone(),
-            expected: vec![0; D],
-        })?;
-        Ok(DeviceArray::new(self.array.clone(), shape))
+        let ranked = |shape: &[usize]| {
+            <[usize; D]>::try_from(shape).map_err(|_| Kind::Shape {
+                object: format!("array `{}`", self.array.storage.label),
+                found: self.shape.clone(),
+                expected: vec![0; D],
+            })
+        };
+        Ok(DeviceArray::padded(self.array.clone(), ranked(&self.shape)?, ranked(&self.padded)?))
     }
 }
 

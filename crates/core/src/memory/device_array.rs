@@ -1,6 +1,6 @@
 //! Typed, shaped device memory.
 
-use super::{AnyArray, Block};
+use super::{AnyArray, Block, Frame, count};
 use crate::command::Span;
 use crate::context::Owner;
 use crate::error::{Kind, Result};
@@ -110,14 +110,21 @@ impl ArrayRef {
 /// # Ok::<(), fencepost_core::Error>(())
 /// ```
 pub struct DeviceArray<T: Element, const D: usize = 1> {
+    /// The memory, padding and all.
     pub(crate) array: ArrayRef,
     shape: [usize; D],
+    padded: [usize; D],
     element: PhantomData<fn() -> T>,
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
+    /// An array whose memory has its shape.
     pub(crate) fn new(array: ArrayRef, shape: [usize; D]) -> Self {
-        Self { array, shape, element: PhantomData }
+        Self::padded(array, shape, shape)
+    }
+
+    pub(crate) fn padded(array: ArrayRef, shape: [usize; D], padded: [usize; D]) -> Self {
+        Self { array, shape, padded, element: PhantomData }
     }
 
     /// Elements in each dimension.
@@ -125,15 +132,35 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self.shape
     }
 
-    /// Elements in all.
+    /// The shape of its memory, C order: that of the array, or a larger one. Element `[i, j]` lies at index `[i, j]`
+    /// of it. Kernels and maps see all of it.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let x = ctx.zeros_padded::<f32, 2>([17, 13], [32, 16])?;
+    /// assert_eq!((x.shape(), x.padded_shape(), x.len()), ([17, 13], [32, 16], 221));
+    /// assert_eq!(x.slice(3..5)?.padded_shape(), [2, 16]);
+    /// # drop(queue);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn padded_shape(&self) -> [usize; D] {
+        self.padded
+    }
+
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        Frame { shape: &self.shape, padded: &self.padded }
+    }
+
+    /// Elements in all, without padding.
     #[allow(clippy::len_without_is_empty, reason = "is_empty follows")]
     pub fn len(&self) -> usize {
-        self.array.len
+        count(&self.shape)
     }
 
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.array.len == 0
+        self.shape.contains(&0)
     }
 
     /// What messages call it.
@@ -144,35 +171,36 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Another handle of the same memory. `&mut y.handle()` writes through shared state; launches check by memory
     /// and range that what is written is not bound twice.
     pub fn handle(&self) -> Self {
-        Self::new(self.array.clone(), self.shape)
+        Self::padded(self.array.clone(), self.shape, self.padded)
     }
 
-    /// The part of the array with these indices in the first dimension, sharing its memory.
+    /// The part of the array with these indices in the first dimension, sharing its memory. The other dimensions keep
+    /// their padding.
     ///
     /// # Errors
     /// [`Kind::Range`] outside the array. As the argument of a launch, a part must start on a multiple of the
     /// adapter's binding alignment, [`Context::binding_alignment`](crate::Context::binding_alignment) bytes;
     /// copies and uploads need 4.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
-        let (rows, row) = match self.shape.split_first() {
-            Some((&rows, rest)) => (rows, rest.iter().product::<usize>()),
-            None => (1, 1),
-        };
+        let rows = self.shape.first().copied().unwrap_or(1);
+        let row = count(self.padded.get(1..).unwrap_or_default());
         if range.start > range.end || range.end > rows {
             return Err(Kind::Range { array: self.array.label(), range, len: rows }.into());
         }
-        let mut shape = self.shape;
-        if let Some(first) = shape.first_mut() {
-            *first = range.len();
+        let (mut shape, mut padded) = (self.shape, self.padded);
+        if let (Some(shape), Some(padded)) = (shape.first_mut(), padded.first_mut()) {
+            (*shape, *padded) = (range.len(), range.len());
         }
-        Ok(Self::new(self.array.slice(range.start * row..range.end * row)?, shape))
+        let array = self.array.slice(range.start * row..range.end * row)?;
+        Ok(Self::padded(array, shape, padded))
     }
 
     /// The same elements in another shape.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the number of elements differs.
+    /// [`Kind::Shape`] if the number of elements differs; [`Kind::Padding`] if the array is padded.
     pub fn reshape<const E: usize>(&self, shape: [usize; E]) -> Result<DeviceArray<T, E>> {
+        self.frame().check_full(|| format!("array `{}`", self.label()))?;
         let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
         if elements != Some(self.len()) {
             let object = format!("array `{}`", self.label());
@@ -183,7 +211,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
 
     /// The array with its type and shape known at run time only.
     pub fn any(&self) -> AnyArray {
-        AnyArray::new(self.array.clone(), self.shape.into())
+        AnyArray::new(self.array.clone(), self.frame())
     }
 
     pub(crate) fn array_ref(&self) -> ArrayRef {
@@ -211,6 +239,7 @@ impl<T: Element, const D: usize> TypedBuffer for DeviceArray<T, D> {
 
 impl<T: Element, const D: usize> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceArray `{}` of {} {:?}", self.label(), T::DTYPE, self.shape)
+        write!(f, "DeviceArray `{}` of {} {:?}", self.label(), T::DTYPE, self.shape)?;
+        if self.frame().is_full() { Ok(()) } else { write!(f, " in {:?}", self.padded) }
     }
 }

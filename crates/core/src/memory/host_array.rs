@@ -1,6 +1,6 @@
 //! Pinned host memory.
 
-use super::{ArrayRef, Heap, Storage};
+use super::{ArrayRef, Frame, Heap, Storage, count};
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::memory::bytes;
@@ -58,6 +58,7 @@ mod sealed {
 pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
     pub(crate) place: HostPlace<T>,
     shape: [usize; D],
+    padded: [usize; D],
     direction: PhantomData<Dir>,
 }
 
@@ -75,8 +76,10 @@ pub(crate) struct Plain<T> {
 }
 
 impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
-    pub(crate) fn new(owner: &Owner, shape: [usize; D]) -> Result<Self> {
-        let len = super::elements::<T>("a pinned array", &shape)?;
+    pub(crate) fn new(owner: &Owner, shape: [usize; D], padded: [usize; D]) -> Result<Self> {
+        let object = "a pinned array";
+        Frame::new(object, &shape, &padded)?;
+        let len = super::elements::<T>(object, &padded)?;
         let place = if owner.device().pinned() {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostPlace::Pinned(pin::<T>(owner, heap, len)?)
@@ -84,7 +87,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             let plain = Plain { data: Arc::new(ordinary(owner, len)?), coming: None };
             HostPlace::Plain(owner.clone(), Mutex::new(plain))
         };
-        Ok(Self { place, shape, direction: PhantomData })
+        Ok(Self { place, shape, padded, direction: PhantomData })
     }
 
     /// Elements in each dimension.
@@ -92,17 +95,26 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         self.shape
     }
 
-    /// Elements in all.
+    /// The shape of its memory, C order, as [`DeviceArray::padded_shape`](crate::DeviceArray::padded_shape).
+    pub fn padded_shape(&self) -> [usize; D] {
+        self.padded
+    }
+
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        Frame { shape: &self.shape, padded: &self.padded }
+    }
+
+    /// Elements in all, without padding.
     pub fn len(&self) -> usize {
-        self.shape.iter().product()
+        count(&self.shape)
     }
 
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.shape.contains(&0)
     }
 
-    /// Calls `f` with the elements, after the device's last write to them.
+    /// Calls `f` with the elements, padding and all, after the device's last write to them.
     ///
     /// # Errors
     /// The error of a download on its way; [`Kind::DeviceLost`].

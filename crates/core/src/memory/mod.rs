@@ -7,9 +7,11 @@ mod cells;
 mod device_array;
 mod host_array;
 mod map;
+mod picked;
 mod pool;
 mod read_slot;
 pub(crate) mod reading;
+mod region;
 mod staging;
 
 pub use any_array::AnyArray;
@@ -20,13 +22,20 @@ pub(crate) use device_array::{ArrayRef, Storage};
 pub(crate) use host_array::HostPlace;
 pub use host_array::{Direction, Download, HostArray, Upload};
 pub use map::{ReadMap, WriteMap};
+pub(crate) use picked::{Frame, Picked};
 pub(crate) use pool::Pool;
 pub use pool::PoolStats;
 pub(crate) use read_slot::{Parts, Place, ReadSlot, Readback};
+pub use region::{NewAxis, Region, RegionAxis};
 pub(crate) use staging::{Arena, Claim, Piece, Staged};
 
 use crate::error::{Kind, Result};
 use fencepost_kernels::Element;
+
+/// The number of elements of a shape that there is an array of.
+pub(crate) fn count(shape: &[usize]) -> usize {
+    if shape.contains(&0) { 0 } else { shape.iter().product() }
+}
 
 /// The number of elements of a shape.
 ///

@@ -4,7 +4,7 @@
 //! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
 
 use super::{Failure, Keep, LaneValue, Recorder, encoded};
-use crate::command::{Launch, Step, Ticks, Work};
+use crate::command::{Launch, RegionCopy, Step, Ticks, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
 use crate::lane::{Caps, Device, Lane};
@@ -379,6 +379,7 @@ fn run(work: &Work, clock: &mut HostClock) {
     match work {
         Work::Launch(launch) => run_launch(launch),
         Work::Copy { src, dst } => cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range())),
+        Work::Region(copy) => run_region(copy),
         Work::Fill { dst, pattern } => {
             let bytes: Vec<u8> = pattern.bytes().iter().copied().cycle().take(dst.size as usize).collect();
             cells(&dst.block).write(dst.offset, &bytes);
@@ -392,6 +393,13 @@ fn run(work: &Work, clock: &mut HostClock) {
         Work::End(time) => time.end(clock.read()),
         Work::Encoded(_) => encoded::astray(),
         Work::Publish(_) | Work::Nothing => {}
+    }
+}
+
+fn run_region(copy: &RegionCopy) {
+    let (src, dst) = (cells(&copy.src.block), cells(&copy.dst.block));
+    for (from, to) in copy.rows.iter() {
+        dst.write(to, &src.copy(from..from + copy.rows.row));
     }
 }
 

@@ -6,6 +6,7 @@ mod encoded;
 mod foreign;
 #[cfg(native)]
 pub(crate) mod hal;
+mod region;
 pub(crate) mod wgpu;
 
 pub use choice::RecorderChoice;

@@ -70,7 +70,7 @@ fn describe_op(op: &Op) -> String {
 fn describe_work(work: &Work) -> String {
     match work {
         Work::Launch(launch) => format!("launch of `{}`", launch.kernel().name),
-        Work::Copy { .. } => "copy".into(),
+        Work::Copy { .. } | Work::Region(_) => "copy".into(),
         Work::Fill { .. } => "fill".into(),
         Work::Upload { .. } => "upload".into(),
         Work::Read { .. } | Work::Publish(_) => "read".into(),

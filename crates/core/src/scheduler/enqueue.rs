@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::lane::Rest;
 use super::queue::Reached;
 use super::state::State;
-use crate::command::{Callback, Command, Op, Work};
+use crate::command::{Callback, Command, Op, Work, Works};
 use crate::error::{Kind, Result};
 use crate::event::Point;
 use crate::memory::{Block, HostUse};
@@ -12,6 +12,7 @@ use crate::ordering::{self, Admission, Policy};
 use crate::user_event::UserState;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 impl Engine {
@@ -36,17 +37,34 @@ impl Engine {
         for point in ordering::admit(&state, by, &work)? {
             state.push_wait(by.slot, point);
         }
-        let stamp = state.next_stamp();
-        ordering::record(&state, by, stamp, &work);
         // Whoever reads flushes, or waits, on the same thread at once.
         let read = matches!(work, Work::Read { .. });
-        let queue = state.queue_mut(by.slot);
-        let op = if queue.timing.is_none() { Op::Work(work) } else { queue.timed(stamp, work) };
-        queue.push(Command { stamp, op });
+        let stamp = state.push_work(by, work);
         if !read {
             self.kick(state, by.slot);
         }
         Ok(stamp)
+    }
+
+    /// Enqueues the works of one call: all of them or, if one is refused, none, and nothing comes between.
+    pub(crate) fn enqueue_whole(&self, by: Admission, works: Works) -> Result<()> {
+        let mut state = self.lock();
+        state.check(by.slot)?;
+        let mut waits: SmallVec<[Point; 4]> = SmallVec::new();
+        for work in &works {
+            if state.host_uses > 0 {
+                check_maps(work)?;
+            }
+            waits.extend(ordering::admit(&state, by, work)?);
+        }
+        for point in waits {
+            state.push_wait(by.slot, point);
+        }
+        for work in works {
+            state.push_work(by, work);
+        }
+        self.kick(state, by.slot);
+        Ok(())
     }
 
     /// Notes that a queue has made an array: under `Checked` that has a place in the queue's order, and whoever uses
@@ -117,6 +135,17 @@ impl State {
         let mut clock = queue.clock.clone();
         clock.see(slot, queue.enqueued());
         (queue.end(slot), Arc::new(clock))
+    }
+
+    /// Puts work that was admitted at the end of a queue, and gives it its stamp.
+    #[inline]
+    fn push_work(&mut self, by: Admission, work: Work) -> Stamp {
+        let stamp = self.next_stamp();
+        ordering::record(self, by, stamp, &work);
+        let queue = self.queue_mut(by.slot);
+        let op = if queue.timing.is_none() { Op::Work(work) } else { queue.timed(stamp, work) };
+        queue.push(Command { stamp, op });
+        stamp
     }
 
     /// Puts a wait at the end of a queue; what follows is known to come after `point`.

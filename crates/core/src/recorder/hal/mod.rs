@@ -7,6 +7,7 @@ mod home;
 mod indirect;
 mod keeper;
 mod lent;
+mod region;
 mod scratch;
 mod states;
 mod times;
@@ -34,6 +35,7 @@ use hazards::Touch;
 use home::Home;
 use indirect::Sizes;
 use lent::Lent;
+use region::RegionKernels;
 use scratch::Scratch;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -57,6 +59,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     /// For parameters, where the device does not read them from staging memory.
     uniforms: Scratch,
     fill: Option<Arc<HalPipeline<A>>>,
+    regions: RegionKernels<A>,
     home: Home,
 }
 
@@ -146,10 +149,10 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     fn new(way: Way<A>) -> Self {
-        let (order, groups, transfers, sizes, times, fill, home) = Default::default();
+        let (order, groups, transfers, sizes, times, fill, regions, home) = Default::default();
         let uniforms = Scratch::new(1, "parameters");
         let way = Arc::new(way);
-        Self { way, order, groups, transfers, sizes, times, stretch: 0, uniforms, fill, home }
+        Self { way, order, groups, transfers, sizes, times, stretch: 0, uniforms, fill, regions, home }
     }
 
     /// Records through wgpu, which submits.
@@ -234,7 +237,8 @@ impl<A: Backend> HalRecorder<A> {
     ) -> Result<Kept<A>, Failure> {
         sort(&mut self.order, steps);
         device.take_gone(|block| self.groups.forget(block));
-        let Self { order, groups, transfers, sizes, times, stretch, uniforms: places, fill, .. } = self;
+        let Self { order, groups, transfers, sizes, times, stretch, uniforms: places, fill, regions, .. } =
+            self;
         let key = Key { layout: crate::lane::LayoutId::none(), parts: Vec::new() };
         let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
         let calls = Calls::new(encoder, lent, *stretch);
@@ -248,6 +252,7 @@ impl<A: Backend> HalRecorder<A> {
             let outcome = match &steps[at].work {
                 Work::Launch(launch) => batch.launch(sizes, launch),
                 Work::Copy { src, dst } => transfers.copy(&mut batch, src, dst),
+                Work::Region(copy) => batch.region(regions, copy),
                 Work::Fill { dst, pattern } => batch.fill(fill, dst, pattern),
                 Work::Upload { src, dst } => transfers.upload(&mut batch, src, dst),
                 Work::Read { src, slot } => transfers.read(&mut batch, src, slot, read),

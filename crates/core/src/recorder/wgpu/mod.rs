@@ -4,6 +4,7 @@ mod fence;
 pub(in crate::recorder) mod fill;
 pub(in crate::recorder) mod passes;
 mod portable;
+mod region;
 pub(in crate::recorder) mod submitter;
 mod times;
 pub(in crate::recorder) mod transfer;
@@ -21,6 +22,7 @@ use crate::lane::{BindGroups, WgpuDevice};
 use fencepost_sync::Value;
 use fill::FillKernel;
 use passes::{CommandBuffers, Dispatch, Part, Passes, Size, buffer_of};
+use region::RegionKernels;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use submitter::Submitter;
@@ -37,6 +39,7 @@ pub(crate) struct WgpuRecorder {
     transfers: Transfers,
     times: Times,
     fill: FillKernel,
+    regions: RegionKernels,
 }
 
 /// A batch, recorded.
@@ -52,8 +55,9 @@ type Kept = (Option<transfer::Kept>, Vec<times::Page>);
 impl WgpuRecorder {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
         let (uniforms, transfers) = (Uniforms::new(device.raw()), Transfers::new(&device));
-        let (order, times, fill) = Default::default();
-        Self { submitter: Submitter::new(device, fence), order, uniforms, transfers, times, fill }
+        let (order, times, fill, regions) = Default::default();
+        let submitter = Submitter::new(device, fence);
+        Self { submitter, order, uniforms, transfers, times, fill, regions }
     }
 
     fn record(&mut self, steps: &[Step], signal: Value) -> Result<Recorded, Failure> {
@@ -74,7 +78,7 @@ impl WgpuRecorder {
         steps: &[Step],
         signal: Value,
     ) -> Result<(CommandBuffers, Vec<times::Page>), Failure> {
-        let Self { submitter, order, uniforms, transfers, times, fill } = self;
+        let Self { submitter, order, uniforms, transfers, times, fill, regions } = self;
         let side_by_side = several_queues(steps);
         let mut passes = Passes::new(device, groups, uniforms);
         let mut level = None;
@@ -87,6 +91,7 @@ impl WgpuRecorder {
             let outcome = match &step.work {
                 Work::Launch(launch) => record_launch(&mut passes, transfers, launch),
                 Work::Copy { src, dst } => transfers.copy(&mut passes, src, dst),
+                Work::Region(copy) => regions.record(&mut passes, copy),
                 Work::Fill { dst, pattern } => fill.record(&mut passes, dst, pattern),
                 Work::Upload { src, dst } => transfers.upload(&mut passes, src, dst),
                 Work::Read { src, slot } => {

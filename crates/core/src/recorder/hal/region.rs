@@ -1,0 +1,56 @@
+//! Copies of regions, by copies of rows or by a kernel.
+
+use super::calls::Size;
+use super::{Batch, Dispatch, Part};
+use crate::command::RegionCopy;
+use crate::error::Result;
+use crate::lane::{Backend, Device as _, HalPipeline};
+use crate::recorder::region::{Binding, Unit, pieces, row_by_row};
+use std::sync::Arc;
+use wgpu::BufferUses as Uses;
+
+/// The kernels, each compiled when it is first needed.
+pub(super) struct RegionKernels<A: Backend> {
+    words: Option<Arc<HalPipeline<A>>>,
+    halves: Option<Arc<HalPipeline<A>>>,
+}
+
+impl<A: Backend> Default for RegionKernels<A> {
+    fn default() -> Self {
+        Self { words: None, halves: None }
+    }
+}
+
+impl<'e, A: Backend> Batch<'e, A> {
+    /// Records a copy.
+    ///
+    /// # Errors
+    /// `Compile`, out of memory.
+    pub(super) fn region(&mut self, kernels: &mut RegionKernels<A>, copy: &'e RegionCopy) -> Result<()> {
+        let (src, dst) = (&copy.src.block, &copy.dst.block);
+        if row_by_row(copy) {
+            self.admit(&[(src, Uses::COPY_SRC, false), (dst, Uses::COPY_DST, true)]);
+            let (src, dst) = (self.buffer(src), self.buffer(dst));
+            let row = copy.rows.row;
+            copy.rows.iter().for_each(|(from, to)| self.calls.copy(src, from, dst, to, row));
+            return Ok(());
+        }
+        let unit = Unit::of(&copy.rows);
+        let kernel = match unit {
+            Unit::Word => &mut kernels.words,
+            Unit::Half => &mut kernels.halves,
+        };
+        self.admit(&[(src, Uses::STORAGE_READ_WRITE, false), (dst, Uses::STORAGE_READ_WRITE, true)]);
+        let pipeline =
+            self.own(kernel, |device| unit.with_recipe(|recipe| HalPipeline::new(device, recipe)))?;
+        pieces(&copy.rows, self.device.caps(), &mut |piece| {
+            let part = |block, Binding { offset, size }| Part { block, offset, size };
+            self.dispatch(&Dispatch {
+                pipeline: &pipeline,
+                params: bytemuck::cast_slice(&piece.params),
+                parts: [part(src, piece.src), part(dst, piece.dst)].into_iter(),
+                size: Size::Groups([piece.groups, 1, 1]),
+            })
+        })
+    }
+}

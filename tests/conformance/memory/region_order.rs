@@ -1,0 +1,203 @@
+//! M04: regions in the order of queues, and what is wrong with them.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, DeviceArray, Download, Error, HostArray, Kind, Policy, Upload, region};
+use std::thread;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m04_a_wrong_region_is_refused_before_anything_is_enqueued", refused),
+        case("m04_a_refused_region_leaves_nothing_behind", nothing_behind),
+        case("m04_checked_finds_regions_that_span_each_other", checked),
+        case("m04_ordered_puts_regions_of_two_queues_in_order", ordered),
+        case("m04_a_copy_within_an_array_is_whole", whole),
+        case("m04_mapped_arrays_have_no_regions", mapped),
+    ]
+}
+
+/// How much each queue has enqueued so far, by the context's own account.
+fn account(ctx: &Context) -> Vec<String> {
+    let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
+    ctx.state_dump().lines().filter(|line| line.starts_with("queue ")).filter_map(enqueued).collect()
+}
+
+/// Whether an error is the one that was to come.
+type IsRight = fn(&Kind) -> bool;
+
+const AXES: IsRight = |kind| matches!(kind, Kind::RegionAxes { named: 3, rank: 2, .. });
+const INDEX: IsRight = |kind| matches!(kind, Kind::RegionIndex { axis: 1, len: 5, .. });
+const LEAVES: IsRight =
+    |kind| matches!(kind, Kind::RegionRange { axis: 0, len: 4, problem: "leaves it", .. });
+const PICKS_NOTHING: IsRight =
+    |kind| matches!(kind, Kind::RegionRange { problem: "picks nothing of it", .. });
+const STEP: IsRight = |kind| matches!(kind, Kind::RegionRange { problem: "has a step below 1", .. });
+const SHAPE: IsRight = |kind| matches!(kind, Kind::Shape { .. });
+const FOREIGN: IsRight = |kind| matches!(kind, Kind::ForeignContext { .. });
+
+fn refused(s: &Subject) {
+    let (ctx, foreign) = (s.ctx(), s.ctx());
+    let queue = ctx.queue("q");
+    let (x, mut y) = (ctx.full([4, 5], 1_u32).unwrap(), ctx.zeros::<u32, 2>([4, 5]).unwrap());
+    let strange = foreign.zeros::<u32, 2>([4, 5]).unwrap();
+    let (up, mut down): (HostArray<u32, Upload>, HostArray<u32, Download>) =
+        (ctx.pinned([4]).unwrap(), ctx.pinned([4]).unwrap());
+    queue.finish().wait().unwrap();
+    let before = account(&ctx);
+    #[allow(clippy::reversed_empty_ranges, reason = "the mistakes")]
+    let wrong = [
+        (region![0, 0, 0], AXES),
+        (region![.., .., ..], AXES),
+        (region![0, 5], INDEX),
+        (region![0, -6], INDEX),
+        (region![0, isize::MIN], INDEX),
+        (region![0..5], LEAVES),
+        (region![-5..], LEAVES),
+        (region![4..6], LEAVES),
+        (region![usize::MAX..], LEAVES),
+        (region![2..2], PICKS_NOTHING),
+        (region![3..1], PICKS_NOTHING),
+        (region![.., -1..-2], PICKS_NOTHING),
+        (region![..; 0], STEP),
+        (region![3..0; -1], STEP),
+    ];
+    let mut errors: Vec<(Error, IsRight)> = Vec::new();
+    for (region, is) in &wrong {
+        errors.push((queue.copy_region(&x, region, &mut y, region![]).unwrap_err(), *is));
+        errors.push((queue.copy_region(&x, region![], &mut y, region).unwrap_err(), *is));
+        errors.push((queue.upload_region(&[1], &mut y, region).unwrap_err(), *is));
+        errors.push((queue.read_region(&x, region).wait().unwrap_err(), *is));
+        errors.push((queue.download_region(&x, region, &mut down).unwrap_err(), *is));
+    }
+    errors.extend([
+        (queue.copy_region(&x, region![0..2], &mut y, region![]).unwrap_err(), SHAPE),
+        (queue.copy_region(&x, region![0], &mut y, region![0..1]).unwrap_err(), SHAPE),
+        (queue.copy_region(&x, region![0..1, 0..4], &mut y, region![.., 0..1]).unwrap_err(), SHAPE),
+        (queue.upload_region(&[1; 4], &mut y, region![0]).unwrap_err(), SHAPE),
+        (queue.upload_region(&up, &mut y, region![0]).unwrap_err(), SHAPE),
+        (queue.download_region(&x, region![0], &mut down).unwrap_err(), SHAPE),
+        (queue.copy_region(&strange, region![], &mut y, region![]).unwrap_err(), FOREIGN),
+        (queue.copy_region(&x, region![], &mut strange.handle(), region![]).unwrap_err(), FOREIGN),
+        (queue.upload_region(&[1], &mut strange.handle(), region![0, 0]).unwrap_err(), FOREIGN),
+        (queue.read_region(&strange, region![0]).wait().unwrap_err(), FOREIGN),
+        (queue.download_region(&strange, region![.., 0], &mut down).unwrap_err(), FOREIGN),
+    ]);
+    for (error, is) in errors {
+        assert!(is(error.kind()), "{error}");
+    }
+    assert_eq!(account(&ctx), before, "nothing was enqueued");
+    assert_eq!(queue.read(&y).wait().unwrap(), [0; 20]);
+}
+
+/// What goes by way of memory of its own is not begun either.
+fn nothing_behind(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (mut x, n) = (ctx.zeros::<u32, 2>([20, 20]).unwrap(), [1_u32; 20]);
+    let up: HostArray<u32, Upload> = ctx.pinned([20]).unwrap();
+    two.wait_for_queue(&one).unwrap();
+    one.fill(&mut x, 1).unwrap();
+    let before = account(&ctx);
+    let hazards = [
+        two.copy_region(&x, region![.., 0..19], &mut x.handle(), region![.., 1..20]).unwrap_err(),
+        two.upload_region(&n, &mut x, region![.., 1]).unwrap_err(),
+        two.upload_region(&up, &mut x, region![.., 1]).unwrap_err(),
+    ];
+    for error in hazards {
+        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    }
+    // What a call makes for itself has a place of its own under `Checked`, and no more.
+    let places = account(&ctx).len();
+    assert_eq!(places, before.len());
+    one.finish().wait().unwrap();
+    two.upload_region(&n, &mut x, region![.., 1]).unwrap();
+    assert_eq!(two.read_region(&x, region![3, 0..3]).wait().unwrap(), [1, 1, 1]);
+}
+
+fn checked(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let source = ctx.full([20, 20], 7_u32).unwrap();
+    let target = || ctx.zeros::<u32, 2>([20, 20]).unwrap();
+    let to = |queue: &fencepost::CommandQueue, y: &DeviceArray<u32, 2>, region: fencepost::Region| {
+        queue.copy_region(&source, &region, &mut y.handle(), &region)
+    };
+    // Runs apart, and what spans parts apart: no order is needed.
+    for (first, second) in [
+        (region![0..10], region![10..20]),
+        (region![0..10, 0..3], region![10..20, 5..7]),
+        (region![3, 0..10], region![3, 10..20]),
+        (region![0..5; 2, 19], region![5, 0..20; 3]),
+    ] {
+        let y = target();
+        to(&one, &y, first).unwrap();
+        to(&two, &y, second).unwrap();
+    }
+    // What spans the same rows, though no element is the same: the bytes between count.
+    let y = target();
+    to(&one, &y, region![0..10, 0..3]).unwrap();
+    let error = to(&two, &y, region![5..15, 5..7]).unwrap_err();
+    let range = 4 * (5 * 20 + 5)..4 * (9 * 20 + 3);
+    assert!(matches!(error.kind(), Kind::Hazard { range: found, .. } if *found == range), "{error}");
+    let read = two.read_region(&y, region![1, 5..7]).wait().unwrap_err();
+    assert!(matches!(read.kind(), Kind::Hazard { .. }), "{read}");
+    two.wait_for_queue(&one).unwrap();
+    to(&two, &y, region![5..15, 5..7]).unwrap();
+    assert_eq!(two.read_region(&y, region![4..6, 2..6]).wait().unwrap(), [7, 0, 0, 0, 7, 0, 0, 7]);
+}
+
+fn ordered(s: &Subject) {
+    let ctx = s.ctx();
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let mut x = ctx.zeros::<u32, 2>([16, 16]).unwrap();
+    let mut y = ctx.zeros::<u32, 2>([16, 16]).unwrap();
+    for round in 1..20 {
+        one.upload_region(&[round; 16], &mut x, region![.., 3]).unwrap();
+        two.copy_region(&x, region![.., 2..4], &mut y, region![.., 10..14; 3]).unwrap();
+        one.copy_region(&y, region![.., 13], &mut x, region![7, ..]).unwrap();
+        two.fill(&mut x, 100 + round).unwrap();
+        let late = one.read_region(&x, region![6..8, 3..5]);
+        two.fill(&mut x, 0).unwrap();
+        assert_eq!(late.wait().unwrap(), [100 + round; 4]);
+        assert_eq!(one.read_region(&y, region![0, 9..14]).wait().unwrap(), [0, 0, 0, 0, round]);
+    }
+}
+
+/// A copy that goes by way of other memory, on a queue that other threads share: nobody's work comes between.
+fn whole(s: &Subject) {
+    const SIDE: usize = 16;
+    let ctx = s.ctx();
+    let queue = ctx.queue("shared");
+    let x = ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..400 {
+                queue.fill(&mut x.handle(), round).unwrap();
+            }
+        });
+        for round in 0..200 {
+            // Whatever fill was the last, the array is of one number before the copy and after it.
+            queue.copy_region(&x, region![.., ..; 2], &mut x.handle(), region![.., ..8]).unwrap();
+            if round % 5 == 0 {
+                let found = queue.read(&x).wait().unwrap();
+                assert_eq!(found, vec![found[0]; SIDE * SIDE], "round {round}");
+            }
+        }
+    });
+}
+
+fn mapped(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let (x, y) = (ctx.zeros::<u32, 2>([4, 4]).unwrap(), ctx.zeros::<u32, 2>([4, 4]).unwrap());
+    let map = x.map_read().wait().unwrap();
+    for error in [
+        queue.copy_region(&x, region![.., 1], &mut y.handle(), region![.., 1]).unwrap_err(),
+        queue.copy_region(&y, region![.., 1], &mut x.handle(), region![.., 1]).unwrap_err(),
+        queue.upload_region(&[1; 4], &mut x.handle(), region![.., 1]).unwrap_err(),
+        queue.read_region(&x, region![.., 1]).wait().unwrap_err(),
+    ] {
+        assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");
+    }
+    drop(map);
+    assert_eq!(queue.read_region(&x, region![.., 1]).wait().unwrap(), [0; 4]);
+}
