@@ -160,6 +160,9 @@ pub enum Kind {
     /// A buffer of the program's own on which the array cannot lie.
     #[error("the buffer for array `{array}` has {found}; {needed} is needed")]
     Buffer { array: String, found: String, needed: String },
+    /// A file could not be written.
+    #[error("file `{path}` was not written: {reason}")]
+    File { path: String, reason: String },
     /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },

@@ -16,6 +16,7 @@ mod launch;
 mod memory;
 mod ordering;
 mod pending;
+mod profile;
 mod queue;
 mod recorder;
 mod scheduler;
@@ -48,6 +49,10 @@ pub use memory::{
 };
 pub use ordering::Policy;
 pub use pending::Pending;
+pub use profile::{
+    Activity, Awaited, Batch, Busy, CriticalPath, Gap, Interval, Overlap, Profile, Profiler, Row, Summary,
+    SummaryRow, Unmeasured, WaitCause,
+};
 pub use queue::{CommandQueue, QueueOptions};
 pub use recorder::RecorderChoice;
 pub use recorder::cpu::CpuOptions;

@@ -141,20 +141,23 @@ impl Maker<'_> {
     }
 
     fn write_now(&self, dst: &Span, bytes: &[u8]) -> Result<bool> {
-        let counts_on_the_program_only = {
+        let (counts_on_the_program_only, watched) = {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
-            state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != State::CONTEXT
+            let checked = state.policy() == Policy::Checked && !state.single_queue();
+            (checked && self.by.slot != State::CONTEXT, state.queue(self.by.slot).timing.is_some())
         };
         if counts_on_the_program_only {
             // How far the device is must not show: the upload is a command like any other.
             return Ok(false);
         }
-        let access = self.owner.engine().try_host_access(dst, Want::Write)?;
-        if let Some(access) = &access {
-            access.write(dst.offset, bytes);
+        let Some(access) = self.owner.engine().try_host_access(dst, Want::Write)? else { return Ok(false) };
+        access.write(dst.offset, bytes);
+        drop(access);
+        if watched {
+            self.owner.engine().lock().note_in_place(self.by, dst.size);
         }
-        Ok(access.is_some())
+        Ok(true)
     }
 
     fn enqueue(&self, what: What, work: Work) -> Result<()> {

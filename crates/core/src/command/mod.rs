@@ -8,7 +8,7 @@ mod time;
 pub(crate) use launch::{Bound, Boxes, Launch};
 pub use site::Site;
 pub(crate) use site::What;
-pub(crate) use time::{TickPage, Ticks, TimeSlot, Timed};
+pub(crate) use time::{TickAt, TickPage, Ticks, TimeSlot, Timed};
 
 use crate::event::Point;
 use crate::memory::{Block, ReadSlot, Staged};
@@ -145,6 +145,12 @@ impl Work {
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
         let bound: &[Bound] = if let Work::Launch(launch) = self { &launch.bindings } else { &[] };
         touches(bound, self.spans())
+    }
+
+    /// Bytes that it moves, unless it is a launch.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        let moved = if let Work::Launch(_) = self { None } else { self.spans().into_iter().flatten().last() };
+        moved.map(|span| span.size)
     }
 
     /// What is read, and what is written, besides bindings.

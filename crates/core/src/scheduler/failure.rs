@@ -84,6 +84,9 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     };
     let take = |step: &mut Step| {
         unpublish(step);
+        if let Work::Start(time) = &step.work {
+            time.forget(); // it may have been told where its ticks would be
+        }
         let work = std::mem::replace(&mut step.work, Work::Nothing);
         Command { stamp: step.stamp, op: Op::Work(work) }
     };
