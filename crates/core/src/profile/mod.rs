@@ -1,6 +1,8 @@
 //! What every queue of a context did, when, and what it waited for.
 
 mod clock;
+#[cfg(test)]
+mod made_up;
 mod overlap;
 mod path;
 mod profiler;

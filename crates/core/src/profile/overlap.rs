@@ -96,6 +96,13 @@ impl Profile {
     }
 }
 
+impl Overlap {
+    /// How long the gaps are in all.
+    pub fn idle(&self) -> f64 {
+        spans::seconds(self.gaps.iter().map(|gap| &gap.time))
+    }
+}
+
 impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (compute, copy, both) = (self.compute * 1e3, self.copy * 1e3, self.both * 1e3);
@@ -108,7 +115,55 @@ impl fmt::Display for Overlap {
             let (seconds, share) = (busy.seconds * 1e3, busy.share * 100.0);
             writeln!(f, "{}: busy {seconds:.3} ms ({share:.1} %)", busy.label)?;
         }
-        let idle: f64 = self.gaps.iter().map(|gap| gap.time.seconds()).sum();
-        write!(f, "idle between commands: {:.3} ms in {} gaps", idle * 1e3, self.gaps.len())
+        write!(f, "idle between commands: {:.3} ms in {} gaps", self.idle() * 1e3, self.gaps.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Activity;
+    use super::super::made_up::{profile, row, unmeasured, wait};
+    use super::*;
+
+    #[test]
+    fn copies_and_launches_at_once_count_once() {
+        let rows = vec![
+            row(0, Activity::Upload, "x", (0.0, 2.0)),
+            row(1, Activity::Launch, "k", (1.0, 4.0)),
+            row(0, Activity::Copy, "y", (3.0, 3.5)),
+            row(0, Activity::Read, "y", (3.25, 3.5)),
+            row(1, Activity::Launch, "k", (6.0, 7.0)),
+            wait(1, None, (4.0, 6.0)),
+            unmeasured(row(0, Activity::Fill, "x", (0.0, 100.0))),
+        ];
+        let overlap = profile(rows).overlap();
+        assert_eq!((overlap.compute, overlap.copy, overlap.both), (4.0, 2.5, 1.5));
+        assert_eq!(overlap.share, Some(0.6));
+        assert_eq!(overlap.gaps, [Gap { lane: 0, time: Interval { start: 4.0, end: 6.0 } }]);
+        assert_eq!((overlap.lanes[0].seconds, overlap.lanes[0].share), (5.0, 5.0 / 7.0));
+        let queues: Vec<f64> = overlap.queues.iter().map(|queue| queue.seconds).collect();
+        assert_eq!(queues, [2.5, 4.0]);
+    }
+
+    #[test]
+    fn lanes_idle_on_their_own() {
+        let on_lane_1 = |times| crate::Row { lane: 1, ..row(1, Activity::Launch, "k", times) };
+        let rows = vec![
+            row(0, Activity::Launch, "k", (0.0, 10.0)),
+            on_lane_1((0.0, 1.0)),
+            on_lane_1((2.0, 3.0)),
+            on_lane_1((6.0, 7.0)),
+        ];
+        let overlap = profile(rows).overlap();
+        let gaps: Vec<(usize, f64)> = overlap.gaps.iter().map(|gap| (gap.lane, gap.time.seconds())).collect();
+        assert_eq!(gaps, [(1, 3.0), (1, 1.0)]);
+        assert_eq!((overlap.lanes[0].share, overlap.lanes[1].share), (1.0, 0.3));
+    }
+
+    #[test]
+    fn nothing_overlaps_nothing() {
+        let overlap = profile(Vec::new()).overlap();
+        assert_eq!((overlap.compute, overlap.both, overlap.share), (0.0, 0.0, None));
+        assert!(overlap.lanes.is_empty() && overlap.to_string().contains("0 gaps"));
     }
 }

@@ -65,16 +65,74 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
     let (mut last, mut context) = (HashMap::new(), None);
     for (at, row) in rows.iter().enumerate() {
         // What the context enqueues comes before whatever any queue enqueues later.
-        let befores =
-            [last.get(&row.queue_number).copied(), row.awaited.as_ref().and_then(|a| a.row), context];
-        let before = befores.into_iter().flatten();
+        let awaited = row.awaited.as_ref().and_then(|awaited| awaited.row);
+        let own = last.insert(row.queue_number, at);
+        let before = [context, awaited, own].into_iter().flatten();
         let before = before.max_by(|&a, &b| chains[a].seconds.total_cmp(&chains[b].seconds));
-        let own = row.time.ok().filter(|_| row.awaited.is_none()).map_or(0.0, |time| time.seconds());
-        chains.push(Chain { seconds: own + before.map_or(0.0, |at| chains[at].seconds), before });
-        last.insert(row.queue_number, at);
+        let took = row.time.ok().filter(|_| row.awaited.is_none()).map_or(0.0, |time| time.seconds());
+        chains.push(Chain { seconds: took + before.map_or(0.0, |at| chains[at].seconds), before });
         if row.by_context {
             context = Some(at);
         }
     }
     chains
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{profile, row, unmeasured, wait};
+    use super::super::{Activity, Row};
+    use super::*;
+
+    fn launch(queue: usize, times: (f64, f64)) -> Row {
+        row(queue, Activity::Launch, "k", times)
+    }
+
+    #[test]
+    fn the_longer_arm_of_a_diamond_is_on_the_path() {
+        let rows = vec![
+            launch(0, (0.0, 1.0)),
+            wait(1, Some(0), (0.0, 1.0)),
+            launch(1, (1.0, 3.0)),
+            wait(2, Some(0), (0.0, 1.0)),
+            launch(2, (3.0, 8.0)),
+            launch(1, (8.0, 8.5)),
+            wait(0, Some(5), (1.0, 8.5)),
+            wait(0, Some(4), (8.5, 8.5)),
+            launch(0, (9.0, 10.0)),
+        ];
+        let path = profile(rows).critical_path();
+        assert_eq!((path.rows, path.seconds, path.wall), (vec![0, 4, 8], 7.0, 10.0));
+    }
+
+    #[test]
+    fn queues_that_nothing_orders_are_two_chains() {
+        let rows = vec![launch(0, (0.0, 2.0)), launch(1, (2.0, 5.0)), launch(0, (5.0, 7.0))];
+        let path = profile(rows).critical_path();
+        assert_eq!((path.rows, path.seconds), (vec![0, 2], 4.0));
+    }
+
+    #[test]
+    fn a_wait_for_a_wait_is_one_for_all_before_it() {
+        let rows = vec![
+            launch(0, (0.0, 4.0)),
+            wait(1, Some(0), (0.0, 4.0)),
+            wait(2, Some(1), (0.0, 4.0)),
+            launch(2, (4.0, 5.0)),
+        ];
+        let path = profile(rows).critical_path();
+        assert_eq!((path.rows, path.seconds), (vec![0, 3], 5.0));
+    }
+
+    #[test]
+    fn what_the_context_enqueues_comes_first_and_what_has_no_time_takes_none() {
+        let rows = vec![
+            Row { by_context: true, ..row(0, Activity::Fill, "x", (0.0, 3.0)) },
+            unmeasured(launch(1, (0.0, 0.0))),
+            launch(1, (3.0, 4.0)),
+        ];
+        let path = profile(rows).critical_path();
+        assert_eq!((path.rows, path.seconds, path.wall), (vec![0, 1, 2], 4.0, 4.0));
+        assert!(profile(Vec::new()).critical_path().rows.is_empty());
+    }
 }

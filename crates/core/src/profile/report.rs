@@ -30,6 +30,8 @@ struct Report<'a> {
     /// The places of batches.
     places: FxHashMap<Seq, usize>,
     queues: FxHashMap<QueueKey, Seen>,
+    /// How many commands of a batch started at a tick.
+    levels: FxHashMap<(Seq, u64), usize>,
     rows: Vec<Row>,
     batches: Vec<Batch>,
 }
@@ -46,10 +48,11 @@ struct Seen {
 impl<'a> Report<'a> {
     fn new(engine: &Engine, taking: &Taking, notes: &'a Notes) -> Self {
         let (epoch, clocked) = (taking.epoch, engine.device.caps().timestamps);
-        let (axes, places, queues, rows, batches) = Default::default();
-        let mut report = Self { epoch, clocked, notes, axes, places, queues, rows, batches };
+        let (axes, places, queues, levels, rows, batches) = Default::default();
+        let mut report = Self { epoch, clocked, notes, axes, places, queues, levels, rows, batches };
         report.axes = report.axes(&taking.looks, engine.device.nanoseconds_a_tick() * 1e-9);
         report.list_batches();
+        report.count_levels();
         report
     }
 
@@ -60,18 +63,11 @@ impl<'a> Report<'a> {
 
     /// The clocks of the lanes, by their batches.
     fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, Axis> {
-        let commands = self.notes.entries.iter().filter_map(|entry| match &entry.noted {
-            Noted::Command(command) => command.time.as_ref(),
-            _ => None,
-        });
+        let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
         let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
-        for time in commands.chain(looks) {
-            if let (Some(batch), Ok(Some(ticks))) = (time.batch(), time.ticks())
-                && ticks.are_valid()
-            {
-                let span = spans.entry(batch).or_insert(ticks);
-                *span = Ticks { start: span.start.min(ticks.start), end: span.end.max(ticks.end) };
-            }
+        for (batch, ticks) in commands.chain(looks).filter_map(|time| known(time)) {
+            let span = spans.entry(batch).or_insert(ticks);
+            *span = Ticks { start: span.start.min(ticks.start), end: span.end.max(ticks.end) };
         }
         let mut sightings: FxHashMap<usize, Vec<Sighting>> = FxHashMap::default();
         for (batch, Ticks { start: first, end: last }) in spans {
@@ -89,10 +85,8 @@ impl<'a> Report<'a> {
     /// The batches of the commands, in the order in which they were submitted.
     fn list_batches(&mut self) {
         let mut rows: FxHashMap<Seq, usize> = FxHashMap::default();
-        for entry in &self.notes.entries {
-            if let Noted::Command(Noticed { time: Some(time), .. }) = &entry.noted
-                && let Some(batch) = time.batch()
-            {
+        for command in self.notes.commands() {
+            if let Some(batch) = command.time.as_ref().and_then(|time| time.batch()) {
                 *rows.entry(batch).or_default() += 1;
             }
         }
@@ -106,6 +100,20 @@ impl<'a> Report<'a> {
             self.batches.push(Batch { lane, submitted, completed, rows });
             self.places.insert(batch, place);
         }
+    }
+
+    /// Commands of one level have one start.
+    fn count_levels(&mut self) {
+        for command in self.notes.commands() {
+            if let Some((batch, Ticks { start, .. })) = ticks(command) {
+                *self.levels.entry((batch, start)).or_default() += 1;
+            }
+        }
+    }
+
+    fn beside(&self, command: &Noticed) -> usize {
+        let level = ticks(command).and_then(|(batch, ticks)| self.levels.get(&(batch, ticks.start)));
+        level.map_or(0, |commands| commands - 1)
     }
 
     fn add(&mut self, entry: &Entry) {
@@ -134,6 +142,7 @@ impl<'a> Report<'a> {
             enqueued,
             submitted: batch.map(|at| self.batches[at].submitted),
             batch,
+            beside: command.map_or(0, |command| self.beside(command)),
             time,
             awaited,
         });
@@ -190,6 +199,16 @@ impl<'a> Report<'a> {
         let before = seen.rows.partition_point(|(stamp, _)| *stamp <= point.stamp);
         Some(seen.rows[before.checked_sub(1)?].1)
     }
+}
+
+/// The batch and the ticks of a command, if both are known.
+fn ticks(command: &Noticed) -> Option<(Seq, Ticks)> {
+    known(command.time.as_ref()?)
+}
+
+fn known(time: &Arc<TimeSlot>) -> Option<(Seq, Ticks)> {
+    let ticks = time.ticks().ok().flatten().filter(|ticks| ticks.are_valid())?;
+    Some((time.batch()?, ticks))
 }
 
 fn activity(noted: &Noted) -> Activity {

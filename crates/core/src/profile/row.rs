@@ -31,6 +31,9 @@ pub struct Row {
     pub submitted: Option<f64>,
     /// The batch it was in, as its place in [`Profile::batches`](super::Profile::batches).
     pub batch: Option<usize>,
+    /// How many other commands were on its level, and started with it. If there are any it may have taken less time than
+    /// it says.
+    pub beside: usize,
     /// When it ran, or held up its queue.
     pub time: Result<Interval, Unmeasured>,
     /// For a wait: what for.

@@ -37,8 +37,8 @@ pub(super) fn gaps(union: &[Interval]) -> Vec<Interval> {
     union.windows(2).map(|pair| Interval { start: pair[0].end, end: pair[1].start }).collect()
 }
 
-pub(super) fn seconds(union: &[Interval]) -> f64 {
-    union.iter().map(Interval::seconds).sum()
+pub(super) fn seconds<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> f64 {
+    intervals.into_iter().map(Interval::seconds).fold(0.0, |sum, seconds| sum + seconds) // a `sum` of nothing is -0
 }
 
 #[cfg(test)]

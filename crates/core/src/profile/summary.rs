@@ -123,3 +123,44 @@ impl fmt::Display for Summary {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{profile, row, unmeasured, wait};
+    use super::*;
+
+    #[test]
+    fn each_kernel_has_a_row_and_what_has_no_time_is_counted_and_no_more() {
+        let launch = |name, times| row(0, Activity::Launch, name, times);
+        let rows = vec![
+            launch("add", (0.0, 1.0)),
+            launch("mix", (1.0, 5.0)),
+            launch("add", (5.0, 8.0)),
+            unmeasured(launch("add", (8.0, 8.0))),
+            row(0, Activity::Copy, "4 bytes", (8.0, 10.0)),
+            row(0, Activity::Copy, "8 bytes", (10.0, 10.0)),
+            wait(1, Some(0), (0.0, 9.0)),
+            unmeasured(row(0, Activity::Read, "4 bytes", (0.0, 0.0))),
+        ];
+        let summary = profile(rows).summary();
+        let of = |name: &str| summary.rows.iter().find(|row| &*row.name == name).unwrap();
+        let add = of("add");
+        assert_eq!((add.count, add.measured), (3, 2));
+        assert_eq!((add.min, add.mean, add.max, add.total), (Some(1.0), Some(2.0), Some(3.0), Some(4.0)));
+        assert_eq!(add.share, Some(0.4));
+        assert_eq!((of("copy").count, of("copy").share), (2, Some(0.2)));
+        assert_eq!((of("wait").total, of("wait").share), (Some(9.0), None));
+        assert_eq!((of("read").min, of("read").total, of("read").share), (None, None, None));
+        let names: Vec<&str> = summary.rows.iter().map(|row| &*row.name).collect();
+        assert_eq!(names, ["wait", "add", "mix", "copy", "read"]);
+    }
+
+    #[test]
+    fn the_table_has_a_line_each_and_no_0_for_what_was_not_measured() {
+        let rows = vec![unmeasured(row(0, Activity::Launch, "a_kernel", (0.0, 0.0)))];
+        let table = profile(rows).summary().to_string();
+        let last = table.lines().last().unwrap();
+        assert!(last.contains("a_kernel") && last.contains(" - "), "{table}");
+        assert_eq!(table.lines().count(), 2);
+    }
+}

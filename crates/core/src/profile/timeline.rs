@@ -58,7 +58,7 @@ impl Profile {
             "overlap": {
                 "compute": overlap.compute, "copy": overlap.copy, "both": overlap.both, "share": overlap.share,
                 "busy": busy.collect::<Vec<_>>(),
-                "idle": overlap.gaps.iter().map(|gap| gap.time.seconds()).sum::<f64>(),
+                "idle": overlap.idle(),
                 "gaps": overlap.gaps.len(),
             },
             "path": { "rows": path.rows, "seconds": path.seconds, "wall": path.wall },
@@ -84,6 +84,7 @@ fn row(row: &Row) -> Value {
         row.location.to_string(),
         awaited,
         why,
+        row.beside,
     ])
 }
 

@@ -88,6 +88,7 @@ fn row_event(at: usize, row: &Row) -> Value {
         "submitted_us": row.submitted.map(micro),
         "batch": row.batch,
         "bytes": row.bytes,
+        "beside": row.beside,
     });
     let (name, cat, pid, tid) = (&*row.name, row.activity.word(), row.lane + 1, row.queue_number);
     match row.time {
@@ -106,4 +107,45 @@ fn row_event(at: usize, row: &Row) -> Value {
 /// Microseconds, to the nanosecond.
 fn micro(seconds: f64) -> f64 {
     (seconds * 1e9).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Activity;
+    use super::super::made_up::{profile, row, unmeasured, wait};
+    use super::*;
+
+    fn events(profile: &Profile) -> Vec<Value> {
+        let mut out = Vec::new();
+        profile.write_chrome_trace(&mut out).expect("memory takes everything");
+        let trace: Value = serde_json::from_slice(&out).expect("it is JSON");
+        trace["traceEvents"].as_array().expect("a list").clone()
+    }
+
+    #[test]
+    fn every_row_is_an_event_and_every_wait_for_a_row_an_arrow() {
+        let rows = vec![
+            row(0, Activity::Launch, "k", (1.0, 3.0)),
+            wait(1, Some(0), (0.5, 3.0)),
+            unmeasured(row(1, Activity::Fill, "x", (0.0, 0.0))),
+        ];
+        let events = events(&profile(rows));
+        let of = |ph: &str| events.iter().filter(|event| event["ph"] == ph).collect::<Vec<_>>();
+        assert_eq!((of("X").len(), of("i").len(), of("s").len(), of("f").len()), (2, 1, 1, 1));
+        let launch = of("X")[0];
+        assert_eq!((&launch["ts"], &launch["dur"]), (&json!(1e6), &json!(2e6)));
+        assert_eq!(
+            (&launch["cat"], &launch["pid"], &launch["tid"]),
+            (&json!("launch"), &json!(1), &json!(0))
+        );
+        assert_eq!(of("s")[0]["ts"], of("f")[0]["ts"]);
+        assert_eq!(of("i")[0]["args"]["not_measured"], "it was over before the device's clock had moved on");
+        let threads: Vec<_> = events.iter().filter(|event| event["name"] == "thread_name").collect();
+        assert_eq!(threads.len(), 2);
+    }
+
+    #[test]
+    fn an_empty_profile_is_a_trace() {
+        assert_eq!(events(&profile(Vec::new())).len(), 1);
+    }
 }

@@ -90,6 +90,16 @@ pub(crate) struct Notes {
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
 }
 
+impl Notes {
+    /// What was noted of commands.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &Noticed> {
+        self.entries.iter().filter_map(|entry| match &entry.noted {
+            Noted::Command(command) => Some(command),
+            _ => None,
+        })
+    }
+}
+
 impl CallTime {
     pub(crate) fn get(&self) -> Option<(Instant, Instant)> {
         *lock(&self.0)
