@@ -1,6 +1,6 @@
 //! 1. The whole API in eight lines: a context, a queue, a kernel, two arrays, a launch, a read.
 //!
-//! `cargo run --example 01_saxpy`
+//! `cargo run --example 01_saxpy`; with `-- --trace FILE.html` the file shows what ran when.
 
 use anyhow::Result;
 use fencepost::prelude::*;
@@ -20,6 +20,7 @@ fn main() -> Result<()> {
     // The best adapter of this machine, or what FENCEPOST_ADAPTER names, by a part of its name or by its number.
     let ctx = Context::new().wait()?;
     println!("running on {}", ctx.info());
+    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
 
     let queue = ctx.queue("main");
     let saxpy = ctx.kernel::<Saxpy>()?; // compiled for this device, checked once more
@@ -35,6 +36,9 @@ fn main() -> Result<()> {
     println!("2x + 0.5x = {result:?}");
     assert_eq!(result, [2.5, 5.0, 7.5, 10.0]);
 
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
     // Mistakes are errors with the value and the limit, found by the call that made them.
     let mistake = queue.launch(&saxpy, Grid::groups([1 << 20]), Saxpy { a: 1.0, x: &x, y: &mut y });
     println!("a mistake: {}", mistake.expect_err("more workgroups than any device takes"));

@@ -1,6 +1,6 @@
 //! 2. Moving bytes: uploads, reads, pinned memory, copies, fills and maps.
 //!
-//! `cargo run --example 02_transfers`
+//! `cargo run --example 02_transfers`; with `-- --trace FILE.html` the file shows what ran when.
 
 use anyhow::Result;
 use fencepost::prelude::*;
@@ -8,6 +8,7 @@ use fencepost::prelude::*;
 fn main() -> Result<()> {
     let ctx = Context::new().wait()?;
     println!("running on {}", ctx.info());
+    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
     let queue = ctx.queue("transfers");
 
     // Ordinary memory is copied at the call, so the Vec may go at once.
@@ -51,6 +52,9 @@ fn main() -> Result<()> {
     // Shapes are part of the type: two dimensions, C order; a slice takes rows.
     let rows = x.reshape([4, 2])?;
     assert_eq!(queue.read(&rows.slice(3..4)?).wait()?, [2, 70]);
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
     println!("the last row is [2, 70]");
     Ok(())
 }

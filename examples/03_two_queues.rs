@@ -1,6 +1,6 @@
 //! 3. Two queues: what orders them, and what happens when nothing does.
 //!
-//! `cargo run --example 03_two_queues`
+//! `cargo run --example 03_two_queues`; with `-- --trace FILE.html` the file shows what ran when.
 
 use anyhow::Result;
 use fencepost::prelude::*;
@@ -33,6 +33,7 @@ fn main() -> Result<()> {
     // `Checked` refuses instead, on every run the same, and says which call to add.
     let checked = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
     let ctx = Context::with_options(checked).wait()?;
+    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
     let refused = write_then_read(&ctx).expect_err("nothing orders the reader after the writer");
     let error = refused.downcast_ref::<fencepost::Error>().expect("an error of fencepost's");
     assert!(matches!(error.kind(), Kind::Hazard { .. }));
@@ -65,6 +66,9 @@ fn main() -> Result<()> {
     assert_eq!(a.read(&low).wait()?[0], 100); // `a` goes on
     gate.signal();
     assert_eq!(b.read(&high).wait()?[0], 7);
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
     println!("the gate opened");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! 4. Late results as futures, on any executor: pollster's, and one made by hand in ten lines.
 //!
-//! `cargo run --example 04_async`
+//! `cargo run --example 04_async`; with `-- --trace FILE.html` the file shows what ran when.
 
 use anyhow::Result;
 use fencepost::prelude::*;
@@ -59,6 +59,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn main() -> Result<()> {
     let ctx = pollster::block_on(Context::new())?; // opening a device is a late result too
     println!("running on {}", ctx.info());
+    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
     let blocks: Vec<Vec<f32>> = (0..8).map(|block| vec![block as f32; 1000]).collect();
     let halved = (0..8).sum::<u32>() as f32 / 2.0;
 
@@ -68,6 +69,9 @@ fn main() -> Result<()> {
 
     let sum = block_on(overlapped(&ctx, &blocks))?;
     assert_eq!(sum, vec![halved; 1000]);
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
     println!("by hand:  {} everywhere", sum[0]);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! 5. The double buffer: one queue uploads block n+1 while another works on block n, ordered by events only.
 //!
-//! `cargo run --release --example 05_double_buffer`
+//! `cargo run --release --example 05_double_buffer`; with `-- --trace FILE.html` the file shows what ran when.
 
 use anyhow::Result;
 use fencepost::prelude::*;
@@ -43,6 +43,7 @@ fn main() -> Result<()> {
     let options = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
     let ctx = Context::with_options(options).wait()?;
     println!("running on {}", ctx.info());
+    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
     let mix = ctx.kernel::<Mix>()?;
     let mut y = ctx.zeros([N])?;
     let mut slots = [Slot::new(&ctx)?, Slot::new(&ctx)?];
@@ -69,6 +70,9 @@ fn main() -> Result<()> {
         result.iter().enumerate().all(|(i, y)| *y == expected(i)),
         "a block was lost or came out of order"
     );
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
     println!("{BLOCKS} blocks of {N} numbers, all in order; y[0] = {}", result[0]);
     Ok(())
 }

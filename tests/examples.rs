@@ -4,6 +4,7 @@ mod common;
 
 use common::adapters::{self, Found};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -35,13 +36,45 @@ fn main() {
             }
         }
     }
+    for place in &places {
+        if let Some(index) = place.adapter_index() {
+            let id = format!("a_trace_holds_every_launch::{}", place.name());
+            trials.push(Trial::test(id, move || traced(index)));
+        }
+    }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
 /// Fails unless the example ends well on adapter `index`, and its last line begins with `last`.
 fn example(name: &str, last: &str, index: usize) -> Result<(), Failed> {
-    let program = program(name)?;
-    let command = &mut Command::new(program);
+    run(Command::new(program(name)?), last, index)
+}
+
+/// Fails unless both kinds of file hold the 200 launches of the double buffer.
+fn traced(index: usize) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (name, last) = EXAMPLES[4];
+    let written = |file: &str| {
+        let path = folder.path().join(file);
+        let mut command = Command::new(program(name)?);
+        command.arg("--trace").arg(&path);
+        run(command, last, index)?;
+        Ok::<_, Failed>(std::fs::read_to_string(path)?)
+    };
+    let trace: Value = serde_json::from_str(&written("trace.json")?)?;
+    let launch = |event: &&Value| event["cat"] == "launch" && event["name"] == "mix";
+    let events = trace["traceEvents"].as_array().into_iter().flatten().filter(launch).count();
+    let page = written("page.html")?;
+    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>"));
+    let data: Value = serde_json::from_str(data.ok_or("the page has no data")?.0)?;
+    let launch = |row: &&Value| row[1] == "launch" && row[2] == "mix";
+    let rows = data["rows"].as_array().into_iter().flatten().filter(launch).count();
+    let found = format!("{events} launches in the trace, {rows} in the page, not 200");
+    if (events, rows) == (200, 200) { Ok(()) } else { Err(found.into()) }
+}
+
+/// Fails unless the program ends well on adapter `index`, and its last line begins with `last`.
+fn run(mut command: Command, last: &str, index: usize) -> Result<(), Failed> {
     let child =
         command.env("FENCEPOST_ADAPTER", index.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = within(LIMIT, child.spawn()?)?;

@@ -25,6 +25,10 @@ pub(crate) struct Args {
     #[arg(long)]
     stats: bool,
 
+    /// Write what every queue did, and when, to a `.html` timeline or a `.json` trace for Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
     /// KiB that go to the GPU at once: a power of two up to 65536
     #[arg(long, value_name = "KIB", default_value = "16384", value_parser = parse_piece)]
     piece: usize,

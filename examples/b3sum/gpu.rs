@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
-use fencepost::Kernel;
 use fencepost::prelude::*;
+use fencepost::{Kernel, Profiler};
 
 use super::busy::Watch;
 use super::input::Input;
@@ -76,6 +76,11 @@ impl Gpu {
     /// Begins to watch how busy the queues are.
     pub(crate) fn watch(&mut self) {
         self.watches = Some([Watch::start("copy"), Watch::start("compute")]);
+    }
+
+    /// Begins to note what the queues do.
+    pub(crate) fn profile(&self) -> Profiler {
+        self.ctx.profile()
     }
 
     /// Returns the adapter's name.

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<bool> {
     let mut gpu = open(args)?;
     let mut report = Report::new(gpu.adapter());
+    let trace = args.trace.as_ref().map(|file| (gpu.profile(), file));
     for path in args.files() {
         let file = FileReport::new(path, hash(&mut gpu, path, args.verify));
         if !args.json {
@@ -52,6 +53,9 @@ fn run(args: &Args) -> Result<bool> {
         report.push(file);
     }
     report.set_queues(gpu.queues());
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
     if args.json {
         report.write_json(&mut stdout())?;
     }

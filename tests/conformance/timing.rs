@@ -2,15 +2,20 @@
 
 mod choosing;
 mod intervals;
+mod overlap;
+mod profiles;
 mod relations;
 mod unmeasured;
+mod unprofiled;
 
 use crate::common::Case;
 use fencepost::prelude::*;
 use fencepost::{CommandQueue, QueueOptions};
 
 pub fn cases() -> Vec<Case> {
-    [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()].concat()
+    let timing = [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()];
+    let profiles = [profiles::cases(), unprofiled::cases(), overlap::cases()];
+    timing.into_iter().chain(profiles).flatten().collect()
 }
 
 /// A timed queue.

@@ -372,11 +372,13 @@ impl Context {
     /// let queue = ctx.queue("main");
     /// assert_eq!(queue.label(), "main");
     /// ```
+    #[track_caller]
     pub fn queue(&self, label: &str) -> CommandQueue {
         self.queue_with(QueueOptions { label: label.into(), ..QueueOptions::default() })
     }
 
     /// Makes a command queue with options.
+    #[track_caller]
     pub fn queue_with(&self, options: QueueOptions) -> CommandQueue {
         let QueueOptions { label, priority, timing } = &options;
         let slot = self.owner.engine().new_queue(label, *priority, *timing);

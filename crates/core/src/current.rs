@@ -5,6 +5,7 @@ use crate::error::{Kind, Result};
 use crate::queue::{CommandQueue, WeakQueue};
 use fencepost_sync::prim::thread_local;
 use std::cell::RefCell;
+use std::panic::Location;
 
 thread_local! {
     /// What is current on this thread. Nothing here keeps a context going.
@@ -60,6 +61,7 @@ impl CommandQueue {
     /// assert_eq!(ctx.read(&x).wait()?, [2; 4]);
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
+    #[track_caller]
     pub fn scope<T>(&self, f: impl FnOnce() -> T) -> T {
         self.scope_with(ScopeOptions::default(), f)
     }
@@ -75,9 +77,10 @@ impl CommandQueue {
     /// assert_eq!(side.read(&x).wait()?, [1, 2]);
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
+    #[track_caller]
     pub fn scope_with<T>(&self, options: ScopeOptions, f: impl FnOnce() -> T) -> T {
         if options.wait {
-            self.come_after_current();
+            self.come_after_current(Location::caller());
         }
         let context = self.owner().address();
         let before = exchange_queue(context, Some(self.downgrade()));
@@ -102,11 +105,11 @@ impl CommandQueue {
         exchange_queue(self.owner().address(), Some(self.downgrade()));
     }
 
-    fn come_after_current(&self) {
+    fn come_after_current(&self, at: &'static Location<'static>) {
         let before = current_queue(self.owner())
             .map_or_else(|| self.owner().default_slot(), |queue| queue.slot().ok());
         if let (Some(before), Ok(slot)) = (before, self.slot()) {
-            self.owner().engine().come_after(slot, before);
+            self.owner().engine().come_after(slot, before, at);
         }
     }
 }

@@ -180,6 +180,9 @@ pub enum Kind {
         "array `{array}` lies on no wgpu buffer that commands of the program could use; make it with `Context::shared_array` or `Context::array_on`"
     )]
     NotShared { array: String },
+    /// A file could not be written.
+    #[error("file `{path}` was not written: {reason}")]
+    File { path: String, reason: String },
     /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },

@@ -19,6 +19,7 @@ mod living;
 mod memory;
 mod ordering;
 mod pending;
+mod profile;
 mod queue;
 mod recorder;
 mod regions;
@@ -57,6 +58,10 @@ pub use memory::{
 };
 pub use ordering::Policy;
 pub use pending::Pending;
+pub use profile::{
+    Activity, Awaited, Batch, Busy, CriticalPath, Gap, Interval, Overlap, Profile, Profiler, Row, Summary,
+    SummaryRow, Unmeasured, WaitCause,
+};
 pub use queue::{CommandQueue, QueueOptions};
 pub use recorder::RecorderChoice;
 pub use recorder::cpu::CpuOptions;

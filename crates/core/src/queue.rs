@@ -7,6 +7,7 @@ use crate::pending::{Pending, PointLate};
 use crate::scheduler::Priority;
 use fencepost_sync::Slot;
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// How a queue is made.
@@ -176,14 +177,15 @@ impl CommandQueue {
     /// queue.wait_for(&[a.marker(), b.marker()])?;
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
+    #[track_caller]
     pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
-        let (slot, engine) = (self.slot()?, self.owner().engine());
+        let (slot, engine, at) = (self.slot()?, self.owner().engine(), Location::caller());
         events.for_each(&mut |event| {
             same_context(self.owner(), &event.owner, || "an event to wait for".into())?;
             match event.recording() {
                 Recording::Never => Ok(()),
-                Recording::Point(point, clock, _) => engine.enqueue_wait(slot, point, &clock),
-                Recording::User(event) => engine.enqueue_user_wait(slot, event),
+                Recording::Point(point, clock, _) => engine.enqueue_wait(slot, point, &clock, at),
+                Recording::User(event) => engine.enqueue_user_wait(slot, event, at),
                 Recording::Failed(error) => Err(error),
             }
         })
@@ -193,6 +195,7 @@ impl CommandQueue {
     ///
     /// # Errors
     /// As [`wait_for`](Self::wait_for).
+    #[track_caller]
     pub fn wait_for_queue(&self, other: &CommandQueue) -> Result<()> {
         self.wait_for(&other.marker())
     }
@@ -211,6 +214,7 @@ impl CommandQueue {
     /// # drop(ctx);
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
+    #[track_caller]
     pub fn fork(&self, label: &str) -> CommandQueue {
         let options = QueueOptions { label: label.into(), ..self.inner.options.clone() };
         let slot = self.owner().engine().new_queue(label, options.priority, options.timing);
@@ -221,6 +225,7 @@ impl CommandQueue {
     ///
     /// # Errors
     /// As [`wait_for`](Self::wait_for).
+    #[track_caller]
     pub fn join(&self, other: &CommandQueue) -> Result<()> {
         self.wait_for_queue(other)
     }
@@ -245,8 +250,9 @@ impl CommandQueue {
     /// # drop(ctx);
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
+    #[track_caller]
     pub fn callback(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
-        self.owner().engine().enqueue_callback(self.slot()?, Box::new(f))
+        self.owner().engine().enqueue_callback(self.slot()?, Box::new(f), Location::caller())
     }
 
     /// *Starts* enqueued work, with all that it waits for, and returns.

@@ -106,13 +106,12 @@ impl Maker<'_> {
             return Ok(false);
         }
         let rows = Rows::new((0, &dst.picked.packed()), dst.place(), dst.size());
-        let access = self.access_now(&rows.target(block))?;
-        if let Some(access) = &access {
-            for (from, to) in rows.iter().map(|(from, to)| (from as usize, to)) {
-                access.write(to, &bytes[from..from + rows.row as usize]);
-            }
+        let Some(access) = self.access_now(&rows.target(block))? else { return Ok(false) };
+        for (from, to) in rows.iter().map(|(from, to)| (from as usize, to)) {
+            access.write(to, &bytes[from..from + rows.row as usize]);
         }
-        Ok(access.is_some())
+        self.written_now(access, bytes.len() as u64);
+        Ok(true)
     }
 
     /// Copies elements of a pinned array, laid out as `like` says, to as many others.

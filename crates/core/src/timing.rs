@@ -1,6 +1,5 @@
 //! How long the device took: the time between two events.
 
-use crate::command::Ticks;
 use crate::context::Owner;
 use crate::error::{Kind, Result};
 use crate::event::{Event, Point, Recording};
@@ -131,13 +130,11 @@ impl End {
             reason: lost.reason,
         })?;
         let ticks = ticks.ok_or_else(|| self.not_measured("what it covers never ran"))?;
-        Ok(valid(ticks).ok_or_else(|| self.not_measured("the driver gave no valid time"))?)
+        if !ticks.are_valid() {
+            return Err(self.not_measured("the driver gave no valid time").into());
+        }
+        Ok(ticks.end)
     }
-}
-
-/// When a command ended, if its clock ran meanwhile and did not start anew.
-fn valid(ticks: Ticks) -> Option<u64> {
-    (ticks.start != 0 && ticks.end >= ticks.start).then_some(ticks.end)
 }
 
 impl Between {
@@ -179,19 +176,5 @@ impl Late<f64, crate::Error> for Between {
             }
         }
         Some(self.seconds())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_that_shows_nothing_or_starts_anew_is_no_time() {
-        assert_eq!(valid(Ticks { start: 3, end: 5 }), Some(5));
-        assert_eq!(valid(Ticks { start: 5, end: 5 }), Some(5));
-        assert_eq!(valid(Ticks { start: 0, end: 5 }), None);
-        assert_eq!(valid(Ticks { start: 3, end: 0 }), None);
-        assert_eq!(valid(Ticks { start: u64::MAX, end: 5 }), None);
     }
 }

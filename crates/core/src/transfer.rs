@@ -171,6 +171,7 @@ impl Maker<'_> {
             && let Some(access) = self.access_now(&dst)?
         {
             access.write(dst.offset, bytes);
+            self.written_now(access, dst.size);
             return Ok(());
         }
         let src = self.stage(dst.size, bytes)?;
@@ -230,6 +231,15 @@ impl Maker<'_> {
             return Ok(None);
         }
         self.owner.engine().try_host_access(dst, Want::Write)
+    }
+
+    /// Gives that right back; `bytes` were written.
+    pub(crate) fn written_now(&self, access: HostAccess, bytes: u64) {
+        drop(access);
+        let mut state = self.owner.engine().lock();
+        if state.queue(self.by.slot).timing.is_some() {
+            state.note_in_place(self.by, bytes);
+        }
     }
 
     pub(crate) fn enqueue(&self, what: What, work: Work) -> Result<()> {

@@ -7,6 +7,7 @@ use crate::scheduler::{Engine, HoldId, wake_all};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
+use web_time::Instant;
 
 /// The right to signal an event by hand. Device work that waits for the event is held back on the host until
 /// then, and no other queue is held up meanwhile.
@@ -48,6 +49,7 @@ pub(crate) struct UserState {
 #[derive(Default)]
 struct Outcome {
     result: Option<Result<(), Error>>,
+    at: Option<Instant>,
     wakers: Vec<Waker>,
 }
 
@@ -105,6 +107,11 @@ impl UserState {
         lock(&self.outcome).result.clone()
     }
 
+    /// When it ended, if it did.
+    pub(crate) fn ended(&self) -> Option<Instant> {
+        lock(&self.outcome).at
+    }
+
     /// Calls `waker` when it ends; `false` if it has.
     pub(crate) fn wake(&self, waker: &Waker) -> bool {
         let mut outcome = lock(&self.outcome);
@@ -121,7 +128,7 @@ impl UserState {
             if outcome.result.is_some() {
                 return;
             }
-            outcome.result = Some(result);
+            (outcome.result, outcome.at) = (Some(result), Some(Instant::now()));
             std::mem::take(&mut outcome.wakers)
         };
         if let Some(engine) = self.engine.upgrade() {

@@ -33,7 +33,7 @@ fn queue_by_queue(subject: &Subject) {
 }
 
 /// Every verb, and the bytes that come of it.
-fn exercise(ctx: &Context, queue: &CommandQueue) -> Vec<Vec<u32>> {
+pub(super) fn exercise(ctx: &Context, queue: &CommandQueue) -> Vec<Vec<u32>> {
     let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
     let elements: Vec<u32> = (0..N as u32).collect();
     let x = queue.array(&elements).unwrap();

@@ -58,7 +58,7 @@ fn no_work(subject: &Subject) {
 }
 
 fn failed(subject: &Subject) {
-    let ctx = Context::on_cpu(CpuOptions { refusals: 1.0, ..CpuOptions::default() });
+    let ctx = Context::on_cpu(CpuOptions { refusals: 1.0, threads: false, ..CpuOptions::default() });
     subject.watch(&ctx);
     let queue = timed(&ctx, "watched");
     let start = queue.marker();

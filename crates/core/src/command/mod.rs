@@ -12,7 +12,7 @@ pub(crate) use launch::{Bound, Boxes, Launch};
 pub(crate) use region::{RegionCopy, Rows, Stretch, WORD, extent};
 pub use site::Site;
 pub(crate) use site::What;
-pub(crate) use time::{TickPage, Ticks, TimeSlot, Timed};
+pub(crate) use time::{TickAt, TickPage, Ticks, TimeSlot, Timed};
 
 use crate::event::Point;
 use crate::memory::{Block, ReadSlot, Staged};
@@ -160,6 +160,15 @@ impl Work {
             _ => &[],
         };
         touches(bound, self.spans())
+    }
+
+    /// Bytes that it moves, unless it is a launch.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        match self {
+            Work::Launch(_) => None,
+            Work::Region(copy) => Some(copy.rows.row * copy.rows.count()),
+            _ => self.spans().into_iter().flatten().last().map(|span| span.size),
+        }
     }
 
     /// What is read, and what is written, besides bindings.

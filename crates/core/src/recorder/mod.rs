@@ -7,6 +7,7 @@ mod foreign;
 #[cfg(native)]
 pub(crate) mod hal;
 mod region;
+mod times;
 pub(crate) mod wgpu;
 
 pub use choice::RecorderChoice;
@@ -39,10 +40,6 @@ pub(crate) struct LaneValue {
     pub(crate) lane: usize,
     pub(crate) value: Value,
 }
-
-/// Timed commands for which a page of queries has room. Metal has room for 32 such pages, and two batches of the largest
-/// size on the device take 16.
-const COMMANDS_A_PAGE: usize = 512;
 
 /// Puts the places of `steps` into `order`: levels first, then the order of the calls.
 fn sort(order: &mut Vec<usize>, steps: &[Step]) {

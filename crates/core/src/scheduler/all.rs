@@ -1,12 +1,14 @@
 //! All queues of a context at once.
 
 use super::engine::Engine;
+use super::profiling::Cause;
 use super::queue::Priority;
 use super::state::State;
 use crate::command::{Command, Op, Work};
 use crate::error::Result;
 use crate::event::Point;
 use fencepost_sync::{Clock, Slot};
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,11 +39,12 @@ impl Engine {
     }
 
     /// Has what `slot` does next come after everything enqueued so far on `before`, an error of its own or not.
-    pub(crate) fn come_after(&self, slot: Slot, before: Slot) {
+    pub(crate) fn come_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.lost.is_none() && slot != before {
             let (point, clock) = state.marker(before);
             state.queue_mut(slot).clock.join(&clock);
+            state.note_wait(slot, point, Cause::Program, at);
             state.push_wait(slot, point);
         }
     }

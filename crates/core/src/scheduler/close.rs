@@ -1,6 +1,7 @@
 //! The end of a context.
 
 use super::engine::Engine;
+use super::state::State;
 use crate::error::Error;
 use crate::event::Point;
 
@@ -34,13 +35,19 @@ impl Engine {
 
     /// The ends of all queues. None is held by a user event any more: handles of those keep a context going.
     fn ends(&self) -> Vec<Point> {
-        let state = self.lock();
-        state.slots().map(|slot| state.queue(slot).end(slot)).collect()
+        self.lock().ends()
     }
 
     /// Keeps an error that came up where nobody could be told; the first one stays.
     pub(crate) fn note_drop_error(&self, error: Error) {
         log::error!("{error}");
         self.lock().drop_error.get_or_insert(error);
+    }
+}
+
+impl State {
+    /// The ends of all queues.
+    pub(super) fn ends(&self) -> Vec<Point> {
+        self.slots().map(|slot| self.queue(slot).end(slot)).collect()
     }
 }

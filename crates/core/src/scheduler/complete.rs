@@ -90,6 +90,7 @@ impl State {
         let (mut done, mut wakers) = (Vec::new(), Vec::new());
         while self.lanes[lane].submitted.front().is_some_and(|batch| batch.value <= completed) {
             let Some(batch) = self.lanes[lane].submitted.pop_front() else { break };
+            self.note_complete(batch.seq);
             wakers.extend(self.settle(batch.seq));
             done.push(batch);
         }

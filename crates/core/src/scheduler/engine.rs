@@ -3,6 +3,7 @@
 use super::queue::{Hold, HoldId, Priority};
 use super::shield;
 use super::state::{After, State};
+use super::timing::Timing;
 use crate::command::Boxes;
 use crate::error::Error;
 use crate::kernel::KernelId;
@@ -98,6 +99,7 @@ impl Engine {
 
     /// Makes a queue, ordered after everything enqueued so far, on the lane with the fewest queues; timed if that is
     /// wanted and the device can.
+    #[track_caller]
     pub(crate) fn new_queue(&self, label: &str, priority: Priority, timing: bool) -> Result<Slot, Error> {
         let mut state = self.lock();
         if let Some(lost) = &state.lost {
@@ -105,9 +107,11 @@ impl Engine {
         }
         let load = |lane: usize| state.queues.iter().skip(1).filter(|q| q.open && q.lane == lane).count();
         let lane = (0..self.lanes.len()).min_by_key(|&lane| load(lane)).unwrap_or(0);
-        let slot = state.new_queue(label.into(), priority, lane);
-        let timed = timing && self.device.caps().timestamps;
-        state.queue_mut(slot).timing = timed.then(Box::default);
+        let slot = state.new_queue(label.into(), priority, lane, std::panic::Location::caller());
+        let clocked = self.device.caps().timestamps;
+        let (timed, noted) = (timing && clocked, state.is_noting());
+        let notes = || noted.then(|| Timing::for_notes(clocked));
+        state.queue_mut(slot).timing = timed.then(Timing::for_events).or_else(notes);
         Ok(slot)
     }
 

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use super::lane::Rest;
+use super::profiling::Cause;
 use super::queue::Reached;
 use super::state::State;
 use crate::command::{Callback, Command, Op, Work, Works};
@@ -13,6 +14,7 @@ use crate::user_event::UserState;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;
+use std::panic::Location;
 use std::sync::Arc;
 
 impl Engine {
@@ -35,6 +37,7 @@ impl Engine {
     fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
         state.check(by.slot)?;
         for point in ordering::admit(&state, by, &work)? {
+            state.note_wait(by.slot, point, Cause::Policy, by.at);
             state.push_wait(by.slot, point);
         }
         // Whoever reads flushes, or waits, on the same thread at once.
@@ -58,6 +61,7 @@ impl Engine {
             waits.extend(ordering::admit(&state, by, work)?);
         }
         for point in waits {
+            state.note_wait(by.slot, point, Cause::Policy, by.at);
             state.push_wait(by.slot, point);
         }
         for work in works {
@@ -80,27 +84,48 @@ impl Engine {
     }
 
     /// Enqueues a wait for a point of another queue, which the program asked for.
-    pub(crate) fn enqueue_wait(&self, slot: Slot, point: Point, clock: &Clock) -> Result<()> {
+    pub(crate) fn enqueue_wait(
+        &self,
+        slot: Slot,
+        point: Point,
+        clock: &Clock,
+        at: &'static Location<'static>,
+    ) -> Result<()> {
         let mut state = self.lock();
         state.check(slot)?;
         state.queue_mut(slot).clock.join(clock);
+        state.note_wait(slot, point, Cause::Program, at);
         state.push_wait(slot, point);
         Ok(())
     }
 
     /// Enqueues a wait for an event of the host.
-    pub(crate) fn enqueue_user_wait(&self, slot: Slot, event: Arc<UserState>) -> Result<()> {
-        self.enqueue_op(slot, Op::WaitUser(event))
+    pub(crate) fn enqueue_user_wait(
+        &self,
+        slot: Slot,
+        event: Arc<UserState>,
+        at: &'static Location<'static>,
+    ) -> Result<()> {
+        let mut state = self.lock();
+        state.check(slot)?;
+        state.note_user_wait(slot, &event, at);
+        self.push_op(state, slot, Op::WaitUser(event))
     }
 
     /// Enqueues a host function.
-    pub(crate) fn enqueue_callback(&self, slot: Slot, callback: Callback) -> Result<()> {
-        self.enqueue_op(slot, Op::Callback(callback))
-    }
-
-    fn enqueue_op(&self, slot: Slot, op: Op) -> Result<()> {
+    pub(crate) fn enqueue_callback(
+        &self,
+        slot: Slot,
+        callback: Callback,
+        at: &'static Location<'static>,
+    ) -> Result<()> {
         let mut state = self.lock();
         state.check(slot)?;
+        let callback = state.note_callback(slot, callback, at);
+        self.push_op(state, slot, Op::Callback(callback))
+    }
+
+    fn push_op(&self, mut state: MutexGuard<'_, State>, slot: Slot, op: Op) -> Result<()> {
         let stamp = state.next_stamp();
         state.queue_mut(slot).push(Command { stamp, op });
         state.queue_mut(slot).end_times();
@@ -143,8 +168,11 @@ impl State {
         let stamp = self.next_stamp();
         ordering::record(self, by, stamp, &work);
         let queue = self.queue_mut(by.slot);
-        let op = if queue.timing.is_none() { Op::Work(work) } else { queue.timed(stamp, work) };
-        queue.push(Command { stamp, op });
+        if queue.timing.is_none() {
+            queue.push(Command { stamp, op: Op::Work(work) });
+        } else {
+            self.push_timed(by, stamp, work);
+        }
         stamp
     }
 

@@ -60,7 +60,8 @@ impl Engine {
 /// The queues to blame, each with the first of its commands in the batch.
 fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    for step in steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step)) {
+    let looks = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_)); // at the clock: nobody's work
+    for step in steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !looks(step)) {
         if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
             firsts.push((step.slot, step.stamp));
         }
@@ -84,6 +85,9 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     };
     let take = |step: &mut Step| {
         unpublish(step);
+        if let Work::Start(time) = &step.work {
+            time.forget(); // it may have been told where its ticks would be
+        }
         let work = std::mem::replace(&mut step.work, Work::Nothing);
         Command { stamp: step.stamp, op: Op::Work(work) }
     };

@@ -464,7 +464,11 @@ impl Open {
 
     /// As [`add`](Self::add), with what the clock shows before and after, on one level: nothing comes between.
     #[cold]
-    fn add_timed(&mut self, slot: Slot, stamp: Stamp, Timed { work, time }: Timed) {
+    fn add_timed(&mut self, slot: Slot, stamp: Stamp, Timed { work, time, clocked }: Timed) {
+        time.plan(self.seq);
+        if !clocked {
+            return self.add(slot, stamp, work);
+        }
         // What has to be saved first is no part of it.
         for touch in work.touches().filter(|touch| touch.write) {
             self.write(slot, stamp, &touch);

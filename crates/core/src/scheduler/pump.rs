@@ -15,6 +15,8 @@ struct Going {
     batch: Batch,
     waits: Vec<LaneValue>,
     value: Value,
+    /// When it was taken, if that is noted.
+    at: Option<web_time::Instant>,
 }
 
 impl Engine {
@@ -28,7 +30,7 @@ impl Engine {
 
     /// Encodes and submits one batch, without S.
     fn submit(&self, lane: usize, going: Going) {
-        let Going { batch, waits, value } = going;
+        let Going { batch, waits, value, at } = going;
         let Batch { seq, steps, deps, refused } = batch;
         let steps = Arc::new(steps);
         let outcome = lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
@@ -39,6 +41,7 @@ impl Engine {
                 state.lanes[lane].timeline.submit(value);
                 state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep });
                 state.batches.set(seq, Status::Submitted(value));
+                state.note_submit(seq, lane, at);
                 self.unlock(state);
             }
             Err(failure) => self.fail_batch(lane, Refused { seq, steps, deps, before: refused }, failure),
@@ -68,7 +71,8 @@ impl State {
         self.lanes[lane].token = true;
         self.batches.set(batch.seq, Status::Encoding);
         let waits = self.device_waits(lane, &batch);
-        Some(Going { batch, waits, value: self.lanes[lane].timeline.pending() })
+        let (value, at) = (self.lanes[lane].timeline.pending(), self.before_submit());
+        Some(Going { batch, waits, value, at })
     }
 
     /// The largest value of each other lane that a batch has to wait for.

@@ -2,6 +2,7 @@
 
 use super::batch::{Batches, Seq};
 use super::lane::LaneState;
+use super::profiling::{Cause, Log};
 use super::queue::{Hold, HoldId, Priority, QueueState, Reached};
 use crate::command::{Callback, Command, Site, What};
 use crate::error::{Error, Result};
@@ -59,6 +60,8 @@ pub(crate) struct State {
     pub(crate) callers_asleep: u32,
     /// Whether the callback thread sleeps.
     pub(crate) calls_idle: bool,
+    /// What is noted while somebody profiles.
+    pub(super) log: Option<Box<Log>>,
     kernels: Vec<Arc<str>>,
     policy: Policy,
     host: Clock,
@@ -88,6 +91,7 @@ impl State {
             host_uses: 0,
             callers_asleep: 0,
             calls_idle: false,
+            log: None,
             kernels: Vec::new(),
             policy,
             host: Clock::default(),
@@ -131,14 +135,25 @@ impl State {
         KernelId(self.kernels.len() as u32 - 1)
     }
 
+    pub(crate) fn kernel_name(&self, id: KernelId) -> Arc<str> {
+        self.kernels[id.0 as usize].clone()
+    }
+
     /// Makes a queue that comes after everything enqueued so far.
-    pub(crate) fn new_queue(&mut self, label: Arc<str>, priority: Priority, lane: usize) -> Slot {
+    pub(crate) fn new_queue(
+        &mut self,
+        label: Arc<str>,
+        priority: Priority,
+        lane: usize,
+        at: &'static Location<'static>,
+    ) -> Slot {
         let (clock, born_after) = self.everything();
         // Its own: whoever knows the last command of the slot's queue before it knows nothing of this one.
         let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
         let slot = self.place(queue);
         for point in born_after {
+            self.note_wait(slot, point, Cause::Birth, at);
             self.push_wait(slot, point);
         }
         slot

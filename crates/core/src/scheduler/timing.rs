@@ -5,14 +5,35 @@ use super::queue::QueueState;
 use super::state::State;
 use crate::command::{Command, Op, TimeSlot, Timed, Work};
 use crate::event::Point;
+use crate::ordering::Admission;
 use fencepost_sync::{Clock, Slot, Stamp};
 use std::sync::Arc;
 
 /// The times of a queue's commands.
-#[derive(Default)]
 pub(crate) struct Timing {
+    /// Whether its markers have times: the program asked for that, and nobody only profiles.
+    pub(super) marked: bool,
+    /// Whether the device has a clock.
+    clocked: bool,
     /// The last command, unless the queue waits for something since.
     last: Option<(Stamp, Arc<TimeSlot>)>,
+}
+
+impl Timing {
+    /// For a queue whose events are asked for times.
+    pub(super) fn for_events() -> Box<Self> {
+        Box::new(Self { marked: true, clocked: true, last: None })
+    }
+
+    /// For a queue whose commands are only noted.
+    pub(super) fn for_notes(clocked: bool) -> Box<Self> {
+        Box::new(Self { marked: false, clocked, last: None })
+    }
+
+    /// A command whose time is told to `time`.
+    pub(super) fn op(work: Work, time: &Arc<TimeSlot>, clocked: bool) -> Op {
+        Op::Timed(Box::new(Timed { work, time: time.clone(), clocked }))
+    }
 }
 
 /// When a queue is past a point.
@@ -29,7 +50,7 @@ impl Engine {
     pub(crate) fn timed_marker(&self, slot: Slot) -> (Point, Arc<Clock>, Option<Arc<Moment>>) {
         let mut state = self.lock();
         let (point, clock) = state.marker(slot);
-        let moment = state.queue(slot).timing.is_some().then(|| Arc::new(state.moment(slot)));
+        let moment = state.queue(slot).is_timed().then(|| Arc::new(state.moment(slot)));
         (point, clock, moment)
     }
 }
@@ -64,25 +85,37 @@ impl State {
     }
 }
 
-impl QueueState {
-    /// What a timed queue makes of work that comes next.
+impl State {
+    /// Puts work at the end of a queue that is watched.
     #[cold]
-    pub(super) fn timed(&mut self, stamp: Stamp, work: Work) -> Op {
-        match work {
-            // What the program has recorded is timed by what comes around it.
-            Work::Encoded(_) => self.end_times(),
-            _ if takes_time(&work) => return self.with_time(stamp, work).0,
-            _ => {}
-        }
-        Op::Work(work)
+    pub(super) fn push_timed(&mut self, by: Admission, stamp: Stamp, work: Work) {
+        let (bytes, queue) = (work.bytes(), self.queue_mut(by.slot));
+        let (op, time) = if takes_time(&work) {
+            let (op, time) = queue.with_time(stamp, work);
+            (op, Some(time))
+        } else {
+            if let Work::Encoded(_) = work {
+                queue.end_times(); // what the program has recorded is timed by what comes around it
+            }
+            (Op::Work(work), None)
+        };
+        queue.push(Command { stamp, op });
+        self.note_work(by, stamp, bytes, time.as_ref());
+    }
+}
+
+impl QueueState {
+    /// Whether its events have times.
+    fn is_timed(&self) -> bool {
+        self.timing.as_ref().is_some_and(|timing| timing.marked)
     }
 
     fn with_time(&mut self, stamp: Stamp, work: Work) -> (Op, Arc<TimeSlot>) {
-        let time = Arc::<TimeSlot>::default();
+        let (time, mut clocked) = (Arc::<TimeSlot>::default(), true);
         if let Some(timing) = &mut self.timing {
-            timing.last = Some((stamp, time.clone()));
+            (timing.last, clocked) = (Some((stamp, time.clone())), timing.clocked);
         }
-        (Op::Timed(Box::new(Timed { work, time: time.clone() })), time)
+        (Timing::op(work, &time, clocked), time)
     }
 
     /// Notes that the queue waits for something: the end of its last command is not the end of that.
@@ -93,7 +126,11 @@ impl QueueState {
     }
 }
 
-/// Whether a device does anything for a command; else nobody can say when.
+/// Whether a device does anything of ours for a command; else nobody can say when.
 fn takes_time(work: &Work) -> bool {
-    !matches!(work, Work::Read { src, .. } if src.block.direct())
+    match work {
+        Work::Encoded(_) => false,
+        Work::Read { src, .. } => !src.block.direct(),
+        _ => true,
+    }
 }

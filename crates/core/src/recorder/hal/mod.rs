@@ -247,6 +247,7 @@ impl<A: Backend> HalRecorder<A> {
         named.iter().for_each(|(_, block)| batch.come_after(block));
         let mut published: SmallVec<[&A::Buffer; 8]> = SmallVec::new();
         sizes.reset();
+        times.reset();
         batch.places.reset();
         for &at in order.iter() {
             let outcome = match &steps[at].work {
@@ -261,11 +262,11 @@ impl<A: Backend> HalRecorder<A> {
                     Ok(())
                 }
                 Work::Start(time) => {
-                    times.start(device, &mut batch.calls, time);
+                    times::start(times, device, &mut batch.calls, (steps[at].level, time));
                     Ok(())
                 }
                 Work::End(_) => {
-                    times.end(&mut batch.calls);
+                    times::end(times, &mut batch.calls);
                     Ok(())
                 }
                 Work::Encoded(_) => encoded::astray(),
@@ -275,12 +276,11 @@ impl<A: Backend> HalRecorder<A> {
                 batch.calls.end_pass();
                 *stretch = batch.calls.stretch();
                 transfers.finish();
-                times.abandon();
                 return Err(Failure { step: Some(at), error, lost: false });
             }
         }
         let Batch { mut calls, kept, pipelines, uniforms, zeroed, .. } = batch;
-        let timed = times.finish(device, &mut calls, transfers, read);
+        let timed = times::finish(times, device, &mut calls, transfers, read);
         *stretch = calls.stretch();
         calls.publish(published.into_iter().chain(transfers.published::<A>()));
         let _transfers = transfers.finish();

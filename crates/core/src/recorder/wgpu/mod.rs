@@ -102,7 +102,7 @@ impl WgpuRecorder {
                     Ok(())
                 }
                 Work::Start(time) => {
-                    times.start(&mut passes, time);
+                    times::start(times, &mut passes, step.level, time);
                     Ok(())
                 }
                 Work::End(_) => {
@@ -115,7 +115,8 @@ impl WgpuRecorder {
             outcome.map_err(|error| Failure { step: Some(at), error, lost: false })?;
         }
         let whole = |error| Failure { step: None, error, lost: false };
-        let pages = times.finish(&mut passes, transfers, (submitter.fence(), signal)).map_err(whole)?;
+        let pages =
+            times::finish(times, &mut passes, transfers, (submitter.fence(), signal)).map_err(whole)?;
         publish(&mut passes, published.into_iter().chain(transfers.published()));
         let steps = passes.finish();
         let head = load_parameters(device, uniforms, transfers).map_err(whole)?;

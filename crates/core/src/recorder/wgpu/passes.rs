@@ -34,10 +34,11 @@ pub(super) struct Passes<'a> {
     time: Option<Time>,
 }
 
-/// Two queries for the time of a command: one before it, the next behind it.
+/// Queries for the time of a command: one before it, unless another one's stands for it, and one behind it.
 struct Time {
     set: wgpu::QuerySet,
-    at: u32,
+    start: Option<u32>,
+    end: u32,
     begun: Begun,
 }
 
@@ -107,28 +108,29 @@ impl<'a> Passes<'a> {
         self.done
     }
 
-    /// What is recorded next is timed, in query `at` of `set` and the one behind.
-    pub(super) fn start_time(&mut self, set: &wgpu::QuerySet, at: u32) {
+    /// What is recorded next is timed, in these queries of `set`.
+    pub(super) fn start_time(&mut self, set: &wgpu::QuerySet, start: Option<u32>, end: u32) {
         self.end_pass();
-        self.time = Some(Time { set: set.clone(), at, begun: Begun::Not });
+        self.time = Some(Time { set: set.clone(), start, end, begun: Begun::Not });
     }
 
     /// What was timed ends.
     pub(super) fn end_time(&mut self) {
         self.end_pass();
         match self.time.take() {
-            Some(Time { set, at, begun: Begun::Not }) => self.stamp(&set, Some(at), Some(at + 1)),
-            Some(Time { set, at, begun: Begun::Apart }) => self.stamp(&set, Some(at + 1), None),
+            Some(Time { set, start, end, begun: Begun::Not }) => self.stamp(&set, start, Some(end)),
+            Some(Time { set, end, begun: Begun::Apart, .. }) => self.stamp(&set, Some(end), None),
             Some(Time { begun: Begun::Pass, .. }) | None => {}
         }
     }
 
     /// Notes the time before what is no pass.
     fn begin_time(&mut self) {
-        if let Some(Time { set, at, begun: begun @ Begun::Not }) = &mut self.time {
+        if let Some(Time { set, start, begun: begun @ Begun::Not, .. }) = &mut self.time {
             *begun = Begun::Apart;
-            let (set, at) = (set.clone(), *at);
-            self.stamp(&set, Some(at), None);
+            if let (set, Some(start)) = (set.clone(), *start) {
+                self.stamp(&set, Some(start), None);
+            }
         }
     }
 
@@ -142,9 +144,9 @@ impl<'a> Passes<'a> {
     fn begin_pass(&mut self) -> wgpu::ComputePass<'static> {
         self.count_pass();
         let pass = match &mut self.time {
-            Some(Time { set, at, begun: begun @ Begun::Not }) => {
+            Some(Time { set, start, end, begun: begun @ Begun::Not }) => {
                 *begun = Begun::Pass;
-                self.encoder.begin_compute_pass(&timed(set, Some(*at), Some(*at + 1)))
+                self.encoder.begin_compute_pass(&timed(set, *start, Some(*end)))
             }
             _ => self.encoder.begin_compute_pass(&PASS),
         };

@@ -1,0 +1,125 @@
+//! What every queue of a context did, when, and what it waited for.
+
+mod clock;
+#[cfg(test)]
+mod made_up;
+mod overlap;
+mod path;
+mod profiler;
+mod report;
+mod row;
+mod spans;
+mod summary;
+mod timeline;
+mod trace;
+
+pub use overlap::{Busy, Gap, Overlap};
+pub use path::CriticalPath;
+pub use profiler::Profiler;
+pub use row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
+pub use summary::{Summary, SummaryRow};
+
+use crate::error::{Kind, Result};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// What the queues of a context did between [`Context::profile`](crate::Context::profile) and
+/// [`Profiler::finish`].
+///
+/// The device's clock is read between commands, and its times are brought to the host's axis by what both clocks showed
+/// at the start and at the end. Commands of several queues that nothing orders are on one *level*: the device may run
+/// them side by side, and its clock does not tell them apart when they begin. All of a level start together then, and
+/// each has its own end, which is at the latest where it really ended; so the time of a command is that of the command
+/// alone where one queue runs, and at most too long where several do.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost_core::doctest();
+/// use fencepost_core::Activity;
+/// let mut x = ctx.zeros::<u32, 1>([1024])?;
+/// let profiler = ctx.profile();
+/// queue.fill(&mut x, 7)?;
+/// ctx.queue("reader").read(&x).wait()?;
+/// let profile = profiler.finish().wait()?;
+/// let reads = profile.rows.iter().filter(|row| row.activity == Activity::Read);
+/// assert_eq!(reads.count(), 1);
+/// # Ok::<(), fencepost_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Profile {
+    /// The adapter, and who recorded for it.
+    pub adapter: String,
+    /// Everything that was enqueued, in the order of the calls.
+    pub rows: Vec<Row>,
+    /// The submissions, in their order.
+    pub batches: Vec<Batch>,
+    /// Seconds from start to finish of the profiler, by the host's clock.
+    pub seconds: f64,
+    /// By how many seconds the device's times may be off on the host's axis, on the lane where that is most; `None` if
+    /// the device has no clock. Differences of two times of one lane are not concerned.
+    pub clock_error: Option<f64>,
+}
+
+/// A submission: commands of one or more queues. Times are seconds since the profiler was started, on the host's clock.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Batch {
+    /// The number of the hardware queue.
+    pub lane: usize,
+    /// When it was about to be recorded and submitted.
+    pub submitted: f64,
+    /// When the host saw that it was complete.
+    pub completed: Option<f64>,
+    /// How many rows are in it.
+    pub rows: usize,
+}
+
+impl Profile {
+    /// Writes the profile to a file: `.json` gets the trace of [`write_chrome_trace`](Self::write_chrome_trace), `.html`
+    /// the timeline of [`write_html`](Self::write_html).
+    ///
+    /// # Errors
+    /// [`Kind::File`] if it cannot be written, or is to be of another kind.
+    ///
+    /// # Example
+    /// ```no_run
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let profiler = ctx.profile();
+    /// queue.full::<u32, 1>([1024], 7)?;
+    /// profiler.finish().wait()?.write("timeline.html")?;
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let refused = |reason: String| Kind::File { path: path.display().to_string(), reason };
+        let html = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => false,
+            Some("html") => true,
+            _ => return Err(refused("a profile is written to `.json` or `.html`".into()).into()),
+        };
+        let write = || {
+            let mut file = BufWriter::new(File::create(path)?);
+            if html { self.write_html(&mut file) } else { self.write_chrome_trace(&mut file) }?;
+            file.flush()
+        };
+        Ok(write().map_err(|error| refused(error.to_string()))?)
+    }
+
+    /// Rows with their times, of those that have one.
+    fn measured(&self) -> impl Iterator<Item = (&Row, Interval)> {
+        self.rows.iter().filter_map(|row| Some((row, row.time.ok()?)))
+    }
+
+    /// Labels and lanes of the queues, by their numbers.
+    fn queues(&self) -> Vec<(&str, usize)> {
+        let mut queues: Vec<(&str, usize)> = Vec::new();
+        for row in self.rows.iter() {
+            if row.queue_number == queues.len() {
+                queues.push((&row.queue, row.lane));
+            }
+        }
+        queues
+    }
+}

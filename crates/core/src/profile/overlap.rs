@@ -1,0 +1,169 @@
+//! What ran at once.
+
+use super::{Interval, Profile, spans};
+use std::fmt;
+use std::sync::Arc;
+
+/// How much of a profile's work ran at once, and when its lanes were idle: [`Profile::overlap`]. Times are seconds, of
+/// rows with a time.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Overlap {
+    /// In which at least one launch ran.
+    pub compute: f64,
+    /// In which at least one copy, fill, upload or read ran.
+    pub copy: f64,
+    /// In which both did.
+    pub both: f64,
+    /// The part of the shorter of the two in which the other ran too, 0 to 1; `None` if there is none of one.
+    pub share: Option<f64>,
+    /// How busy each hardware queue was.
+    pub lanes: Vec<Busy>,
+    /// How busy each queue was.
+    pub queues: Vec<Busy>,
+    /// When a hardware queue had nothing to do between two commands, the longest first.
+    pub gaps: Vec<Gap>,
+}
+
+/// How much of the time a queue was busy.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Busy {
+    /// The label of the queue, or `lane 0`.
+    pub label: Arc<str>,
+    /// Its number.
+    pub number: usize,
+    /// Seconds in which at least one of its commands ran.
+    pub seconds: f64,
+    /// The part of the time from the first start of all commands to the last end, 0 to 1.
+    pub share: f64,
+}
+
+/// A time in which a hardware queue had nothing to do.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Gap {
+    /// The number of the hardware queue.
+    pub lane: usize,
+    /// From the end of a command to the start of the next.
+    pub time: Interval,
+}
+
+impl Profile {
+    /// *Returns* how much of the work ran at once.
+    ///
+    /// Intervals are united and intersected by one sweep over their ends, so that no moment counts twice (V. Klee, 1977;
+    /// J. L. Bentley). Commands on one level count as side by side, which is what the device is free to make of them: a
+    /// driver that runs one after the other gives the same report.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let mut x = ctx.zeros::<u32, 1>([1024])?;
+    /// let profiler = ctx.profile();
+    /// queue.fill(&mut x, 1)?;
+    /// let overlap = profiler.finish().wait()?.overlap();
+    /// assert!(overlap.copy > 0.0 && overlap.compute == 0.0 && overlap.share.is_none());
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn overlap(&self) -> Overlap {
+        let work = || self.measured().filter(|(row, _)| row.activity.computes() || row.activity.moves());
+        let all = spans::union(work().map(|(_, time)| time));
+        let compute = spans::union(work().filter(|(row, _)| row.activity.computes()).map(|(_, time)| time));
+        let copy = spans::union(work().filter(|(row, _)| row.activity.moves()).map(|(_, time)| time));
+        let both = spans::seconds(&spans::both(&compute, &copy));
+        let (compute, copy) = (spans::seconds(&compute), spans::seconds(&copy));
+        let shorter = compute.min(copy);
+        let wall = all.first().zip(all.last()).map_or(0.0, |(first, last)| last.end - first.start);
+        let busy = |label: Arc<str>, number, union: &[Interval]| {
+            let seconds = spans::seconds(union);
+            Busy { label, number, seconds, share: if wall > 0.0 { seconds / wall } else { 0.0 } }
+        };
+        let of_lane = |lane| spans::union(work().filter(|(row, _)| row.lane == lane).map(|(_, time)| time));
+        let of_queue =
+            |number| spans::union(work().filter(|(row, _)| row.queue_number == number).map(|(_, time)| time));
+        let (queues, mut gaps) = (self.queues(), Vec::new());
+        let mut lanes = Vec::new();
+        for lane in 0..queues.iter().map(|(_, lane)| lane + 1).max().unwrap_or(0) {
+            let union = of_lane(lane);
+            gaps.extend(spans::gaps(&union).into_iter().map(|time| Gap { lane, time }));
+            lanes.push(busy(format!("lane {lane}").into(), lane, &union));
+        }
+        gaps.sort_by(|a, b| b.time.seconds().total_cmp(&a.time.seconds()));
+        let queues = queues.iter().enumerate();
+        let queues = queues.map(|(at, (label, _))| busy((*label).into(), at, &of_queue(at))).collect();
+        Overlap { compute, copy, both, share: (shorter > 0.0).then(|| both / shorter), lanes, queues, gaps }
+    }
+}
+
+impl Overlap {
+    /// How long the gaps are in all.
+    pub fn idle(&self) -> f64 {
+        spans::seconds(self.gaps.iter().map(|gap| &gap.time))
+    }
+}
+
+impl fmt::Display for Overlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (compute, copy, both) = (self.compute * 1e3, self.copy * 1e3, self.both * 1e3);
+        write!(f, "launches {compute:.3} ms, copies {copy:.3} ms, both at once {both:.3} ms")?;
+        match self.share {
+            Some(share) => writeln!(f, " ({:.1} % of the shorter)", share * 100.0)?,
+            None => writeln!(f)?,
+        }
+        for busy in self.lanes.iter().chain(&self.queues) {
+            let (seconds, share) = (busy.seconds * 1e3, busy.share * 100.0);
+            writeln!(f, "{}: busy {seconds:.3} ms ({share:.1} %)", busy.label)?;
+        }
+        write!(f, "idle between commands: {:.3} ms in {} gaps", self.idle() * 1e3, self.gaps.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Activity;
+    use super::super::made_up::{profile, row, unmeasured, wait};
+    use super::*;
+
+    #[test]
+    fn copies_and_launches_at_once_count_once() {
+        let rows = vec![
+            row(0, Activity::Upload, "x", (0.0, 2.0)),
+            row(1, Activity::Launch, "k", (1.0, 4.0)),
+            row(0, Activity::Copy, "y", (3.0, 3.5)),
+            row(0, Activity::Read, "y", (3.25, 3.5)),
+            row(1, Activity::Launch, "k", (6.0, 7.0)),
+            wait(1, None, (4.0, 6.0)),
+            unmeasured(row(0, Activity::Fill, "x", (0.0, 100.0))),
+        ];
+        let overlap = profile(rows).overlap();
+        assert_eq!((overlap.compute, overlap.copy, overlap.both), (4.0, 2.5, 1.5));
+        assert_eq!(overlap.share, Some(0.6));
+        assert_eq!(overlap.gaps, [Gap { lane: 0, time: Interval { start: 4.0, end: 6.0 } }]);
+        assert_eq!((overlap.lanes[0].seconds, overlap.lanes[0].share), (5.0, 5.0 / 7.0));
+        let queues: Vec<f64> = overlap.queues.iter().map(|queue| queue.seconds).collect();
+        assert_eq!(queues, [2.5, 4.0]);
+    }
+
+    #[test]
+    fn lanes_idle_on_their_own() {
+        let on_lane_1 = |times| crate::Row { lane: 1, ..row(1, Activity::Launch, "k", times) };
+        let rows = vec![
+            row(0, Activity::Launch, "k", (0.0, 10.0)),
+            on_lane_1((0.0, 1.0)),
+            on_lane_1((2.0, 3.0)),
+            on_lane_1((6.0, 7.0)),
+        ];
+        let overlap = profile(rows).overlap();
+        let gaps: Vec<(usize, f64)> = overlap.gaps.iter().map(|gap| (gap.lane, gap.time.seconds())).collect();
+        assert_eq!(gaps, [(1, 3.0), (1, 1.0)]);
+        assert_eq!((overlap.lanes[0].share, overlap.lanes[1].share), (1.0, 0.3));
+    }
+
+    #[test]
+    fn nothing_overlaps_nothing() {
+        let overlap = profile(Vec::new()).overlap();
+        assert_eq!((overlap.compute, overlap.both, overlap.share), (0.0, 0.0, None));
+        assert!(overlap.lanes.is_empty() && overlap.to_string().contains("0 gaps"));
+    }
+}

@@ -1,0 +1,66 @@
+//! Sets of intervals: their union, what two of them share, how long they are.
+//!
+//! Intervals are sorted and swept once: V. Klee, Can the measure of a union of intervals be computed in less than
+//! O(n log n) steps?, 1977; J. L. Bentley's sweep.
+
+use super::Interval;
+
+/// Intervals in order that do not touch.
+pub(super) fn union(intervals: impl IntoIterator<Item = Interval>) -> Vec<Interval> {
+    let mut all: Vec<Interval> = intervals.into_iter().collect();
+    all.sort_unstable_by(|a, b| a.start.total_cmp(&b.start));
+    let mut union: Vec<Interval> = Vec::new();
+    for next in all {
+        match union.last_mut() {
+            Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
+            _ => union.push(next),
+        }
+    }
+    union
+}
+
+/// What two unions share.
+pub(super) fn both(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
+    let (mut i, mut j, mut shared) = (0, 0, Vec::new());
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        let (start, end) = (x.start.max(y.start), x.end.min(y.end));
+        if start < end {
+            shared.push(Interval { start, end });
+        }
+        if x.end < y.end { i += 1 } else { j += 1 }
+    }
+    shared
+}
+
+/// What lies between the intervals of a union.
+pub(super) fn gaps(union: &[Interval]) -> Vec<Interval> {
+    union.windows(2).map(|pair| Interval { start: pair[0].end, end: pair[1].start }).collect()
+}
+
+pub(super) fn seconds<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> f64 {
+    intervals.into_iter().map(Interval::seconds).fold(0.0, |sum, seconds| sum + seconds) // a `sum` of nothing is -0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(spans: &[(f64, f64)]) -> Vec<Interval> {
+        spans.iter().map(|&(start, end)| Interval { start, end }).collect()
+    }
+
+    #[test]
+    fn a_union_covers_each_moment_once() {
+        let all = union(spans(&[(5.0, 6.0), (1.0, 3.0), (2.0, 2.5), (3.0, 4.0)]));
+        assert_eq!(all, spans(&[(1.0, 4.0), (5.0, 6.0)]));
+        assert_eq!((seconds(&all), gaps(&all)), (4.0, spans(&[(4.0, 5.0)])));
+    }
+
+    #[test]
+    fn what_two_share_is_in_both() {
+        let (a, b) = (spans(&[(0.0, 2.0), (3.0, 6.0)]), spans(&[(1.0, 4.0), (5.0, 5.5), (6.0, 7.0)]));
+        assert_eq!(both(&a, &b), spans(&[(1.0, 2.0), (3.0, 4.0), (5.0, 5.5)]));
+        assert_eq!(both(&b, &a), both(&a, &b));
+        assert_eq!(both(&a, &[]), []);
+    }
+}

@@ -1,0 +1,77 @@
+//! T06: what ran at once, and what had to come after what.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Activity, Profile};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t06_a_copy_and_a_launch_that_nothing_orders_are_side_by_side", side_by_side),
+        case("t06_a_copy_and_a_launch_that_wait_for_each_other_are_not", one_after_the_other)
+            .one_lane("the clocks of two differ by their errors"),
+        case("t06_the_critical_path_goes_through_the_waits", critical_path),
+    ]
+}
+
+const N: usize = 1 << 16;
+
+/// A copy of one queue and a launch of another, which both start when a gate opens, and a queue that waits for both.
+fn profiled(subject: &Subject, ordered: bool) -> Profile {
+    let ctx = subject.options(|options| options.shared_memory = false);
+    let (copies, launches, joined) = (ctx.queue("copies"), ctx.queue("launches"), ctx.queue("joined"));
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (x, mut y) = (copies.full([N], 1_u32).unwrap(), copies.zeros([N]).unwrap());
+    let (a, mut b) = (copies.full([N], 1_u32).unwrap(), copies.zeros([N]).unwrap());
+    copies.finish().wait().unwrap();
+    let gate = ctx.user_event("gate");
+    let profiler = ctx.profile();
+    copies.wait_for(&gate.event()).unwrap();
+    launches.wait_for(&gate.event()).unwrap();
+    copies.copy(&x, &mut y).unwrap();
+    if ordered {
+        launches.wait_for_queue(&copies).unwrap();
+    }
+    launches.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &a, y: &mut b }).unwrap();
+    joined.wait_for(&[copies.marker(), launches.marker()]).unwrap();
+    joined.fill(&mut y, 7).unwrap();
+    gate.signal();
+    let profile = profiler.finish().wait().unwrap();
+    assert_eq!(joined.read(&y).wait().unwrap()[0], 7);
+    profile
+}
+
+fn row(profile: &Profile, activity: Activity) -> usize {
+    profile.rows.iter().position(|row| row.activity == activity).unwrap()
+}
+
+fn side_by_side(subject: &Subject) {
+    let profile = profiled(subject, false);
+    let overlap = profile.overlap();
+    assert!(overlap.both <= overlap.compute.min(overlap.copy), "{overlap:?}");
+    if !subject.is_cpu() {
+        // The CPU recorder does one after the other, in any order, and knows when.
+        let [copy, launch] =
+            [Activity::Copy, Activity::Launch].map(|activity| &profile.rows[row(&profile, activity)]);
+        assert_eq!((copy.batch, copy.time.unwrap().start), (launch.batch, launch.time.unwrap().start));
+        assert!(overlap.both > 0.0 && overlap.share.unwrap() > 0.0, "{overlap:?}");
+    }
+    let busy: f64 = overlap.queues.iter().map(|queue| queue.seconds).sum();
+    assert!((busy - overlap.lanes.iter().map(|lane| lane.seconds).sum::<f64>() - overlap.both).abs() < busy);
+}
+
+fn one_after_the_other(subject: &Subject) {
+    let profile = profiled(subject, true);
+    let overlap = profile.overlap();
+    assert!(overlap.both == 0.0 && overlap.share == Some(0.0), "{overlap:?}");
+}
+
+fn critical_path(subject: &Subject) {
+    let profile = profiled(subject, true);
+    let path = profile.critical_path();
+    let expected = [Activity::Copy, Activity::Launch, Activity::Fill].map(|activity| row(&profile, activity));
+    assert_eq!(path.rows, expected);
+    let sum: f64 = path.rows.iter().map(|&at| profile.rows[at].time.unwrap().seconds()).sum();
+    assert!((path.seconds - sum).abs() <= sum * 1e-9 && sum > 0.0);
+    assert!(path.seconds <= path.wall + profile.clock_error.unwrap(), "{path:?}");
+}

@@ -1,0 +1,264 @@
+//! T05: what is in a profile.
+
+use super::timed;
+use crate::common::kernels::{Iota, Mix};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Activity, Kind, Profile, Row, WaitCause};
+use serde_json::Value;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t05_every_command_is_in_the_profile_once_with_its_line", every_command),
+        case("t05_nothing_starts_before_it_is_submitted_nor_ends_before_it_starts", in_order),
+        case("t05_a_wait_names_its_queue_and_what_waits_comes_later", waits),
+        case("t05_a_wait_says_who_asked_for_it", causes),
+        case("t05_a_profile_changes_no_result_and_makes_no_queue_timed", changes_nothing),
+        case("t05_profiles_may_overlap_and_each_has_its_part", nested),
+        case("t05_a_profile_is_late_and_waits_for_all_that_it_holds", late),
+        case("t05_every_row_is_in_the_trace_and_in_the_timeline", written),
+    ]
+}
+
+const N: usize = 1000;
+
+/// Each verb once, on two queues; what the rows should be.
+fn verbs(ctx: &Context) -> Vec<(&'static str, Activity, String)> {
+    let (a, b) = (ctx.queue("a"), timed(ctx, "b"));
+    let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
+    let bytes = |elements: usize| format!("{} bytes", 4 * elements);
+    let mut x = a.full([N], 1_u32).unwrap();
+    let mut y = a.full([N], 2_u32).unwrap();
+    a.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
+    a.launch(&iota, Grid::groups([0]), Iota { start: 0, step: 0, out: &mut y }).unwrap(); // no work at all
+    a.copy(&x, &mut y).unwrap();
+    b.wait_for_queue(&a).unwrap();
+    b.upload(&[5; 8], &mut x.slice(0..8).unwrap()).unwrap();
+    b.launch(&iota, Grid::threads([N]), Iota { start: 7, step: 1, out: &mut y }).unwrap();
+    let read = b.read(&y);
+    let (mut pinned, source): (HostArray<u32, Download>, HostArray<u32, Upload>) =
+        (ctx.pinned([N]).unwrap(), ctx.pinned([N]).unwrap());
+    b.download(&x, &mut pinned).unwrap();
+    b.upload(&source, &mut x).unwrap();
+    assert_eq!(read.wait().unwrap()[2], 9);
+    assert_eq!(pinned.read(|host| host[9]).unwrap(), 1);
+    vec![
+        ("a", Activity::Fill, bytes(N)),
+        ("a", Activity::Fill, bytes(N)),
+        ("a", Activity::Launch, "mix".into()),
+        ("a", Activity::Copy, bytes(N)),
+        ("b", Activity::Wait, "a".into()),
+        ("b", Activity::Upload, bytes(8)),
+        ("b", Activity::Launch, "iota".into()),
+        ("b", Activity::Read, bytes(N)),
+        ("b", Activity::Read, bytes(N)),
+        ("b", Activity::Upload, bytes(N)),
+    ]
+}
+
+fn every_command(subject: &Subject) {
+    let ctx = subject.ctx();
+    let before = ctx.queue("before").full([N], 1_u32).unwrap();
+    let profiler = ctx.profile();
+    let expected = verbs(&ctx);
+    let profile = profiler.finish().wait().unwrap();
+    let after = ctx.queue("after").full([N], 1_u32).unwrap();
+    let of_queues = profile.rows.iter().filter(|row| !row.by_context && !is_birth(row));
+    let found: Vec<_> = of_queues.map(|row| (&*row.queue, row.activity, row.name.to_string())).collect();
+    assert_eq!(found, expected);
+    let of_queues = || profile.rows.iter().filter(|row| !is_birth(row));
+    let mut lines: Vec<u32> = of_queues().map(|row| row.location.line()).collect();
+    assert!(of_queues().all(|row| row.location.file().ends_with("profiles.rs")));
+    lines.sort_unstable();
+    lines.dedup();
+    assert!(lines.len() >= expected.len(), "each has a line of its own: {lines:?}");
+    drop((before, after));
+}
+
+fn is_birth(row: &Row) -> bool {
+    row.awaited.as_ref().is_some_and(|awaited| awaited.cause == WaitCause::Birth)
+}
+
+/// Work on three queues that wait for each other, with pauses of the host between.
+fn exercised(subject: &Subject) -> Profile {
+    let ctx = subject.ctx();
+    let queues = [ctx.queue("first"), timed(&ctx, "second"), ctx.queue("third")];
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let x = ctx.array(&[3_u32; N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
+    let profiler = ctx.profile();
+    for turn in 0..30_u32 {
+        let queue = &queues[turn as usize % 3];
+        queue.launch(&mix, Grid::threads([N]), Mix { a: 5, b: turn, x: &x, y: &mut y }).unwrap();
+        let mut side = queue.full([N], turn).unwrap();
+        queue.copy(&x, &mut side).unwrap();
+        match turn % 7 {
+            3 => queue.flush().unwrap(),
+            5 => queue.finish().wait().unwrap(),
+            _ => {}
+        }
+    }
+    profiler.finish().wait().unwrap()
+}
+
+fn in_order(subject: &Subject) {
+    let profile = exercised(subject);
+    let error = profile.clock_error.expect("every subject has a clock");
+    let mut ends = vec![f64::NEG_INFINITY; profile.rows.len()];
+    for row in &profile.rows {
+        assert!(row.enqueued >= 0.0 && row.enqueued <= profile.seconds, "{row:?}");
+        if row.awaited.is_some() {
+            continue;
+        }
+        let (time, batch) = (row.time.unwrap(), &profile.batches[row.batch.unwrap()]);
+        assert!(row.submitted == Some(batch.submitted) && batch.submitted >= row.enqueued, "{row:?}");
+        assert!(time.start >= batch.submitted - error && time.end > time.start, "{error} {row:?}");
+        assert!(time.end <= batch.completed.unwrap() + error, "{error} {row:?} {batch:?}");
+        let last = &mut ends[row.queue_number];
+        assert!(time.start >= *last, "{last} {row:?}");
+        *last = time.end;
+    }
+    assert_eq!(profile.rows.iter().filter(|row| row.awaited.is_none()).count(), 90);
+    let in_batches: usize = profile.batches.iter().map(|batch| batch.rows).sum();
+    assert_eq!(in_batches, 90);
+}
+
+/// When the next command of a row's queue starts.
+fn next_start(profile: &Profile, at: usize) -> f64 {
+    let queue = profile.rows[at].queue_number;
+    let mut later = profile.rows[at..].iter().filter(|row| row.queue_number == queue);
+    later.find(|row| row.awaited.is_none()).unwrap().time.unwrap().start
+}
+
+fn waits(subject: &Subject) {
+    let profile = exercised(subject);
+    let error = profile.clock_error.unwrap();
+    let mut seen = 0;
+    for (at, row) in profile.rows.iter().enumerate() {
+        let Some(awaited) = &row.awaited else { continue };
+        let Some(from) = awaited.row else { continue };
+        let (earlier, time) = (&profile.rows[from], row.time.unwrap());
+        assert!(from < at && awaited.label.as_deref() == Some(&*earlier.queue) && row.name == earlier.queue);
+        assert!(earlier.queue_number != row.queue_number && time.start <= time.end);
+        let end = earlier.time.unwrap().end;
+        assert!(time.end >= end && next_start(&profile, at) >= end - 2.0 * error, "{row:?} {earlier:?}");
+        seen += 1;
+    }
+    assert_eq!(seen, 25, "a launch for every other queue's, but for four that the host was told of");
+}
+
+fn causes(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (gate, held) = (ctx.user_event("gate"), ctx.user_event("held"));
+    let profiler = ctx.profile();
+    a.wait_for(&held.event()).unwrap();
+    a.fill(&mut x, 1).unwrap();
+    b.fill(&mut x, 2).unwrap();
+    b.wait_for(&[a.marker(), gate.event()]).unwrap();
+    b.callback(|| ()).unwrap();
+    let c = ctx.queue("c");
+    c.fill(&mut x, 3).unwrap();
+    held.signal();
+    gate.signal();
+    let profile = profiler.finish().wait().unwrap();
+    let of = |row: &Row| (row.queue.to_string(), row.activity, row.awaited.as_ref().map(|a| a.cause));
+    let found: Vec<_> = profile.rows.iter().map(of).collect();
+    let wait = |queue: &str, cause| (queue.to_string(), Activity::Wait, Some(cause));
+    let row = |queue: &str, activity| (queue.to_string(), activity, None);
+    assert_eq!(
+        found,
+        [
+            wait("a", WaitCause::Host),
+            row("a", Activity::Fill),
+            wait("b", WaitCause::Policy),
+            row("b", Activity::Fill),
+            wait("b", WaitCause::Queue),
+            wait("b", WaitCause::Host),
+            row("b", Activity::Callback),
+            wait("c", WaitCause::Birth),
+            row("c", Activity::Fill),
+        ]
+    );
+    assert_eq!((&*profile.rows[0].name, profile.rows[2].awaited.as_ref().unwrap().row), ("held", Some(1)));
+    assert!(profile.rows.iter().all(|row| row.time.is_ok()), "{:#?}", profile.rows);
+}
+
+fn changes_nothing(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
+    let expected = super::choosing::exercise(&ctx, &plain);
+    let profiler = ctx.profile();
+    for queue in [&plain, &watched, &ctx.queue("new")] {
+        assert_eq!(super::choosing::exercise(&ctx, queue), expected);
+    }
+    let start = plain.marker();
+    let error = plain.marker().seconds_since(&start).wait().unwrap_err();
+    assert!(!plain.is_timed() && matches!(error.kind(), Kind::Untimed { .. }), "{error}");
+    assert!(watched.marker().seconds_since(&watched.marker()).wait().is_ok());
+    let profile = profiler.finish().wait().unwrap();
+    assert!(profile.rows.iter().any(|row| &*row.queue == "plain" && row.activity == Activity::Launch));
+    assert_eq!(super::choosing::exercise(&ctx, &plain), expected);
+    let start = watched.marker();
+    watched.full([N], 1_u32).unwrap();
+    assert!(watched.marker().seconds_since(&start).wait().unwrap() > 0.0);
+}
+
+fn nested(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    let mut x = queue.full::<u32, 1>([N], 0).unwrap();
+    let outer = ctx.profile();
+    queue.fill(&mut x, 1).unwrap();
+    let inner = ctx.profile();
+    queue.fill(&mut x, 2).unwrap();
+    drop(ctx.profile());
+    let outer = outer.finish();
+    queue.fill(&mut x, 3).unwrap();
+    let inner = inner.finish().wait().unwrap();
+    assert_eq!((outer.wait().unwrap().rows.len(), inner.rows.len()), (2, 2));
+    queue.fill(&mut x, 4).unwrap();
+    assert!(ctx.profile().finish().wait().unwrap().rows.is_empty());
+}
+
+fn late(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let profiler = ctx.profile();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 1).unwrap();
+    let mut finished = profiler.finish();
+    let limit = std::time::Duration::from_millis(5);
+    assert!(finished.wait_timeout(limit).unwrap().is_none());
+    gate.signal();
+    let profile = pollster::block_on(finished).unwrap();
+    assert!(profile.rows.len() == 2 && profile.rows[1].time.is_ok());
+}
+
+fn written(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, other) = (ctx.queue("</script><b>"), ctx.queue("other"));
+    let profiler = ctx.profile();
+    let x = queue.full([N], 1_u32).unwrap();
+    other.wait_for_queue(&queue).unwrap();
+    other.copy(&x, &mut queue.zeros([N]).unwrap()).unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    profile.write(file("trace.json")).unwrap();
+    let trace: Value = serde_json::from_slice(&std::fs::read(file("trace.json")).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let rows = events.iter().filter(|event| !event["args"]["row"].is_null()).count();
+    assert_eq!(rows, profile.rows.len());
+    profile.write(file("page.html")).unwrap();
+    let page = std::fs::read_to_string(file("page.html")).unwrap();
+    let (_, data) = page.split_once(r#"id="data">"#).unwrap();
+    let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+    assert_eq!(data["rows"].as_array().unwrap().len(), profile.rows.len());
+    assert!(data["queues"].as_array().unwrap().iter().any(|queue| queue["label"] == "</script><b>"));
+    let error = profile.write(file("page.txt")).unwrap_err();
+    assert!(matches!(error.kind(), Kind::File { .. }) && error.to_string().contains("page.txt"), "{error}");
+    assert!(profile.write(folder.path().join("none").join("page.html")).is_err());
+}

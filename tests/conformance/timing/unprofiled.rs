@@ -1,0 +1,124 @@
+//! T04, T05: rows have a time or a reason why there is none, wherever they run.
+
+use super::timed;
+use crate::common::{Case, Subject, case, raw};
+use fencepost::prelude::*;
+use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeasured};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t04_by_the_boundaries_of_passes_every_kind_of_command_has_a_time", boundaries),
+        case("t04_however_many_commands_are_timed_each_has_its_time", many),
+        case("t05_what_the_host_does_in_place_says_so", in_place),
+        case("t05_without_timestamps_there_are_rows_and_reasons", no_timestamps)
+            .gpu_only("there is no wgpu device"),
+        case("t05_work_that_failed_is_in_the_profile_without_a_time", failed)
+            .cpu_only("its failures can be ordered"),
+        case("t05_a_lost_device_leaves_no_profile", lost).cpu_only("its device can be lost"),
+    ]
+}
+
+const N: usize = 1 << 14;
+
+/// Nothing is done in place here, so that the device does it.
+fn boundaries(subject: &Subject) {
+    let ctx = subject.options(|options| options.shared_memory = false);
+    for queue in [ctx.queue("plain"), timed(&ctx, "timed")] {
+        let elements = vec![5_u32; N];
+        let (mut x, mut y) = (queue.zeros([N]).unwrap(), queue.zeros([N]).unwrap());
+        let spin = ctx.kernel::<crate::common::kernels::Spin>().unwrap();
+        let profiler = ctx.profile();
+        queue.fill(&mut x, 3).unwrap();
+        queue.upload(&elements[..], &mut x).unwrap(); // behind a fill, so that the host does not write in place
+        queue.copy(&x, &mut y).unwrap();
+        let args = crate::common::kernels::Spin { rounds: 9, out: &mut y };
+        queue.launch(&spin, Grid::threads([N]), args).unwrap();
+        let read = queue.read(&x);
+        queue.fill(&mut x, 0).unwrap(); // what was read is saved before
+        assert_eq!(read.wait().unwrap(), elements);
+        let profile = profiler.finish().wait().unwrap();
+        let activities: Vec<_> = profile.rows.iter().map(|row| row.activity).collect();
+        let [fill, upload, copy, launch, read, clear] = &profile.rows[..] else { panic!("{activities:?}") };
+        for row in [fill, upload, copy, launch, clear] {
+            assert!(row.time.unwrap().seconds() > 0.0, "{row:?}");
+        }
+        // Where host and device share the memory it stays in place until somebody writes there.
+        assert!(
+            matches!(read.time, Ok(time) if time.seconds() > 0.0) || read.time == Err(Unmeasured::InPlace)
+        );
+    }
+}
+
+fn many(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    let mut x = queue.full([4], 0_u32).unwrap();
+    let count: u32 = if subject.is_cpu() { 300 } else { 3000 };
+    let profiler = ctx.profile();
+    for turn in 0..count {
+        queue.fill(&mut x, turn + 1).unwrap();
+        if turn % 500 == 499 {
+            queue.flush().unwrap();
+        }
+    }
+    let profile = profiler.finish().wait().unwrap();
+    let timed = profile.rows.iter().filter(|row| row.activity == Activity::Fill && row.time.is_ok());
+    assert_eq!((timed.count(), profile.rows.len()), (count as usize, count as usize));
+    assert_eq!(queue.read(&x).wait().unwrap(), [count; 4]);
+}
+
+fn in_place(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    let mut x = queue.zeros([N]).unwrap();
+    queue.finish().wait().unwrap();
+    let profiler = ctx.profile();
+    queue.upload(&vec![1_u32; N], &mut x).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), vec![1; N]);
+    let profile = profiler.finish().wait().unwrap();
+    let activities: Vec<_> = profile.rows.iter().map(|row| row.activity).collect();
+    assert_eq!(activities, [Activity::Upload, Activity::Read]);
+    for row in &profile.rows {
+        let by_host = row.time == Err(Unmeasured::InPlace);
+        assert!(by_host == row.batch.is_none() && by_host == row.time.is_err(), "{row:?}");
+    }
+}
+
+fn no_timestamps(subject: &Subject) {
+    let (device, queue) = raw::open(subject);
+    for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
+        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
+        subject.watch(&ctx);
+        let queue = ctx.queue("q");
+        let profiler = ctx.profile();
+        queue.full([N], 1_u32).unwrap();
+        let profile = profiler.finish().wait().unwrap();
+        let row = &profile.rows[0];
+        assert!(row.time == Err(Unmeasured::NoClock) && row.batch == Some(0), "{row:?}");
+        assert!(row.submitted.unwrap() >= row.enqueued && profile.batches[0].completed.is_some());
+        assert!(profile.clock_error.is_none() && profile.summary().rows[0].total.is_none());
+        assert!(profile.overlap().share.is_none() && profile.critical_path().seconds == 0.0);
+    }
+}
+
+fn failed(subject: &Subject) {
+    let ctx = Context::on_cpu(CpuOptions { refusals: 1.0, threads: false, ..CpuOptions::default() });
+    subject.watch(&ctx);
+    let queue = ctx.queue("q");
+    let profiler = ctx.profile();
+    queue.full([N], 1_u32).unwrap();
+    assert!(queue.finish().wait().is_err());
+    let profile = profiler.finish().wait().unwrap();
+    assert_eq!(profile.rows.len(), 1);
+    assert_eq!(profile.rows[0].time, Err(Unmeasured::NeverRan));
+}
+
+fn lost(subject: &Subject) {
+    let ctx = Context::on_cpu(CpuOptions { lost_after: Some(0), ..CpuOptions::default() });
+    subject.watch(&ctx);
+    let profiler = ctx.profile();
+    let _ = ctx.queue("q").full([N], 1_u32);
+    let error = profiler.finish().wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+}
