@@ -1,6 +1,6 @@
 //! Whatever is done is noticed, by everybody who has to know.
 
-use super::{Model, enqueue, explore, join, wait};
+use super::{Model, enqueue, explore, here, join, wait};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue::Reached;
 use fencepost_sync::Slot;
@@ -51,7 +51,7 @@ fn a_callback_runs_after_what_is_before_it_and_before_what_is_behind() {
         let (world, seen) = (model.world.clone(), Arc::new(AtomicUsize::new(0)));
         let note = seen.clone();
         let callback = Box::new(move || note.store(world.steps(), Ordering::SeqCst));
-        model.engine.enqueue_callback(queue, callback).expect("nothing has failed");
+        model.engine.enqueue_callback(queue, callback, here()).expect("nothing has failed");
         let behind = enqueue(&model.engine, queue);
         model.engine.flush_soon(queue).expect("nothing has failed");
         wait(&model.engine, behind).expect("the work is done");
@@ -77,7 +77,7 @@ fn run_a_callback(start: impl FnOnce(&Engine, Slot)) {
     enqueue(&model.engine, queue);
     let engine = model.engine.clone();
     let callback = Box::new(move || engine.lock().closing = true);
-    model.engine.enqueue_callback(queue, callback).expect("nothing has failed");
+    model.engine.enqueue_callback(queue, callback, here()).expect("nothing has failed");
     start(&model.engine, queue);
     // Ends after the callback, and only then.
     model.engine.callback_thread();

@@ -1,6 +1,6 @@
 //! Whatever the host holds back goes on once the host lets go.
 
-use super::{Engine, Model, Point, block, enqueue, enqueue_work, explore, join, wait};
+use super::{Engine, Model, Point, block, enqueue, enqueue_work, explore, here, join, wait};
 use crate::command::{Pattern, Span, Work};
 use crate::error::Kind;
 use crate::memory::Block;
@@ -16,7 +16,7 @@ fn a_signal_is_not_missed_by_who_is_about_to_hold_the_queue() {
         let queue = model.queue();
         let lane = model.lane_thread(0);
         let gate = Signaller::new(&model.engine, "gate");
-        model.engine.enqueue_user_wait(queue, gate.state().clone()).expect("nothing has failed");
+        model.engine.enqueue_user_wait(queue, gate.state().clone(), here()).expect("nothing has failed");
         enqueue(&model.engine, queue);
         assert_eq!(model.world.steps(), 0);
         gate.signal();
@@ -31,9 +31,9 @@ fn a_signal_reaches_who_waits_behind_it_on_another_lane() {
         let model = Model::quick(2);
         let (gated, other) = (model.queue(), model.queue());
         let gate = Signaller::new(&model.engine, "gate");
-        model.engine.enqueue_user_wait(gated, gate.state().clone()).expect("nothing has failed");
+        model.engine.enqueue_user_wait(gated, gate.state().clone(), here()).expect("nothing has failed");
         let served = enqueue(&model.engine, gated);
-        model.engine.enqueue_wait(other, served, &Default::default()).expect("nothing has failed");
+        model.engine.enqueue_wait(other, served, &Default::default(), here()).expect("nothing has failed");
         let end = enqueue(&model.engine, other);
         let lane = model.lane_thread(1);
         let signaller = model.thread(move |_| gate.signal());
@@ -50,7 +50,7 @@ fn an_abandoned_gate_fails_its_queue_and_nobody_waits_for_ever() {
         let queue = model.queue();
         let lane = model.lane_thread(0);
         let gate = Signaller::new(&model.engine, "gate");
-        model.engine.enqueue_user_wait(queue, gate.state().clone()).expect("nothing has failed");
+        model.engine.enqueue_user_wait(queue, gate.state().clone(), here()).expect("nothing has failed");
         let (point, _) = model.engine.marker(queue);
         let last = model.thread(move |_| drop(gate));
         let error = wait(&model.engine, point).expect_err("nobody signals");

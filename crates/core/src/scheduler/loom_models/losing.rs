@@ -1,6 +1,6 @@
 //! Whoever waits when the device goes is told so.
 
-use super::{Model, enqueue, explore, join, wait};
+use super::{Model, enqueue, explore, here, join, wait};
 use crate::error::Kind;
 use fencepost_sync::Clock;
 
@@ -25,7 +25,7 @@ fn a_wait_for_another_lane_ends_when_the_device_goes() {
         let model = Model::by_hand(2);
         let (first, second) = (model.queue(), model.queue());
         let served = enqueue(&model.engine, first);
-        model.engine.enqueue_wait(second, served, &Clock::default()).expect("nothing has failed");
+        model.engine.enqueue_wait(second, served, &Clock::default(), here()).expect("nothing has failed");
         let end = enqueue(&model.engine, second);
         let world = model.world.clone();
         let driver = model.thread(move |_| world.lose());
@@ -58,7 +58,7 @@ fn who_waits_for_the_host_is_told_of_the_loss() {
         let model = Model::by_hand(1);
         let (queue, gated) = (model.queue(), model.queue());
         let gate = crate::user_event::Signaller::new(&model.engine, "gate");
-        model.engine.enqueue_user_wait(gated, gate.state().clone()).expect("nothing has failed");
+        model.engine.enqueue_user_wait(gated, gate.state().clone(), here()).expect("nothing has failed");
         let behind = enqueue(&model.engine, gated);
         let running = enqueue(&model.engine, queue);
         let world = model.world.clone();

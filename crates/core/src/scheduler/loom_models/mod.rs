@@ -93,7 +93,7 @@ fn enqueue(engine: &Engine, slot: Slot) -> Point {
 }
 
 fn enqueue_work(engine: &Engine, slot: Slot, work: Work) -> Point {
-    let by = Admission { slot, what: What::Fill, at: Location::caller() };
+    let by = Admission { slot, what: What::Fill, at: here() };
     let stamp = engine.enqueue(by, work).expect("nothing has failed");
     Point { slot, stamp }
 }
@@ -104,4 +104,9 @@ fn block() -> Arc<Block> {
 
 fn wait(engine: &Engine, point: Point) -> Result<()> {
     engine.wait(point, Deadline::after(None)).map(|done| assert!(done, "a wait without limit ended early"))
+}
+
+/// Where all calls of the models come from.
+fn here() -> &'static Location<'static> {
+    Location::caller()
 }
