@@ -24,6 +24,7 @@ mod threads;
 mod timing;
 mod transfer;
 mod user_event;
+mod waits;
 mod watch;
 
 #[cfg(feature = "validation")]
@@ -46,7 +47,7 @@ pub use kernel::{DynKernel, Kernel};
 pub use memory::{
     AnyArray, DeviceArray, Direction, Download, HostArray, PoolStats, ReadMap, Upload, WriteMap,
 };
-pub use ordering::Policy;
+pub use ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
 pub use pending::Pending;
 pub use queue::{CommandQueue, QueueOptions};
 pub use recorder::RecorderChoice;

@@ -7,6 +7,7 @@ use crate::pending::{Pending, PointLate};
 use crate::scheduler::Priority;
 use fencepost_sync::Slot;
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// How a queue is made.
@@ -158,13 +159,14 @@ impl CommandQueue {
     /// queue.wait_for(&[a.marker(), b.marker()])?;
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
+    #[track_caller]
     pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
-        let (slot, engine) = (self.slot()?, self.owner().engine());
+        let (slot, engine, at) = (self.slot()?, self.owner().engine(), Location::caller());
         events.for_each(&mut |event| {
             same_context(self.owner(), &event.owner, || "an event to wait for".into())?;
             match event.recording() {
                 Recording::Never => Ok(()),
-                Recording::Point(point, clock, _) => engine.enqueue_wait(slot, point, &clock),
+                Recording::Point(point, clock, _) => engine.enqueue_wait(slot, at, point, &clock),
                 Recording::User(event) => engine.enqueue_user_wait(slot, event),
                 Recording::Failed(error) => Err(error),
             }
@@ -175,6 +177,7 @@ impl CommandQueue {
     ///
     /// # Errors
     /// As [`wait_for`](Self::wait_for).
+    #[track_caller]
     pub fn wait_for_queue(&self, other: &CommandQueue) -> Result<()> {
         self.wait_for(&other.marker())
     }
@@ -203,6 +206,7 @@ impl CommandQueue {
     ///
     /// # Errors
     /// As [`wait_for`](Self::wait_for).
+    #[track_caller]
     pub fn join(&self, other: &CommandQueue) -> Result<()> {
         self.wait_for_queue(other)
     }

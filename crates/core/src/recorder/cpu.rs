@@ -219,6 +219,8 @@ impl Device for CpuDevice {
     }
 
     fn tick(&self) {}
+
+    fn look_for_loss(&self) {}
 }
 
 impl Recorder for CpuRecorder {

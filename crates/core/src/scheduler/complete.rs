@@ -2,7 +2,6 @@
 
 use super::batch::Submitted;
 use super::engine::Engine;
-use super::lane::Rest;
 use super::shield;
 use super::state::State;
 use crate::error::{Error, Kind};
@@ -18,7 +17,7 @@ impl Engine {
         match self.lanes[lane].fence.wait(value, limit) {
             Ok(reached) => {
                 if reached < value {
-                    self.device.tick(); // some losses are told only to who looks
+                    self.device.look_for_loss(); // some losses are told only to who asks
                 }
                 self.advance(lane, reached);
             }
@@ -34,6 +33,25 @@ impl Engine {
         }
     }
 
+    /// Looks how far all lanes are; if the device has nothing, whether it is still there.
+    pub(crate) fn look_at_all(&self) {
+        let busy = self.lock().lanes.iter().any(|lane| lane.timeline.in_flight() > 0);
+        if busy {
+            (0..self.lanes.len()).for_each(|lane| self.look(lane));
+        } else {
+            self.look_for_loss();
+        }
+    }
+
+    /// Asks whether the device is still there, for who waits for what the device does not have.
+    pub(crate) fn look_for_loss(&self) {
+        if self.lock().lost.is_some() {
+            return;
+        }
+        self.device.look_for_loss();
+        (0..self.lanes.len()).for_each(|lane| self.look(lane));
+    }
+
     /// Notes that a lane has passed `reached`. What was kept for it is dropped, and who waits is woken, after S.
     pub(crate) fn advance(&self, lane: usize, reached: Value) {
         let mut state = self.lock();
@@ -47,7 +65,7 @@ impl Engine {
         }
         let alarm = state.alarm();
         // Not on the way of a waiting caller, if somebody else comes by.
-        let tidy = !self.threads || state.lanes[lane].rest == Rest::Asleep;
+        let tidy = !self.threads || state.lanes[lane].rest.is_deep();
         state.lanes[lane].untidy = !tidy;
         drop(state);
         // The memory of what is done is free before anybody is told of it.
@@ -122,6 +140,7 @@ impl State {
             wakers.extend(queue.wakers.take_all());
         }
         wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
+        wakers.extend(std::mem::take(&mut self.user_wakers).into_iter().map(|(_, waker)| waker));
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
         leaked.push(Box::new(std::mem::take(&mut self.foreign)));

@@ -12,6 +12,7 @@ use crate::ordering::{self, Admission, Policy};
 use crate::user_event::UserState;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};
+use std::panic::Location;
 use std::sync::Arc;
 
 impl Engine {
@@ -33,8 +34,9 @@ impl Engine {
     #[inline]
     fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
         state.check(by.slot)?;
-        for point in ordering::admit(&state, by, &work)? {
-            state.push_wait(by.slot, point);
+        let waits = ordering::admit(&state, by, &work)?;
+        if !waits.is_empty() {
+            state.add_waits(by, &work, &waits);
         }
         let stamp = state.next_stamp();
         ordering::record(&state, by, stamp, &work);
@@ -62,9 +64,18 @@ impl Engine {
     }
 
     /// Enqueues a wait for a point of another queue, which the program asked for.
-    pub(crate) fn enqueue_wait(&self, slot: Slot, point: Point, clock: &Clock) -> Result<()> {
+    pub(crate) fn enqueue_wait(
+        &self,
+        slot: Slot,
+        at: &'static Location<'static>,
+        point: Point,
+        clock: &Clock,
+    ) -> Result<()> {
         let mut state = self.lock();
         state.check(slot)?;
+        if state.wait_log.is_some() {
+            ordering::note_asked(&mut state, slot, at, point, clock);
+        }
         state.queue_mut(slot).clock.join(clock);
         state.push_wait(slot, point);
         Ok(())
@@ -119,6 +130,14 @@ impl State {
         (queue.end(slot), Arc::new(clock))
     }
 
+    /// Enqueues what the policy has `work` wait for.
+    fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
+        ordering::note_added(self, by, work, waits);
+        for &point in waits {
+            self.push_wait(by.slot, point);
+        }
+    }
+
     /// Puts a wait at the end of a queue; what follows is known to come after `point`.
     pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
         if point.slot == slot {
@@ -139,7 +158,7 @@ impl State {
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
         let (at, rest) = (queue.lane, self.lanes[queue.lane].rest);
-        let rests = rest == Rest::Asleep || (rest == Rest::Napping && queue.urgent());
+        let rests = rest.is_deep() || (rest == Rest::Napping && queue.urgent());
         if !rests || queue.hold.is_some() || slot == Self::CONTEXT {
             return None;
         }
