@@ -1,10 +1,12 @@
 //! The rules of devices.
 
 mod adapters;
+mod losing;
+mod lost;
 mod same_results;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    [adapters::cases(), same_results::cases()].concat()
+    [adapters::cases(), lost::cases(), same_results::cases()].concat()
 }

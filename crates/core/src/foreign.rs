@@ -62,8 +62,8 @@ impl Context {
         let device = device_of(&self.owner, &label)?;
         let end = len as u64 * T::DTYPE.size() as u64;
         check(buffer, end.next_multiple_of(4), &label)?;
-        let block = device.block_on(buffer, &label)?;
         let engine = self.owner.engine();
+        let block = engine.checked(device.block_on(buffer, &label))?;
         let state = engine.lock();
         state.lost()?;
         engine.let_foreign_go(state);

@@ -136,7 +136,7 @@ impl Maker<'_> {
             return Ok(());
         }
         let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
-        let src = self.owner.device().stage(dst.size, fill)?;
+        let src = self.owner.engine().checked(self.owner.device().stage(dst.size, fill))?;
         self.enqueue(What::Upload, Work::Upload { src, dst })
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct WgpuDevice {
     pub(super) queue: wgpu::Queue,
     pub(super) caps: Caps,
     pub(super) lost: LostFlag,
+    /// Whether wgpu tells of a loss: where the handlers are the program's it does not.
+    told: bool,
     pub(super) gate: Arc<Gate>,
     pub(super) reach: Reach,
     /// The backend below wgpu, if it may be used.
@@ -81,6 +83,7 @@ pub(super) struct Opened {
     pub(super) queue: wgpu::Queue,
     pub(super) caps: Caps,
     pub(super) lost: LostFlag,
+    pub(super) told: bool,
     pub(super) gate: Arc<Gate>,
     pub(super) reach: Reach,
     pub(super) bare: Option<&'static dyn Bare>,
@@ -89,7 +92,7 @@ pub(super) struct Opened {
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened { device, queue, caps, lost, gate, reach, bare, way } = opened;
+        let Opened { device, queue, caps, lost, told, gate, reach, bare, way } = opened;
         let (uploads, downloads) = (Arena::new(CHUNK, CACHE), Arena::new(CHUNK, CACHE));
         let (groups, gone, probed) = Default::default();
         let foreign = ForeignBlocks::new(&gone);
@@ -98,6 +101,7 @@ impl WgpuDevice {
             queue,
             caps,
             lost,
+            told,
             gate,
             reach,
             bare,
@@ -324,11 +328,16 @@ impl Device for WgpuDevice {
     fn look_for_loss(&self) {
         self.tick();
         let mut probed = lock(&self.probed);
-        if self.lost.is_raised() || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES) {
+        if self.told || self.lost.is_raised() || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES) {
             return;
         }
         *probed = Some(Instant::now());
         self.gate.try_inside(|| self.probe());
+    }
+
+    fn is_gone(&self) -> bool {
+        self.gate.try_inside(|| self.probe());
+        self.lost.is_raised()
     }
 }
 
@@ -343,8 +352,8 @@ impl WgpuDevice {
     }
 
     /// Asks for a few mapped bytes, which a device that is gone does not give: where the handlers are the program's,
-    /// nothing else tells.
-    fn probe(&self) {
+    /// nothing else tells. Only for who is inside the gate.
+    pub(crate) fn probe(&self) {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
         let desc = wgpu::BufferDescriptor { label: Some("probe"), size: 16, usage, mapped_at_creation: true };
         let made = || self.device.create_buffer(&desc).get_mapped_range(..).is_ok();

@@ -77,6 +77,7 @@ pub(crate) struct Plain<T> {
 impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     pub(crate) fn new(owner: &Owner, shape: [usize; D]) -> Result<Self> {
         let len = super::elements::<T>("a pinned array", &shape)?;
+        owner.engine().lock().lost()?;
         let place = if owner.device().pinned() {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostPlace::Pinned(pin::<T>(owner, heap, len)?)

@@ -52,6 +52,17 @@ impl Engine {
         (0..self.lanes.len()).for_each(|lane| self.look(lane));
     }
 
+    /// The outcome of a call of the device: whatever one says that is gone, it is gone.
+    pub(crate) fn checked<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        if outcome.is_err() && self.lock().lost.is_none() && self.device.is_gone() {
+            (0..self.lanes.len()).for_each(|lane| self.look(lane));
+        }
+        match outcome {
+            Err(error) => Err(self.lock().lost.clone().unwrap_or(error)),
+            done => done,
+        }
+    }
+
     /// Notes that a lane has passed `reached`. What was kept for it is dropped, and who waits is woken, after S.
     pub(crate) fn advance(&self, lane: usize, reached: Value) {
         let mut state = self.lock();

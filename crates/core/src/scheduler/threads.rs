@@ -112,7 +112,7 @@ impl Engine {
             self.in_flight[lane].notify_all();
         }
         if untidy {
-            self.device.tick();
+            self.device.look_for_loss();
         }
         self.lock()
     }

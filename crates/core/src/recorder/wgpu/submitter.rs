@@ -60,6 +60,9 @@ pub(in crate::recorder) fn submit<K>(
     if error.is_some() {
         device.with_groups(BindGroups::clear); // one that could not be made may be among them
     }
+    if error.is_some() || outcome.is_err() {
+        device.probe(); // a device that is gone has many reasons
+    }
     let (submission, kept) = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
         outcome => outcome?,
