@@ -1,6 +1,7 @@
 //! A case, and the trials that it makes: one for each subject.
 
 use super::adapters::{self, Found};
+use super::results::{self, Ended};
 use super::subject::{Place, Subject};
 use super::{validation, watchdog};
 use libtest_mimic::{Completion, Failed, Trial};
@@ -86,31 +87,45 @@ pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
     let mut trials = Vec::new();
     for case in cases {
         if let Some(reason) = no_adapter {
-            trials.push(ignored(format!("{}::no_adapter", case.name), reason));
+            trials.push(ignored(case.name, None, reason));
         }
         for place in &places {
-            let name = format!("{}::{}", case.name, place.name());
             trials.push(match case.needs.missing(place) {
-                Some(reason) => ignored(name, reason),
-                None => trial(name, case.run, place.clone()),
+                Some(reason) => ignored(case.name, Some(place.clone()), reason),
+                None => trial(&case, place.clone()),
             });
         }
     }
     trials
 }
 
-fn ignored(name: String, reason: &'static str) -> Trial {
-    Trial::ignorable_test(name, move || Ok(Completion::ignored_with(reason)))
+fn ignored(name: &'static str, place: Option<Arc<Place>>, reason: &'static str) -> Trial {
+    let id = format!("{name}::{}", place.as_ref().map_or("no_adapter", |place| place.name()));
+    Trial::ignorable_test(id, move || {
+        results::note(
+            name,
+            place.as_ref().map_or(results::NOTHING, |place| place.on()),
+            &Ended::NotPossible(reason),
+        );
+        Ok(Completion::ignored_with(reason))
+    })
 }
 
-fn trial(name: String, run: fn(&Subject), place: Arc<Place>) -> Trial {
-    Trial::test(name.clone(), move || {
-        let watched = place.is_vulkan();
-        if watched {
-            validation::forget();
-        }
-        let subject = Subject::new(place);
-        watchdog::guard(&name, LIMIT, &subject, run).map_err(Failed::from)?;
-        if watched { validation::check().map_err(Failed::from) } else { Ok(()) }
+fn trial(case: &Case, place: Arc<Place>) -> Trial {
+    let (name, run) = (case.name, case.run);
+    let id = format!("{name}::{}", place.name());
+    Trial::test(id.clone(), move || {
+        let subject = Subject::new(place.clone());
+        results::noted(name, place.on(), watched(&id, &subject, run)).map_err(Failed::from)
     })
+}
+
+/// Runs a case under the eyes of the validation layers.
+fn watched(id: &str, subject: &Subject, run: fn(&Subject)) -> Result<(), String> {
+    let watched = subject.place().is_vulkan();
+    if watched {
+        validation::forget();
+    }
+    watchdog::guard(id, LIMIT, subject, run)?;
+    if watched { validation::check() } else { Ok(()) }
 }

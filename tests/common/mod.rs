@@ -9,6 +9,7 @@ pub mod case;
 pub mod kernels;
 pub mod program;
 pub mod raw;
+pub mod results;
 pub mod spin;
 pub mod subject;
 pub mod validation;

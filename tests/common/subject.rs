@@ -1,5 +1,6 @@
 //! What a case runs on.
 
+use super::results::On;
 use super::spin;
 use fencepost::{
     AdapterChoice, AdapterInfo, CommandQueue, Context, ContextOptions, ContextWatch, CpuOptions, Policy,
@@ -44,6 +45,18 @@ impl Place {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What results call it.
+    pub fn on(&self) -> On<'_> {
+        let backend = match self.info().map(|info| info.backend) {
+            None => "host",
+            Some("Vulkan") => "vulkan",
+            Some("Metal") => "metal",
+            Some("DX12") => "dx12",
+            Some(_) => "gl",
+        };
+        On { adapter: self.name(), backend }
     }
 
     /// Its place in the list of adapters, if it is one.

@@ -1,11 +1,13 @@
 //! The rules of devices.
 
 mod adapters;
+mod losing;
+mod lost;
 mod same_results;
 mod scopes;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    [adapters::cases(), same_results::cases(), scopes::cases()].concat()
+    [adapters::cases(), lost::cases(), same_results::cases(), scopes::cases()].concat()
 }

@@ -5,10 +5,18 @@ mod checked;
 mod hazards;
 mod host;
 mod ordered;
+mod report;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    let parts = [ordered::cases(), hazards::cases(), checked::cases(), access::cases(), host::cases()];
+    let parts = [
+        ordered::cases(),
+        hazards::cases(),
+        checked::cases(),
+        access::cases(),
+        host::cases(),
+        report::cases(),
+    ];
     parts.into_iter().flatten().collect()
 }

@@ -1,7 +1,7 @@
-//! Rule R02: programs on a device that refuses submissions, runs out of memory or is lost, and programs that abandon
-//! their user events. Every result is the oracle's or an error that such a fault may give.
+//! Rule R02: programs on a device that refuses submissions, runs out of memory or is lost, and programs that dawdle or
+//! abandon their user events. Every result is the oracle's or an error that such a fault may give.
 
-use super::case::{Cpu, Trial, cpu_options};
+use super::case::{Adapter, Cpu, Trial, cpu_options};
 use super::generate::{Style, program};
 use super::legal::Legal;
 use super::machine::{Machine, Outcome};
@@ -10,8 +10,10 @@ use super::oracle::Oracle;
 use super::run::{compare, guarded, run};
 use fastrand::Rng;
 use fencepost::prelude::*;
-use fencepost::{Context, CpuOptions, Error, Kind};
+use fencepost::{Context, ContextOptions, CpuOptions, Error, Kind};
 use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
 
 /// How often what a fault may hit is tried again, where it must go well in the end.
 const PATIENCE: usize = 200;
@@ -23,6 +25,8 @@ enum Fault {
     Memory,
     Loss,
     Abandoned,
+    /// Nothing but time: the host takes its own between the calls.
+    Delays,
 }
 
 /// One operation as it went.
@@ -33,8 +37,17 @@ struct Entry {
     done: Option<Result<(), Error>>,
 }
 
+/// What programs with faults run on.
+#[derive(Clone)]
+pub enum Where {
+    Cpu,
+    Adapter(ContextOptions),
+}
+
 /// Programs with a fault each.
-pub struct Faulty;
+pub struct Faulty {
+    pub place: Where,
+}
 
 impl Trial for Faulty {
     fn program(&self, seed: u64) -> Vec<Op> {
@@ -47,28 +60,88 @@ impl Trial for Faulty {
     }
 
     fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
-        let (fault, options, ops) = (Fault::of(seed), options(seed), ops.to_vec());
-        let later = ops.clone();
+        let (fault, place, later) = (self.place.fault(seed), self.place.clone(), ops.to_vec());
+        let ops = later.clone();
         guarded(move |watch| {
-            let ctx = Context::on_cpu(options);
+            let ctx = place.open(seed)?;
             let _ = watch.send(ctx.watch());
-            Faults { fault, ctx, entries: Vec::new() }.run(&options, &ops)
+            Faults::new(fault, ctx, place.host(seed, ops.len())).run(place.threads(seed), &ops)
         })
         .map_err(|what| format!("{fault:?}: {what}"))?;
-        if fault == Fault::Loss && seed % 8 == 2 {
-            // A new context in the same process works.
-            let whole = Cpu { options: cpu_options(seed), policy: Policy::Ordered };
-            run(&whole, &later).map_err(|what| format!("after a loss, on a new context: {what}"))?;
+        if fault == Fault::Loss && seed.is_multiple_of(2) {
+            let again = self.place.run_whole(seed, &later);
+            again.map_err(|what| format!("after a loss, on a new context: {what}"))?;
         }
         Ok(())
     }
 }
 
-impl Fault {
-    fn of(seed: u64) -> Self {
-        [Fault::Refusals, Fault::Memory, Fault::Loss, Fault::Abandoned][seed as usize % 4]
+impl Where {
+    /// What goes wrong in the program of a seed. An adapter's driver cannot be had to refuse.
+    fn fault(&self, seed: u64) -> Fault {
+        let faults: &[Fault] = match self {
+            Where::Cpu => &[Fault::Refusals, Fault::Memory, Fault::Loss, Fault::Abandoned],
+            Where::Adapter(_) => &[Fault::Delays, Fault::Abandoned, Fault::Loss],
+        };
+        faults[seed as usize % faults.len()]
     }
 
+    fn open(&self, seed: u64) -> Result<Context, String> {
+        match self {
+            Where::Cpu => Ok(Context::on_cpu(options(seed))),
+            Where::Adapter(options) => {
+                Context::with_options(options.clone()).wait().map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn threads(&self, seed: u64) -> bool {
+        matches!(self, Where::Adapter(_)) || options(seed).threads
+    }
+
+    /// What the host does to a program of so many operations.
+    fn host(&self, seed: u64, ops: usize) -> Host {
+        let mut rng = Rng::with_seed(seed ^ 0xDE1A);
+        match self {
+            Where::Cpu => Host { rng, delays: false, destroys_before: None },
+            Where::Adapter(_) => {
+                let at = rng.usize(0..=ops);
+                let destroys_before = (self.fault(seed) == Fault::Loss).then_some(at);
+                Host { rng, delays: true, destroys_before }
+            }
+        }
+    }
+
+    /// Runs a program where nothing goes wrong.
+    fn run_whole(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
+        match self {
+            Where::Cpu => run(&Cpu { options: cpu_options(seed), policy: Policy::Ordered }, ops),
+            Where::Adapter(options) => run(&Adapter { options: options.clone() }, ops),
+        }
+    }
+}
+
+/// What the host does besides the program's calls.
+struct Host {
+    rng: Rng,
+    /// Whether it dawdles now and then.
+    delays: bool,
+    /// The operation before which it takes the device away.
+    destroys_before: Option<usize>,
+}
+
+impl Host {
+    fn before(&mut self, at: usize, ctx: &Context) {
+        if self.delays && self.rng.u32(0..4) == 0 {
+            thread::sleep(Duration::from_micros(self.rng.u64(0..1500)));
+        }
+        if let (true, Some((device, _))) = (self.destroys_before == Some(at), ctx.wgpu()) {
+            device.destroy();
+        }
+    }
+}
+
+impl Fault {
     /// Whether it may give this error.
     fn allows(self, error: &Error) -> bool {
         match error.kind() {
@@ -89,11 +162,11 @@ fn unsaved(error: &Error) -> bool {
 
 fn options(seed: u64) -> CpuOptions {
     let (options, mut rng) = (cpu_options(seed), Rng::with_seed(seed ^ 0xFA17));
-    match Fault::of(seed) {
+    match Where::Cpu.fault(seed) {
         Fault::Refusals => CpuOptions { refusals: rng.f64() * 0.3, ..options },
         Fault::Memory => CpuOptions { memory: rng.u64(0..8192), ..options },
         Fault::Loss => CpuOptions { lost_after: Some(rng.u64(0..40)), ..options },
-        Fault::Abandoned => options,
+        Fault::Abandoned | Fault::Delays => options,
     }
 }
 
@@ -101,12 +174,17 @@ fn options(seed: u64) -> CpuOptions {
 struct Faults {
     fault: Fault,
     ctx: Context,
+    host: Host,
     entries: Vec<Entry>,
 }
 
 impl Faults {
-    fn run(mut self, options: &CpuOptions, ops: &[Op]) -> Result<(), String> {
-        let mut machine = Machine::new(self.ctx.clone(), options.threads, true);
+    fn new(fault: Fault, ctx: Context, host: Host) -> Self {
+        Self { fault, ctx, host, entries: Vec::new() }
+    }
+
+    fn run(mut self, threads: bool, ops: &[Op]) -> Result<(), String> {
+        let mut machine = Machine::new(self.ctx.clone(), threads, true);
         let marks = self.step_all(&mut machine, ops);
         machine.unmap_all();
         if self.fault == Fault::Abandoned {
@@ -134,7 +212,8 @@ impl Faults {
     /// Does every operation that still makes sense, and marks what it enqueued.
     fn step_all(&mut self, machine: &mut Machine, ops: &[Op]) -> Vec<(usize, Event)> {
         let (mut legal, mut marks) = (Legal::default(), Vec::new());
-        for op in ops {
+        for (at, op) in ops.iter().enumerate() {
+            self.host.before(at, &self.ctx);
             if !legal.admits(op) {
                 continue;
             }

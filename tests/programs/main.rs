@@ -1,7 +1,7 @@
 //! Rules P08 and R02: random programs on several queues against an oracle that does one operation after the other.
 //!
-//! `FENCEPOST_SEED=<number>` runs the program of one seed only; a failure prints its seed and the smallest program
-//! that still fails.
+//! `FENCEPOST_SEED=<number>` runs the program of one seed only, `FENCEPOST_SEEDS=<from>..<to>` those of many; a failure
+//! prints its seed and the smallest program that still fails.
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
 mod case;
@@ -24,9 +24,13 @@ mod shrink;
 mod common;
 
 use case::{Adapter, Cpu, Matching, cpu_options, run_all};
-use common::subject::context_options;
+use common::results::{self, CPU, NOTHING, On};
+use common::subject::{Place, context_options};
+use faults::{Faulty, Where};
 use fencepost::{AdapterChoice, ContextOptions, Policy};
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Completion, Trial};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Programs on the CPU recorder, for each policy and half.
 const ON_CPU: u64 = 1000;
@@ -36,6 +40,8 @@ const FAULTY: u64 = 500;
 const REPEATED: u64 = 300;
 /// Programs on each adapter, for each policy.
 const ON_ADAPTER: u64 = 100;
+/// Programs with faults on each adapter.
+const FAULTY_ON_ADAPTER: u64 = 60;
 
 const POLICIES: [(&str, Policy); 3] =
     [("ordered", Policy::Ordered), ("checked", Policy::Checked), ("unchecked", Policy::Unchecked)];
@@ -43,39 +49,62 @@ const POLICIES: [(&str, Policy); 3] =
 fn main() {
     let args = Arguments::from_args();
     let mut trials = Vec::new();
-    for (name, policy) in POLICIES {
-        for half in 0..2 {
-            trials.push(on_cpu(name, policy, half));
-        }
+    for half in 0..2 {
+        trials.extend(POLICIES.map(|(name, policy)| on_cpu(name, policy, half)));
+        trials.push(with_faults(half));
     }
-    trials.extend((0..2).map(with_faults));
-    trials.push(Trial::test("r02_without_threads_a_seed_says_everything_that_happens::cpu", || {
-        Ok(run_all(seeds(0, REPEATED), &repeat::Repeated)?)
+    trials.push(trial("r02_without_threads_a_seed_says_everything_that_happens", CPU, || {
+        run_all(asked().unwrap_or(0..REPEATED), &repeat::Repeated)
     }));
-    trials.extend(regressions::trials());
+    if asked().is_none() {
+        trials.extend(regressions::trials());
+    }
     trials.extend(on_adapters());
     libtest_mimic::run(&args, trials).exit();
 }
 
-/// The seeds of a trial, or the one that is asked for.
-fn seeds(first: u64, count: u64) -> Vec<u64> {
-    let asked =
-        std::env::var("FENCEPOST_SEED").ok().map(|seed| seed.parse().expect("FENCEPOST_SEED is a number"));
-    let times: u64 = std::env::var("FENCEPOST_PROGRAMS")
-        .map_or(1, |times| times.parse().expect("FENCEPOST_PROGRAMS is a number"));
-    asked.map_or_else(|| (first * times..(first + count) * times).collect(), |seed| vec![seed])
+/// A test that is noted.
+fn trial(
+    name: impl Into<String>,
+    on: On<'_>,
+    run: impl FnOnce() -> Result<(), String> + Send + 'static,
+) -> Trial {
+    let (name, adapter, backend) = (name.into(), on.adapter.to_owned(), on.backend.to_owned());
+    Trial::test(format!("{name}::{adapter}"), move || {
+        let on = On { adapter: &adapter, backend: &backend };
+        Ok(results::noted(&name, on, run())?)
+    })
+}
+
+/// The seeds that are asked for, if any are.
+fn asked() -> Option<Range<u64>> {
+    let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
+    if let Ok(seed) = std::env::var("FENCEPOST_SEED") {
+        let seed = number(&seed);
+        return Some(seed..seed + 1);
+    }
+    let seeds = std::env::var("FENCEPOST_SEEDS").ok()?;
+    let (from, to) = seeds.split_once("..").expect("FENCEPOST_SEEDS is <from>..<to>");
+    Some(number(from)..number(to))
+}
+
+/// One half of the seeds that are asked for, or of twice `count`.
+fn half_of(count: u64, half: u64) -> Range<u64> {
+    let all = asked().unwrap_or(0..2 * count);
+    let middle = all.start + (all.end - all.start).div_ceil(2);
+    if half == 0 { all.start..middle } else { middle..all.end }
 }
 
 fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
-    Trial::test(format!("p08_{name}_programs_match_the_oracle_{half}::cpu"), move || {
+    trial(format!("p08_{name}_programs_match_the_oracle_{half}"), CPU, move || {
         let place = |seed| Cpu { options: cpu_options(seed), policy };
-        Ok(run_all(seeds(half * ON_CPU, ON_CPU), &Matching { policy, pinned: true, place })?)
+        run_all(half_of(ON_CPU, half), &Matching { policy, pinned: true, place })
     })
 }
 
 fn with_faults(half: u64) -> Trial {
-    Trial::test(format!("r02_a_fault_gives_no_wrong_byte_and_no_hang_{half}::cpu"), move || {
-        Ok(run_all(seeds(half * FAULTY, FAULTY), &faults::Faulty)?)
+    trial(format!("r02_a_fault_gives_no_wrong_byte_and_no_hang_{half}"), CPU, move || {
+        run_all(half_of(FAULTY, half), &Faulty { place: Where::Cpu })
     })
 }
 
@@ -84,31 +113,58 @@ fn on_adapters() -> Vec<Trial> {
     let mut trials = Vec::new();
     for place in found.places.iter().filter(|place| !place.is_cpu()) {
         let Some(index) = place.adapter_index() else { continue };
-        for (name, policy) in POLICIES {
-            trials.push(on_adapter(place, index, name, policy));
-        }
+        trials.extend(POLICIES.map(|(name, policy)| on_adapter(place, index, name, policy)));
+        trials.push(faults_on_adapter(place, index));
     }
     if let Some(reason) = found.no_adapter {
-        trials.push(
-            Trial::test(format!("p08_programs_match_the_oracle::no_adapter ({reason})"), || Ok(()))
-                .with_ignored_flag(true),
+        trials.extend(
+            ["p08_programs_match_the_oracle", "r02_a_fault_on_an_adapter_gives_no_wrong_byte_and_no_hang"]
+                .map(|name| no_adapter(name, reason)),
         );
     }
     trials
 }
 
-fn on_adapter(place: &common::subject::Place, index: usize, name: &str, policy: Policy) -> Trial {
-    let watched = place.is_vulkan();
-    Trial::test(format!("p08_{name}_programs_match_the_oracle::{}", place.name()), move || {
-        let adapter = AdapterChoice::Index(index);
-        let options = ContextOptions { adapter, policy, ..context_options() };
+fn no_adapter(name: &'static str, reason: &'static str) -> Trial {
+    Trial::ignorable_test(format!("{name}::no_adapter"), move || {
+        results::note(name, NOTHING, &results::Ended::NotPossible(reason));
+        Ok(Completion::ignored_with(reason))
+    })
+}
+
+/// How contexts are opened on an adapter.
+fn options(index: usize, policy: Policy) -> ContextOptions {
+    ContextOptions { adapter: AdapterChoice::Index(index), policy, ..context_options() }
+}
+
+fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> Trial {
+    let name = format!("p08_{name}_programs_match_the_oracle");
+    watched(place, name, move || {
+        let options = options(index, policy);
         // Where pinned memory is ordinary memory, uses of it are no hazard.
         let pinned = policy != Policy::Checked;
         let place = |_| Adapter { options: options.clone() };
-        run_all(seeds(10_000, ON_ADAPTER), &Matching { policy, pinned, place })?;
-        if watched {
-            common::validation::check()?;
-        }
-        Ok(())
+        run_all(asked().unwrap_or(10_000..10_000 + ON_ADAPTER), &Matching { policy, pinned, place })
+    })
+}
+
+fn faults_on_adapter(place: &Arc<Place>, index: usize) -> Trial {
+    let name = "r02_a_fault_on_an_adapter_gives_no_wrong_byte_and_no_hang".to_owned();
+    watched(place, name, move || {
+        let place = Where::Adapter(options(index, Policy::Ordered));
+        run_all(asked().unwrap_or(20_000..20_000 + FAULTY_ON_ADAPTER), &Faulty { place })
+    })
+}
+
+/// A test on an adapter, under the eyes of the validation layers.
+fn watched(
+    place: &Arc<Place>,
+    name: String,
+    run: impl FnOnce() -> Result<(), String> + Send + 'static,
+) -> Trial {
+    let watched = place.is_vulkan();
+    trial(name, place.on(), move || {
+        run()?;
+        if watched { common::validation::check() } else { Ok(()) }
     })
 }

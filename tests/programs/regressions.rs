@@ -1,6 +1,7 @@
 //! The smallest programs that once went wrong, each named by what must hold. They run with many orders.
 
 use super::case::{Cpu, cpu_options};
+use super::common::results::CPU;
 use super::op::{Contents, Id, Kernel, Maker, Op, Part, Ty, Wait};
 use super::run::run;
 use fencepost::Policy;
@@ -30,7 +31,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn trial(name: &str, policy: Policy, ops: Vec<Op>) -> Trial {
-    Trial::test(format!("p08_{name}::cpu"), move || {
+    super::trial(format!("p08_{name}"), CPU, move || {
         for seed in 0..SEEDS {
             let place = Cpu { options: cpu_options(seed), policy };
             run(&place, &ops).map_err(|what| format!("with the options of seed {seed}: {what}"))?;

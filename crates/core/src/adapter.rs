@@ -18,7 +18,7 @@ const CHOICE: &str = "FENCEPOST_ADAPTER";
 /// The variable that has the drivers' validation layers watch, if it is 1.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
 
-/// What an adapter is and can do.
+/// What an adapter is and can do. The limits are those that errors speak of.
 ///
 /// # Example
 /// ```
@@ -42,8 +42,18 @@ pub struct AdapterInfo {
     pub abilities: Vec<&'static str>,
     /// Bytes of the largest array.
     pub max_array: u64,
+    /// Bytes of the largest argument: a larger array is given in slices.
+    pub max_binding: u64,
+    /// Bytes on a multiple of which an argument must start.
+    pub binding_alignment: u64,
+    /// Arrays that one launch binds, at most.
+    pub max_bindings: u32,
+    /// Workgroups in each dimension of a grid, at most.
+    pub max_groups: u32,
     /// Invocations in a workgroup, at most.
     pub max_invocations: u32,
+    /// Bytes of workgroup memory, at most.
+    pub max_workgroup_memory: u64,
 }
 
 impl AdapterInfo {
@@ -65,7 +75,12 @@ impl AdapterInfo {
             driver: String::new(),
             abilities: Vec::new(),
             max_array: 1 << 31,
+            max_binding: 1 << 31,
+            binding_alignment: 32,
+            max_bindings: 32,
+            max_groups: 65535,
             max_invocations: 1024,
+            max_workgroup_memory: 32 << 10,
         }
     }
 }
@@ -191,8 +206,13 @@ fn from_parts(info: wgpu::AdapterInfo, features: Features, limits: &wgpu::Limits
         kind: kind(info.device_type),
         driver: driver.trim().into(),
         abilities: abilities(features),
-        max_array: limits.max_buffer_size,
+        max_array: limits.max_buffer_size / 16 * 16,
+        max_binding: limits.max_storage_buffer_binding_size,
+        binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
+        max_bindings: limits.max_storage_buffers_per_shader_stage,
+        max_groups: limits.max_compute_workgroups_per_dimension,
         max_invocations: limits.max_compute_invocations_per_workgroup,
+        max_workgroup_memory: u64::from(limits.max_compute_workgroup_storage_size),
     }
 }
 

@@ -46,8 +46,12 @@ pub enum Kind {
     #[error(transparent)]
     Pending(#[from] fencepost_sync::Error),
     /// Under [`Policy::Checked`](crate::Policy::Checked): two queues use the same bytes and nothing orders them.
+    /// `access` is what the earlier one does, `later_access` what the later one does: `read` or `write`.
     #[error(
-        "{later} uses bytes {range:?} of array `{array}` while {earlier} may still {access} them; add `{wait}` before it"
+        "nothing orders two uses of bytes {range:?} of array `{array}`\n  \
+        earlier: {access} by {earlier}\n  \
+        later:   {later_access} by {later}\n  \
+        help:    add `{wait}` before it"
     )]
     Hazard {
         array: String,
@@ -55,6 +59,7 @@ pub enum Kind {
         earlier: Box<Site>,
         later: Box<Site>,
         access: &'static str,
+        later_access: &'static str,
         wait: String,
     },
     /// Two arguments of a launch overlap, and one of them is written.

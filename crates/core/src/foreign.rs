@@ -103,8 +103,8 @@ impl Context {
 
 /// The memory of arrays on a buffer.
 fn lay(owner: &Owner, device: &WgpuDevice, buffer: &wgpu::Buffer, label: Arc<str>) -> Result<Arc<Storage>> {
-    let block = device.block_on(buffer, &label)?;
     let engine = owner.engine();
+    let block = engine.checked(device.block_on(buffer, &label))?;
     let state = engine.lock();
     state.lost()?;
     engine.let_foreign_go(state);

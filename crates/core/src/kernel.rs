@@ -110,7 +110,7 @@ fn compile(
     check_limits(caps, &interface)?;
     let reference = source.reference();
     let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
-    let pipeline = owner.device().compile(&recipe)?;
+    let pipeline = owner.engine().checked(owner.device().compile(&recipe))?;
     let name: Arc<str> = entry.into();
     let id = owner.engine().new_kernel(name.clone());
     Ok(Arc::new(KernelInner { id, name, interface, pipeline }))

@@ -31,6 +31,7 @@ mod timing;
 mod transfer;
 mod user_event;
 mod verbs;
+mod waits;
 mod watch;
 
 #[cfg(feature = "validation")]
@@ -56,7 +57,7 @@ pub use memory::{
     AnyArray, DeviceArray, Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis,
     Upload, WriteMap,
 };
-pub use ordering::Policy;
+pub use ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
 pub use pending::Pending;
 pub use profile::{
     Activity, Awaited, Batch, Busy, CriticalPath, Gap, Interval, Overlap, Profile, Profiler, Row, Summary,

@@ -76,7 +76,8 @@ struct UserLate {
 impl Late<(), Error> for UserLate {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         if self.event.wake(cx.waker()) {
-            return Poll::Pending;
+            let lost = self.owner.engine().await_user(&self.event, cx.waker());
+            return lost.map_or(Poll::Pending, |lost| Poll::Ready(Err(lost)));
         }
         Poll::Ready(self.event.result().unwrap_or(Ok(())))
     }
@@ -100,7 +101,7 @@ impl Late<(), Error> for UserLate {
             }
             turned = true;
             if engine.threads || !state.busy() {
-                drop(engine.doze(state, deadline.slice()));
+                engine.doze(state, deadline.slice());
             } else {
                 drop(state);
                 engine.turn(deadline.slice());

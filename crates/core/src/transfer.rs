@@ -216,7 +216,7 @@ impl Maker<'_> {
     /// Staging memory of `size` bytes that starts with `bytes`.
     pub(crate) fn stage(&self, size: u64, bytes: &[u8]) -> Result<Staged> {
         let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
-        self.owner.device().stage(size, fill)
+        self.owner.engine().checked(self.owner.device().stage(size, fill))
     }
 
     /// The right to write bytes that the host reaches, if nothing on its way uses them.

@@ -49,6 +49,12 @@ impl Clock {
         self.seen[at] = self.seen[at].max(stamp);
     }
 
+    /// Each queue of which something is known to come first, with the last of it.
+    pub fn entries(&self) -> impl Iterator<Item = (Slot, Stamp)> {
+        let known = self.seen.iter().enumerate().filter(|(_, stamp)| stamp.0 > 0);
+        known.map(|(at, &stamp)| (Slot(at as u32), stamp))
+    }
+
     /// Learns all that `other` knows.
     pub fn join(&mut self, other: &Clock) {
         if self.seen.len() < other.seen.len() {

@@ -56,6 +56,47 @@ pub(crate) enum Command {
         /// Words, one of which a model's name must contain; without, all run
         filter: Vec<String>,
     },
+    /// Runs whatever proves a rule, on every adapter with every recorder, and prints a table of the rules
+    #[command(after_help = "Examples:\n  cargo xtask semantics --all-adapters\n  \
+        cargo xtask semantics --mode default --mode wgpu --no-model q04\n  \
+        cargo xtask semantics --json > semantics.jsonl\n\n\
+        The rules are those of docs/semantics.md; one without a test is an error. Modes: default, wgpu, hal, direct,\n\
+        discrete. Exits with 1 if a test failed.")]
+    Semantics {
+        #[command(flatten)]
+        adapters: Adapters,
+        /// Print a line of JSON for each test, adapter and mode instead of the table
+        #[arg(long)]
+        json: bool,
+        /// Run this mode only; may be given several times
+        #[arg(long)]
+        mode: Vec<String>,
+        /// Leave out the loom models, which prove R03
+        #[arg(long)]
+        no_model: bool,
+        /// A part of a test's name, for instance the number of a rule in small letters
+        filter: Option<String>,
+    },
+    /// Runs the random programs of many seeds on the CPU recorder: no wrong byte, no hang, no panic
+    #[command(after_help = "Examples:\n  cargo xtask seeds\n  cargo xtask seeds --from 5000 --count 200")]
+    Seeds {
+        /// How many
+        #[arg(long, default_value_t = 10_000)]
+        count: u64,
+        /// The first
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+    },
+    /// Runs the double buffer for minutes: every block right, memory flat
+    #[command(
+        after_help = "Examples:\n  cargo xtask soak\n  cargo xtask soak --minutes 1 --adapter swiftshader --seed 7 --json\n\n\
+        See `cargo xtask soak -- --help` for all arguments."
+    )]
+    Soak {
+        /// Arguments for the soak
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Type-checks the library for the web, macOS and Windows; for all three without a flag
     #[command(
         after_help = "Examples:\n  cargo xtask targets --web\n  cargo xtask targets --metal --dx12\n\n\

@@ -12,8 +12,12 @@ mod lint;
 mod model;
 mod package;
 mod packages;
+mod progress;
 mod rust_web;
+mod seeds;
+mod semantics;
 mod shell;
+mod soak;
 mod software;
 mod steps;
 mod targets;
@@ -51,6 +55,13 @@ fn run(command: Command) -> Result<bool> {
         }
         Command::Lint => lint::lint(&workspace),
         Command::Model { filter } => model::model(&workspace, &filter),
+        Command::Semantics { adapters, json, mode, no_model, filter } => {
+            let (request, models) = (adapters.request(), !no_model);
+            let options = semantics::Options { request, json, modes: mode, models, filter };
+            return semantics::semantics(&workspace, &options);
+        }
+        Command::Seeds { count, from } => seeds::seeds(&workspace, from, count),
+        Command::Soak { args } => soak::soak(&workspace, &args),
         Command::Targets { web, metal, dx12, debian, no_install } => {
             let sources = targets::Sources { may_install: !no_install, debian };
             targets::check(&workspace, &targets::chosen(web, metal, dx12), sources)

@@ -89,6 +89,11 @@ impl Line {
     /// Prints the command and runs it; returns whether it exited with 0, and everything it wrote.
     pub(crate) fn run_quietly(&self) -> Result<(bool, String)> {
         eprintln!("+ {self}");
+        self.said()
+    }
+
+    /// Runs without printing; returns whether it exited with 0, and everything it wrote.
+    pub(crate) fn said(&self) -> Result<(bool, String)> {
         let output = self.command().output().with_context(|| self.not_started())?;
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok((output.status.success(), said.concat()))

@@ -1,6 +1,6 @@
 //! D01: which devices there are, and which of them is opened.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, results};
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, AdapterInfo, ContextOptions, Kind, RecorderChoice, adapters};
 use std::env;
@@ -102,7 +102,11 @@ fn by_environment(subject: &Subject) {
 fn run_child(subject: &Subject, adapter: &str, outcome: &str) {
     let name = format!("{BY_ENVIRONMENT}::{}", subject.name());
     let mut child = Command::new(env::current_exe().unwrap());
-    child.args([&name, "--exact"]).env("FENCEPOST_ADAPTER", adapter).env(CHILD, outcome);
+    child
+        .args([&name, "--exact"])
+        .env("FENCEPOST_ADAPTER", adapter)
+        .env(CHILD, outcome)
+        .env_remove(results::VARIABLE);
     let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "`{adapter}`, {outcome}:\n{text}");

@@ -94,7 +94,7 @@ fn maps_take_their_place(s: &Subject) {
 }
 
 /// The stamp of the last command of a queue, which counts all commands of the context, waits included.
-fn enqueued(ctx: &Context, queue: &CommandQueue) -> u64 {
+pub fn enqueued(ctx: &Context, queue: &CommandQueue) -> u64 {
     let dump = ctx.state_dump();
     let name = format!("`{}`", queue.label());
     let line = dump.lines().find(|line| line.contains(&name)).expect("the dump shows every queue");

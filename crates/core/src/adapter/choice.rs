@@ -1,6 +1,6 @@
 //! Which adapter is meant.
 
-use super::AdapterInfo;
+use super::{AdapterInfo, AdapterKind};
 use crate::error::{Error, Kind};
 use std::fmt;
 use std::str::FromStr;
@@ -12,6 +12,11 @@ use std::str::FromStr;
 /// use fencepost_core::AdapterChoice;
 /// assert_eq!("1".parse(), Ok(AdapterChoice::Index(1)));
 /// assert_eq!("llvmpipe".parse(), Ok(AdapterChoice::Name("llvmpipe".into())));
+///
+/// // Whatever else an adapter must have:
+/// let fits = |adapter: &fencepost_core::AdapterInfo| adapter.max_array >= 1 << 30;
+/// let choice = fencepost_core::adapters().iter().position(fits).map(AdapterChoice::Index);
+/// # drop(choice);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdapterChoice {
@@ -22,6 +27,8 @@ pub enum AdapterChoice {
     Name(String),
     /// The one at this place of [`adapters`](crate::adapters).
     Index(usize),
+    /// The first of this kind; as a text `discrete`, `integrated`, `virtual` or `software`.
+    Kind(AdapterKind),
 }
 
 impl AdapterChoice {
@@ -30,6 +37,7 @@ impl AdapterChoice {
         match self {
             Self::Auto => (!known.is_empty()).then_some(0),
             Self::Index(at) => (*at < known.len()).then_some(*at),
+            Self::Kind(kind) => known.iter().position(|adapter| adapter.kind == *kind),
             Self::Name(part) => {
                 let part = part.to_lowercase();
                 known.iter().position(|a| format!("{} {}", a.name, a.backend).to_lowercase().contains(&part))
@@ -44,6 +52,10 @@ impl FromStr for AdapterChoice {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match text.trim() {
             "" => Self::Auto,
+            "discrete" => Self::Kind(AdapterKind::Discrete),
+            "integrated" => Self::Kind(AdapterKind::Integrated),
+            "virtual" => Self::Kind(AdapterKind::Virtual),
+            "software" => Self::Kind(AdapterKind::Software),
             text => text.parse().map_or_else(|_| Self::Name(text.into()), Self::Index),
         })
     }
@@ -55,6 +67,7 @@ impl fmt::Display for AdapterChoice {
             Self::Auto => f.write_str("any"),
             Self::Name(part) => write!(f, "`{part}`"),
             Self::Index(at) => write!(f, "number {at}"),
+            Self::Kind(kind) => write!(f, "any that is {kind}"),
         }
     }
 }
@@ -69,13 +82,10 @@ pub(super) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error
 
 #[cfg(test)]
 mod tests {
-    use super::super::AdapterKind;
     use super::*;
 
     fn adapter(name: &str, backend: &'static str) -> AdapterInfo {
-        let (name, driver, abilities) = (name.into(), String::new(), Vec::new());
-        let kind = AdapterKind::Software;
-        AdapterInfo { name, backend, kind, driver, abilities, max_array: 0, max_invocations: 0 }
+        AdapterInfo { name: name.into(), backend, ..AdapterInfo::cpu_recorder() }
     }
 
     fn found(text: &str) -> Option<usize> {
@@ -98,6 +108,11 @@ mod tests {
         assert_eq!(found("2"), Some(2));
         assert_eq!(found("3"), None);
         assert_eq!(found(" "), Some(0));
+    }
+
+    #[test]
+    fn a_kind_is_the_first_of_it() {
+        assert_eq!((found("software"), found("discrete")), (Some(0), None));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// The kind of a command, small enough to be kept for every use of every array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum What {
     Launch(KernelId),
     Copy,

@@ -74,6 +74,12 @@ pub(crate) trait Device: Allocate + Send + Sync {
 
     /// Lets the driver's housekeeping run; returns at once.
     fn tick(&self);
+
+    /// Asks now and then whether the device is still there: some losses are told only to who asks. Its fences say it then.
+    fn look_for_loss(&self);
+
+    /// Asks now whether the device is gone.
+    fn is_gone(&self) -> bool;
 }
 
 /// A hardware queue: who records for it, and how far it is.

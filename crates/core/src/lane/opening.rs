@@ -62,7 +62,7 @@ impl WgpuDevice {
         let (device, queue) = requested.await.map_err(refused)?;
         let lost = LostFlag::default();
         listen(&device, &lost);
-        assemble(device, queue, &info, lost, options)
+        assemble(device, queue, &info, Some(lost), options)
     }
 
     /// Takes over the caller's device and queue; none of its handlers are touched.
@@ -75,17 +75,19 @@ impl WgpuDevice {
         options: OpenOptions,
     ) -> Result<(Arc<Self>, Vec<Lane>)> {
         let info = device.adapter_info();
-        assemble(device, queue, &info, LostFlag::default(), options)
+        assemble(device, queue, &info, None, options)
     }
 }
 
+/// Of a device that tells of its loss by the flag, or that tells nobody.
 fn assemble(
     device: wgpu::Device,
     queue: wgpu::Queue,
     info: &wgpu::AdapterInfo,
-    lost: LostFlag,
+    told: Option<LostFlag>,
     options: OpenOptions,
 ) -> Result<(Arc<WgpuDevice>, Vec<Lane>)> {
+    let (told, lost) = (told.is_some(), told.unwrap_or_default());
     let gate = Gate::new(info.backend);
     let bare = bare(info.backend).filter(|_| options.native);
     let way = way(options, bare.is_some());
@@ -93,7 +95,7 @@ fn assemble(
     let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
     let caps = caps(&device, info, options);
     let shared = !options.alone;
-    let opened = Opened { device, queue, caps, lost, gate, reach, bare, way, shared };
+    let opened = Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared };
     let opened = Arc::new(WgpuDevice::new(opened));
     let (recorder, fence) = recorder(&opened)?;
     // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which

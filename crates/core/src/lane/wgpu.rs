@@ -12,13 +12,18 @@ use crate::kernel::{Pipeline, Recipe};
 use crate::memory::{Allocate, Arena, Block, BlockId, Heap, Memory, Piece, Staged};
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
+use web_time::Instant;
 use wgpu::BufferUsages as Usages;
 
 const MIB: u64 = 1 << 20;
 /// Bytes of an ordinary staging chunk, and of all that are kept for later.
 const CHUNK: u64 = MIB;
 const CACHE: u64 = 256 * MIB;
+/// The shortest time between two questions whether the device is still there.
+const BETWEEN_PROBES: Duration = Duration::from_millis(50);
 
 /// A wgpu device with its one queue.
 pub(crate) struct WgpuDevice {
@@ -26,6 +31,8 @@ pub(crate) struct WgpuDevice {
     pub(super) queue: wgpu::Queue,
     pub(super) caps: Caps,
     pub(super) lost: LostFlag,
+    /// Whether wgpu tells of a loss: where the handlers are the program's it does not.
+    told: bool,
     pub(super) gate: Arc<Gate>,
     pub(super) reach: Reach,
     /// The backend below wgpu, if it may be used.
@@ -38,6 +45,8 @@ pub(crate) struct WgpuDevice {
     groups: Mutex<BindGroups>,
     gone: Gone,
     foreign: Arc<ForeignBlocks>,
+    /// When it was last asked whether it is still there.
+    probed: Mutex<Option<Instant>>,
 }
 
 /// Which memory the host reaches where it is.
@@ -77,6 +86,7 @@ pub(super) struct Opened {
     pub(super) queue: wgpu::Queue,
     pub(super) caps: Caps,
     pub(super) lost: LostFlag,
+    pub(super) told: bool,
     pub(super) gate: Arc<Gate>,
     pub(super) reach: Reach,
     pub(super) bare: Option<&'static dyn Bare>,
@@ -86,15 +96,16 @@ pub(super) struct Opened {
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened { device, queue, caps, lost, gate, reach, bare, way, shared } = opened;
+        let Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared } = opened;
         let (uploads, downloads) = (Arena::new(CHUNK, CACHE), Arena::new(CHUNK, CACHE));
-        let (groups, gone) = (Mutex::default(), Gone::default());
+        let (groups, gone, probed) = Default::default();
         let foreign = ForeignBlocks::new(&gone);
         Self {
             device,
             queue,
             caps,
             lost,
+            told,
             gate,
             reach,
             bare,
@@ -105,6 +116,7 @@ impl WgpuDevice {
             groups,
             gone,
             foreign,
+            probed,
         }
     }
 
@@ -335,6 +347,44 @@ impl Device for WgpuDevice {
         });
         if let Err(lost) = poll(&self.device, &self.lost, self.gate.turn()) {
             log::debug!("device `{}`: {lost}", self.caps.adapter);
+        }
+    }
+
+    fn look_for_loss(&self) {
+        self.tick();
+        let mut probed = lock(&self.probed);
+        if self.told || self.lost.is_raised() || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES) {
+            return;
+        }
+        *probed = Some(Instant::now());
+        self.gate.try_inside(|| self.probe());
+    }
+
+    fn is_gone(&self) -> bool {
+        self.gate.try_inside(|| self.probe());
+        self.lost.is_raised()
+    }
+}
+
+impl WgpuDevice {
+    /// Whether wgpu has made a submission. On a device that is gone it makes none, says nothing, and counts the work as
+    /// done.
+    pub(crate) fn took(&self, submission: wgpu::SubmissionIndex) -> bool {
+        let asked =
+            wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(Duration::ZERO) };
+        let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(asked)));
+        !matches!(polled, Err(_) | Ok(Err(wgpu::PollError::WrongSubmissionIndex(..))))
+    }
+
+    /// Asks for a few mapped bytes, which a device that is gone does not give: where the handlers are the program's,
+    /// nothing else tells. Only for who is inside the gate.
+    pub(crate) fn probe(&self) {
+        let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
+        let desc = wgpu::BufferDescriptor { label: Some("probe"), size: 16, usage, mapped_at_creation: true };
+        let made = || self.device.create_buffer(&desc).get_mapped_range(..).is_ok();
+        let (made, error) = scoped(&self.device, made);
+        if !made && error.is_none() {
+            self.lost.raise("it no longer makes buffers");
         }
     }
 }

@@ -80,6 +80,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         let object = "a pinned array";
         Frame::new(object, &shape, &padded)?;
         let len = super::elements::<T>(object, &padded)?;
+        owner.engine().lock().lost()?;
         let place = if owner.device().pinned() {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostPlace::Pinned(pin::<T>(owner, heap, len)?)

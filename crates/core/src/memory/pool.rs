@@ -95,10 +95,11 @@ impl Owner {
         let memory = match self.device().allocate(heap, size, label) {
             Err(error) if matches!(error.kind(), Kind::OutOfMemory { .. }) => {
                 self.engine().trim();
-                self.device().allocate(heap, size, label)?
+                self.device().allocate(heap, size, label)
             }
-            memory => memory?,
+            memory => memory,
         };
+        let memory = self.engine().checked(memory)?;
         let block = Arc::new(Block::new(BlockId::next(), heap, size, memory));
         block.order().label = label.clone();
         self.engine().lock().pool.used(size);

@@ -57,10 +57,10 @@ impl<T: Element> Reading<T> {
             return Ok(Some(seq));
         }
         match slot.place() {
-            Place::Staged(staging) => staging.copy_out(bytes).map_err(|lost| {
+            Place::Staged(staging) => engine.checked(staging.copy_out(bytes).map_err(|lost| {
                 let device = engine.device.caps().adapter.clone();
-                Kind::DeviceLost { device, reason: lost.reason }
-            })?,
+                Kind::DeviceLost { device, reason: lost.reason }.into()
+            }))?,
             Place::Taken(taken) => bytes.copy_from_slice(&taken[..bytes.len()]),
             Place::Lazy => {}
             Place::Queued | Place::Staging | Place::Dropped => return Err(lost_bytes()),

@@ -75,10 +75,16 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, label:
         range: touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end),
         earlier: Box::new(earlier_site),
         later: Box::new(later),
-        access: if earlier.write { "write" } else { "read" },
+        access: access(earlier.write),
+        later_access: access(touch.write),
         wait,
     }
     .into()
+}
+
+/// What messages call it.
+pub(super) fn access(write: bool) -> &'static str {
+    if write { "write" } else { "read" }
 }
 
 /// Remembers the uses that a command with this stamp makes.

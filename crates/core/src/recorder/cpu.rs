@@ -219,6 +219,13 @@ impl Device for CpuDevice {
     }
 
     fn tick(&self) {}
+
+    fn look_for_loss(&self) {}
+
+    /// Only its fences know.
+    fn is_gone(&self) -> bool {
+        false
+    }
 }
 
 impl Recorder for CpuRecorder {

@@ -6,6 +6,7 @@ use super::queue::QueueState;
 use super::state::State;
 use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
 use std::time::Duration;
+use web_time::Instant;
 
 /// Whom to wake. Found out under S, carried out when it is released.
 #[derive(Default)]
@@ -32,7 +33,8 @@ impl State {
             let thread = match self.lanes[lane].rest {
                 Rest::Awake => false,
                 Rest::Napping => over || self.urgent_for(lane),
-                Rest::Asleep => over || self.something_for(lane),
+                Rest::Asleep => over || self.something_for(lane) || self.needs_guard(lane),
+                Rest::Guarding => over || self.something_for(lane),
             };
             let completer = self.lanes[lane].idle && (over || self.unwatched(lane));
             let at = &mut self.lanes[lane];
@@ -70,6 +72,13 @@ impl State {
         self.work_for(lane, QueueState::urgent)
     }
 
+    /// Whether somebody awaits what nobody is at: then the first lane's thread looks whether the device is still there.
+    pub(super) fn needs_guard(&self, lane: usize) -> bool {
+        let awaited = || self.queues.iter().any(|queue| !queue.wakers.is_empty());
+        let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
+        lane == 0 && (!self.user_wakers.is_empty() || !self.batch_wakers.is_empty() || awaited()) && idle()
+    }
+
     fn work_for(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
         let at = &self.lanes[lane];
         if self.lost.is_some() || at.token {
@@ -103,15 +112,15 @@ impl Engine {
         wake(&self.done, alarm.callers);
     }
 
-    /// Sleeps until something has moved, or `limit` is over.
-    pub(crate) fn doze<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        limit: Duration,
-    ) -> MutexGuard<'a, State> {
+    /// Sleeps until something has moved; if nothing has within `limit`, asks whether the device is still there.
+    pub(crate) fn doze(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
+        let start = Instant::now();
         state.callers_asleep += 1;
         let mut state = sleep_for(&self.done, state, limit);
         state.callers_asleep -= 1;
-        state
+        drop(state);
+        if start.elapsed() >= limit {
+            self.look_for_loss();
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::batch::Submitted;
 use super::engine::Engine;
-use super::lane::Rest;
 use super::shield;
 use super::state::State;
 use crate::error::{Error, Kind};
@@ -20,7 +19,7 @@ impl Engine {
         match reached {
             Ok(reached) => {
                 if reached < value {
-                    self.device.tick(); // some losses are told only to who looks
+                    self.device.look_for_loss(); // some losses are told only to who asks
                 }
                 self.advance(lane, reached);
             }
@@ -33,6 +32,36 @@ impl Engine {
         match self.lanes[lane].fence.completed() {
             Ok(reached) => self.advance(lane, reached),
             Err(lost) => self.lose(&lost.reason),
+        }
+    }
+
+    /// Looks how far all lanes are; if the device has nothing, whether it is still there.
+    pub(crate) fn look_at_all(&self) {
+        let busy = self.lock().lanes.iter().any(|lane| lane.timeline.in_flight() > 0);
+        if busy {
+            (0..self.lanes.len()).for_each(|lane| self.look(lane));
+        } else {
+            self.look_for_loss();
+        }
+    }
+
+    /// Asks whether the device is still there, for who waits for what the device does not have.
+    pub(crate) fn look_for_loss(&self) {
+        if self.lock().lost.is_some() {
+            return;
+        }
+        self.device.look_for_loss();
+        (0..self.lanes.len()).for_each(|lane| self.look(lane));
+    }
+
+    /// The outcome of a call of the device: whatever one says that is gone, it is gone.
+    pub(crate) fn checked<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        if outcome.is_err() && self.lock().lost.is_none() && self.device.is_gone() {
+            (0..self.lanes.len()).for_each(|lane| self.look(lane));
+        }
+        match outcome {
+            Err(error) => Err(self.lock().lost.clone().unwrap_or(error)),
+            done => done,
         }
     }
 
@@ -49,7 +78,7 @@ impl Engine {
         }
         let alarm = state.alarm();
         // Not on the way of a waiting caller, if somebody else comes by.
-        let tidy = !self.threads || state.lanes[lane].rest == Rest::Asleep;
+        let tidy = !self.threads || state.lanes[lane].rest.is_deep();
         state.lanes[lane].untidy = !tidy;
         drop(state);
         // The memory of what is done is free before anybody is told of it.
@@ -125,6 +154,7 @@ impl State {
             wakers.extend(queue.wakers.take_all());
         }
         wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
+        wakers.extend(std::mem::take(&mut self.user_wakers).into_iter().map(|(_, waker)| waker));
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
         leaked.push(Box::new(std::mem::take(&mut self.foreign)));

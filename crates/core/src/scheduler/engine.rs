@@ -135,6 +135,7 @@ impl Engine {
     pub(crate) fn release(&self, hold: HoldId) {
         let mut state = self.lock();
         state.release(|held| held == Hold::User(hold));
+        state.user_wakers.retain(|(held, _)| *held != hold);
         if !self.threads {
             state.wake_everybody(); // there is something to do for who found nothing
         }

@@ -36,9 +36,9 @@ impl Engine {
     #[inline]
     fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
         state.check(by.slot)?;
-        for point in ordering::admit(&state, by, &work)? {
-            state.note_wait(by.slot, point, Cause::Policy, by.at);
-            state.push_wait(by.slot, point);
+        let waits = ordering::admit(&state, by, &work)?;
+        if !waits.is_empty() {
+            state.add_waits(by, &work, &waits);
         }
         // Whoever reads flushes, or waits, on the same thread at once.
         let read = matches!(work, Work::Read { .. });
@@ -53,16 +53,15 @@ impl Engine {
     pub(crate) fn enqueue_whole(&self, by: Admission, works: Works) -> Result<()> {
         let mut state = self.lock();
         state.check(by.slot)?;
-        let mut waits: SmallVec<[Point; 4]> = SmallVec::new();
+        let mut waits: SmallVec<[SmallVec<[Point; 2]>; 3]> = SmallVec::new();
         for work in &works {
             if state.host_uses > 0 {
                 check_maps(work)?;
             }
-            waits.extend(ordering::admit(&state, by, work)?);
+            waits.push(ordering::admit(&state, by, work)?);
         }
-        for point in waits {
-            state.note_wait(by.slot, point, Cause::Policy, by.at);
-            state.push_wait(by.slot, point);
+        for (work, waits) in works.iter().zip(&waits).filter(|(_, waits)| !waits.is_empty()) {
+            state.add_waits(by, work, waits);
         }
         for work in works {
             state.push_work(by, work);
@@ -93,6 +92,9 @@ impl Engine {
     ) -> Result<()> {
         let mut state = self.lock();
         state.check(slot)?;
+        if state.wait_log.is_some() {
+            ordering::note_asked(&mut state, slot, at, point, clock);
+        }
         state.queue_mut(slot).clock.join(clock);
         state.note_wait(slot, point, Cause::Program, at);
         state.push_wait(slot, point);
@@ -176,6 +178,15 @@ impl State {
         stamp
     }
 
+    /// Enqueues what the policy has `work` wait for.
+    fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
+        ordering::note_added(self, by, work, waits);
+        for &point in waits {
+            self.note_wait(by.slot, point, Cause::Policy, by.at);
+            self.push_wait(by.slot, point);
+        }
+    }
+
     /// Puts a wait at the end of a queue; what follows is known to come after `point`.
     pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
         if point.slot == slot {
@@ -196,7 +207,7 @@ impl State {
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
         let (at, rest) = (queue.lane, self.lanes[queue.lane].rest);
-        let rests = rest == Rest::Asleep || (rest == Rest::Napping && queue.urgent());
+        let rests = rest.is_deep() || (rest == Rest::Napping && queue.urgent());
         if !rests || queue.hold.is_some() || slot == Self::CONTEXT {
             return None;
         }

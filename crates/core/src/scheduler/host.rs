@@ -103,7 +103,7 @@ impl Engine {
         if block.order().host_idle() {
             return true;
         }
-        drop(self.doze(state, deadline.slice()));
+        self.doze(state, deadline.slice());
         !deadline.over()
     }
 }

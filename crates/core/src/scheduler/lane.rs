@@ -20,6 +20,15 @@ pub(crate) enum Rest {
     Napping,
     /// Never.
     Asleep,
+    /// When it is time to ask whether the device is still there: else as asleep.
+    Guarding,
+}
+
+impl Rest {
+    /// Whether it does not look round soon.
+    pub(crate) fn is_deep(self) -> bool {
+        matches!(self, Self::Asleep | Self::Guarding)
+    }
 }
 
 /// The bookkeeping of a lane.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::event::Point;
 use crate::kernel::KernelId;
 use crate::memory::{Block, Pool};
-use crate::ordering::{Policy, Use};
+use crate::ordering::{Policy, Use, WaitLog};
 use fencepost_sync::{Clock, Slot, Stamp};
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub(crate) calling: Option<Slot>,
     /// Who waits for a batch rather than for a point of a queue.
     pub(crate) batch_wakers: Vec<(Seq, Waker)>,
+    /// Who waits for an event of the host, and must hear of a loss.
+    pub(crate) user_wakers: Vec<(HoldId, Waker)>,
     /// An error that came up in a `Drop`.
     pub(crate) drop_error: Option<Error>,
     /// What has to be done once S is released.
@@ -62,6 +64,8 @@ pub(crate) struct State {
     pub(crate) calls_idle: bool,
     /// What is noted while somebody profiles.
     pub(super) log: Option<Box<Log>>,
+    /// The waits so far, if somebody records them.
+    pub(crate) wait_log: Option<Box<WaitLog>>,
     kernels: Vec<Arc<str>>,
     policy: Policy,
     host: Clock,
@@ -86,12 +90,14 @@ impl State {
             calls: VecDeque::new(),
             calling: None,
             batch_wakers: Vec::new(),
+            user_wakers: Vec::new(),
             drop_error: None,
             after: After::default(),
             host_uses: 0,
             callers_asleep: 0,
             calls_idle: false,
             log: None,
+            wait_log: None,
             kernels: Vec::new(),
             policy,
             host: Clock::default(),
@@ -245,6 +251,11 @@ impl State {
     }
 
     pub(crate) fn site(&self, slot: Slot, what: What, location: &'static Location<'static>) -> Site {
+        self.site_on(self.queue(slot).label.clone(), what, location)
+    }
+
+    /// As [`site`](Self::site), of a queue that may be gone.
+    pub(crate) fn site_on(&self, queue: Arc<str>, what: What, location: &'static Location<'static>) -> Site {
         let command = match what {
             What::Launch(id) => format!("kernel `{}`", self.kernels[id.0 as usize]),
             What::Copy => "a copy".into(),
@@ -255,7 +266,7 @@ impl State {
             What::Encode => "commands of the program".into(),
             What::Map => "a map".into(),
         };
-        Site { queue: self.queue(slot).label.clone(), command, location }
+        Site { queue, command, location }
     }
 
     /// Whether a call that enqueues on `slot` is let in at all.

@@ -6,6 +6,7 @@ use super::state::State;
 use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
 use std::time::Duration;
+use web_time::Instant;
 
 /// How long the thread of a lane does not look round while the lane is in use.
 const NAP: Duration = Duration::from_millis(1);
@@ -65,7 +66,11 @@ impl Engine {
         let nap = resting.after(at.timeline.pending()) || at.untidy || has_work;
         resting.napped = nap;
         at.rest = if nap { Rest::Napping } else { Rest::Asleep };
-        let mut state = if nap { self.nap(lane, state) } else { sleep(&self.work[lane], state) };
+        let mut state = match nap {
+            true => self.nap(lane, state),
+            false if state.needs_guard(lane) => self.guard(lane, state),
+            false => sleep(&self.work[lane], state),
+        };
         state.lanes[lane].rest = Rest::Awake;
         self.look_round(lane, state)
     }
@@ -78,6 +83,19 @@ impl Engine {
             return self.lock();
         }
         sleep_for(&self.work[lane], state, NAP)
+    }
+
+    /// Sleeps for a slice at most, and then asks whether the device is still there.
+    fn guard<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.lanes[lane].rest = Rest::Guarding;
+        let start = Instant::now();
+        let state = sleep_for(&self.work[lane], state, SLICE);
+        if start.elapsed() < SLICE {
+            return state;
+        }
+        drop(state);
+        self.look_for_loss();
+        self.lock()
     }
 
     /// Does what callers left to do: wakes the completer for what nobody waits for, lets the driver tidy up.
@@ -94,7 +112,7 @@ impl Engine {
             self.in_flight[lane].notify_all();
         }
         if untidy {
-            self.device.tick();
+            self.device.look_for_loss();
         }
         self.lock()
     }

@@ -3,12 +3,12 @@
 use super::batch::{Seq, Status};
 use super::callbacks;
 use super::engine::{Engine, SLICE};
-use super::lane::Rest;
 use super::queue::{Hold, Priority, Reached};
 use super::shield;
 use super::state::{After, State};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::event::Point;
+use crate::user_event::UserState;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Value};
 use std::task::Waker;
@@ -196,7 +196,7 @@ impl Engine {
                 if after.is_empty() {
                     let alarm = state.alarm().without_callers();
                     self.ring(&alarm);
-                    drop(self.doze(state, slice));
+                    self.doze(state, slice);
                 } else {
                     state.after = after;
                     self.unlock(state);
@@ -213,7 +213,7 @@ impl Engine {
     /// over: at once, or when the thread of the lane looks round.
     fn submit_soon_waited(&self, state: MutexGuard<'_, State>, lane: usize) {
         let state = self.submit_watched(state, lane);
-        if state.lanes[lane].rest == Rest::Asleep {
+        if state.lanes[lane].rest.is_deep() {
             self.unlock(state);
         }
     }
@@ -310,7 +310,7 @@ impl Engine {
         if state.reached(point) != Reached::Done {
             state.lost()?;
             self.flush_to(state, point);
-            (0..self.lanes.len()).for_each(|lane| self.look(lane));
+            self.look_at_all();
         } else {
             drop(state);
         }
@@ -350,6 +350,22 @@ impl Engine {
         }
     }
 
+    /// Has `waker` called if the device is lost before `event` ends; the loss, if it is.
+    pub(crate) fn await_user(&self, event: &UserState, waker: &Waker) -> Option<Error> {
+        let mut state = self.lock();
+        if state.lost.is_some() || event.result().is_some() {
+            return state.lost.clone();
+        }
+        if !state.user_wakers.iter().any(|(hold, known)| *hold == event.hold && known.will_wake(waker)) {
+            state.user_wakers.push((event.hold, waker.clone()));
+        }
+        self.unlock(state);
+        if !self.threads {
+            self.turn(Duration::ZERO);
+        }
+        None
+    }
+
     /// Whether batch `seq` is done; else has `waker` called when it is.
     pub(crate) fn poll_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
         let mut state = self.lock();
@@ -383,8 +399,9 @@ impl Engine {
                 let timeline = state.lanes[lane].timeline;
                 (timeline.in_flight() > 0).then(|| Value(timeline.completed().0 + 1))
             };
-            if let Some(value) = oldest {
-                self.wait_native(lane, value, limit);
+            match oldest {
+                Some(value) => self.wait_native(lane, value, limit),
+                None => self.look_for_loss(),
             }
         }
     }

@@ -60,10 +60,16 @@ pub(in crate::recorder) fn submit<K>(
     if error.is_some() {
         device.with_groups(BindGroups::clear); // one that could not be made may be among them
     }
-    let kept = match outcome {
+    if error.is_some() || outcome.is_err() {
+        device.probe(); // a device that is gone has many reasons
+    }
+    let (submission, kept) = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
-        outcome => outcome?.1,
+        outcome => outcome?,
     };
+    if error.is_none() && !device.took(submission) {
+        return Err(failure(device, None, true));
+    }
     if error.is_some() || device.lost().is_raised() {
         return Err(failure(device, error.as_ref(), false));
     }

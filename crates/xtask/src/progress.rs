@@ -1,0 +1,21 @@
+//! The progress bar of a long run.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar over `length` pieces; it shows itself on a terminal only.
+pub(crate) fn bar(length: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg:9} {wide_bar} {pos}/{len} {eta}");
+    ProgressBar::new(length).with_style(style.expect("bug: the template is valid"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_counts_pieces() {
+        let bar = bar(3);
+        bar.inc(2);
+        assert_eq!((bar.position(), bar.length()), (2, Some(3)));
+    }
+}

@@ -1,0 +1,63 @@
+//! `cargo xtask seeds`: the random programs of many seeds, on the CPU recorder.
+
+use std::ops::Range;
+
+use anyhow::{Result, bail};
+
+use crate::progress;
+use crate::shell::{Line, cargo};
+use crate::workspace::Workspace;
+
+/// Seeds that one process runs: few enough for the bar to move.
+const PIECE: u64 = 100;
+
+/// Runs the programs of `count` seeds, from `from` on: each under every policy, with faults, and twice. The first that
+/// fails ends the run, with the smallest program that fails.
+pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> {
+    programs(workspace).arg("--no-run").run()?;
+    let bar = progress::bar(count);
+    bar.set_message("seeds");
+    for piece in pieces(from, count) {
+        let (passed, said) = run(workspace, &piece)?;
+        if !passed {
+            bar.abandon();
+            eprintln!("{said}");
+            bail!("a program of the seeds {piece:?} failed: its own seed is above");
+        }
+        bar.inc(piece.end - piece.start);
+    }
+    bar.finish_and_clear();
+    println!("{count} seeds from {from} on passed");
+    Ok(())
+}
+
+fn programs(workspace: &Workspace) -> Line {
+    let line = ["test", "--quiet", "-p", "fencepost", "--test", "programs"];
+    cargo().args(line).var("FENCEPOST_TEST_ADAPTERS", "none").dir(workspace.root())
+}
+
+fn run(workspace: &Workspace, seeds: &Range<u64>) -> Result<(bool, String)> {
+    let seeds = format!("{}..{}", seeds.start, seeds.end);
+    programs(workspace).var("FENCEPOST_SEEDS", seeds).var("RUST_LOG", "off").said()
+}
+
+/// The seeds, a piece at a time.
+fn pieces(from: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = from.saturating_add(count);
+    (0..count.div_ceil(PIECE)).map(move |at| {
+        let start = from.saturating_add(at * PIECE);
+        start..end.min(start.saturating_add(PIECE))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_every_seed_once() {
+        let all: Vec<u64> = pieces(7, 2 * PIECE + 1).flatten().collect();
+        assert_eq!(all, (7..7 + 2 * PIECE + 1).collect::<Vec<_>>());
+        assert_eq!(pieces(7, 0).count(), 0);
+    }
+}

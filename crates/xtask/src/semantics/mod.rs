@@ -1,0 +1,99 @@
+//! `cargo xtask semantics`: every rule of `docs/semantics.md`, on every adapter, with every recorder.
+
+mod outcome;
+mod rules;
+mod run;
+mod table;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+
+use self::outcome::{Ended, Outcome};
+use self::rules::{gaps, parse, rule_of};
+use self::run::{MODES, Mode, Programs};
+use crate::environment::{Request, set_up};
+use crate::progress;
+use crate::workspace::Workspace;
+
+/// What the command line of `semantics` asks for.
+pub(crate) struct Options {
+    pub(crate) request: Request,
+    pub(crate) json: bool,
+    pub(crate) modes: Vec<String>,
+    pub(crate) models: bool,
+    pub(crate) filter: Option<String>,
+}
+
+/// Runs everything that proves a rule and prints what came of it; true if nothing failed.
+pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool> {
+    let rules = parse(&fs::read_to_string(workspace.path("docs/semantics.md")).context("docs/semantics.md")?);
+    let modes = chosen(&options.modes)?;
+    let found = set_up(workspace, options.request)?;
+    if let Some(missing) = found.missing {
+        eprintln!("semantics: without {missing}");
+    }
+    let programs = Programs { workspace, vars: &found.vars, filter: options.filter.as_deref() };
+    programs.build()?;
+    let ids = programs.ids()?;
+    let proved = ids.iter().filter_map(|id| rule_of(id)).chain(["R03".to_owned()]).collect::<BTreeSet<_>>();
+    let gaps = gaps(&rules, &proved);
+    if !gaps.is_empty() {
+        bail!("{}", gaps.join("; "));
+    }
+    let mut outcomes = all(&programs, &ids, &modes)?;
+    if options.models && options.filter.as_deref().is_none_or(|part| "r03_models".contains(part)) {
+        outcomes.push(programs.models()?);
+    }
+    print(&rules, &outcomes, options.json)?;
+    Ok(outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
+}
+
+/// The modes with these names; all of them if none is given.
+fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
+    if names.is_empty() {
+        return Ok(MODES.iter().collect());
+    }
+    let mode = |name: &String| {
+        let known = || MODES.each_ref().map(|mode| mode.name).join(", ");
+        MODES.iter().find(|mode| mode.name == name).with_context(|| format!("no mode `{name}`: {}", known()))
+    };
+    names.iter().map(mode).collect()
+}
+
+fn all(programs: &Programs<'_>, ids: &[String], modes: &[&Mode]) -> Result<Vec<Outcome>> {
+    let runs: Vec<_> = modes.iter().map(|mode| (mode, programs.chosen(ids, mode))).collect();
+    let bar = progress::bar(runs.iter().map(|(_, ids)| ids.len() as u64).sum());
+    let mut outcomes = Vec::new();
+    for (mode, ids) in runs {
+        outcomes.extend(programs.run(mode, &ids, &bar)?);
+    }
+    bar.finish_and_clear();
+    Ok(outcomes)
+}
+
+fn print(rules: &[rules::Rule], outcomes: &[Outcome], json: bool) -> Result<()> {
+    if !json {
+        print!("{}", table::of(rules, outcomes));
+        return Ok(());
+    }
+    for outcome in outcomes {
+        println!("{}", serde_json::to_string(outcome)?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_chosen_by_name() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(chosen(&[]).expect("all").len(), MODES.len());
+        assert_eq!(chosen(&names(&["hal"])).expect("it is known")[0].name, "hal");
+        let error = chosen(&names(&["hale"])).err().expect("it is not known").to_string();
+        assert!(error.contains("hale") && error.contains("discrete"), "{error}");
+    }
+}

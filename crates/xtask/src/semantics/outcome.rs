@@ -1,0 +1,133 @@
+//! How tests ended, as they note it themselves and as the table has it.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::rules::rule_of;
+
+/// How a test ended on one adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Ended {
+    Pass,
+    NotPossible,
+    Fail,
+}
+
+/// A line that a test writes: `tests/common/results.rs`.
+#[derive(Deserialize)]
+struct Noted {
+    test: String,
+    adapter: String,
+    backend: String,
+    result: Ended,
+    reason: Option<String>,
+}
+
+/// One test of a rule, on one adapter, in one mode.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Outcome {
+    pub(super) rule: String,
+    pub(super) adapter: String,
+    pub(super) backend: String,
+    pub(super) mode: String,
+    pub(super) test: String,
+    pub(super) result: Ended,
+    pub(super) reason: Option<String>,
+}
+
+/// The outcomes in the lines of a run; tests that prove no rule are left out.
+pub(super) fn parse(lines: &str, mode: &str) -> Result<Vec<Outcome>> {
+    let outcome = |line: &str| -> Result<Option<Outcome>> {
+        let noted: Noted = serde_json::from_str(line).with_context(|| format!("a result is `{line}`"))?;
+        let Noted { test, adapter, backend, result, reason } = noted;
+        let mode = if backend == "host" { "cpu" } else { mode }.to_owned();
+        Ok(rule_of(&test).map(|rule| Outcome { rule, adapter, backend, mode, test, result, reason }))
+    };
+    lines.lines().filter_map(|line| outcome(line).transpose()).collect()
+}
+
+/// Failures for those tests of a run that never ended: their program did before them. `ids` are `<test>::<adapter>`.
+pub(super) fn unended(ids: &[String], outcomes: &[Outcome], mode: &str) -> Vec<Outcome> {
+    let ended: BTreeSet<(&str, &str)> =
+        outcomes.iter().map(|outcome| (outcome.test.as_str(), outcome.adapter.as_str())).collect();
+    let missing = |id: &String| {
+        let (test, adapter) = id.rsplit_once("::")?;
+        let rule = rule_of(test)?;
+        let known = adapter == "no_adapter" || ended.contains(&(test, adapter));
+        (!known).then(|| Outcome {
+            rule,
+            adapter: adapter.to_owned(),
+            backend: backend_of(adapter, outcomes),
+            mode: mode.to_owned(),
+            test: test.to_owned(),
+            result: Ended::Fail,
+            reason: Some("the test program ended before it".to_owned()),
+        })
+    };
+    ids.iter().filter_map(missing).collect()
+}
+
+fn backend_of(adapter: &str, outcomes: &[Outcome]) -> String {
+    let same = outcomes.iter().find(|outcome| outcome.adapter == adapter);
+    same.map_or("unknown", |outcome| &outcome.backend).to_owned()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    const LINES: &str = r#"{"test":"q01_a","adapter":"lavapipe","backend":"vulkan","result":"pass","reason":null}
+{"test":"d01_b","adapter":"cpu_1","backend":"host","result":"not-possible","reason":"no adapter"}
+{"test":"no_rule","adapter":"cpu_1","backend":"host","result":"fail","reason":null}
+"#;
+
+    /// An outcome for tests of what uses them.
+    pub(in crate::semantics) fn outcome(
+        rule: &str,
+        adapter: &str,
+        result: Ended,
+        reason: Option<&str>,
+    ) -> Outcome {
+        let [rule, adapter, backend, mode] = [rule, adapter, "vulkan", "default"].map(str::to_owned);
+        let test = format!("{}_it_holds", rule.to_lowercase());
+        Outcome { rule, adapter, backend, mode, test, result, reason: reason.map(str::to_owned) }
+    }
+
+    #[test]
+    fn lines_become_outcomes_of_rules() {
+        let found = parse(LINES, "hal").expect("they are right");
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            (found[0].rule.as_str(), found[0].mode.as_str(), found[0].result),
+            ("Q01", "hal", Ended::Pass)
+        );
+        assert_eq!((found[1].mode.as_str(), found[1].reason.as_deref()), ("cpu", Some("no adapter")));
+    }
+
+    #[test]
+    fn a_line_that_is_none_is_an_error_that_shows_it() {
+        let error = parse("{\"test\": 1}", "hal").expect_err("a number is no name");
+        assert!(format!("{error:#}").contains("{\"test\": 1}"));
+    }
+
+    #[test]
+    fn what_never_ended_is_a_failure() {
+        let ids =
+            ["q01_a::lavapipe", "q02_c::lavapipe", "q03_d::no_adapter", "other::lavapipe"].map(str::to_owned);
+        let found = unended(&ids, &parse(LINES, "hal").expect("they are right"), "hal");
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].rule.as_str(), found[0].backend.as_str()), ("Q02", "vulkan"));
+        assert_eq!(found[0].result, Ended::Fail);
+    }
+
+    #[test]
+    fn a_line_of_json_has_the_keys_in_order() {
+        let line =
+            serde_json::to_string(&outcome("Q01", "lavapipe", Ended::Pass, None)).expect("it is plain");
+        let expected = r#"{"rule":"Q01","adapter":"lavapipe","backend":"vulkan","mode":"default","test":"q01_it_holds","result":"pass","reason":null}"#;
+        assert_eq!(line, expected);
+    }
+}

@@ -1,0 +1,296 @@
+//! D03: every wait on a lost device ends, and every call says so.
+
+use super::losing::{Doomed, doomed, lost_after};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Error, Kind, QueueOptions, UserEvent};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("d03_every_kind_of_wait_ends_with_the_loss", every_wait),
+        case("d03_every_later_call_says_it_again", every_call),
+        case("d03_what_was_shown_before_the_loss_is_right", right_until_then),
+        case("d03_a_context_with_work_ends_on_a_lost_device", ends),
+        case("d03_a_new_context_works_in_the_same_process", new_context),
+        case("d03_nothing_runs_after_the_loss", nothing_runs).cpu_only("no device tells what it has not run"),
+        case("d03_a_loss_at_any_step_ends_all_waits", any_step).cpu_only("a device has no such number"),
+    ]
+}
+
+const N: usize = 256;
+
+fn is_loss(error: &Error) -> bool {
+    matches!(error.kind(), Kind::DeviceLost { .. })
+}
+
+/// What waits need: work behind a gate that nobody opens.
+struct Held {
+    queue: CommandQueue,
+    gate: UserEvent,
+    x: DeviceArray<u32>,
+    y: DeviceArray<u32>,
+    start: Event,
+}
+
+impl Held {
+    fn new(ctx: &Context) -> Self {
+        let queue =
+            ctx.queue_with(QueueOptions { label: "held".into(), timing: true, ..QueueOptions::default() });
+        let gate = ctx.user_event("gate");
+        let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+        let start = queue.marker();
+        queue.wait_for(&gate.event()).unwrap();
+        queue.fill(&mut x, 1).unwrap();
+        queue.fill(&mut y, 2).unwrap();
+        Self { queue, gate, x, y, start }
+    }
+}
+
+/// A kind of wait, and whether it needs somebody who goes on meanwhile.
+type Wait = (&'static str, bool, fn(&Context, &Held) -> Result<(), Error>);
+
+const WAITS: &[Wait] = &[
+    ("finish", false, |_, held| held.queue.finish().wait()),
+    ("a wait with limits", false, |_, held| {
+        let mut pending = held.queue.finish();
+        while pending.wait_timeout(Duration::from_millis(3))?.is_none() {}
+        Ok(())
+    }),
+    ("a future", true, |_, held| pollster::block_on(held.queue.finish())),
+    ("an event", false, |_, held| held.queue.marker().wait()),
+    ("an event's future", true, |_, held| pollster::block_on(held.queue.marker().done())),
+    ("asking", false, |_, held| {
+        while !held.queue.is_complete()? {
+            thread::yield_now();
+        }
+        Ok(())
+    }),
+    ("asking an event", false, |_, held| {
+        let event = held.queue.marker();
+        while !event.is_complete()? {
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }),
+    ("a read", false, |_, held| held.queue.read(&held.x).wait().map(drop)),
+    ("a read's future", true, |_, held| pollster::block_on(held.queue.read(&held.x)).map(drop)),
+    ("a read into a slice", false, |_, held| held.queue.read_into(&held.x, &mut [0; N])),
+    ("a read map", false, |_, held| held.x.map_read().wait().map(drop)),
+    ("a read map's future", true, |_, held| pollster::block_on(held.x.map_read()).map(drop)),
+    ("a write map", false, |_, held| held.y.map_write().wait().map(drop)),
+    ("a user event", false, |_, held| held.gate.event().wait()),
+    ("a user event's future", true, |_, held| pollster::block_on(held.gate.event().done())),
+    ("another queue that waits for it", false, |ctx, held| {
+        let other = ctx.queue("other");
+        other.wait_for(&held.queue.marker())?;
+        other.finish().wait()
+    }),
+    ("pinned memory on its way up", false, |ctx, held| {
+        let mut pinned: HostArray<u32, Upload> = ctx.pinned([N])?;
+        held.queue.upload(&pinned, &mut held.y.handle())?;
+        pinned.write(|host| host.fill(1))?;
+        // Where it is ordinary memory, the upload has copied it.
+        held.queue.finish().wait()
+    }),
+    ("pinned memory on its way down", false, |ctx, held| {
+        let mut pinned: HostArray<u32, Download> = ctx.pinned([N])?;
+        held.queue.download(&held.x, &mut pinned)?;
+        pinned.read(|host| host[0]).map(drop)
+    }),
+    ("the time between two events", false, |_, held| {
+        if !held.queue.is_timed() {
+            return held.queue.finish().wait();
+        }
+        held.queue.marker().seconds_since(&held.start).wait().map(drop)
+    }),
+];
+
+/// All at once, each on a thread of its own, all of them begun before the loss.
+fn every_wait(s: &Subject) {
+    for doomed in doomed(s) {
+        let held = Held::new(&doomed.ctx);
+        thread::scope(|scope| {
+            let (ctx, held) = (&doomed.ctx, &held);
+            let kinds = WAITS.iter().filter(|(_, needs_threads, _)| doomed.threads || !needs_threads);
+            let waits: Vec<_> =
+                kinds.map(|&(name, _, wait)| (name, scope.spawn(move || wait(ctx, held)))).collect();
+            thread::sleep(Duration::from_millis(30));
+            doomed.lose();
+            for (name, wait) in waits {
+                let ended = wait.join().unwrap();
+                let said = ended.as_ref().is_err_and(is_loss);
+                assert!(said, "{}: {name} gives {ended:?}", doomed.name);
+            }
+        });
+    }
+}
+
+/// Loses the device, and waits until the context has noticed.
+fn lost(doomed: &Doomed) -> Error {
+    let gate = doomed.ctx.user_event("never");
+    doomed.lose();
+    gate.event().wait().expect_err("nobody signals it")
+}
+
+/// A call, and what it says.
+type Call = (&'static str, fn(&Context, &CommandQueue, &mut DeviceArray<u32>) -> Result<(), Error>);
+
+const CALLS: &[Call] = &[
+    ("fill", |_, queue, x| queue.fill(x, 1)),
+    ("upload", |_, queue, x| queue.upload(&[1; N], x)),
+    ("copy", |_, queue, x| queue.copy(&x.handle(), x)),
+    ("callback", |_, queue, _| queue.callback(|| ())),
+    ("wait_for_queue", |ctx, queue, _| queue.wait_for_queue(&ctx.queue("late"))),
+    ("wait_for a user event", |ctx, queue, _| queue.wait_for(&ctx.user_event("late").event())),
+    ("flush", |_, queue, _| queue.flush()),
+    ("finish", |_, queue, _| queue.finish().wait()),
+    ("read", |_, queue, x| queue.read(x).wait().map(drop)),
+    ("read_into", |_, queue, x| queue.read_into(x, &mut [0; N])),
+    ("map_read", |_, _, x| x.map_read().wait().map(drop)),
+    ("map_write", |_, _, x| x.map_write().wait().map(drop)),
+    ("queue.zeros", |_, queue, _| queue.zeros::<u32, 1>([N]).map(drop)),
+    ("ctx.zeros", |ctx, _, _| ctx.zeros::<u32, 1>([N]).map(drop)),
+    ("ctx.full", |ctx, _, _| ctx.full::<u32, 1>([3 * N], 1).map(drop)),
+    ("ctx.array", |ctx, _, _| ctx.array(&[1; N]).map(drop)),
+    ("ctx.pinned", |ctx, _, _| ctx.pinned::<u32, Upload, 1>([N]).map(drop)),
+    ("a queue made later", |ctx, _, x| ctx.queue("late").fill(x, 1)),
+    ("a wait on a queue made later", |ctx, _, _| ctx.queue("late").finish().wait()),
+    ("a marker on a queue made later", |ctx, _, _| ctx.queue("late").marker().wait()),
+    ("a fork", |_, queue, _| queue.fork("late").flush()),
+];
+
+fn every_call(s: &Subject) {
+    for doomed in doomed(s) {
+        let (ctx, queue) = (&doomed.ctx, doomed.ctx.queue("q"));
+        let mut x = ctx.zeros([N]).unwrap();
+        queue.fill(&mut x, 7_u32).unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), [7; N]);
+        let loss = lost(&doomed);
+        assert!(is_loss(&loss), "{}: {loss}", doomed.name);
+        for turn in 0..2 {
+            for (name, call) in CALLS {
+                let said = call(ctx, &queue, &mut x).map_err(|error| error.to_string());
+                assert_eq!(said, Err(loss.to_string()), "{}: {name}, turn {turn}", doomed.name);
+            }
+        }
+        assert!(ctx.state_dump().contains(&loss.to_string()), "{}", ctx.state_dump());
+        assert_eq!(ctx.trim(), 0);
+    }
+}
+
+/// Until the loss is noticed, which a program that goes on calling sees soon, every result is right.
+fn right_until_then(s: &Subject) {
+    for doomed in doomed(s) {
+        let queue = doomed.ctx.queue("q");
+        let mut x = doomed.ctx.zeros([N]).unwrap();
+        let mut step = |value: u32| {
+            queue.fill(&mut x, value)?;
+            queue.read(&x).wait()
+        };
+        (0..5).for_each(|turn| assert_eq!(step(turn).unwrap(), [turn; N]));
+        doomed.lose();
+        let mut turn = 5;
+        let error = loop {
+            match step(turn) {
+                Ok(found) => assert_eq!(found, [turn; N], "{}", doomed.name),
+                Err(error) => break error,
+            }
+            turn += 1;
+        };
+        assert!(is_loss(&error), "{}: {error}", doomed.name);
+    }
+}
+
+/// Work, reads and events of all sorts are dropped with the context, before anybody has noticed, and after.
+fn ends(s: &Subject) {
+    for noticed in [false, true] {
+        for doomed in doomed(s) {
+            let held = Held::new(&doomed.ctx);
+            let reading = held.queue.read(&held.x);
+            let (mut z, side) = (doomed.ctx.zeros([N]).unwrap(), doomed.ctx.queue("side"));
+            side.fill(&mut z, 3_u32).unwrap();
+            side.callback(|| ()).unwrap();
+            if noticed {
+                assert!(is_loss(&lost(&doomed)));
+            } else {
+                doomed.lose();
+            }
+            let watch = doomed.ctx.watch();
+            drop((doomed, reading, side, z));
+            drop(held);
+            // Threads that are about to end may still hold it for a moment; a hang is the watchdog's.
+            while watch.state_dump().is_some() {
+                thread::yield_now();
+            }
+        }
+    }
+}
+
+fn new_context(s: &Subject) {
+    for doomed in doomed(s) {
+        lost(&doomed);
+        let ctx = s.ctx();
+        let queue = ctx.queue("q");
+        let mut x = ctx.zeros([N]).unwrap();
+        queue.fill(&mut x, 9_u32).unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), [9; N], "beside the lost one: {}", doomed.name);
+    }
+}
+
+fn nothing_runs(s: &Subject) {
+    let ctx = lost_after(s, 0);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = runs.clone();
+    let counts = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [fencepost::HostBuffer<'_>]| {
+        count.fetch_add(1, Ordering::SeqCst);
+    };
+    ctx.host_kernel("counts", Arc::new(counts)).unwrap();
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn counts() { out[0] = 1u; }";
+    let kernel = ctx.kernel_from(text, "counts").unwrap();
+    let (trigger, queue, gate) = (ctx.queue("trigger"), ctx.queue("q"), ctx.user_event("gate"));
+    let mut out = ctx.empty::<u32, 1>([1]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    for _ in 0..10 {
+        queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out]).unwrap();
+    }
+    let called = Arc::new(AtomicUsize::new(0));
+    let calls = called.clone();
+    queue.callback(move || _ = calls.fetch_add(1, Ordering::SeqCst)).unwrap();
+    let mut x = ctx.empty::<u32, 1>([1]).unwrap();
+    trigger.fill(&mut x, 1).unwrap();
+    assert!(is_loss(&trigger.finish().wait().unwrap_err()));
+    gate.signal();
+    assert!(is_loss(&queue.finish().wait().unwrap_err()));
+    drop((queue, trigger, ctx));
+    assert_eq!((runs.load(Ordering::SeqCst), called.load(Ordering::SeqCst)), (0, 0));
+}
+
+/// The same waits, whichever step the device is lost at.
+fn any_step(s: &Subject) {
+    for steps in 0..12 {
+        let ctx = lost_after(s, steps);
+        let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+        let attempt = || {
+            let mut x = ctx.zeros([N])?;
+            let mut readings = Vec::new();
+            for turn in 0..8_u32 {
+                one.fill(&mut x, turn)?;
+                two.wait_for_queue(&one)?;
+                readings.push(two.read(&x));
+                one.wait_for_queue(&two)?;
+            }
+            for (turn, reading) in readings.into_iter().enumerate() {
+                assert_eq!(reading.wait()?, [turn as u32; N]);
+            }
+            Ok(())
+        };
+        let ended: Result<(), Error> = attempt();
+        assert!(ended.as_ref().is_err_and(is_loss), "after {steps} steps: {ended:?}");
+        assert!(is_loss(&one.marker().wait().or_else(|_| one.flush()).unwrap_err()));
+    }
+}
