@@ -9,12 +9,14 @@ mod common;
 mod devices;
 mod events;
 mod hangs;
+mod katsdpsigproc_memory;
 mod kernels;
 mod memory;
 mod policy;
 mod queues;
 mod robustness;
 mod timing;
+mod warp_copy;
 
 use libtest_mimic::Arguments;
 
@@ -32,6 +34,8 @@ fn main() {
         kernels::cases,
         robustness::cases,
         timing::cases,
+        katsdpsigproc_memory::cases,
+        warp_copy::cases,
         hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();
