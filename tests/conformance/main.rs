@@ -12,6 +12,7 @@ mod events;
 mod gstaichi;
 mod hangs;
 mod katsdpsigproc;
+mod katsdpsigproc_memory;
 mod kernels;
 mod memory;
 mod policy;
@@ -20,6 +21,7 @@ mod robustness;
 mod taichi;
 mod timing;
 mod warp;
+mod warp_copy;
 
 use libtest_mimic::Arguments;
 
@@ -42,6 +44,8 @@ fn main() {
         cupy::cases,
         gstaichi::cases,
         warp::cases,
+        katsdpsigproc_memory::cases,
+        warp_copy::cases,
         hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();

@@ -103,7 +103,7 @@ impl Model {
             _ => {}
         }
         self.use_memory(op);
-        if let Op::Read { r, q, .. } = *op {
+        if let Op::Read { r, q, .. } | Op::ReadRegion { r, q, .. } = *op {
             self.reads.insert(r, self.queues[&q].clone());
         }
         if let Some(touch) = op.host_touch() {

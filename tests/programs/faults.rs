@@ -229,12 +229,17 @@ impl Faults {
 
     /// Does with the oracle what was really done, and compares what was shown.
     fn replay(&self) -> Result<Oracle, String> {
-        let (mut oracle, mut undone) = (Oracle::default(), BTreeSet::new());
+        let (mut oracle, mut undone, mut gathered) = (Oracle::default(), BTreeSet::new(), BTreeSet::new());
         let context_failed = self.context_failed();
         for (at, Entry { op, outcome, done }) in self.entries.iter().enumerate() {
             let wrong = |what: String| format!("operation {at}, {op:?}: {what}");
             self.check_error(outcome, done).map_err(wrong)?;
-            if let Op::WaitRead { r, .. } = op {
+            if let Op::ReadRegion { r, .. } = op {
+                gathered.insert(*r);
+            }
+            if let Op::WaitRead { r, .. } = op
+                && !(gathered.contains(r) && out_of_memory(outcome))
+            {
                 check_read(*r, &undone, outcome).map_err(wrong)?;
             }
             if let (Outcome::Data(found), Some(expected)) = (outcome, oracle.shown(op)) {
@@ -244,7 +249,7 @@ impl Faults {
                 (Outcome::Failed(_), _) => {}
                 (_, Some(Err(_))) => {
                     oracle.doubt(op);
-                    undone.extend(if let Op::Read { r, .. } = op { Some(*r) } else { None });
+                    undone.extend(read_of(op));
                 }
                 _ if context_failed && filled_by_context(op) => oracle.doubt(op),
                 _ => oracle.apply(op),
@@ -322,7 +327,7 @@ impl Faults {
                 continue;
             }
             // A read says so when it is waited for.
-            if lost && op.queue().is_some() && !matches!(op, Op::Read { .. }) {
+            if lost && op.queue().is_some() && read_of(op).is_none() {
                 return Err(wrong("let in after the loss".into()));
             }
             oracle.apply(op);
@@ -348,6 +353,16 @@ fn check_read(r: Id, undone: &BTreeSet<Id>, outcome: &Outcome) -> Result<(), Str
         (Outcome::Data(_), true) => Err("the read failed, but it shows elements".into()),
         _ => Ok(()),
     }
+}
+
+/// The read that an operation begins.
+fn read_of(op: &Op) -> Option<Id> {
+    if let Op::Read { r, .. } | Op::ReadRegion { r, .. } = op { Some(*r) } else { None }
+}
+
+/// Whether there was no memory for what was asked: elements of a region are gathered somewhere.
+fn out_of_memory(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failed(error) if matches!(error.kind(), Kind::OutOfMemory { .. }))
 }
 
 /// Whether the context itself may have to fill the array.

@@ -2,7 +2,7 @@
 
 use super::checked::Model;
 use super::legal::{BINDING, Legal};
-use super::op::{Contents, Id, Kernel, Maker, Op, Part, Ty, Wait};
+use super::op::{Contents, Id, Kernel, Maker, Op, Part, Steps, Ty, Wait};
 use fastrand::Rng;
 use fencepost::Policy;
 
@@ -176,6 +176,11 @@ impl Draft {
         Some(Part { a, start, len: self.rng.usize(1..=len - start) })
     }
 
+    fn steps(&mut self, ty: Option<Ty>) -> Option<Steps> {
+        let (part, step) = (self.part(ty, false)?, self.rng.usize(1..=4));
+        Some(Steps { part: Part { len: (part.len - 1) / step * step + 1, ..part }, step })
+    }
+
     fn array(&mut self) -> Op {
         let by = match self.queue().filter(|_| self.rng.bool()) {
             Some(q) => Maker::Queue(q),
@@ -228,9 +233,20 @@ impl Draft {
 
     fn transfer(&mut self) -> Option<Op> {
         let q = self.queue()?;
-        Some(match self.rng.u32(0..4) {
+        Some(match self.rng.u32(0..5) {
             0 => Op::Fill { q, dst: self.part(None, false)?, value: self.rng.u32(..) },
             1 => Op::Upload { q, dst: self.part(None, false)?, seed: self.rng.u32(..) },
+            2 => {
+                let src = self.steps(None)?;
+                let mut dst = self.steps(Some(self.legal.arrays[&src.part.a].0))?;
+                let count = src.count().min(dst.count());
+                dst.part.len = (count - 1) * dst.step + 1;
+                Op::CopyRegion {
+                    q,
+                    src: Steps { part: Part { len: (count - 1) * src.step + 1, ..src.part }, ..src },
+                    dst,
+                }
+            }
             _ => {
                 let mut src = self.part(None, false)?;
                 let ty = self.legal.arrays[&src.a].0;
@@ -260,6 +276,7 @@ impl Draft {
             }
             (3, Some(r)) => Op::DropRead { r },
             (4, _) => Op::Finish { q: self.queue()?, how: self.how() },
+            (5, _) => Op::ReadRegion { r: self.id(), q: self.queue()?, src: self.steps(None)? },
             _ => Op::Read { r: self.id(), q: self.queue()?, src: self.part(None, false)? },
         })
     }

@@ -1,7 +1,8 @@
 //! Arrays of either type, and what programs hold of them.
 
+use super::op::Steps;
 use fencepost::prelude::*;
-use fencepost::{Element, Error, ReadMap, Result, WriteMap};
+use fencepost::{Element, Error, ReadMap, Region, Result, WriteMap, region};
 use std::ops::Range;
 
 /// An array.
@@ -33,6 +34,12 @@ macro_rules! typed {
             Held::I32($array) => $body,
         }
     };
+}
+
+impl Steps {
+    fn region(self) -> Region {
+        region![self.part.range(); self.step as isize]
+    }
 }
 
 impl Held {
@@ -67,6 +74,22 @@ impl Held {
         match self {
             Held::U32(array) => Reading::U32(queue.read(array)),
             Held::I32(array) => Reading::I32(queue.read(array)),
+        }
+    }
+
+    /// Copies elements to as many of another array, or of this one.
+    pub fn copy_region_to(&self, queue: &CommandQueue, src: Steps, to: &Held, dst: Steps) -> Result<()> {
+        match (self, to) {
+            (Held::U32(x), Held::U32(y)) => queue.copy_region(x, src.region(), &mut y.handle(), dst.region()),
+            (Held::I32(x), Held::I32(y)) => queue.copy_region(x, src.region(), &mut y.handle(), dst.region()),
+            _ => unreachable!("bug: a copy between types"),
+        }
+    }
+
+    pub fn read_region(&self, queue: &CommandQueue, src: Steps) -> Reading {
+        match self {
+            Held::U32(array) => Reading::U32(queue.read_region(array, src.region())),
+            Held::I32(array) => Reading::I32(queue.read_region(array, src.region())),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which operations make sense at a place of a program: what they name is there, and no wait lasts for ever.
 
-use super::op::{Id, Kernel, Memory, Op, Part, Ty};
+use super::op::{Id, Kernel, Memory, Op, Part, Steps, Ty};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Elements on a multiple of which the slices start that launches bind, whatever the adapter.
@@ -56,8 +56,10 @@ impl Legal {
             Op::DropArray { a } => self.arrays.contains_key(a),
             Op::Fill { dst, .. } | Op::Upload { dst, .. } => self.part(dst),
             Op::Copy { src, dst, .. } => self.pair(src, dst),
+            Op::CopyRegion { src, dst, .. } => self.steps(src, dst),
             Op::Launch { kernel, .. } => self.kernel(kernel),
             Op::Read { r, src, .. } => !self.reads.contains_key(r) && self.part(src),
+            Op::ReadRegion { r, src, .. } => !self.reads.contains_key(r) && self.steps(src, src),
             Op::WaitRead { r, .. } | Op::DropRead { r } => self.reads.contains_key(r),
             Op::Pin { p, .. } => !self.up.contains_key(p),
             Op::PinBack { d, .. } => !self.down.contains_key(d),
@@ -101,6 +103,16 @@ impl Legal {
             && self.part(dst)
             && src.len == dst.len
             && self.arrays[&src.a].0 == self.arrays[&dst.a].0
+    }
+
+    fn steps(&self, src: &Steps, dst: &Steps) -> bool {
+        let ends_on_one =
+            |steps: &Steps| steps.part.len > 0 && (steps.part.len - 1).is_multiple_of(steps.step);
+        self.part(&src.part)
+            && self.part(&dst.part)
+            && [src, dst].into_iter().all(ends_on_one)
+            && src.count() == dst.count()
+            && self.arrays[&src.part.a].0 == self.arrays[&dst.part.a].0
     }
 
     fn kernel(&self, kernel: &Kernel) -> bool {
@@ -161,7 +173,7 @@ impl Legal {
             _ => {}
         }
         self.use_memory(op);
-        if let Op::Read { r, q, .. } = op {
+        if let Op::Read { r, q, .. } | Op::ReadRegion { r, q, .. } = op {
             self.reads.insert(*r, self.gates(*q));
         }
     }

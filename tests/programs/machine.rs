@@ -109,9 +109,17 @@ impl Machine {
                 self.slice(dst)?.upload(&self.queues[&q], &elements(seed, dst.len))?
             }
             Op::Copy { q, src, dst } => self.slice(src)?.copy_to(&self.queues[&q], &mut self.slice(dst)?)?,
+            Op::CopyRegion { q, src, dst } => {
+                let (from, to) = (&self.arrays[&src.part.a], &self.arrays[&dst.part.a]);
+                from.copy_region_to(&self.queues[&q], src, to, dst)?;
+            }
             Op::Launch { q, ref kernel } => self.launch(q, kernel)?,
             Op::Read { q, r, src } => {
                 let read = self.slice(src)?.read(&self.queues[&q]);
+                self.reads.insert(r, read);
+            }
+            Op::ReadRegion { q, r, src } => {
+                let read = self.arrays[&src.part.a].read_region(&self.queues[&q], src);
                 self.reads.insert(r, read);
             }
             Op::WaitRead { r, how } => return self.wait_read(r, how),

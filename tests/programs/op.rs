@@ -44,6 +44,11 @@ pub enum Op {
         src: Part,
         dst: Part,
     },
+    CopyRegion {
+        q: Id,
+        src: Steps,
+        dst: Steps,
+    },
     Launch {
         q: Id,
         kernel: Kernel,
@@ -52,6 +57,11 @@ pub enum Op {
         q: Id,
         r: Id,
         src: Part,
+    },
+    ReadRegion {
+        q: Id,
+        r: Id,
+        src: Steps,
     },
     WaitRead {
         r: Id,
@@ -157,6 +167,13 @@ pub struct Part {
     pub len: usize,
 }
 
+/// Every so manyth element of a part, the last one included.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Steps {
+    pub part: Part,
+    pub step: usize,
+}
+
 /// The type of an array's elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
@@ -243,6 +260,18 @@ impl Part {
     }
 }
 
+impl Steps {
+    /// Elements in all.
+    pub fn count(self) -> usize {
+        self.part.len.div_ceil(self.step)
+    }
+
+    /// Where they are.
+    pub fn places(self) -> impl Iterator<Item = usize> {
+        self.part.range().step_by(self.step)
+    }
+}
+
 impl Kernel {
     /// What it reads, and what it writes.
     pub fn parts(&self) -> (Vec<Part>, Part) {
@@ -262,6 +291,8 @@ impl Op {
             Op::Fill { q, .. }
             | Op::Upload { q, .. }
             | Op::Copy { q, .. }
+            | Op::CopyRegion { q, .. }
+            | Op::ReadRegion { q, .. }
             | Op::Launch { q, .. }
             | Op::Read { q, .. }
             | Op::UploadPinned { q, .. }
@@ -276,6 +307,8 @@ impl Op {
         match *self {
             Op::Fill { dst, .. } | Op::Upload { dst, .. } => vec![dst.writes()],
             Op::Copy { src, dst, .. } => vec![src.reads(), dst.writes()],
+            Op::CopyRegion { src, dst, .. } => vec![src.part.reads(), dst.part.writes()],
+            Op::ReadRegion { src, .. } => vec![src.part.reads()],
             Op::Read { src, .. } => vec![src.reads()],
             Op::UploadPinned { p, start, dst, .. } => {
                 let range = start..start + dst.len;

@@ -1,6 +1,6 @@
 //! What a program means: every operation done at its call, one after the other.
 
-use super::op::{Contents, Id, Kernel, Op, Part, elements};
+use super::op::{Contents, Id, Kernel, Op, Part, Steps, elements};
 use std::collections::BTreeMap;
 
 /// An element, if it was ever written.
@@ -29,9 +29,18 @@ impl Oracle {
             Op::Fill { dst, value, .. } => self.set(dst, &vec![Some(value); dst.len]),
             Op::Upload { dst, seed, .. } => self.set(dst, &random(seed, dst.len)),
             Op::Copy { src, dst, .. } => self.set(dst, &self.get(src)),
+            Op::CopyRegion { src, dst, .. } => {
+                let words = self.steps(src);
+                if let Some(array) = self.arrays.get_mut(&dst.part.a) {
+                    dst.places().zip(words).for_each(|(at, word)| array[at] = word);
+                }
+            }
             Op::Launch { ref kernel, .. } => self.launch(kernel),
             Op::Read { r, src, .. } => {
                 self.reads.insert(r, self.get(src));
+            }
+            Op::ReadRegion { r, src, .. } => {
+                self.reads.insert(r, self.steps(src));
             }
             Op::Pin { p, len } => {
                 self.up.insert(p, vec![Some(0); len]);
@@ -76,6 +85,11 @@ impl Oracle {
 
     fn get(&self, part: Part) -> Vec<Word> {
         self.arrays[&part.a][part.range()].to_vec()
+    }
+
+    fn steps(&self, steps: Steps) -> Vec<Word> {
+        let array = &self.arrays[&steps.part.a];
+        steps.places().map(|at| array[at]).collect()
     }
 
     fn set(&mut self, part: Part, words: &[Word]) {

@@ -1,11 +1,17 @@
 //! Operations as lines of pseudo-code: what `Debug` prints.
 
-use super::op::{Contents, Kernel, Maker, Op, Part, Ty, Wait};
+use super::op::{Contents, Kernel, Maker, Op, Part, Steps, Ty, Wait};
 use std::fmt;
 
 impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a{}[{}..{}]", self.a, self.start, self.end())
+    }
+}
+
+impl fmt::Debug for Steps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a{}[{}..{}; {}]", self.part.a, self.part.start, self.part.end(), self.step)
     }
 }
 
@@ -53,8 +59,10 @@ impl fmt::Debug for Op {
             Op::Fill { q, dst, value } => write!(f, "q{q}.fill({dst:?}, {value})"),
             Op::Upload { q, dst, seed } => write!(f, "q{q}.upload(random({seed}), {dst:?})"),
             Op::Copy { q, src, dst } => write!(f, "q{q}.copy({src:?}, {dst:?})"),
+            Op::CopyRegion { q, src, dst } => write!(f, "q{q}.copy_region({src:?}, {dst:?})"),
             Op::Launch { q, kernel } => write!(f, "q{q}.launch {kernel:?}"),
             Op::Read { q, r, src } => write!(f, "r{r} = q{q}.read({src:?})"),
+            Op::ReadRegion { q, r, src } => write!(f, "r{r} = q{q}.read_region({src:?})"),
             Op::WaitRead { r, how } => write!(f, "r{r}.{how:?}"),
             Op::DropRead { r } => write!(f, "drop(r{r})"),
             Op::Pin { p, len } => write!(f, "p{p} = ctx.pinned::<Upload>({len})"),

@@ -77,7 +77,7 @@ fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), Strin
         let outcome = machine.step(op);
         // A read says so only when it is waited for.
         let (hazard, shown) = match *op {
-            Op::Read { r, .. } => {
+            Op::Read { r, .. } | Op::ReadRegion { r, .. } => {
                 if !missing.is_empty() {
                     refused.insert(r);
                 }

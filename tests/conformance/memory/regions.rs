@@ -132,9 +132,9 @@ fn overlapping(s: &Subject) {
 fn rows(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    for (rows, len, gap) in
-        [(1, 5, 3), (2, 1, 1), (7, 4, 4), (8, 64, 1), (9, 64, 1), (300, 1, 2), (40, 700, 5)]
-    {
+    let sizes =
+        [(1, 5, 3), (2, 1, 1), (7, 4, 4), (16, 64, 1), (17, 63, 1), (17, 64, 1), (300, 1, 2), (40, 700, 5)];
+    for (rows, len, gap) in sizes {
         let (wide, all) = (len + gap, counted(rows * (len + gap)));
         let x = array::<u32, 2>(&queue, &[rows, wide], &all);
         let mut y = queue.full([rows, 2 * wide], 7).unwrap();

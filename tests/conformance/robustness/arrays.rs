@@ -2,7 +2,7 @@
 
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
-use fencepost::{Download, HostArray, Kind, Policy, Upload};
+use fencepost::{Download, HostArray, Kind, Policy, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -19,6 +19,10 @@ const fn shape(kind: &Kind) -> bool {
 
 const fn range(kind: &Kind) -> bool {
     matches!(kind, Kind::Range { .. })
+}
+
+const fn padding(kind: &Kind) -> bool {
+    matches!(kind, Kind::Padding { .. })
 }
 
 const SHAPES: &[Mistake] = &[
@@ -70,6 +74,42 @@ const SHAPES: &[Mistake] = &[
         "array taken as another type",
         |b| b.x.any().typed::<u32, 1>().map(|_| ()),
         |kind| matches!(kind, Kind::Type { found, asked } if found == "f32" && asked == "u32"),
+    ),
+    (
+        "region of too many axes",
+        |b| b.queue.read_region(&b.x, region![0, 0]).wait().map(|_| ()),
+        |kind| matches!(kind, Kind::RegionAxes { .. }),
+    ),
+    (
+        "region past the end",
+        |b| b.queue.upload_region(&[0.0], &mut b.y.handle(), region![64]),
+        |kind| matches!(kind, Kind::RegionIndex { index: 64, len: 64, .. }),
+    ),
+    (
+        "region without elements",
+        |b| b.queue.copy_region(&b.x, region![9..9], &mut b.y.handle(), region![9..9]),
+        |kind| matches!(kind, Kind::RegionRange { .. }),
+    ),
+    (
+        "region that runs backwards",
+        |b| b.queue.copy_region(&b.x, region![9..0; -1], &mut b.y.handle(), region![0..9]),
+        |kind| matches!(kind, Kind::RegionRange { .. }),
+    ),
+    (
+        "regions of two shapes",
+        |b| b.queue.copy_region(&b.x, region![0..9], &mut b.y.handle(), region![]),
+        shape,
+    ),
+    (
+        "upload to a larger region",
+        |b| b.queue.upload_region(&[0.0; 8], &mut b.y.handle(), region![..; 2]),
+        shape,
+    ),
+    ("array padded to less", |b| b.ctx.zeros_padded::<f32, 2>([4, 4], [4, 3]).map(|_| ()), padding),
+    (
+        "padded array in another shape",
+        |b| b.ctx.zeros_padded::<f32, 1>([4], [8])?.reshape([2, 2]).map(|_| ()),
+        padding,
     ),
     ("array taken with more dimensions", |b| b.x.any().typed::<f32, 2>().map(|_| ()), shape),
 ];

@@ -5,6 +5,8 @@
 pub(crate) struct Caps {
     /// The adapter's name, for messages.
     pub(crate) adapter: String,
+    /// Whether it is no hardware but a program on the host's processor.
+    pub(crate) software: bool,
     /// Bytes of the largest array.
     pub(crate) max_block: u64,
     /// Bytes of the largest binding.

@@ -173,6 +173,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, options: OpenOptions) -
     let immediates = options.immediates && features.contains(Features::IMMEDIATES);
     Caps {
         adapter: info.name.clone(),
+        software: info.device_type == wgpu::DeviceType::Cpu,
         max_block: limits.max_buffer_size / 16 * 16,
         max_binding: limits.max_storage_buffer_binding_size,
         binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),

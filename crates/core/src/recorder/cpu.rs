@@ -142,6 +142,7 @@ impl CpuDevice {
     fn new(memory: u64) -> Self {
         let caps = Caps {
             adapter: "CPU recorder".into(),
+            software: true,
             max_block: 1 << 31,
             max_binding: 1 << 31,
             binding_alignment: 32,

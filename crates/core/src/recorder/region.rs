@@ -7,8 +7,13 @@ use crate::lane::Caps;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Rows up to which a copy of each costs less than a dispatch.
-const FEW: u64 = 8;
+/// Rows up to which a copy of each costs no more than a dispatch.
+const FEW: u64 = 16;
+/// Bytes of a row of which a software driver makes a copy sooner than its kernel does, however many there are: lavapipe
+/// and SwiftShader take 10 to 20 ns for each word of the kernel.
+const LONG: u64 = 256;
+/// Rows beyond which the list of their copies would be a burden itself.
+const MANY: u64 = 1 << 16;
 /// Axes that the kernels know.
 const AXES: usize = 4;
 const WORKGROUP: u64 = 64;
@@ -17,8 +22,10 @@ const EACH: u64 = 4;
 const MOST: u64 = 1 << 32;
 
 /// Whether to copy row by row. wgpu does not copy within one buffer.
-pub(super) fn row_by_row(copy: &RegionCopy) -> bool {
-    copy.rows.count() <= FEW && copy.rows.is_words() && !Arc::ptr_eq(&copy.src.block, &copy.dst.block)
+pub(super) fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
+    let rows = &copy.rows;
+    let cheap = rows.count() <= FEW || (caps.software && rows.row >= LONG && rows.count() <= MANY);
+    cheap && rows.is_words() && !Arc::ptr_eq(&copy.src.block, &copy.dst.block)
 }
 
 /// The two kernels.
@@ -90,7 +97,8 @@ pub(super) fn pieces(
         dst: whole(axis.dst),
     });
     let units = Stretch { count: whole(rows.row), src: 1, dst: 1 };
-    let all = Part { from: whole(rows.from), to: whole(rows.to), axes: axes.chain([units]).collect() };
+    let axes = axes.chain([units]).filter(|axis| axis.count > 1).collect();
+    let all = Part { from: whole(rows.from), to: whole(rows.to), axes };
     split(all, unit, caps, dispatch)
 }
 
@@ -110,13 +118,12 @@ fn split(part: Part, unit: Unit, caps: &Caps, dispatch: &mut impl FnMut(&Piece) 
 }
 
 impl Part {
-    /// Indices `at..at + count` of the outermost axis, which goes if there is one.
+    /// Indices `at..at + count` of the outermost axis, which goes if that is one.
     fn cut(&self, at: u64, count: u64) -> Self {
         let outer = self.axes[0];
         let (from, to) = (self.from + at * outer.src, self.to + at * outer.dst);
-        let rest = &self.axes[1..];
-        let kept = (count > 1 || rest.is_empty()).then_some(Stretch { count, ..outer });
-        Self { from, to, axes: kept.into_iter().chain(rest.iter().copied()).collect() }
+        let kept = (count > 1).then_some(Stretch { count, ..outer });
+        Self { from, to, axes: kept.into_iter().chain(self.axes[1..].iter().copied()).collect() }
     }
 
     fn bindings(&self, unit: Unit, alignment: u64) -> (Binding, Binding) {

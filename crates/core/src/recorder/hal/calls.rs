@@ -118,6 +118,21 @@ impl<'e, A: Backend> Calls<'e, A> {
         unsafe { self.encoder.copy_buffer_to_buffer(src, dst, std::iter::once(region)) };
     }
 
+    /// Copies rows of `size` bytes, from and to these places.
+    pub(super) fn copy_rows(
+        &mut self,
+        src: &A::Buffer,
+        dst: &A::Buffer,
+        size: u64,
+        rows: impl Iterator<Item = (u64, u64)>,
+    ) {
+        self.end_pass();
+        let Some(size) = wgpu::BufferSize::new(size) else { return };
+        let regions = rows.map(|(src_offset, dst_offset)| hal::BufferCopy { src_offset, dst_offset, size });
+        // SAFETY: as above, of each row; no two share bytes.
+        unsafe { self.encoder.copy_buffer_to_buffer(src, dst, regions) };
+    }
+
     /// Fills with zeros.
     pub(super) fn clear(&mut self, buffer: &A::Buffer, range: std::ops::Range<u64>) {
         self.end_pass();

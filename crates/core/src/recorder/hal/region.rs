@@ -28,11 +28,10 @@ impl<'e, A: Backend> Batch<'e, A> {
     /// `Compile`, out of memory.
     pub(super) fn region(&mut self, kernels: &mut RegionKernels<A>, copy: &'e RegionCopy) -> Result<()> {
         let (src, dst) = (&copy.src.block, &copy.dst.block);
-        if row_by_row(copy) {
+        if row_by_row(copy, self.device.caps()) {
             self.admit(&[(src, Uses::COPY_SRC, false), (dst, Uses::COPY_DST, true)]);
             let (src, dst) = (self.buffer(src), self.buffer(dst));
-            let row = copy.rows.row;
-            copy.rows.iter().for_each(|(from, to)| self.calls.copy(src, from, dst, to, row));
+            self.calls.copy_rows(src, dst, copy.rows.row, copy.rows.iter());
             return Ok(());
         }
         let unit = Unit::of(&copy.rows);
@@ -40,10 +39,11 @@ impl<'e, A: Backend> Batch<'e, A> {
             Unit::Word => &mut kernels.words,
             Unit::Half => &mut kernels.halves,
         };
-        self.admit(&[(src, Uses::STORAGE_READ_WRITE, false), (dst, Uses::STORAGE_READ_WRITE, true)]);
         let pipeline =
             self.own(kernel, |device| unit.with_recipe(|recipe| HalPipeline::new(device, recipe)))?;
         pieces(&copy.rows, self.device.caps(), &mut |piece| {
+            // Of pieces too, though they share no word: what is bound for them may overlap.
+            self.admit(&[(src, Uses::STORAGE_READ_WRITE, false), (dst, Uses::STORAGE_READ_WRITE, true)]);
             let part = |block, Binding { offset, size }| Part { block, offset, size };
             self.dispatch(&Dispatch {
                 pipeline: &pipeline,

@@ -19,15 +19,14 @@ impl RegionKernels {
     /// # Errors
     /// `Compile`, out of memory.
     pub(super) fn record(&mut self, passes: &mut Passes<'_>, copy: &RegionCopy) -> Result<()> {
-        let (src, dst) = (&*copy.src.block, &*copy.dst.block);
-        if row_by_row(copy) {
+        let (device, src, dst) = (passes.device, &*copy.src.block, &*copy.dst.block);
+        if row_by_row(copy, device.caps()) {
             for (from, to) in copy.rows.iter() {
                 let encoder = passes.encoder();
                 encoder.copy_buffer_to_buffer(buffer_of(src), from, buffer_of(dst), to, Some(copy.rows.row));
             }
             return Ok(());
         }
-        let device = passes.device;
         let pipeline = self.pipeline(Unit::of(&copy.rows), device)?;
         pieces(&copy.rows, device.caps(), &mut |piece| {
             let part = |block, Binding { offset, size }| Part { block, offset, size };
