@@ -11,6 +11,7 @@ mod events;
 mod hangs;
 mod kernels;
 mod memory;
+mod peers_timing;
 mod policy;
 mod queues;
 mod robustness;
@@ -32,6 +33,7 @@ fn main() {
         kernels::cases,
         robustness::cases,
         timing::cases,
+        peers_timing::cases,
         hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();

@@ -82,7 +82,6 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
 mod tests {
     use super::super::made_up::{profile, row, unmeasured, wait};
     use super::super::{Activity, Row};
-    use super::*;
 
     fn launch(queue: usize, times: (f64, f64)) -> Row {
         row(queue, Activity::Launch, "k", times)
