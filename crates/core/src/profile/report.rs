@@ -65,7 +65,7 @@ impl<'a> Report<'a> {
     fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, Axis> {
         let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
         let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
-        for (batch, ticks) in commands.chain(looks).filter_map(|time| known(time)) {
+        for (batch, ticks) in commands.chain(looks).filter_map(known) {
             let span = spans.entry(batch).or_insert(ticks);
             *span = Ticks { start: span.start.min(ticks.start), end: span.end.max(ticks.end) };
         }
