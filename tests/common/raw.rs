@@ -2,20 +2,27 @@
 
 use super::subject::Subject;
 
+const FEATURES: wgpu::Features = wgpu::Features::IMMEDIATES;
+
 /// A device and its queue on the subject's adapter, opened with wgpu alone.
 pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
-    device(&adapter(subject), |_| ())
+    device(&adapter(subject), FEATURES, |_| ())
+}
+
+/// As [`open`], with timestamps at the boundaries of passes and nowhere else.
+pub fn open_timed(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
+    device(&adapter(subject), FEATURES | wgpu::Features::TIMESTAMP_QUERY, |_| ())
 }
 
 /// As [`open`], with other limits than the adapter's.
 pub fn open_with(subject: &Subject, limit: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
-    device(&adapter(subject), limit)
+    device(&adapter(subject), FEATURES, limit)
 }
 
 /// Two devices of one wgpu instance, with their queues.
 pub fn open_two(subject: &Subject) -> [(wgpu::Device, wgpu::Queue); 2] {
     let adapter = adapter(subject);
-    [device(&adapter, |_| ()), device(&adapter, |_| ())]
+    [device(&adapter, FEATURES, |_| ()), device(&adapter, FEATURES, |_| ())]
 }
 
 fn adapter(subject: &Subject) -> wgpu::Adapter {
@@ -36,8 +43,12 @@ fn adapter(subject: &Subject) -> wgpu::Adapter {
     adapters.into_iter().find(|adapter| adapter.get_info().name == info.name).expect("the same adapter")
 }
 
-fn device(adapter: &wgpu::Adapter, limit: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
-    let required_features = adapter.features() & wgpu::Features::IMMEDIATES;
+fn device(
+    adapter: &wgpu::Adapter,
+    features: wgpu::Features,
+    limit: impl FnOnce(&mut wgpu::Limits),
+) -> (wgpu::Device, wgpu::Queue) {
+    let required_features = adapter.features() & features;
     let mut required_limits = wgpu::Limits { max_bind_groups: 4, ..adapter.limits() };
     limit(&mut required_limits);
     let descriptor = wgpu::DeviceDescriptor { required_features, required_limits, ..Default::default() };

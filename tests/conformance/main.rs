@@ -15,6 +15,7 @@ mod katsdpsigproc;
 mod katsdpsigproc_memory;
 mod kernels;
 mod memory;
+mod peers_timing;
 mod policy;
 mod queues;
 mod robustness;
@@ -46,6 +47,7 @@ fn main() {
         warp::cases,
         katsdpsigproc_memory::cases,
         warp_copy::cases,
+        peers_timing::cases,
         hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();

@@ -2,11 +2,11 @@
 
 mod choosing;
 mod intervals;
+mod measured;
 mod overlap;
 mod profiles;
 mod relations;
 mod unmeasured;
-mod unprofiled;
 
 use crate::common::Case;
 use fencepost::prelude::*;
@@ -14,7 +14,7 @@ use fencepost::{CommandQueue, QueueOptions};
 
 pub fn cases() -> Vec<Case> {
     let timing = [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()];
-    let profiles = [profiles::cases(), unprofiled::cases(), overlap::cases()];
+    let profiles = [profiles::cases(), measured::cases(), overlap::cases()];
     timing.into_iter().chain(profiles).flatten().collect()
 }
 

@@ -1,4 +1,4 @@
-//! What no device could have done any faster with these commands in this order.
+//! What had to come after what, and how long the longest chain of it took.
 
 use super::{Profile, Row};
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ impl Profile {
     /// *Returns* the longest chain of commands, by the order of queues and by waits.
     ///
     /// The rest of the wall time went into what the chain does not need: launching, idling, commands of other queues on
-    /// the same hardware. It is the critical path of J. E. Kelley and M. R. Walker, Critical-path planning and
+    /// the same hardware. A command that had others [`beside`](Row::beside) it counts with all of its time. It is the critical path of J. E. Kelley and M. R. Walker, Critical-path planning and
     /// scheduling, 1959: the longest path in the graph of what comes after what, found in one pass over the rows, as a
     /// wait is always for earlier ones.
     ///
@@ -82,7 +82,6 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
 mod tests {
     use super::super::made_up::{profile, row, unmeasured, wait};
     use super::super::{Activity, Row};
-    use super::*;
 
     fn launch(queue: usize, times: (f64, f64)) -> Row {
         row(queue, Activity::Launch, "k", times)

@@ -43,7 +43,8 @@ struct Finishing {
 impl Context {
     /// Starts to note what every queue of this context does: all that is enqueued from now on, until the profiler is
     /// finished. All queues are timed meanwhile, whether or not they were made with `timing`; two profilers at once have
-    /// their parts of the same notes. Without a profiler nothing is noted, and that costs nothing.
+    /// their parts of the same notes. Every command takes a note of a few hundred bytes until then; without a profiler
+    /// nothing is noted, and that costs nothing.
     ///
     /// # Example
     /// ```

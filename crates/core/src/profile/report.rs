@@ -5,7 +5,7 @@ use super::profiler::Taking;
 use super::{Activity, Awaited, Batch, Interval, Profile, Row, Unmeasured, WaitCause};
 use crate::command::{Ticks, TimeSlot, What};
 use crate::event::Point;
-use crate::scheduler::{Cause, Engine, Entry, Noted, Notes, Noticed, QueueKey, Seq, State};
+use crate::scheduler::{Cause, Engine, Entry, Noted, NotedCommand, Notes, QueueKey, Seq, State};
 use fencepost_sync::Stamp;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl<'a> Report<'a> {
     fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, Axis> {
         let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
         let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
-        for (batch, ticks) in commands.chain(looks).filter_map(|time| known(time)) {
+        for (batch, ticks) in commands.chain(looks).filter_map(known) {
             let span = spans.entry(batch).or_insert(ticks);
             *span = Ticks { start: span.start.min(ticks.start), end: span.end.max(ticks.end) };
         }
@@ -111,7 +111,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn beside(&self, command: &Noticed) -> usize {
+    fn beside(&self, command: &NotedCommand) -> usize {
         let level = ticks(command).and_then(|(batch, ticks)| self.levels.get(&(batch, ticks.start)));
         level.map_or(0, |commands| commands - 1)
     }
@@ -173,12 +173,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn place(&self, command: &Noticed) -> Option<usize> {
+    fn place(&self, command: &NotedCommand) -> Option<usize> {
         self.places.get(&command.time.as_ref()?.batch()?).copied()
     }
 
     /// When a device did a command.
-    fn time(&self, lane: usize, command: &Noticed) -> Result<Interval, Unmeasured> {
+    fn time(&self, lane: usize, command: &NotedCommand) -> Result<Interval, Unmeasured> {
         let time = command.time.as_ref().ok_or_else(|| untimed(command))?;
         self.place(command).ok_or(Unmeasured::NeverRan)?;
         if !self.clocked {
@@ -202,7 +202,7 @@ impl<'a> Report<'a> {
 }
 
 /// The batch and the ticks of a command, if both are known.
-fn ticks(command: &Noticed) -> Option<(Seq, Ticks)> {
+fn ticks(command: &NotedCommand) -> Option<(Seq, Ticks)> {
     known(command.time.as_ref()?)
 }
 
@@ -227,11 +227,11 @@ fn activity(noted: &Noted) -> Activity {
 }
 
 /// Why a command has no place for a time.
-fn untimed(command: &Noticed) -> Unmeasured {
+fn untimed(command: &NotedCommand) -> Unmeasured {
     if command.what == What::Encode { Unmeasured::Foreign } else { Unmeasured::InPlace }
 }
 
-fn name(command: &Noticed) -> Arc<str> {
+fn name(command: &NotedCommand) -> Arc<str> {
     match (&command.kernel, command.bytes) {
         (Some(kernel), _) => kernel.clone(),
         (None, Some(bytes)) => format!("{bytes} bytes").into(),

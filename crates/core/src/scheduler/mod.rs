@@ -35,7 +35,7 @@ mod web;
 pub(crate) use batch::Seq;
 pub(crate) use engine::Engine;
 pub(crate) use host::{Claim, HostAccess, Want};
-pub(crate) use profiling::{Cause, Entry, Noted, Notes, Noticed, QueueKey};
+pub(crate) use profiling::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
 pub(crate) use queue::HoldId;
 pub use queue::Priority;
 pub(crate) use shield::wake_all;

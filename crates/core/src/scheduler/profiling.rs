@@ -38,14 +38,14 @@ pub(crate) struct Entry {
 
 /// What an entry is of.
 pub(crate) enum Noted {
-    Command(Noticed),
+    Command(NotedCommand),
     Wait { point: Point, label: Option<Arc<str>>, cause: Cause },
     UserWait(Arc<UserState>),
     Callback(Arc<CallTime>),
 }
 
 /// A command for a device.
-pub(crate) struct Noticed {
+pub(crate) struct NotedCommand {
     pub(crate) what: What,
     /// The name of what it launches.
     pub(crate) kernel: Option<Arc<str>>,
@@ -92,7 +92,7 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// What was noted of commands.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = &Noticed> {
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &NotedCommand> {
         self.entries.iter().filter_map(|entry| match &entry.noted {
             Noted::Command(command) => Some(command),
             _ => None,
@@ -199,8 +199,11 @@ impl State {
         bytes: Option<u64>,
         time: Option<&Arc<TimeSlot>>,
     ) {
+        if !self.is_noting() {
+            return;
+        }
         let kernel = if let What::Launch(id) = by.what { Some(self.kernel_name(id)) } else { None };
-        let noted = Noticed { what: by.what, kernel, bytes, time: time.cloned() };
+        let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
         self.note(by.slot, by.at, stamp, || Noted::Command(noted));
     }
 

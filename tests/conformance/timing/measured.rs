@@ -1,6 +1,7 @@
 //! T04, T05: rows have a time or a reason why there is none, wherever they run.
 
 use super::timed;
+use crate::common::kernels::Spin;
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
 use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeasured};
@@ -8,6 +9,8 @@ use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeas
 pub fn cases() -> Vec<Case> {
     vec![
         case("t04_by_the_boundaries_of_passes_every_kind_of_command_has_a_time", boundaries),
+        case("t04_a_device_with_no_other_timestamps_times_them_all_the_same", boundaries_alone)
+            .gpu_only("there is no wgpu device"),
         case("t04_however_many_commands_are_timed_each_has_its_time", many),
         case("t05_what_the_host_does_in_place_says_so", in_place),
         case("t05_without_timestamps_there_are_rows_and_reasons", no_timestamps)
@@ -22,16 +25,31 @@ const N: usize = 1 << 14;
 
 /// Nothing is done in place here, so that the device does it.
 fn boundaries(subject: &Subject) {
-    let ctx = subject.options(|options| options.shared_memory = false);
-    for queue in [ctx.queue("plain"), timed(&ctx, "timed")] {
+    each_kind(&subject.options(|options| options.shared_memory = false));
+}
+
+fn boundaries_alone(subject: &Subject) {
+    let (device, queue) = raw::open_timed(subject);
+    assert!(!device.features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS));
+    for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct] {
+        let options = AdoptOptions { recorder, alone: true, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
+        subject.watch(&ctx);
+        each_kind(&ctx);
+    }
+}
+
+/// A fill, an upload, a copy, a launch, a read and a fill with zeros, on a plain queue and on a timed one.
+fn each_kind(ctx: &Context) {
+    for queue in [ctx.queue("plain"), timed(ctx, "timed")] {
         let elements = vec![5_u32; N];
         let (mut x, mut y) = (queue.zeros([N]).unwrap(), queue.zeros([N]).unwrap());
-        let spin = ctx.kernel::<crate::common::kernels::Spin>().unwrap();
+        let spin = ctx.kernel::<Spin>().unwrap();
         let profiler = ctx.profile();
         queue.fill(&mut x, 3).unwrap();
         queue.upload(&elements[..], &mut x).unwrap(); // behind a fill, so that the host does not write in place
         queue.copy(&x, &mut y).unwrap();
-        let args = crate::common::kernels::Spin { rounds: 9, out: &mut y };
+        let args = Spin { rounds: 9, out: &mut y };
         queue.launch(&spin, Grid::threads([N]), args).unwrap();
         let read = queue.read(&x);
         queue.fill(&mut x, 0).unwrap(); // what was read is saved before
@@ -112,6 +130,7 @@ fn failed(subject: &Subject) {
     let profile = profiler.finish().wait().unwrap();
     assert_eq!(profile.rows.len(), 1);
     assert_eq!(profile.rows[0].time, Err(Unmeasured::NeverRan));
+    assert!(ctx.take_error().is_none(), "looking at the clock is nobody's work");
 }
 
 fn lost(subject: &Subject) {

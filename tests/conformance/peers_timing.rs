@@ -1,0 +1,145 @@
+//! What other frameworks test of their timers, where the rules' own tests do not have it: the table is in
+//! `docs/testing.md`.
+
+use crate::common::kernels::{Iota, Mix, Spin};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Activity, QueueOptions, SummaryRow, Unmeasured};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t05_one_copy_in_a_scoped_timer_is_one_record_with_name_and_device", scoped_timer),
+        case("t05_a_kernel_profiler_counts_each_kernel_and_starts_anew", kernel_profiler),
+        case("t02_every_repeat_of_a_benchmark_has_a_time", benchmark),
+        case("t05_a_tuning_queue_sums_up_its_kernels", tuning_queue),
+        case("t04_a_launch_of_no_workgroups_completes_and_its_time_is_no_zero", no_workgroups),
+        case("t05_a_scope_that_nobody_finishes_disturbs_no_other", dropped_scopes),
+    ]
+}
+
+const N: usize = 1 << 14;
+
+/// Warp, `test_scoped_timer_cuda_timing`.
+fn scoped_timer(subject: &Subject) {
+    let ctx = subject.options(|options| options.shared_memory = false);
+    let queue = ctx.queue("queue");
+    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.zeros([N]).unwrap());
+    let profiler = ctx.profile();
+    queue.copy(&x, &mut y).unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    let [row] = &profile.rows[..] else { panic!("{:?}", profile.rows) };
+    assert_eq!((row.activity, &*row.name, row.bytes), (Activity::Copy, "65536 bytes", Some(65536)));
+    assert!(row.time.unwrap().seconds() > 0.0);
+    let name = if subject.is_cpu() { "CPU recorder" } else { &ctx.info().name };
+    assert!(profile.adapter.contains(name), "{}", profile.adapter);
+    let table = profile.summary().to_string();
+    assert!(table.lines().count() == 2 && table.lines().last().unwrap().starts_with("copy"), "{table}");
+}
+
+/// Taichi, `print_kernel_profiler_info`, `query_kernel_profiler_info`, `clear_kernel_profiler_info`.
+fn kernel_profiler(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 2_u32).unwrap();
+    for turns in [3, 2] {
+        let profiler = ctx.profile();
+        for _ in 0..turns {
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &x, y: &mut y }).unwrap();
+        }
+        queue.launch(&iota, Grid::threads([N]), Iota { start: 0, step: 1, out: &mut y }).unwrap();
+        let summary = profiler.finish().wait().unwrap().summary();
+        let of = |name: &str| summary.rows.iter().find(|row| &*row.name == name).unwrap();
+        assert_eq!((of("mix").count, of("iota").count, summary.rows.len()), (turns, 1, 2));
+        summary.rows.iter().for_each(extremes);
+        let shares: f64 = summary.rows.iter().map(|row| row.share.unwrap()).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    }
+}
+
+fn extremes(row: &SummaryRow) {
+    let [min, mean, max, total] = [row.min, row.mean, row.max, row.total].map(Option::unwrap);
+    assert!(0.0 < min && min <= mean && mean <= max && max <= total, "{row:?}");
+    assert!((mean * row.measured as f64 - total).abs() <= total * 1e-9, "{row:?}");
+}
+
+/// CuPy, `benchmark`, which puts two events around each repeat and takes `get_elapsed_time`.
+fn benchmark(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+    let spin = ctx.kernel::<Spin>().unwrap();
+    let mut out = queue.full([64], 1_u32).unwrap();
+    let repeats: Vec<_> = (0..8)
+        .map(|_| {
+            let start = queue.marker();
+            queue.launch(&spin, Grid::threads([64]), Spin { rounds: 50, out: &mut out }).unwrap();
+            (start, queue.marker())
+        })
+        .collect();
+    let times: Vec<f64> =
+        repeats.iter().map(|(start, end)| end.seconds_since(start).wait().unwrap()).collect();
+    assert!(times.iter().all(|&time| time > 0.0), "{times:?}");
+    let whole = repeats[7].1.seconds_since(&repeats[0].0).wait().unwrap();
+    assert!(times.iter().sum::<f64>() <= whole * (1.0 + 1e-6), "{times:?} {whole}");
+}
+
+/// katsdpsigproc, `start_tuning` and `stop_tuning`.
+fn tuning_queue(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    let spin = ctx.kernel::<Spin>().unwrap();
+    let mut out = queue.full([64], 1_u32).unwrap();
+    let mut tune = |launches: u32| {
+        let profiler = ctx.profile();
+        for _ in 0..launches {
+            queue.launch(&spin, Grid::threads([64]), Spin { rounds: 50, out: &mut out }).unwrap();
+        }
+        profiler.finish().wait().unwrap()
+    };
+    for launches in [1, 5] {
+        let profile = tune(launches);
+        let total = profile.summary().rows[0].total.unwrap();
+        let times: Vec<_> = profile.rows.iter().map(|row| row.time.unwrap()).collect();
+        let span = times[times.len() - 1].end - times[0].start;
+        assert!(total > 0.0 && total <= span * (1.0 + 1e-6), "{total} {span}");
+        assert!((profile.critical_path().seconds - total).abs() <= total * 1e-6);
+    }
+}
+
+/// wgpu-native#624: a submission with timestamps never completed; #625: a pass without a dispatch gave zeros.
+fn no_workgroups(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    let iota = ctx.kernel::<Iota>().unwrap();
+    let (groups, mut out) = (queue.array(&[0_u32; 3]).unwrap(), queue.full([64], 1_u32).unwrap());
+    let profiler = ctx.profile();
+    queue.launch(&iota, Grid::indirect(&groups, 0), Iota { start: 5, step: 1, out: &mut out }).unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), [1; 64]);
+    match profile.rows[0].time {
+        Ok(time) => assert!(time.seconds() > 0.0),
+        Err(reason) => assert_eq!(reason, Unmeasured::TooShort),
+    }
+}
+
+/// wgpu-profiler, scopes that are dropped and frames that are never resolved.
+fn dropped_scopes(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    let mut x = queue.full([64], 1_u32).unwrap();
+    let outer = ctx.profile();
+    for turn in 0..10 {
+        let inner = ctx.profile();
+        queue.fill(&mut x, turn).unwrap();
+        match turn % 3 {
+            0 => drop(inner),
+            1 => drop(inner.finish()),
+            _ => assert_eq!(inner.finish().wait().unwrap().rows.len(), 1),
+        }
+    }
+    let profile = outer.finish().wait().unwrap();
+    assert!(profile.rows.len() == 10 && profile.rows.iter().all(|row| row.time.is_ok()));
+    drop(ctx.profile());
+    assert_eq!(queue.read(&x).wait().unwrap(), [9; 64]);
+}
