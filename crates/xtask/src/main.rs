@@ -1,6 +1,7 @@
 //! `cargo xtask <command>`: set-up and checks, the same for people and for CI.
 
 mod adapters;
+mod built;
 mod cli;
 mod count;
 mod debs;
