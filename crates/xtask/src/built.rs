@@ -1,22 +1,50 @@
 //! Test programs, built once and run as often as wanted: whatever is edited meanwhile changes nothing.
 
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::shell::{Line, cargo};
+use crate::shell::{Line, cargo, line};
 use crate::workspace::Workspace;
 
-/// Builds test programs of the facade and returns where they are, in the order of their names here.
-pub(crate) fn built(workspace: &Workspace, names: &[&str], features: &[&str]) -> Result<Vec<PathBuf>> {
-    let tests = names.iter().flat_map(|name| ["--test", name]);
-    let line = cargo().args(["test", "--quiet", "-p", "fencepost", "--no-run"]).args(tests);
-    let line = features.iter().fold(line, |line, feature| line.args(["--features", feature]));
-    let line = line.dir(workspace.root());
-    line.run_aside()?;
-    let messages = line.args(["--message-format", "json"]).read()?;
-    names.iter().map(|name| executable(&messages, name)).collect()
+/// Copies of test programs, gone when this is dropped.
+pub(crate) struct Built {
+    folder: PathBuf,
+    paths: Vec<PathBuf>,
+}
+
+impl Built {
+    /// Builds test programs of the facade.
+    pub(crate) fn new(workspace: &Workspace, names: &[&str], features: &[&str]) -> Result<Self> {
+        let tests = names.iter().flat_map(|name| ["--test", name]);
+        let line = cargo().args(["test", "--quiet", "-p", "fencepost", "--no-run"]).args(tests);
+        let line = features.iter().fold(line, |line, feature| line.args(["--features", feature]));
+        let line = line.dir(workspace.root());
+        line.run_aside()?;
+        let messages = line.args(["--message-format", "json"]).read()?;
+        let folder = workspace.made(&format!("built/{}", std::process::id()))?;
+        let mut built = Self { folder, paths: Vec::new() };
+        for name in names {
+            let (program, copy) = (executable(&messages, name)?, built.folder.join(name));
+            fs::copy(&program, &copy).with_context(|| format!("cannot copy {}", program.display()))?;
+            built.paths.push(copy);
+        }
+        Ok(built)
+    }
+
+    /// The line of each, in the order of their names, started where cargo would start it.
+    pub(crate) fn lines(&self, workspace: &Workspace) -> impl Iterator<Item = Line> {
+        self.paths.iter().map(|path| line(path).dir(&workspace.path("crates/fencepost")))
+    }
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        // Whatever is left of it is below `target`.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
 }
 
 /// Where cargo's messages say that the test program `name` is.
@@ -27,11 +55,6 @@ fn executable(messages: &str, name: &str) -> Result<PathBuf> {
         message["executable"].as_str().filter(|_| is).map(PathBuf::from)
     });
     found.with_context(|| format!("cargo does not say where the test program `{name}` is"))
-}
-
-/// Starts the line of a test program, where cargo would start it.
-pub(crate) fn program(workspace: &Workspace, path: &PathBuf) -> Line {
-    crate::shell::line(path).dir(&workspace.path("crates/fencepost"))
 }
 
 #[cfg(test)]

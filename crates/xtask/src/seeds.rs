@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Result, bail};
 
-use crate::built::{built, program};
+use crate::built::Built;
 use crate::progress;
 use crate::workspace::Workspace;
 
@@ -14,17 +14,19 @@ const PIECE: u64 = 100;
 /// Runs the programs of `count` seeds, from `from` on: each under every policy, with faults, and twice. The first that
 /// fails ends the run, with the smallest program that fails.
 pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> {
-    let programs = built(workspace, &["programs"], &[])?;
+    let programs = Built::new(workspace, &["programs"], &[])?;
     let bar = progress::bar(count);
     bar.set_message("seeds");
     for piece in pieces(from, count) {
         let seeds = format!("{}..{}", piece.start, piece.end);
-        let run = program(workspace, &programs[0]).var("FENCEPOST_TEST_ADAPTERS", "none");
-        let (passed, said) = run.var("FENCEPOST_SEEDS", &seeds).var("RUST_LOG", "off").said()?;
-        if !passed {
-            bar.abandon();
-            eprintln!("{said}");
-            bail!("a program of the seeds {seeds} failed: its own seed is above");
+        for run in programs.lines(workspace) {
+            let run = run.var("FENCEPOST_TEST_ADAPTERS", "none").var("FENCEPOST_SEEDS", &seeds);
+            let (passed, said) = run.var("RUST_LOG", "off").said()?;
+            if !passed {
+                bar.abandon();
+                eprintln!("{said}");
+                bail!("a program of the seeds {seeds} failed: its own seed is above");
+            }
         }
         bar.inc(piece.end - piece.start);
     }

@@ -1,7 +1,7 @@
 //! Runs the test programs, and follows them by what they note.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 
 use super::outcome::{Ended, Outcome, parse, unended};
-use crate::built::{built, program};
+use crate::built::Built;
 use crate::environment::Vars;
 use crate::shell::{Line, line};
 use crate::workspace::Workspace;
@@ -37,18 +37,18 @@ pub(super) struct Programs<'a> {
     workspace: &'a Workspace,
     vars: &'a Vars,
     filter: Option<&'a str>,
-    paths: Vec<PathBuf>,
+    built: Built,
 }
 
 impl<'a> Programs<'a> {
     /// Builds them.
     pub(super) fn build(workspace: &'a Workspace, vars: &'a Vars, filter: Option<&'a str>) -> Result<Self> {
-        let paths = built(workspace, &["conformance", "programs"], &["validation"])?;
-        Ok(Self { workspace, vars, filter, paths })
+        let built = Built::new(workspace, &["conformance", "programs"], &["validation"])?;
+        Ok(Self { workspace, vars, filter, built })
     }
 
     fn lines(&self) -> impl Iterator<Item = Line> {
-        self.paths.iter().map(|path| program(self.workspace, path).vars(self.vars))
+        self.built.lines(self.workspace).map(|line| line.vars(self.vars))
     }
 
     /// The ids of all tests, whatever the filter: `<test>::<adapter>`.
