@@ -14,12 +14,12 @@ pub struct Found {
     pub no_adapter: Option<&'static str>,
 }
 
-/// The chosen adapters, then the CPU recorder with one, two and three lanes.
+/// The chosen adapters, then the CPU recorder with one, two, three and four lanes.
 pub fn find() -> Found {
     let (adapters, no_adapter) = chosen();
     let mut places: Vec<Arc<Place>> =
         adapters.into_iter().map(|(index, name, info)| Arc::new(Place::adapter(name, index, info))).collect();
-    places.extend((1..=3).map(|seed| Arc::new(Place::cpu(seed))));
+    places.extend((1..=4).map(|seed| Arc::new(Place::cpu(seed))));
     Found { places, no_adapter }
 }
 

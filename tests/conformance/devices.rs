@@ -1,6 +1,7 @@
 //! The rules of devices.
 
 mod adapters;
+mod lanes;
 mod losing;
 mod lost;
 mod same_results;
@@ -9,5 +10,5 @@ mod scopes;
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    [adapters::cases(), lost::cases(), same_results::cases(), scopes::cases()].concat()
+    [adapters::cases(), lanes::cases(), lost::cases(), same_results::cases(), scopes::cases()].concat()
 }

@@ -51,12 +51,12 @@ impl Place for Adapter {
     }
 }
 
-/// The CPU recorder's behaviour that a seed stands for: one to three lanes, threads or not, delays or not.
+/// The CPU recorder's behaviour that a seed stands for: one to four lanes, threads or not, delays or not.
 pub fn cpu_options(seed: u64) -> CpuOptions {
     let mut rng = Rng::with_seed(seed ^ 0xC0DE);
     CpuOptions {
         seed,
-        lanes: rng.usize(1..=3),
+        lanes: rng.usize(1..=4),
         threads: rng.u32(0..3) > 0,
         delays: rng.u32(0..4) == 0,
         ..CpuOptions::default()

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod book;
+mod built;
 mod cli;
 mod count;
 mod debs;

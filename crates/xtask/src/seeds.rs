@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use anyhow::{Result, bail};
 
+use crate::built::Built;
 use crate::progress;
-use crate::shell::{Line, cargo};
 use crate::workspace::Workspace;
 
 /// Seeds that one process runs: few enough for the bar to move.
@@ -14,31 +14,25 @@ const PIECE: u64 = 100;
 /// Runs the programs of `count` seeds, from `from` on: each under every policy, with faults, and twice. The first that
 /// fails ends the run, with the smallest program that fails.
 pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> {
-    programs(workspace).arg("--no-run").run()?;
+    let programs = Built::new(workspace, &["programs"], &[])?;
     let bar = progress::bar(count);
     bar.set_message("seeds");
     for piece in pieces(from, count) {
-        let (passed, said) = run(workspace, &piece)?;
-        if !passed {
-            bar.abandon();
-            eprintln!("{said}");
-            bail!("a program of the seeds {piece:?} failed: its own seed is above");
+        let seeds = format!("{}..{}", piece.start, piece.end);
+        for run in programs.lines(workspace) {
+            let run = run.var("FENCEPOST_TEST_ADAPTERS", "none").var("FENCEPOST_SEEDS", &seeds);
+            let (passed, said) = run.var("RUST_LOG", "off").said()?;
+            if !passed {
+                bar.abandon();
+                eprintln!("{said}");
+                bail!("a program of the seeds {seeds} failed: its own seed is above");
+            }
         }
         bar.inc(piece.end - piece.start);
     }
     bar.finish_and_clear();
     println!("{count} seeds from {from} on passed");
     Ok(())
-}
-
-fn programs(workspace: &Workspace) -> Line {
-    let line = ["test", "--quiet", "-p", "fencepost", "--test", "programs"];
-    cargo().args(line).var("FENCEPOST_TEST_ADAPTERS", "none").dir(workspace.root())
-}
-
-fn run(workspace: &Workspace, seeds: &Range<u64>) -> Result<(bool, String)> {
-    let seeds = format!("{}..{}", seeds.start, seeds.end);
-    programs(workspace).var("FENCEPOST_SEEDS", seeds).var("RUST_LOG", "off").said()
 }
 
 /// The seeds, a piece at a time.

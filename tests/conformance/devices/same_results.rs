@@ -50,7 +50,7 @@ struct Program {
 }
 
 /// 300 steps that a fixed seed chose.
-fn same(ctx: &Context) {
+pub fn same(ctx: &Context) {
     let mut program = Program {
         queues: (0..3).map(|i| ctx.queue(&format!("queue {i}"))).collect(),
         mix: ctx.kernel::<Mix>().unwrap(),

@@ -34,8 +34,7 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     if let Some(missing) = found.missing {
         eprintln!("semantics: without {missing}");
     }
-    let programs = Programs { workspace, vars: &found.vars, filter: options.filter.as_deref() };
-    programs.build()?;
+    let programs = Programs::build(workspace, &found.vars, options.filter.as_deref())?;
     let ids = programs.ids()?;
     let proved = ids.iter().filter_map(|id| rule_of(id)).chain(["R03".to_owned()]).collect::<BTreeSet<_>>();
     let gaps = gaps(&rules, &proved);

@@ -37,18 +37,15 @@ fn number_at_start(text: &str) -> Option<String> {
     right.then(|| number.to_owned())
 }
 
-/// What is wrong with the rules and the rules that tests are named after: those without a test, those that have one and
-/// are said to have none, and tests of rules that do not exist.
+/// What is wrong with the rules, given those that tests are named after: those without a test, and those that have one and
+/// are said to have none. A test may be named after a rule that is not promised yet.
 pub(super) fn gaps(rules: &[Rule], proved: &BTreeSet<String>) -> Vec<String> {
-    let known = |number: &str| rules.iter().any(|rule| rule.number == number);
     let gap = |rule: &Rule| match (proved.contains(&rule.number), rule.untested) {
         (false, false) => Some(format!("rule {} has no test", rule.number)),
         (true, true) => Some(format!("rule {} has a test, but is marked `no test yet`", rule.number)),
         _ => None,
     };
-    let unknown = proved.iter().filter(|number| !known(number));
-    let unknown = unknown.map(|number| format!("tests are named after rule {number}, which there is not"));
-    rules.iter().filter_map(gap).chain(unknown).collect()
+    rules.iter().filter_map(gap).collect()
 }
 
 #[cfg(test)]
@@ -78,8 +75,8 @@ mod tests {
         let proved = |numbers: &[&str]| numbers.iter().map(|number| (*number).to_owned()).collect();
         assert_eq!(gaps(&parse(TEXT), &proved(&["Q01", "Q13"])), [""; 0]);
         let found = gaps(&parse(TEXT), &proved(&["Q01", "G01", "X99"]));
-        assert_eq!(found.len(), 3, "{found:?}");
-        for (gap, number) in found.iter().zip(["Q13", "G01", "X99"]) {
+        assert_eq!(found.len(), 2, "{found:?}");
+        for (gap, number) in found.iter().zip(["Q13", "G01"]) {
             assert!(gap.contains(number), "{gap}");
         }
     }

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 
 use super::outcome::{Ended, Outcome, parse, unended};
+use crate::built::Built;
 use crate::environment::Vars;
-use crate::shell::{Line, cargo, line};
+use crate::shell::{Line, line};
 use crate::workspace::Workspace;
 
 /// The variable that names the file of results, as in `tests/common/results.rs`.
@@ -33,27 +34,28 @@ pub(super) static MODES: [Mode; 5] = [
 
 /// The test programs that prove rules.
 pub(super) struct Programs<'a> {
-    pub(super) workspace: &'a Workspace,
-    pub(super) vars: &'a Vars,
-    pub(super) filter: Option<&'a str>,
+    workspace: &'a Workspace,
+    vars: &'a Vars,
+    filter: Option<&'a str>,
+    built: Built,
 }
 
-impl Programs<'_> {
-    fn cargo(&self) -> Line {
-        let test = ["test", "--quiet", "-p", "fencepost", "--no-fail-fast", "--features", "validation"];
-        let programs = ["--test", "conformance", "--test", "programs"];
-        cargo().args(test).args(programs).vars(self.vars).dir(self.workspace.root())
+impl<'a> Programs<'a> {
+    /// Builds them.
+    pub(super) fn build(workspace: &'a Workspace, vars: &'a Vars, filter: Option<&'a str>) -> Result<Self> {
+        let built = Built::new(workspace, &["conformance", "programs"], &["validation"])?;
+        Ok(Self { workspace, vars, filter, built })
     }
 
-    /// Compiles them.
-    pub(super) fn build(&self) -> Result<()> {
-        self.cargo().arg("--no-run").run_aside()
+    fn lines(&self) -> impl Iterator<Item = Line> {
+        self.built.lines(self.workspace).map(|line| line.vars(self.vars))
     }
 
     /// The ids of all tests, whatever the filter: `<test>::<adapter>`.
     pub(super) fn ids(&self) -> Result<Vec<String>> {
-        let list = self.cargo().args(["--", "--list"]).read()?;
-        Ok(list.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+        let lists = self.lines().map(|line| line.arg("--list").read()).collect::<Result<Vec<_>>>()?;
+        let ids = lists.iter().flat_map(|list| list.lines()).filter_map(|line| line.strip_suffix(": test"));
+        Ok(ids.map(str::to_owned).collect())
     }
 
     /// Those of `ids` that a mode runs.
@@ -67,16 +69,14 @@ impl Programs<'_> {
     pub(super) fn run(&self, mode: &Mode, ids: &[String], bar: &ProgressBar) -> Result<Vec<Outcome>> {
         let file = self.workspace.made("semantics")?.join(format!("{}.jsonl", mode.name));
         fs::write(&file, "").with_context(|| format!("cannot write {}", file.display()))?;
-        let mut line = self.cargo().var(RESULTS, &file).arg("--").args(self.filter);
-        if let Some((name, value)) = mode.var {
-            line = line.var(name, value).args(["--skip", "::cpu"]);
-        }
         bar.set_message(mode.name);
-        let said = follow(&line, &file, bar)?;
-        let outcomes = parse(&fs::read_to_string(&file)?, mode.name)?;
-        if outcomes.is_empty() && !ids.is_empty() {
-            bail!("no test has run:\n{said}");
+        let mut said = String::new();
+        let start = bar.position();
+        for line in self.lines() {
+            let line = line.var(RESULTS, &file).args(self.filter);
+            said += &follow(&mode.set(line), || bar.set_position(start + lines_of(&file)))?;
         }
+        let outcomes = parse(&fs::read_to_string(&file)?, mode.name)?;
         let lost = unended(ids, &outcomes, mode.name);
         if outcomes.iter().any(|outcome| outcome.result == Ended::Fail) || !lost.is_empty() {
             bar.suspend(|| eprintln!("{said}"));
@@ -97,17 +97,28 @@ impl Programs<'_> {
     }
 }
 
-/// Runs a program while the bar counts the lines of its results; what it said.
-fn follow(line: &Line, file: &Path, bar: &ProgressBar) -> Result<String> {
-    let start = bar.position();
+impl Mode {
+    fn set(&self, line: Line) -> Line {
+        match self.var {
+            Some((name, value)) => line.var(name, value).args(["--skip", "::cpu"]),
+            None => line,
+        }
+    }
+}
+
+/// Runs a program, and calls `meanwhile` again and again; what it said.
+fn follow(line: &Line, meanwhile: impl Fn()) -> Result<String> {
     thread::scope(|scope| {
         let program = scope.spawn(|| line.said());
         while !program.is_finished() {
-            let lines = fs::read(file).map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count());
-            bar.set_position(start + lines as u64);
+            meanwhile();
             thread::sleep(Duration::from_millis(200));
         }
         let (_, said) = program.join().expect("bug: the follower panicked")?;
         Ok(said)
     })
+}
+
+fn lines_of(file: &Path) -> u64 {
+    fs::read(file).map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count() as u64)
 }

@@ -9,7 +9,7 @@ use super::rules::Rule;
 /// An adapter with a mode.
 type Column<'o> = (&'o str, &'o str);
 
-/// A line for each rule, a column for each adapter and mode, and below it why something failed or was not possible.
+/// A line for each rule that was run, a column for each adapter and mode, and below it why something failed or was not possible.
 pub(super) fn of(rules: &[Rule], outcomes: &[Outcome]) -> String {
     let columns = columns(outcomes);
     let mut text = String::new();
@@ -17,8 +17,10 @@ pub(super) fn of(rules: &[Rule], outcomes: &[Outcome]) -> String {
         line(&mut text, "", columns.iter().map(head), &columns);
     }
     for rule in rules {
-        let cells = columns.iter().map(|&column| cell(rule, &of_rule(rule, outcomes), column));
-        line(&mut text, &rule.number, cells, &columns);
+        let own: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.rule == rule.number).collect();
+        if rule.untested || !own.is_empty() {
+            line(&mut text, &rule.number, columns.iter().map(|&column| cell(rule, &own, column)), &columns);
+        }
     }
     text += "\nok: every test passed; part: as far as they are possible there; no: none is possible there\n";
     text += &reasons(outcomes);
@@ -33,10 +35,6 @@ fn columns(outcomes: &[Outcome]) -> Vec<Column<'_>> {
     let first = |adapter| outcomes.iter().position(|outcome| outcome.adapter == adapter);
     columns.sort_by_key(|column| first(column.0));
     columns
-}
-
-fn of_rule<'o>(rule: &Rule, outcomes: &'o [Outcome]) -> Vec<&'o Outcome> {
-    outcomes.iter().filter(|outcome| outcome.rule == rule.number).collect()
 }
 
 fn line(text: &mut String, head: &str, cells: impl Iterator<Item = String>, columns: &[Column<'_>]) {

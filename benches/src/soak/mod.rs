@@ -1,0 +1,96 @@
+//! A pipeline of two queues for a long time: blocks of random sizes go up, through a kernel and back down, while arrays,
+//! results and futures are dropped and waits given up at random. Every block is checked, and memory must stay flat.
+
+mod memory;
+mod pipeline;
+mod summary;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::Parser;
+use fencepost::{Context, ContextOptions, CpuOptions, Policy};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use memory::Memory;
+use pipeline::Pipeline;
+pub use summary::Summary;
+
+/// Blocks between two looks at the memory.
+const LOOK: u64 = 64;
+/// The share of the time, and the blocks, after which memory must stay flat.
+const WARM_UP: (f64, u64) = (0.2, 2000);
+
+/// What the command line asks for.
+#[derive(Parser, Clone, Debug)]
+#[command(
+    name = "soak",
+    about = "Runs the double buffer for minutes: every block right, memory flat",
+    after_help = "Examples:\n  soak --minutes 1 --adapter swiftshader --seed 7 --json\n  soak --cpu --minutes 0.1"
+)]
+pub struct Options {
+    /// How long
+    #[arg(long, default_value_t = 10.0)]
+    pub minutes: f64,
+    /// A part of the adapter's name and back end, or its number; else the best
+    #[arg(long, default_value = "")]
+    pub adapter: String,
+    /// The CPU recorder instead of an adapter
+    #[arg(long, conflicts_with = "adapter")]
+    pub cpu: bool,
+    /// What the sizes, drops and waits are drawn from
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the pipeline for so long.
+///
+/// # Errors
+/// A wrong block, with its number and the seed; memory over its bound; whatever a call says. The policy is `Checked`, so a
+/// missing wait is an error too.
+pub fn run(options: &Options) -> Result<Summary> {
+    let ctx = open(options)?;
+    let (start, length) = (Instant::now(), Duration::from_secs_f64(60.0 * options.minutes));
+    let bar = bar(length);
+    let (mut pipeline, mut memory) = (Pipeline::new(&ctx, options.seed)?, Memory::default());
+    while start.elapsed() < length {
+        for _ in 0..LOOK {
+            pipeline.turn()?;
+        }
+        let past = start.elapsed().as_secs_f64() / length.as_secs_f64();
+        memory.look(&ctx, past >= WARM_UP.0 && pipeline.blocks() >= WARM_UP.1);
+        bar.set_position(start.elapsed().as_secs());
+    }
+    let counts = pipeline.end()?;
+    bar.finish_and_clear();
+    let summary = Summary {
+        adapter: ctx.info().to_string(),
+        seed: options.seed,
+        seconds: start.elapsed().as_secs_f64(),
+        counts,
+        memory,
+    };
+    match summary.memory.over() {
+        Some(over) => bail!("{over}\n{summary}"),
+        None => Ok(summary),
+    }
+}
+
+fn open(options: &Options) -> Result<Context> {
+    let policy = Policy::Checked;
+    if options.cpu {
+        let cpu = CpuOptions { seed: options.seed, lanes: 2, ..CpuOptions::default() };
+        return Ok(Context::on_cpu_with(cpu, policy));
+    }
+    let adapter = options.adapter.parse().unwrap_or_default();
+    Ok(Context::with_options(ContextOptions { adapter, policy, ..ContextOptions::default() }).wait()?)
+}
+
+/// Over the seconds; it shows itself on a terminal only.
+fn bar(length: Duration) -> ProgressBar {
+    let style = ProgressStyle::with_template("soak {wide_bar} {pos}/{len} s");
+    ProgressBar::new(length.as_secs()).with_style(style.expect("bug: the template is valid"))
+}

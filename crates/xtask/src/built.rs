@@ -1,0 +1,72 @@
+//! Test programs, built once and run as often as wanted: whatever is edited meanwhile changes nothing.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::shell::{Line, cargo, line};
+use crate::workspace::Workspace;
+
+/// Copies of test programs, gone when this is dropped.
+pub(crate) struct Built {
+    folder: PathBuf,
+    paths: Vec<PathBuf>,
+}
+
+impl Built {
+    /// Builds test programs of the facade.
+    pub(crate) fn new(workspace: &Workspace, names: &[&str], features: &[&str]) -> Result<Self> {
+        let tests = names.iter().flat_map(|name| ["--test", name]);
+        let line = cargo().args(["test", "--quiet", "-p", "fencepost", "--no-run"]).args(tests);
+        let line = features.iter().fold(line, |line, feature| line.args(["--features", feature]));
+        let line = line.dir(workspace.root());
+        line.run_aside()?;
+        let messages = line.args(["--message-format", "json"]).read()?;
+        let folder = workspace.made(&format!("built/{}", std::process::id()))?;
+        let mut built = Self { folder, paths: Vec::new() };
+        for name in names {
+            let (program, copy) = (executable(&messages, name)?, built.folder.join(name));
+            fs::copy(&program, &copy).with_context(|| format!("cannot copy {}", program.display()))?;
+            built.paths.push(copy);
+        }
+        Ok(built)
+    }
+
+    /// The line of each, in the order of their names, started where cargo would start it.
+    pub(crate) fn lines(&self, workspace: &Workspace) -> impl Iterator<Item = Line> {
+        self.paths.iter().map(|path| line(path).dir(&workspace.path("crates/fencepost")))
+    }
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        // Whatever is left of it is below `target`.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Where cargo's messages say that the test program `name` is.
+fn executable(messages: &str, name: &str) -> Result<PathBuf> {
+    let found = messages.lines().find_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let is = message["target"]["name"] == name && message["target"]["kind"][0] == "test";
+        message["executable"].as_str().filter(|_| is).map(PathBuf::from)
+    });
+    found.with_context(|| format!("cargo does not say where the test program `{name}` is"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_program_is_found_among_the_messages() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"b","kind":["lib"]},"executable":null}
+{"reason":"compiler-artifact","target":{"name":"b","kind":["test"]},"executable":"/x/b-12"}
+not a message"#;
+        assert_eq!(executable(messages, "b").expect("it is there"), PathBuf::from("/x/b-12"));
+        assert!(executable(messages, "c").is_err());
+    }
+}
