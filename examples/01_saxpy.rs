@@ -39,6 +39,7 @@ fn main() -> Result<()> {
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
+
     // Mistakes are errors with the value and the limit, found by the call that made them.
     let mistake = queue.launch(&saxpy, Grid::groups([1 << 20]), Saxpy { a: 1.0, x: &x, y: &mut y });
     println!("a mistake: {}", mistake.expect_err("more workgroups than any device takes"));

@@ -7,6 +7,7 @@
 pub mod adapters;
 pub mod case;
 pub mod kernels;
+pub mod partners;
 pub mod program;
 pub mod raw;
 pub mod results;

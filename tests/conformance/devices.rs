@@ -6,9 +6,18 @@ mod losing;
 mod lost;
 mod same_results;
 mod scopes;
+mod several;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    [adapters::cases(), lanes::cases(), lost::cases(), same_results::cases(), scopes::cases()].concat()
+    let parts = [
+        adapters::cases(),
+        lanes::cases(),
+        lost::cases(),
+        same_results::cases(),
+        scopes::cases(),
+        several::cases(),
+    ];
+    parts.concat()
 }

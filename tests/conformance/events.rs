@@ -1,5 +1,6 @@
 //! The rules of events.
 
+mod across;
 mod executors;
 mod markers;
 mod pipelines;
@@ -17,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         recording::cases(),
         user::cases(),
         pipelines::cases(),
+        across::cases(),
     ]
     .concat()
 }

@@ -1,7 +1,9 @@
 //! What katsdpsigproc's tests ask of arrays: `test_accel.py`, its host arrays, device arrays and regions.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{CommandQueue, Context, DeviceArray, Download, HostArray, Kind, Region, Upload, region};
+use fencepost::{
+    CommandQueue, Context, DeviceArray, Download, HostArray, Kind, NewAxis, Region, Upload, region,
+};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -155,11 +157,10 @@ fn two_axes(s: &Subject) {
     let regions = vec![
         (region![1..4, 2..5], region![2..5, 3..6]),
         (region![.., 4], region![1, 0..7]),
-        (region![2, ..], region![.., 6]),
+        (region![2, ..], region![1..7, 6]),
         (region![0..7; 3, 0..6; 2], region![5..8, 0..3]),
     ];
-    pairs(s, [7, 6], [8, 7], regions.into_iter().filter(|(from, _)| *from != region![2, ..]).collect());
-    pairs(s, [7, 8], [8, 7], vec![(region![2, ..], region![.., 6])]);
+    pairs(s, [7, 6], [8, 7], regions);
 }
 
 fn four_axes(s: &Subject) {
@@ -178,14 +179,13 @@ fn missing_axes(s: &Subject) {
 }
 
 fn new_axes(s: &Subject) {
-    use fencepost::NewAxis;
     let regions = vec![
-        (region![NewAxis, 1..3], region![2..3, 0..2]),
         (region![.., NewAxis, 4], region![0..4, 5..6]),
-        (region![0..4, 1], region![0..4, 2]),
+        (region![NewAxis, 1..3, 0], region![NewAxis, 3, 2..4]),
+        (region![NewAxis, 0..4, 1], region![2..3, 0..4]),
     ];
-    pairs(s, [4, 5], [4, 6], regions[1..].to_vec());
-    pairs(s, [4, 5], [4, 6, 5], regions[..1].to_vec());
+    pairs(s, [4, 5], [4, 6], regions);
+    pairs(s, [4, 5], [4, 6, 5], vec![(region![NewAxis, 1..3], region![2..3, 0..2])]);
 }
 
 fn negative(s: &Subject) {
@@ -197,6 +197,9 @@ fn negative(s: &Subject) {
     pairs(s, [7, 5], [8, 6], regions);
 }
 
+/// Whether an error is the one that was to come.
+type IsRight = fn(&Kind) -> bool;
+
 fn errors(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -204,13 +207,13 @@ fn errors(s: &Subject) {
     let axes = |kind: &Kind| matches!(kind, Kind::RegionAxes { .. });
     let index = |kind: &Kind| matches!(kind, Kind::RegionIndex { .. });
     let range = |kind: &Kind| matches!(kind, Kind::RegionRange { .. });
-    let wrong: [(Region, fn(&Kind) -> bool); 7] = [
+    let wrong: [(Region, IsRight); 7] = [
         (region![0, 0, 0], axes),
         (region![7], index),
         (region![-8], index),
         (region![7..12], range),
         (region![3..3], range),
-        (region![6..2; -1], range),
+        (region![2..6; -1], range),
         (region![0..20], range), // theirs takes it as 0..7
     ];
     for (region, is) in wrong {

@@ -15,6 +15,7 @@ mod katsdpsigproc;
 mod katsdpsigproc_memory;
 mod kernels;
 mod memory;
+mod peers_memory;
 mod peers_timing;
 mod policy;
 mod queues;
@@ -36,6 +37,7 @@ fn main() {
         events::cases,
         devices::cases,
         memory::cases,
+        peers_memory::cases,
         policy::cases,
         kernels::cases,
         robustness::cases,

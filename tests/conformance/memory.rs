@@ -1,6 +1,9 @@
 //! Rules M: bytes get where they belong, in order, and nobody sees a stale one.
 
+mod across;
 mod copies;
+mod exhausted;
+mod limits;
 mod making;
 mod maps;
 mod numpy;
@@ -10,11 +13,12 @@ mod pool;
 mod reads;
 mod region_order;
 mod regions;
+mod tracker;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    let parts = [
+    [
         making::cases(),
         reads::cases(),
         pinned::cases(),
@@ -24,6 +28,10 @@ pub fn cases() -> Vec<Case> {
         padded::cases(),
         maps::cases(),
         pool::cases(),
-    ];
-    parts.into_iter().flatten().collect()
+        limits::cases(),
+        tracker::cases(),
+        across::cases(),
+        exhausted::cases(),
+    ]
+    .concat()
 }

@@ -7,7 +7,7 @@ use crate::event::{Event, Recording};
 use crate::kernel::{DynKernel, Kernel};
 use crate::lane::{Device, Lane, Opaque, OpenOptions, Way, WgpuDevice};
 use crate::living;
-use crate::memory::{DeviceArray, Direction, HostArray, PoolStats};
+use crate::memory::{DeviceArray, Direction, HostArray};
 use crate::ordering::{Admission, Policy};
 use crate::pending::{FutureLate, Pending};
 use crate::queue::{CommandQueue, QueueOptions};
@@ -78,7 +78,7 @@ pub struct AdoptOptions {
     /// Who records the work for the device.
     pub recorder: RecorderChoice,
     /// Nobody else submits to the queue as long as the context lives: then submissions may go past wgpu, with a native
-    /// fence.
+    /// fence. What the program hands to [`submit_foreign`](CommandQueue::submit_foreign) the context submits.
     pub alone: bool,
     /// Whether the context has threads. Without, whoever flushes or waits does their work, and the same calls do the
     /// same each time.
@@ -351,7 +351,8 @@ impl Context {
     }
 
     /// The wgpu device and queue, if that is what the context is on. Submit to the queue yourself only what touches
-    /// nothing of the context, or arrays [on buffers of your own](Self::array_on).
+    /// nothing of the context, or arrays [on buffers of your own](Self::array_on); what belongs into the order of a queue
+    /// goes through [`encode`](CommandQueue::encode) or [`submit_foreign`](CommandQueue::submit_foreign).
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         self.owner.wgpu().map(|device| (device.raw(), device.queue()))
     }
@@ -471,45 +472,6 @@ impl Context {
         self.own(What::Fill).empty(shape)
     }
 
-    /// An array whose memory is larger than its shape: element `[i, j]` lies at `[i, j]` of memory of shape
-    /// `padded_shape`. All of it is zero, before every later use on any queue.
-    ///
-    /// Uploads, reads, downloads and copies touch the elements only; fills, maps and kernels, all of the memory.
-    ///
-    /// # Errors
-    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`zeros`](Self::zeros).
-    ///
-    /// # Example
-    /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
-    /// let mut x = ctx.zeros_padded::<u32, 2>([2, 3], [2, 4])?;
-    /// queue.upload(&[1, 2, 3, 4, 5, 6], &mut x)?;
-    /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3, 4, 5, 6]);
-    /// assert_eq!(*x.map_read().wait()?, [1, 2, 3, 0, 4, 5, 6, 0]);
-    /// # Ok::<(), fencepost_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn zeros_padded<T: Element, const D: usize>(
-        &self,
-        shape: [usize; D],
-        padded_shape: [usize; D],
-    ) -> Result<DeviceArray<T, D>> {
-        self.own(What::Fill).zeros_padded(shape, padded_shape)
-    }
-
-    /// As [`zeros_padded`](Self::zeros_padded), of whatever was there.
-    ///
-    /// # Errors
-    /// As [`zeros_padded`](Self::zeros_padded).
-    #[track_caller]
-    pub fn empty_padded<T: Element, const D: usize>(
-        &self,
-        shape: [usize; D],
-        padded_shape: [usize; D],
-    ) -> Result<DeviceArray<T, D>> {
-        self.own(What::Fill).empty_padded(shape, padded_shape)
-    }
-
     /// An array of zeros of the shape, padding and type of another, before every later use on any queue.
     ///
     /// # Errors
@@ -535,7 +497,7 @@ impl Context {
     }
 
     #[track_caller]
-    fn own(&self, what: What) -> crate::transfer::Maker<'_> {
+    pub(crate) fn own(&self, what: What) -> crate::transfer::Maker<'_> {
         let by = Admission { slot: State::CONTEXT, what, at: Location::caller() };
         crate::transfer::Maker { owner: &self.owner, by }
     }
@@ -544,36 +506,12 @@ impl Context {
     ///
     /// # Errors
     /// [`Kind::TooLarge`], [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
+    #[track_caller]
     pub fn pinned<T: Element, Dir: Direction, const D: usize>(
         &self,
         shape: [usize; D],
     ) -> Result<HostArray<T, Dir, D>> {
         HostArray::new(&self.owner, shape, shape)
-    }
-
-    /// A pinned host array whose memory is larger than its shape, zeroed; `read` and `write` show all of it. To and from
-    /// a device array of the same two shapes it goes as it is, padding and all, in one copy.
-    ///
-    /// # Errors
-    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`pinned`](Self::pinned).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost_core::{HostArray, Upload};
-    /// # let (ctx, queue) = fencepost_core::doctest();
-    /// let mut host: HostArray<u32, Upload, 2> = ctx.pinned_padded([2, 1], [2, 3])?;
-    /// host.write(|memory| memory.copy_from_slice(&[1, 0, 0, 2, 0, 0]))?;
-    /// let mut x = ctx.zeros_padded([2, 1], [2, 3])?;
-    /// queue.upload(&host, &mut x)?;
-    /// assert_eq!(queue.read(&x).wait()?, [1, 2]);
-    /// # Ok::<(), fencepost_core::Error>(())
-    /// ```
-    pub fn pinned_padded<T: Element, Dir: Direction, const D: usize>(
-        &self,
-        shape: [usize; D],
-        padded_shape: [usize; D],
-    ) -> Result<HostArray<T, Dir, D>> {
-        HostArray::new(&self.owner, shape, padded_shape)
     }
 
     /// An event that is not recorded: complete by definition, until a queue records it.
@@ -594,26 +532,6 @@ impl Context {
     /// An event that the program signals; see [`UserEvent`].
     pub fn user_event(&self, label: &str) -> UserEvent {
         UserEvent::new(self.owner.clone(), label)
-    }
-
-    /// What the memory pool holds.
-    ///
-    /// # Example
-    /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
-    /// let x = ctx.zeros::<f32, 1>([1024])?;
-    /// assert!(ctx.pool_stats().used >= 4096);
-    /// # drop((x, queue));
-    /// # Ok::<(), fencepost_core::Error>(())
-    /// ```
-    pub fn pool_stats(&self) -> PoolStats {
-        self.owner.engine().lock().pool.stats()
-    }
-
-    /// Gives all free memory back to the driver that no enqueued or running work uses, and returns how many bytes
-    /// that was.
-    pub fn trim(&self) -> u64 {
-        self.owner.engine().trim()
     }
 
     /// The state of all queues and lanes as text, for people who look for what a program waits for.

@@ -9,6 +9,7 @@ use crate::memory::{ArrayRef, DeviceArray};
 use crate::ordering::Admission;
 use crate::queue::CommandQueue;
 use fencepost_kernels::{Access, Element};
+use std::fmt;
 use std::panic::Location;
 
 /// What commands of the program's own read and write: [`CommandQueue::encode`], [`CommandQueue::submit_foreign`].
@@ -56,6 +57,12 @@ impl AccessList<'_> {
         let (offset, size) = (span.offset, span.size);
         self.uses.push(Bound { at: 0, block: span.block, offset, size, used: Some(access) });
         Ok(buffer.slice(range))
+    }
+}
+
+impl fmt::Debug for AccessList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AccessList of {} uses for {:?}", self.uses.len(), self.queue)
     }
 }
 

@@ -34,6 +34,17 @@ impl<K: Into<Kind>> From<K> for Error {
     }
 }
 
+/// The [limit of the pool](crate::Context::set_pool_limit) that is in the way of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{used} of the {limit} bytes that the pool may take are in arrays")]
+#[non_exhaustive]
+pub struct PoolLimit {
+    /// Bytes in arrays, pinned ones too.
+    pub used: u64,
+    /// Bytes that the pool may take of the driver.
+    pub limit: u64,
+}
+
 /// What went wrong, to match on: [`Error::kind`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -137,6 +148,9 @@ pub enum Kind {
     /// A context was asked for where none is current.
     #[error("no context is current on this thread; run the call inside `Context::scope`")]
     NoContext,
+    /// What a queue waits for in another context has failed. The queue works on once its error is taken.
+    #[error("{object}, in another context, failed: {error}")]
+    OtherContext { object: String, error: Error },
     /// A host callback waits for what waits for it.
     #[error(
         "a wait for queue `{queue}` inside a host callback of queue `{callback}` can never end: it comes after that callback"
@@ -165,9 +179,9 @@ pub enum Kind {
     /// A variable of the environment says what it cannot.
     #[error("variable `{name}` is `{value}`; it must be {needed}")]
     Setting { name: &'static str, value: String, needed: &'static str },
-    /// The device has no memory left; the context works on.
-    #[error("out of memory: {bytes} bytes for {object}")]
-    OutOfMemory { object: String, bytes: u64 },
+    /// The device has no memory left, or the pool may take no more; the context works on.
+    #[error("out of memory: {bytes} bytes for {object}{}", limit.map_or_else(String::new, |limit| format!(", {limit}")))]
+    OutOfMemory { object: String, bytes: u64, limit: Option<PoolLimit> },
     /// More bytes than the device takes for one array.
     #[error("{object} needs {bytes} bytes; the device's limit for one array is {limit}")]
     TooLarge { object: String, bytes: u64, limit: u64 },

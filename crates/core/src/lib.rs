@@ -4,6 +4,7 @@
 
 #![recursion_limit = "256"] // wgpu's types nest deeply under Send and Sync
 
+mod across;
 mod adapter;
 mod command;
 mod context;
@@ -18,12 +19,15 @@ mod launch;
 mod living;
 mod memory;
 mod ordering;
+mod padded;
 mod pending;
+mod pool;
 mod profile;
 mod queue;
 mod recorder;
 mod regions;
 mod scheduler;
+mod source;
 mod synchronize;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
@@ -43,7 +47,7 @@ pub use command::grid::Grid;
 pub use context::{AdoptOptions, Context, ContextOptions};
 pub use current::ScopeOptions;
 pub use encode::AccessList;
-pub use error::{Error, Kind, Result};
+pub use error::{Error, Kind, PoolLimit, Result};
 pub use event::{Event, Events};
 /// The cause in [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
@@ -54,8 +58,8 @@ pub use fencepost_kernels::{
 pub use fencepost_sync::Error as PendingError;
 pub use kernel::{DynKernel, Kernel};
 pub use memory::{
-    AnyArray, DeviceArray, Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis,
-    Upload, WriteMap,
+    Allocation, AllocationReport, AllocationScope, AllocationSite, AllocationTracker, AnyArray, DeviceArray,
+    Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis, Upload, WriteMap,
 };
 pub use ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
 pub use pending::Pending;
@@ -67,8 +71,8 @@ pub use queue::{CommandQueue, QueueOptions};
 pub use recorder::RecorderChoice;
 pub use recorder::cpu::CpuOptions;
 pub use scheduler::Priority;
+pub use source::Source;
 pub use synchronize::synchronize_all;
-pub use transfer::Source;
 pub use user_event::UserEvent;
 pub use watch::ContextWatch;
 

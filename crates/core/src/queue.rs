@@ -1,10 +1,12 @@
 //! Command queues: what programs enqueue on.
 
+use crate::across::{self, Relay};
 use crate::context::Owner;
 use crate::error::{Error, Result};
 use crate::event::{Event, Events, Recording, same_context};
 use crate::pending::{Pending, PointLate};
 use crate::scheduler::Priority;
+use crate::user_event::Signaller;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
@@ -165,9 +167,13 @@ impl CommandQueue {
     /// *Enqueues* a wait: what is enqueued here later runs after the event, or after all of several. Submits
     /// nothing; an empty list is nothing.
     ///
+    /// The events may be those of another context, on any adapter. Then the work behind the wait is held on the host
+    /// until the other context has come there; no other queue is held up, and waiting for this queue starts the work
+    /// over there. If that fails, this queue fails with [`Kind::OtherContext`](crate::Kind::OtherContext). A context
+    /// whose last handle goes while its work waits for another one ends later, on a thread of its own.
+    ///
     /// # Errors
-    /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context: wait for that on the
-    /// host. The queue's own error.
+    /// The queue's own error.
     ///
     /// # Example
     /// ```
@@ -175,13 +181,17 @@ impl CommandQueue {
     /// let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     /// queue.wait_for(&a.marker())?;
     /// queue.wait_for(&[a.marker(), b.marker()])?;
+    /// # let (_, elsewhere) = fencepost_core::doctest();
+    /// queue.wait_for(&elsewhere.marker())?;      // a queue of another context
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     #[track_caller]
     pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
         let (slot, engine, at) = (self.slot()?, self.owner().engine(), Location::caller());
         events.for_each(&mut |event| {
-            same_context(self.owner(), &event.owner, || "an event to wait for".into())?;
+            if !event.owner.is(self.owner()) {
+                return self.wait_across(slot, event, at);
+            }
             match event.recording() {
                 Recording::Never => Ok(()),
                 Recording::Point(point, clock, _) => engine.enqueue_wait(slot, point, &clock, at),
@@ -191,7 +201,19 @@ impl CommandQueue {
         })
     }
 
-    /// *Enqueues* a wait for everything enqueued so far on another queue.
+    /// Waits for an event of another context.
+    fn wait_across(&self, slot: Slot, event: &Event, at: &'static Location<'static>) -> Result<()> {
+        let Some((origin, name)) = across::origin(event)? else { return Ok(()) };
+        let engine = self.owner().engine();
+        let signaller = Signaller::new(engine, &name);
+        let turn = across::enqueueing();
+        engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
+        drop(turn);
+        Relay::attach(engine, signaller, origin, None);
+        Ok(())
+    }
+
+    /// *Enqueues* a wait for everything enqueued so far on another queue, of this context or another.
     ///
     /// # Errors
     /// As [`wait_for`](Self::wait_for).

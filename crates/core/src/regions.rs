@@ -4,10 +4,13 @@ use crate::command::{Pattern, RegionCopy, Rows, Span, WORD, What, Work, Works};
 use crate::error::Result;
 use crate::event::same_context;
 use crate::memory::reading::Reading;
-use crate::memory::{ArrayRef, DeviceArray, Download, Frame, HostArray, HostPlace, Picked, Region, count};
+use crate::memory::{
+    ArrayRef, DeviceArray, Download, Frame, HostArray, HostPlace, Payload, Picked, Region, count,
+};
 use crate::pending::Pending;
 use crate::queue::CommandQueue;
-use crate::transfer::{HostBytes, Maker, SOURCE, Source, SourceRef, same_shape};
+use crate::source::{HostBytes, SOURCE, Source, SourceRef};
+use crate::transfer::{Maker, same_shape};
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 use smallvec::smallvec;
@@ -96,7 +99,10 @@ impl Maker<'_> {
         let between = self.between(&dst.array, dst.len(), dst.picked.packed())?;
         let span = between.array.span();
         let src = self.stage(span.size, bytes)?;
-        self.enqueue_whole(smallvec![Work::Upload { src, dst: span }, between.copy_to(dst).work()])
+        self.enqueue_whole(smallvec![
+            Work::Upload { src: Payload::Here(src), dst: span },
+            between.copy_to(dst).work()
+        ])
     }
 
     /// Writes them right there, if that can be done at once.
@@ -189,37 +195,7 @@ impl Maker<'_> {
         let memory = self.empty::<u32, 1>([words])?.array_ref();
         Ok(Part { array: ArrayRef { len, dtype: like.dtype, ..memory }, picked })
     }
-}
 
-/// How elements lie in a host array that go to, or come from, elements of this shape: in an array without padding one
-/// behind the other, whatever its shape.
-///
-/// # Errors
-/// [`Kind::Shape`](crate::Kind::Shape) if there are more or fewer, or if the array is padded and has another shape.
-fn host_frame<'a>(object: &str, host: Frame<'a>, shape: &'a [usize]) -> Result<Frame<'a>> {
-    if !host.is_full() {
-        return same_shape(object, host.shape, shape).map(|()| host);
-    }
-    same_shape(object, &[count(host.shape)], &[count(shape)])?;
-    Ok(Frame { shape, padded: shape })
-}
-
-/// Elements that lie in `data` as a frame says, one behind the other.
-fn packed<'a, T: Element>(data: &'a [T], frame: Frame<'_>) -> Cow<'a, [T]> {
-    if frame.is_full() || count(frame.shape) == 0 {
-        return Cow::Borrowed(&data[..count(frame.shape)]);
-    }
-    let picked = Picked::all(frame);
-    let (size, mut all) = (size_of::<T>(), vec![T::zeroed(); picked.len()]);
-    let rows = Rows::new((0, &picked), (0, &picked.packed()), size as u64);
-    let elements = rows.row as usize / size;
-    for (from, to) in rows.iter().map(|(from, to)| (from as usize / size, to as usize / size)) {
-        all[to..to + elements].copy_from_slice(&data[from..from + elements]);
-    }
-    Cow::Owned(all)
-}
-
-impl Maker<'_> {
     /// Uploads a source to elements, whatever gaps there are.
     pub(crate) fn upload_to_part<T: Element>(&self, source: SourceRef<'_, T>, dst: &Part) -> Result<()> {
         let shape = dst.picked.shape();
@@ -386,4 +362,32 @@ impl CommandQueue {
         let part = src.part(from)?;
         self.by(What::Download)?.download_from_part(&part, dst)
     }
+}
+
+/// How elements lie in a host array that go to, or come from, elements of this shape: in an array without padding one
+/// behind the other, whatever its shape.
+///
+/// # Errors
+/// [`Kind::Shape`](crate::Kind::Shape) if there are more or fewer, or if the array is padded and has another shape.
+fn host_frame<'a>(object: &str, host: Frame<'a>, shape: &'a [usize]) -> Result<Frame<'a>> {
+    if !host.is_full() {
+        return same_shape(object, host.shape, shape).map(|()| host);
+    }
+    same_shape(object, &[count(host.shape)], &[count(shape)])?;
+    Ok(Frame { shape, padded: shape })
+}
+
+/// Elements that lie in `data` as a frame says, one behind the other.
+fn packed<'a, T: Element>(data: &'a [T], frame: Frame<'_>) -> Cow<'a, [T]> {
+    if frame.is_full() || count(frame.shape) == 0 {
+        return Cow::Borrowed(&data[..count(frame.shape)]);
+    }
+    let picked = Picked::all(frame);
+    let (size, mut all) = (size_of::<T>(), vec![T::zeroed(); picked.len()]);
+    let rows = Rows::new((0, &picked), (0, &picked.packed()), size as u64);
+    let elements = rows.row as usize / size;
+    for (from, to) in rows.iter().map(|(from, to)| (from as usize / size, to as usize / size)) {
+        all[to..to + elements].copy_from_slice(&data[from..from + elements]);
+    }
+    Cow::Owned(all)
 }

@@ -1,93 +1,25 @@
 //! Moving bytes: making arrays, uploads, downloads, reads, copies, fills.
 
+use crate::across;
 use crate::command::{Pattern, Span, What, Work, Works};
 use crate::context::Owner;
 use crate::error::{Kind, Result};
 use crate::event::same_context;
 use crate::memory::reading::Reading;
 use crate::memory::{
-    ArrayRef, DeviceArray, Download, Frame, Heap, HostArray, HostPlace, Place, ReadSlot, Staged, Storage,
+    ArrayRef, DeviceArray, Download, Frame, Heap, HostArray, HostPlace, Payload, Place, ReadSlot, Staged,
     Upload, elements,
 };
 use crate::ordering::{Admission, Policy};
 use crate::pending::Pending;
 use crate::queue::CommandQueue;
 use crate::scheduler::{HostAccess, State, Want};
+use crate::source::{HostBytes, HostRef, SOURCE, Source, SourceRef};
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
-
-/// What messages call it.
-pub(crate) const SOURCE: &str = "the source of an upload";
-
-/// Where an upload's elements come from: a slice, a `Vec`, an array or a pinned [`HostArray`].
-pub trait Source<T: Element> {
-    /// Calls `f` with what the source is.
-    #[doc(hidden)]
-    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()>;
-}
-
-/// A source, looked at.
-#[doc(hidden)]
-pub enum SourceRef<'a, T> {
-    /// Ordinary memory, copied at the call.
-    Slice(&'a [T]),
-    /// A pinned array.
-    #[doc(hidden)]
-    Host(HostRef<'a, T>),
-}
-
-/// A pinned array of some context.
-#[doc(hidden)]
-pub struct HostRef<'a, T> {
-    pub(crate) owner: &'a Owner,
-    pub(crate) frame: Frame<'a>,
-    pub(crate) bytes: HostBytes<'a, T>,
-}
-
-/// The memory of a pinned array, padding and all.
-#[derive(Clone, Copy)]
-pub(crate) enum HostBytes<'a, T> {
-    /// That the device copies from.
-    Pinned(&'a ArrayRef),
-    /// Ordinary memory that stands in for such.
-    Plain(&'a [T]),
-}
-
-impl<T: Element> Source<T> for [T] {
-    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
-        f(SourceRef::Slice(self))
-    }
-}
-
-impl<T: Element, const N: usize> Source<T> for [T; N] {
-    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
-        f(SourceRef::Slice(self))
-    }
-}
-
-impl<T: Element> Source<T> for Vec<T> {
-    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
-        f(SourceRef::Slice(self))
-    }
-}
-
-impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
-    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
-        let (owner, frame) = (self.owner(), self.frame());
-        match &self.place {
-            HostPlace::Pinned(array) => {
-                f(SourceRef::Host(HostRef { owner, frame, bytes: HostBytes::Pinned(array) }))
-            }
-            HostPlace::Plain(_, plain) => {
-                let data = lock(plain).data.clone();
-                f(SourceRef::Host(HostRef { owner, frame, bytes: HostBytes::Plain(&data) }))
-            }
-        }
-    }
-}
 
 /// Makes arrays in the order of one queue, or of the context.
 pub(crate) struct Maker<'a> {
@@ -110,9 +42,8 @@ impl Maker<'_> {
         Frame::new(&object, &shape, &padded)?;
         let len = elements::<T>(&object, &padded)?;
         let bytes = len as u64 * T::DTYPE.size() as u64;
-        let block = self.owner.allocate(Heap::Device, bytes, &label, self.by.slot)?;
-        self.owner.engine().note_making(self.by, &block);
-        let storage = Storage::new(block, label, self.owner.clone());
+        let storage = self.owner.allocate(Heap::Device, bytes, &label, self.by)?;
+        self.owner.engine().note_making(self.by, storage.block());
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
         Ok(DeviceArray::padded(array, shape, padded))
     }
@@ -175,7 +106,7 @@ impl Maker<'_> {
             return Ok(());
         }
         let src = self.stage(dst.size, bytes)?;
-        self.enqueue(What::Upload, Work::Upload { src, dst })
+        self.enqueue(What::Upload, Work::Upload { src: Payload::Here(src), dst })
     }
 
     /// Uploads a pinned array: as it is, padding and all, where the memory of both is laid out alike.
@@ -216,7 +147,7 @@ impl Maker<'_> {
     /// Staging memory of `size` bytes that starts with `bytes`.
     pub(crate) fn stage(&self, size: u64, bytes: &[u8]) -> Result<Staged> {
         let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
-        self.owner.engine().checked(self.owner.device().stage(size, fill))
+        self.owner.engine().stage(size, fill)
     }
 
     /// The right to write bytes that the host reaches, if nothing on its way uses them.
@@ -276,7 +207,8 @@ impl Maker<'_> {
             engine.enqueue(self.by, work)?;
         }
         let (point, clock) = engine.marker(self.by.slot);
-        Ok(Reading { owner: self.owner.clone(), point, clock, span, slot, len, out })
+        let (engine, keep) = (engine.clone(), Some(self.owner.clone()));
+        Ok(Reading { engine, keep, point, clock, span, slot, len, out })
     }
 }
 
@@ -521,6 +453,12 @@ impl CommandQueue {
 
     /// *Enqueues* a copy from one array to another, or between parts of one, which may overlap.
     ///
+    /// One of the two may be of another context, on any adapter. Then the bytes go through staging memory of both, a few
+    /// megabytes at a time, the next ones read while the last ones are written; this thread waits for none of it. Over
+    /// there the copy comes after the earlier uses of the array, and later uses after it, as the policy of that context
+    /// has it, except that `Checked` adds those waits as `Ordered` does. If the other context fails, this queue fails with
+    /// [`Kind::OtherContext`], and the target may have a part of the bytes.
+    ///
     /// # Errors
     /// [`Kind::Shape`] if the shapes differ; [`Kind::OutOfMemory`] inside one array, where the copy goes by way of
     /// memory of its own; the errors of [`fill`](Self::fill).
@@ -540,10 +478,23 @@ impl CommandQueue {
         src: &DeviceArray<T, D>,
         dst: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        self.own(&src.array)?;
-        self.own(&dst.array)?;
+        let (source, target) = (&src.array.storage.owner, &dst.array.storage.owner);
+        if !target.is(self.owner()) {
+            self.own(&src.array)?; // the queue is of one of the two
+        }
         same_shape("the target of a copy", &dst.shape(), &src.shape())?;
         let maker = self.by(What::Copy)?;
+        if !source.is(target) {
+            src.frame().check_full(|| src.array.label())?;
+            dst.frame().check_full(|| dst.array.label())?;
+            let (from, to) = (src.array.words()?, dst.array.words()?);
+            return across::copy(
+                self.owner().engine(),
+                maker.by,
+                (source.engine(), from),
+                (target.engine(), to),
+            );
+        }
         if !src.frame().is_full() || !dst.frame().is_full() {
             return maker.copy_part(&src.all(), &dst.all());
         }

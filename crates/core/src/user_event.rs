@@ -1,11 +1,13 @@
 //! Events that the host signals.
 
+use crate::across::Relay;
+use crate::command::Op;
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
 use crate::scheduler::{Engine, HoldId, wake_all};
 use fencepost_sync::prim::{Mutex, lock};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 use web_time::Instant;
 
@@ -44,6 +46,8 @@ pub(crate) struct UserState {
     /// Weak: who waits on the device does not keep the context going.
     engine: Weak<Engine>,
     outcome: Mutex<Outcome>,
+    /// Who signals it, if that is another context.
+    relay: OnceLock<Weak<Relay>>,
 }
 
 #[derive(Default)]
@@ -78,6 +82,7 @@ impl Signaller {
             label: label.into(),
             engine: Arc::downgrade(engine),
             outcome: Mutex::default(),
+            relay: OnceLock::new(),
         }))
     }
 
@@ -86,7 +91,17 @@ impl Signaller {
     }
 
     pub(crate) fn signal(&self) {
-        self.0.complete(Ok(()));
+        self.complete(Ok(()));
+    }
+
+    /// The wait for it, as a command.
+    pub(crate) fn wait(&self) -> Op {
+        Op::WaitUser(self.0.clone())
+    }
+
+    /// Ends the event, for good or for bad.
+    pub(crate) fn complete(&self, result: Result<()>) {
+        self.0.complete(result);
     }
 }
 
@@ -100,6 +115,16 @@ impl Drop for Signaller {
 impl UserState {
     pub(crate) fn label(&self) -> &str {
         &self.label
+    }
+
+    /// Notes that another context signals it.
+    pub(crate) fn sent_by(&self, relay: &Arc<Relay>) {
+        self.relay.get_or_init(|| Arc::downgrade(relay));
+    }
+
+    /// Who has still to signal it, if that is another context.
+    pub(crate) fn relay(&self) -> Option<Arc<Relay>> {
+        self.relay.get()?.upgrade()
     }
 
     /// How it ended, if it did.

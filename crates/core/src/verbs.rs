@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::kernel::{DynKernel, Kernel};
 use crate::memory::{DeviceArray, Download, HostArray, Upload};
 use crate::pending::Pending;
-use crate::transfer::Source;
+use crate::source::Source;
 use fencepost_kernels::{Element, KernelArgs, NamedArg};
 use std::ops::Range;
 

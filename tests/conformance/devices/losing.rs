@@ -11,6 +11,8 @@ pub struct Doomed {
     pub ctx: Context,
     /// Whether it has threads; without, nobody goes on but who asks.
     pub threads: bool,
+    /// Whether wgpu makes its submissions for sure.
+    pub by_wgpu: bool,
     breaker: Option<Breaker>,
 }
 
@@ -20,14 +22,14 @@ type Breaker = (CommandQueue, DynKernel, DeviceArray<u32>);
 pub fn doomed(s: &Subject) -> Vec<Doomed> {
     let ctx = s.ctx();
     let breaker = s.is_cpu().then(|| breaker(&ctx));
-    let own = Doomed { name: "own", ctx, threads: true, breaker };
+    let own = Doomed { name: "own", ctx, threads: true, by_wgpu: false, breaker };
     if s.is_cpu() {
         return vec![own];
     }
     let adopt = |name, options: AdoptOptions| {
         let (device, queue) = raw::open(s);
-        let threads = options.threads;
-        Doomed { name, ctx: Context::adopt(device, queue, options).unwrap(), threads, breaker: None }
+        let (threads, by_wgpu) = (options.threads, !options.alone);
+        Doomed { name, ctx: Context::adopt(device, queue, options).unwrap(), threads, by_wgpu, breaker: None }
     };
     let plain = AdoptOptions { recorder: RecorderChoice::Wgpu, ..AdoptOptions::default() };
     let native = AdoptOptions { recorder: RecorderChoice::Hal, ..AdoptOptions::default() };

@@ -12,6 +12,9 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("d03_every_kind_of_wait_ends_with_the_loss", every_wait),
+        case("d03_a_future_that_nobody_else_waits_beside_ends_too", lonely),
+        case("d03_a_submission_that_wgpu_does_not_make_is_not_done", not_done)
+            .gpu_only("wgpu submits nothing there"),
         case("d03_every_later_call_says_it_again", every_call),
         case("d03_what_was_shown_before_the_loss_is_right", right_until_then),
         case("d03_a_context_with_work_ends_on_a_lost_device", ends),
@@ -126,6 +129,43 @@ fn every_wait(s: &Subject) {
                 assert!(said, "{}: {name} gives {ended:?}", doomed.name);
             }
         });
+    }
+}
+
+/// A future, awaited.
+type Future = fn(&Held) -> Result<(), Error>;
+
+/// Nobody is in a wait who would look: the thread of a lane has to.
+fn lonely(s: &Subject) {
+    let futures: [Future; 3] = [
+        |held| pollster::block_on(held.queue.finish()),
+        |held| pollster::block_on(held.gate.event().done()),
+        |held| pollster::block_on(held.queue.read(&held.x)).map(drop),
+    ];
+    for wait in futures {
+        for doomed in doomed(s).into_iter().filter(|doomed| doomed.threads) {
+            let held = Held::new(&doomed.ctx);
+            thread::scope(|scope| {
+                let future = scope.spawn(|| wait(&held));
+                thread::sleep(Duration::from_millis(20)); // long enough for the threads of the context to rest
+                doomed.lose();
+                let ended = future.join().unwrap();
+                assert!(ended.as_ref().is_err_and(is_loss), "{}: {ended:?}", doomed.name);
+            });
+        }
+    }
+}
+
+/// wgpu says nothing when it submits nothing, and calls back as if the work were done.
+fn not_done(s: &Subject) {
+    for doomed in doomed(s).into_iter().filter(|doomed| doomed.by_wgpu) {
+        let queue = doomed.ctx.queue("q");
+        let mut x = doomed.ctx.zeros([N]).unwrap();
+        queue.fill(&mut x, 1_u32).unwrap();
+        queue.finish().wait().unwrap();
+        doomed.lose();
+        let ended = queue.fill(&mut x, 2).and_then(|()| queue.finish().wait());
+        assert!(ended.as_ref().is_err_and(is_loss), "{}: {ended:?}", doomed.name);
     }
 }
 

@@ -73,12 +73,15 @@ fn only_the_elements(s: &Subject) {
 fn fills(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let mut x = ctx.empty_padded([75, 63], [80, 64]).unwrap();
+    let mut x = queue.empty_padded([75, 63], [80, 64]).unwrap();
     queue.fill(&mut x, 0xDEAD_BEEF_u32).unwrap();
     assert_eq!(memory(&x), [0xDEAD_BEEF; 80 * 64]);
     drop(x);
-    for _ in 0..3 {
-        let zeros: DeviceArray<u32, 2> = ctx.zeros_padded([75, 63], [80, 64]).unwrap();
+    for round in 0..4 {
+        let zeros: DeviceArray<u32, 2> = match round % 2 {
+            0 => ctx.zeros_padded([75, 63], [80, 64]).unwrap(),
+            _ => queue.zeros_padded([75, 63], [80, 64]).unwrap(),
+        };
         assert_eq!(memory(&zeros), [0; 80 * 64]);
         let like = ctx.zeros_like(&zeros).unwrap();
         assert_eq!(
@@ -201,6 +204,9 @@ fn pinned_otherwise(s: &Subject) {
     queue.upload_range(&flat, 0..LEN, &mut x).unwrap();
     assert_eq!(memory(&x), laid_out(&counted(LEN), 9));
 
+    // Memory for what comes next is not fresh.
+    let used: Vec<_> = (0..4).map(|_| queue.full([20 * 14], 0xBAD_u32).unwrap()).collect();
+    drop(used);
     let mut down: HostArray<u32, Download, 2> = ctx.pinned_padded(SHAPE, [20, 14]).unwrap();
     queue.download(&x, &mut down).unwrap();
     let host = down.read(<[u32]>::to_vec).unwrap();

@@ -77,7 +77,7 @@ fn round<T: Element + PartialEq + Debug, const D: usize>(
     let mut expected = before.clone();
     to.elements().into_iter().zip(&picked).for_each(|(at, element)| expected[at] = *element);
     let mut y = array::<T, 4>(queue, &to.shape, &before);
-    queue.copy_region(&x, from.region(), &mut y, &to.region()).unwrap();
+    queue.copy_region(&x, from.region(), &mut y, to.region()).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), expected, "copy, {what}");
 
     let mut pinned: HostArray<T, Upload> = ctx.pinned([picked.len()]).unwrap();

@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         case("q13_a_refused_submission_fails_its_own_queue_only", own_queue).gpu_only(NO_DEVICE),
         case("q13_a_panic_while_recording_spoils_nothing", panics).gpu_only(NO_DEVICE),
         case("q13_command_buffers_of_another_device_fail_their_queue", another_device).gpu_only(NO_DEVICE),
+        case("q13_commands_for_a_device_that_is_gone_end_with_its_loss", gone).gpu_only(NO_DEVICE),
         case("q13_the_cpu_recorder_encodes_nothing", cpu).cpu_only("there is a wgpu device"),
     ]
 }
@@ -170,6 +171,20 @@ fn another_device(subject: &Subject) {
         wrong.take_error().unwrap();
         works(&ctx, &wrong);
         works(&ctx, &right);
+    }
+}
+
+fn gone(subject: &Subject) {
+    for _ in 0..5 {
+        let ctx = subject.ctx();
+        let (queue, x, mut y) = (ctx.queue("main"), shared(&ctx), shared(&ctx));
+        copy(&queue, &x, &mut y).unwrap();
+        ctx.wgpu().unwrap().0.destroy();
+        let ended = copy(&queue, &x, &mut y).and_then(|()| queue.finish().wait());
+        let error = ended.unwrap_err();
+        assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+        let late = copy(&queue, &x, &mut y).unwrap_err();
+        assert!(matches!(late.kind(), Kind::DeviceLost { .. }), "{late}");
     }
 }
 

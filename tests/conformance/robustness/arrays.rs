@@ -92,7 +92,7 @@ const SHAPES: &[Mistake] = &[
     ),
     (
         "region that runs backwards",
-        |b| b.queue.copy_region(&b.x, region![9..0; -1], &mut b.y.handle(), region![0..9]),
+        |b| b.queue.copy_region(&b.x, region![0..9; -1], &mut b.y.handle(), region![0..9]),
         |kind| matches!(kind, Kind::RegionRange { .. }),
     ),
     (

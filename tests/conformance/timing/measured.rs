@@ -100,6 +100,16 @@ fn in_place(subject: &Subject) {
         let by_host = row.time == Err(Unmeasured::InPlace);
         assert!(by_host == row.batch.is_none() && by_host == row.time.is_err(), "{row:?}");
     }
+    let other = ctx.queue("other");
+    let profiler = ctx.profile();
+    queue.fill(&mut x, 2).unwrap();
+    let read = queue.read(&x);
+    other.wait_for_queue(&queue).unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    assert_eq!(read.wait().unwrap()[0], 2);
+    let [fill, _, wait] = &profile.rows[..] else { panic!("{:?}", profile.rows) };
+    assert_eq!(wait.awaited.as_ref().unwrap().row, Some(1));
+    assert!(wait.time.unwrap().end >= fill.time.unwrap().end, "the read was over when the fill was");
 }
 
 fn no_timestamps(subject: &Subject) {
@@ -116,7 +126,11 @@ fn no_timestamps(subject: &Subject) {
         assert!(row.time == Err(Unmeasured::NoClock) && row.batch == Some(0), "{row:?}");
         assert!(row.submitted.unwrap() >= row.enqueued && profile.batches[0].completed.is_some());
         assert!(profile.clock_error.is_none() && profile.summary().rows[0].total.is_none());
-        assert!(profile.overlap().share.is_none() && profile.critical_path().seconds == 0.0);
+        let (overlap, path) = (profile.overlap(), profile.critical_path());
+        assert!(
+            overlap.share.is_none() && overlap.unmeasured == 1 && path.unmeasured == 1,
+            "{overlap} {path:?}"
+        );
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) use site::What;
 pub(crate) use time::{TickAt, TickPage, Ticks, TimeSlot, Timed};
 
 use crate::event::Point;
-use crate::memory::{Block, ReadSlot, Staged};
+use crate::memory::{Block, Payload, ReadSlot};
 use crate::scheduler::HoldId;
 use crate::user_event::UserState;
 use fencepost_sync::{Slot, Stamp};
@@ -74,7 +74,7 @@ pub(crate) enum Work {
     },
     /// Bytes that were copied from the program when the call was made.
     Upload {
-        src: Staged,
+        src: Payload,
         dst: Span,
     },
     /// Rows of bytes, so far apart. In a box: it is larger than the others.

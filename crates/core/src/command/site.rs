@@ -16,6 +16,8 @@ pub(crate) enum What {
     Download,
     Encode,
     Map,
+    /// One side of a copy between contexts, on the context's own behalf.
+    Across,
 }
 
 /// The place of a command in the program: its queue, what it does, and the line that enqueued it.

@@ -85,6 +85,10 @@ impl<A: Backend> Bare for Of<A> {
         Ok(Pipeline::Hal(Box::new(made)))
     }
 
+    fn knows(&self, device: &wgpu::Device) -> bool {
+        crate::recorder::hal::knows::<A>(device)
+    }
+
     fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder> {
         Box::new(HalRecorder::<A>::through_wgpu(device, fence))
     }

@@ -30,6 +30,9 @@ pub(crate) trait Bare: Send + Sync {
     /// As the wgpu recorder's pipelines.
     fn compile(&self, device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Pipeline>;
 
+    /// Whether wgpu still records for the device: one that is gone takes what is submitted, and says nothing.
+    fn knows(&self, device: &wgpu::Device) -> bool;
+
     /// Records for a lane and submits through wgpu's queue.
     fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder>;
 

@@ -138,7 +138,7 @@ pub(crate) fn usages(heap: Heap) -> Usages {
 pub(crate) fn refused(error: &native::Refused, object: &str, bytes: u64) -> crate::Error {
     let object = object.to_owned();
     match native::out_of_memory(error) {
-        true => Kind::OutOfMemory { object, bytes }.into(),
+        true => Kind::OutOfMemory { object, bytes, limit: None }.into(),
         false => Kind::Device { object, message: reasons(error) }.into(),
     }
 }

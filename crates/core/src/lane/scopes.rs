@@ -16,7 +16,9 @@ impl Doing<'_> {
     pub(crate) fn failed(&self, error: &wgpu::Error) -> Error {
         let object = self.object.to_owned();
         match error {
-            wgpu::Error::OutOfMemory { .. } => Kind::OutOfMemory { object, bytes: self.bytes }.into(),
+            wgpu::Error::OutOfMemory { .. } => {
+                Kind::OutOfMemory { object, bytes: self.bytes, limit: None }.into()
+            }
             other => Kind::Device { object, message: reasons(other) }.into(),
         }
     }

@@ -12,7 +12,6 @@ use crate::kernel::{Pipeline, Recipe};
 use crate::memory::{Allocate, Arena, Block, BlockId, Heap, Memory, Piece, Staged};
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use web_time::Instant;
@@ -127,6 +126,11 @@ impl WgpuDevice {
     /// Whether others submit to its queue, as far as it was said when it was opened.
     pub(crate) fn is_shared(&self) -> bool {
         self.shared
+    }
+
+    /// Whether wgpu still knows the device, as far as there is a way to ask.
+    pub(crate) fn is_known(&self) -> bool {
+        self.bare.is_none_or(|bare| bare.knows(&self.device))
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {
@@ -367,25 +371,22 @@ impl Device for WgpuDevice {
 }
 
 impl WgpuDevice {
-    /// Whether wgpu has made a submission. On a device that is gone it makes none, says nothing, and counts the work as
-    /// done.
-    pub(crate) fn took(&self, submission: wgpu::SubmissionIndex) -> bool {
-        let asked =
-            wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(Duration::ZERO) };
-        let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(asked)));
-        !matches!(polled, Err(_) | Ok(Err(wgpu::PollError::WrongSubmissionIndex(..))))
-    }
-
-    /// Asks for a few mapped bytes, which a device that is gone does not give: where the handlers are the program's,
-    /// nothing else tells. Only for who is inside the gate.
+    /// Asks whether the device is still there, as [`answers`](Self::answers) does. Only for who is inside the gate.
     pub(crate) fn probe(&self) {
-        let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
-        let desc = wgpu::BufferDescriptor { label: Some("probe"), size: 16, usage, mapped_at_creation: true };
-        let made = || self.device.create_buffer(&desc).get_mapped_range(..).is_ok();
-        let (made, error) = scoped(&self.device, made);
-        if !made && error.is_none() {
+        let (answers, error) = scoped(&self.device, || self.answers());
+        if !answers && error.is_none() {
             self.lost.raise("it no longer makes buffers");
         }
+    }
+
+    /// Whether the device gives a few mapped bytes, which one that is gone does not. It says nothing else: a submission
+    /// that it does not make counts as done, and where the handlers are the program's nobody is told. Only in an error
+    /// scope, which knows of other reasons.
+    pub(crate) fn answers(&self) -> bool {
+        let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
+        let (label, mapped_at_creation) = (Some("is it there"), true);
+        let desc = wgpu::BufferDescriptor { label, size: 16, usage, mapped_at_creation };
+        self.device.create_buffer(&desc).get_mapped_range(..).is_ok()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Typed, shaped device memory.
 
+use super::tracker::Entries;
 use super::{AnyArray, Block, Frame, count};
 use crate::command::Span;
 use crate::context::Owner;
@@ -16,11 +17,17 @@ pub(crate) struct Storage {
     block: Option<Arc<Block>>,
     pub(crate) label: Arc<str>,
     pub(crate) owner: Owner,
+    /// Where it is noted.
+    _entries: Entries,
 }
 
 impl Storage {
     pub(crate) fn new(block: Arc<Block>, label: Arc<str>, owner: Owner) -> Arc<Self> {
-        Arc::new(Self { block: Some(block), label, owner })
+        Self::tracked(block, label, owner, Entries::default())
+    }
+
+    pub(crate) fn tracked(block: Arc<Block>, label: Arc<str>, owner: Owner, entries: Entries) -> Arc<Self> {
+        Arc::new(Self { block: Some(block), label, owner, _entries: entries })
     }
 
     pub(crate) fn block(&self) -> &Arc<Block> {

@@ -1,15 +1,18 @@
 //! Pinned host memory.
 
-use super::{ArrayRef, Frame, Heap, Storage, count};
+use super::{ArrayRef, Frame, Heap, count};
+use crate::command::What;
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::memory::bytes;
+use crate::ordering::Admission;
 use crate::pending::Pending;
 use crate::scheduler::{Deadline, State, Want};
 use fencepost_kernels::Element;
 use fencepost_sync::prim::{Mutex, lock};
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Memory that the host writes and uploads read.
@@ -76,6 +79,7 @@ pub(crate) struct Plain<T> {
 }
 
 impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
+    #[track_caller]
     pub(crate) fn new(owner: &Owner, shape: [usize; D], padded: [usize; D]) -> Result<Self> {
         let object = "a pinned array";
         Frame::new(object, &shape, &padded)?;
@@ -217,16 +221,17 @@ fn ordinary<T: Element>(owner: &Owner, len: usize) -> Result<Vec<T>> {
         return Err(Kind::TooLarge { object: object(), bytes, limit }.into());
     }
     let mut data = Vec::new();
-    data.try_reserve_exact(len).map_err(|_| Kind::OutOfMemory { object: object(), bytes })?;
+    data.try_reserve_exact(len).map_err(|_| Kind::OutOfMemory { object: object(), bytes, limit: None })?;
     data.resize(len, T::zeroed());
     Ok(data)
 }
 
+#[track_caller]
 fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize) -> Result<ArrayRef> {
     let label: Arc<str> = "pinned".into();
     let bytes = len as u64 * T::DTYPE.size() as u64;
-    let block = owner.allocate(heap, bytes, &label, State::CONTEXT)?;
-    let storage = Storage::new(block, label, owner.clone());
+    let by = Admission { slot: State::CONTEXT, what: What::Fill, at: Location::caller() };
+    let storage = owner.allocate(heap, bytes, &label, by)?;
     let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
     clear::<T>(&array)?;
     Ok(array)

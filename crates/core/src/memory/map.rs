@@ -1,7 +1,7 @@
 //! Guards that show device memory to the host.
 
 use super::reading::Reading;
-use super::{ArrayRef, DeviceArray, bytes};
+use super::{ArrayRef, DeviceArray, Payload, bytes};
 use crate::command::{What, Work};
 use crate::context::Owner;
 use crate::error::{Error, Result};
@@ -212,9 +212,9 @@ impl<T: Element> Mapped<T> {
         let owner = &self.array.storage.owner;
         let dst = self.array.words()?;
         let src =
-            owner.device().stage(dst.size, &mut |bytes| bytes[..source.len()].copy_from_slice(source))?;
+            owner.engine().stage(dst.size, &mut |bytes| bytes[..source.len()].copy_from_slice(source))?;
         let by = Admission { slot: State::CONTEXT, what: What::Map, at: Location::caller() };
-        owner.engine().enqueue_mapped(by, Work::Upload { src, dst }).map(|_| ())
+        owner.engine().enqueue_mapped(by, Work::Upload { src: Payload::Here(src), dst }).map(|_| ())
     }
 }
 

@@ -12,7 +12,9 @@ mod pool;
 mod read_slot;
 pub(crate) mod reading;
 mod region;
+mod report;
 mod staging;
+mod tracker;
 
 pub use any_array::AnyArray;
 pub(crate) use block::{Allocate, Block, BlockId, Heap, HostUse, Memory, Order, overlap};
@@ -27,7 +29,9 @@ pub(crate) use pool::Pool;
 pub use pool::PoolStats;
 pub(crate) use read_slot::{Parts, Place, ReadSlot, Readback};
 pub use region::{NewAxis, Region, RegionAxis};
-pub(crate) use staging::{Arena, Claim, Piece, Staged};
+pub use report::{Allocation, AllocationReport, AllocationSite};
+pub(crate) use staging::{Arena, Claim, Payload, Piece, Staged};
+pub use tracker::{AllocationScope, AllocationTracker};
 
 use crate::error::{Kind, Result};
 use fencepost_kernels::Element;

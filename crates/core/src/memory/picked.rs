@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(error(region![-5..]), range("-5.. of axis 0 leaves it"));
         assert_eq!(error(region![2..2]), range("2..2 of axis 0 picks nothing of it"));
         assert_eq!(error(region![..; 0]), range("..; 0 of axis 0 has a step below 1"));
-        assert_eq!(error(region![3..0; -1]), range("3..0; -1 of axis 0 has a step below 1"));
+        assert_eq!(error(region![0..3; -1]), range("0..3; -1 of axis 0 has a step below 1"));
     }
 
     #[test]

@@ -1,25 +1,33 @@
 //! Blocks that are free for now.
 
-use super::{Block, BlockId, Heap};
+use super::tracker::{Book, Entries, Made};
+use super::{Block, BlockId, Heap, Staged, Storage};
 use crate::context::Owner;
-use crate::error::{Kind, Result};
-use crate::ordering::{Policy, Tracker, Use};
+use crate::error::{Kind, PoolLimit, Result};
+use crate::ordering::{Admission, Policy, Tracker, Use};
 use crate::scheduler::{Engine, State};
 use fencepost_sync::Slot;
 use fencepost_sync::prim::MutexGuard;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// What a context's memory pool holds, in bytes.
+/// What a context's memory pool holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// In arrays.
+    /// Bytes in arrays of the device.
     pub used: u64,
-    /// Kept for later arrays.
+    /// Bytes kept for later arrays, those for pinned ones too.
     pub free: u64,
-    /// The most that was ever in arrays at once.
+    /// The most bytes that were in arrays of the device at once, since the start or the last
+    /// [reset](crate::Context::reset_high_water).
     pub high_water: u64,
+    /// Bytes in pinned arrays, where pinned memory is not ordinary memory.
+    pub pinned: u64,
+    /// Arrays with memory of the pool: slices and handles are none of their own.
+    pub arrays: u64,
+    /// Pieces of memory that the driver has given: for those arrays, and the free ones.
+    pub blocks: u64,
 }
 
 /// Free blocks by kind and size, and the count of all.
@@ -27,6 +35,12 @@ pub struct PoolStats {
 pub(crate) struct Pool {
     free: FxHashMap<(Heap, u64), Vec<Arc<Block>>>,
     stats: PoolStats,
+    /// Bytes that may be had of the driver.
+    limit: Option<u64>,
+    /// Free bytes that are kept.
+    threshold: Option<u64>,
+    /// Who wants to know what is allocated.
+    pub(crate) books: Vec<Arc<Book>>,
 }
 
 impl Pool {
@@ -36,33 +50,86 @@ impl Pool {
         let at = list.iter().rposition(usable)?;
         let block = list.swap_remove(at);
         self.stats.free -= size;
-        self.used(size);
+        self.used(heap, size);
         Some(block)
     }
 
-    fn used(&mut self, size: u64) {
-        self.stats.used += size;
+    fn used(&mut self, heap: Heap, size: u64) {
+        self.stats.arrays += 1;
+        match heap {
+            Heap::Device => self.stats.used += size,
+            Heap::Upload | Heap::Download => self.stats.pinned += size,
+        }
         self.stats.high_water = self.stats.high_water.max(self.stats.used);
     }
 
+    fn unused(&mut self, heap: Heap, size: u64) {
+        self.stats.arrays -= 1;
+        match heap {
+            Heap::Device => self.stats.used -= size,
+            Heap::Upload | Heap::Download => self.stats.pinned -= size,
+        }
+    }
+
     fn give(&mut self, block: Arc<Block>) {
-        self.stats.used -= block.size;
+        self.unused(block.heap, block.size);
         self.stats.free += block.size;
         self.free.entry((block.heap, block.size)).or_default().push(block);
     }
 
-    /// Takes all free blocks that nothing on its way uses.
-    fn take_idle(&mut self) -> Vec<Arc<Block>> {
-        let mut idle = Vec::new();
-        for list in self.free.values_mut() {
-            idle.extend(list.extract_if(.., |block| Arc::strong_count(block) == 1));
+    /// Counts a block that is about to be made in, if the limit allows it.
+    fn reserve(&mut self, heap: Heap, size: u64) -> Result<(), PoolLimit> {
+        let used = self.stats.used + self.stats.pinned;
+        if let Some(limit) = self.limit.filter(|limit| used + self.stats.free + size > *limit) {
+            return Err(PoolLimit { used, limit });
         }
-        self.stats.free -= idle.iter().map(|block| block.size).sum::<u64>();
+        self.stats.blocks += 1;
+        self.used(heap, size);
+        Ok(())
+    }
+
+    /// The block was not made after all.
+    fn unreserve(&mut self, heap: Heap, size: u64) {
+        self.stats.blocks -= 1;
+        self.unused(heap, size);
+    }
+
+    /// Takes free blocks that nothing on its way uses, until at most `keep` free bytes are left.
+    fn take_idle(&mut self, keep: u64) -> Vec<Arc<Block>> {
+        let (mut idle, mut left) = (Vec::new(), self.stats.free);
+        for list in self.free.values_mut() {
+            let surplus = |block: &mut Arc<Block>| {
+                let goes = left > keep && Arc::strong_count(block) == 1;
+                left -= if goes { block.size } else { 0 };
+                goes
+            };
+            idle.extend(list.extract_if(.., surplus));
+        }
+        self.stats.free = left;
+        self.stats.blocks -= idle.len() as u64;
         idle
+    }
+
+    /// Whether more is free than is to be kept.
+    #[inline]
+    pub(crate) fn has_surplus(&self) -> bool {
+        self.threshold.is_some_and(|threshold| self.stats.free > threshold)
     }
 
     pub(crate) fn stats(&self) -> PoolStats {
         self.stats
+    }
+
+    pub(crate) fn reset_high_water(&mut self) {
+        self.stats.high_water = self.stats.used;
+    }
+
+    pub(crate) fn set_limit(&mut self, limit: Option<u64>) {
+        self.limit = limit;
+    }
+
+    pub(crate) fn set_threshold(&mut self, threshold: Option<u64>) {
+        self.threshold = threshold;
     }
 }
 
@@ -73,7 +140,7 @@ fn rounded(bytes: u64) -> u64 {
 }
 
 impl Owner {
-    /// A block of at least `bytes`, for commands of the queue `slot`, or of the context itself.
+    /// A storage of at least `bytes`, for commands of the queue that asks, or of the context itself.
     ///
     /// A free block is used again at once by a queue that comes after all its earlier uses, by the context once
     /// nothing on its way uses it.
@@ -82,16 +149,27 @@ impl Owner {
         heap: Heap,
         bytes: u64,
         label: &Arc<str>,
-        slot: Slot,
-    ) -> Result<Arc<Block>> {
+        by: Admission,
+    ) -> Result<Arc<Storage>> {
         let limit = self.device().caps().max_block;
         if bytes > limit {
             return Err(Kind::TooLarge { object: format!("array `{label}`"), bytes, limit }.into());
         }
         let size = rounded(bytes).min(limit / 16 * 16).max(bytes.next_multiple_of(16));
-        if let Some(block) = self.reuse(heap, size, label, slot)? {
-            return Ok(block);
-        }
+        let (block, tracked) = self.reuse(heap, size, label, by.slot)?;
+        let block = match block {
+            Some(block) => block,
+            None => self.make(heap, size, label)?,
+        };
+        let entries = tracked.map_or_else(Entries::default, |(books, queue)| {
+            Entries::new(books, &Made { label, bytes, pinned: heap != Heap::Device, queue, at: by.at })
+        });
+        Ok(Storage::tracked(block, label.clone(), self.clone(), entries))
+    }
+
+    /// A block of new memory. If there is none, or no more is allowed, free memory goes first.
+    fn make(&self, heap: Heap, size: u64, label: &Arc<str>) -> Result<Arc<Block>> {
+        self.reserve(heap, size, label)?;
         let memory = match self.device().allocate(heap, size, label) {
             Err(error) if matches!(error.kind(), Kind::OutOfMemory { .. }) => {
                 self.engine().trim();
@@ -99,14 +177,39 @@ impl Owner {
             }
             memory => memory,
         };
-        let memory = self.engine().checked(memory)?;
+        let memory = self.engine().checked(memory).inspect_err(|_| {
+            let mut state = self.engine().lock();
+            if state.lost.is_none() {
+                state.pool.unreserve(heap, size);
+            }
+        })?;
         let block = Arc::new(Block::new(BlockId::next(), heap, size, memory));
         block.order().label = label.clone();
-        self.engine().lock().pool.used(size);
         Ok(block)
     }
 
-    fn reuse(&self, heap: Heap, size: u64, label: &Arc<str>, slot: Slot) -> Result<Option<Arc<Block>>> {
+    /// # Errors
+    /// `OutOfMemory` if the pool's limit is in the way.
+    fn reserve(&self, heap: Heap, size: u64, label: &Arc<str>) -> Result<()> {
+        let reserve = || self.engine().lock().pool.reserve(heap, size);
+        let reserved = reserve().or_else(|_| {
+            self.engine().trim();
+            reserve()
+        });
+        reserved.map_err(|limit| {
+            let (object, limit) = (format!("array `{label}`"), Some(limit));
+            Kind::OutOfMemory { object, bytes: size, limit }.into()
+        })
+    }
+
+    /// A free block, if one fits; and who wants to know, with the label of the queue.
+    fn reuse(
+        &self,
+        heap: Heap,
+        size: u64,
+        label: &Arc<str>,
+        slot: Slot,
+    ) -> Result<(Option<Arc<Block>>, Option<Tracked>)> {
         let mut guard = self.engine().lock();
         guard.check(slot)?;
         let mut pool = std::mem::take(&mut guard.pool);
@@ -121,9 +224,14 @@ impl Owner {
                 order.uses = Tracker::default();
             }
         }
-        Ok(block)
+        let books = &guard.pool.books;
+        let tracked = (!books.is_empty()).then(|| (books.clone(), guard.queue(slot).label.clone()));
+        Ok((block, tracked))
     }
 }
+
+/// Who wants to know of an allocation, and its queue.
+type Tracked = (Vec<Arc<Book>>, Arc<str>);
 
 /// Whether whatever `slot` enqueues next comes after every use of a free block.
 fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
@@ -154,7 +262,13 @@ impl Engine {
             return;
         }
         if !block.is_foreign() {
-            return state.pool.give(block);
+            state.pool.give(block);
+            let surplus = state.pool.has_surplus();
+            drop(state);
+            if surplus {
+                self.let_surplus_go();
+            }
+            return;
         }
         state.foreign.push(block);
         self.let_foreign_go(state);
@@ -169,11 +283,36 @@ impl Engine {
         drop(over);
     }
 
+    /// Staging memory of `size` bytes that `fill` has filled; free memory goes first if there is none.
+    ///
+    /// # Errors
+    /// Out of memory, or whatever the device says.
+    pub(crate) fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
+        let staged = match self.device.stage(size, fill) {
+            Err(error) if matches!(error.kind(), Kind::OutOfMemory { .. }) => {
+                self.trim();
+                self.device.stage(size, fill)
+            }
+            staged => staged,
+        };
+        self.checked(staged)
+    }
+
     /// Gives all free memory that nothing on its way uses back to the driver; the bytes given back.
     pub(crate) fn trim(&self) -> u64 {
+        self.give_back(|_| 0)
+    }
+
+    /// As [`trim`](Self::trim), of what is more than the threshold.
+    pub(crate) fn let_surplus_go(&self) -> u64 {
+        self.give_back(|pool| pool.threshold.unwrap_or(u64::MAX))
+    }
+
+    fn give_back(&self, keep: impl Fn(&Pool) -> u64) -> u64 {
         let idle = {
             let mut state = self.lock();
-            if state.lost.is_some() { Vec::new() } else { state.pool.take_idle() }
+            let keep = keep(&state.pool);
+            if state.lost.is_some() { Vec::new() } else { state.pool.take_idle(keep) }
         };
         idle.iter().for_each(|block| self.device.forget(block));
         idle.iter().map(|block| block.size).sum()

@@ -6,7 +6,7 @@ use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::event::Point;
 use crate::pending::may_block;
-use crate::scheduler::{Deadline, Seq};
+use crate::scheduler::{Deadline, Engine, Seq};
 use fencepost_kernels::Element;
 use fencepost_sync::{Clock, Late};
 use std::ops::Range;
@@ -16,7 +16,10 @@ use std::time::Duration;
 
 /// The bytes of a read: in the array itself, in staging memory, or already taken out.
 pub(crate) struct Reading<T> {
-    pub(crate) owner: Owner,
+    pub(crate) engine: Arc<Engine>,
+    /// Keeps the context going; none in a read of the context's own.
+    #[expect(dead_code, reason = "held, not looked at")]
+    pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
     pub(crate) clock: Arc<Clock>,
     pub(crate) span: Span,
@@ -30,17 +33,22 @@ impl<T: Element> Reading<T> {
     /// Copies the bytes to `into`, once the read's own point is done; the batch that has to be done first, if there
     /// is one. Bytes that stayed in place are copied the first time: they are gone from there later.
     fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
-        let first = self.gather(self.span.offset, &self.slot, bytemuck::cast_slice_mut(into))?;
+        let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
         if first.is_none() {
             // Only now is the program told.
-            self.owner.engine().host_sees(self.point, &self.clock);
+            self.engine.host_sees(self.point, &self.clock);
         }
         Ok(first)
     }
 
+    /// As [`fetch_into`](Self::fetch_into), telling the program nothing.
+    pub(crate) fn fetch_bytes(&self, bytes: &mut [u8]) -> Result<Option<Seq>> {
+        self.gather(self.span.offset, &self.slot, bytes)
+    }
+
     /// Copies what `slot` has to `bytes`, which start at byte `offset` of the block.
     fn gather(&self, offset: u64, slot: &Arc<ReadSlot>, bytes: &mut [u8]) -> Result<Option<Seq>> {
-        let engine = self.owner.engine();
+        let engine = &self.engine;
         let within = |range: Range<u64>, bytes: &[u8]| {
             let at = |byte: u64| ((byte - offset) as usize).min(bytes.len());
             at(range.start)..at(range.end)
@@ -95,8 +103,7 @@ impl<T: Element> Reading<T> {
     /// Blocks until the elements are in `into`, which has as many.
     pub(crate) fn wait_into(&mut self, into: &mut [T]) -> Result<()> {
         may_block()?;
-        let owner = self.owner.clone();
-        let engine = owner.engine();
+        let engine = self.engine.clone();
         engine.wait(self.point, Deadline::after(None))?;
         while let Some(seq) = self.fetch_into(into)? {
             engine.wait_batch(seq, Deadline::after(None))?;
@@ -114,8 +121,7 @@ fn lost_bytes() -> Error {
 
 impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<T>>> {
-        let owner = self.owner.clone();
-        let engine = owner.engine();
+        let engine = self.engine.clone();
         match engine.poll(self.point, cx.waker()) {
             None => return Poll::Pending,
             Some(Err(error)) => return Poll::Ready(Err(error)),
@@ -136,8 +142,7 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<Vec<T>>> {
         let deadline = Deadline::after(limit);
-        let owner = self.owner.clone();
-        let engine = owner.engine();
+        let engine = self.engine.clone();
         match may_block().and_then(|()| engine.wait(self.point, deadline)) {
             Ok(false) => return None,
             Err(error) => return Some(Err(error)),
@@ -159,7 +164,7 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
 
 impl<T> Drop for Reading<T> {
     fn drop(&mut self) {
-        self.owner.engine().drop_read(&self.span.block, &self.slot);
-        self.owner.engine().stir();
+        self.engine.drop_read(&self.span.block, &self.slot);
+        self.engine.stir();
     }
 }

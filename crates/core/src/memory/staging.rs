@@ -6,7 +6,7 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Value};
 use std::ops::Range;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Bytes that were copied from the program when a call was made.
 pub(crate) enum Staged {
@@ -14,6 +14,25 @@ pub(crate) enum Staged {
     Host(Box<[u8]>),
     /// In memory that the device copies from.
     Wgpu(Arc<Piece<WgpuMemory>>),
+}
+
+/// What an upload moves.
+pub(crate) enum Payload {
+    Here(Staged),
+    /// There by the time that the upload is submitted.
+    Later(Arc<OnceLock<Staged>>),
+}
+
+impl Payload {
+    /// The bytes of an upload that is submitted.
+    pub(crate) fn staged(&self) -> &Staged {
+        match self {
+            Payload::Here(staged) => staged,
+            Payload::Later(staged) => {
+                staged.get().expect("bug: an upload is submitted before its bytes are there")
+            }
+        }
+    }
 }
 
 /// Bytes on which pieces start; no two pieces share a cache line.

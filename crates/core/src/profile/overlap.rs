@@ -23,6 +23,8 @@ pub struct Overlap {
     pub queues: Vec<Busy>,
     /// When a hardware queue had nothing to do between two commands, the longest first.
     pub gaps: Vec<Gap>,
+    /// How many commands have no time, and count for nothing here.
+    pub unmeasured: usize,
 }
 
 /// How much of the time a queue was busy.
@@ -67,7 +69,7 @@ impl Profile {
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     pub fn overlap(&self) -> Overlap {
-        let work = || self.measured().filter(|(row, _)| row.activity.computes() || row.activity.moves());
+        let work = || self.measured().filter(|(row, _)| row.is_work());
         let all = spans::union(work().map(|(_, time)| time));
         let compute = spans::union(work().filter(|(row, _)| row.activity.computes()).map(|(_, time)| time));
         let copy = spans::union(work().filter(|(row, _)| row.activity.moves()).map(|(_, time)| time));
@@ -92,7 +94,9 @@ impl Profile {
         gaps.sort_by(|a, b| b.time.seconds().total_cmp(&a.time.seconds()));
         let queues = queues.iter().enumerate();
         let queues = queues.map(|(at, (label, _))| busy((*label).into(), at, &of_queue(at))).collect();
-        Overlap { compute, copy, both, share: (shorter > 0.0).then(|| both / shorter), lanes, queues, gaps }
+        let share = (shorter > 0.0).then(|| both / shorter);
+        let unmeasured = self.rows.iter().filter(|row| row.is_work() && row.time.is_err()).count();
+        Overlap { compute, copy, both, share, lanes, queues, gaps, unmeasured }
     }
 }
 
@@ -115,7 +119,8 @@ impl fmt::Display for Overlap {
             let (seconds, share) = (busy.seconds * 1e3, busy.share * 100.0);
             writeln!(f, "{}: busy {seconds:.3} ms ({share:.1} %)", busy.label)?;
         }
-        write!(f, "idle between commands: {:.3} ms in {} gaps", self.idle() * 1e3, self.gaps.len())
+        write!(f, "idle between commands: {:.3} ms in {} gaps", self.idle() * 1e3, self.gaps.len())?;
+        if self.unmeasured > 0 { write!(f, "\nnot measured: {} commands", self.unmeasured) } else { Ok(()) }
     }
 }
 
@@ -138,6 +143,8 @@ mod tests {
         ];
         let overlap = profile(rows).overlap();
         assert_eq!((overlap.compute, overlap.copy, overlap.both), (4.0, 2.5, 1.5));
+        assert_eq!(overlap.unmeasured, 1);
+        assert!(overlap.to_string().ends_with("not measured: 1 commands"));
         assert_eq!(overlap.share, Some(0.6));
         assert_eq!(overlap.gaps, [Gap { lane: 0, time: Interval { start: 4.0, end: 6.0 } }]);
         assert_eq!((overlap.lanes[0].seconds, overlap.lanes[0].share), (5.0, 5.0 / 7.0));

@@ -13,6 +13,8 @@ pub struct CriticalPath {
     pub seconds: f64,
     /// From the first enqueueing to the end of the last row.
     pub wall: f64,
+    /// How many of the rows have no time, and count for nothing.
+    pub unmeasured: usize,
 }
 
 impl Profile {
@@ -42,7 +44,8 @@ impl Profile {
         rows.retain(|&at| self.rows[at].awaited.is_none());
         rows.reverse();
         let seconds = longest.map_or(0.0, |at| chains[at].seconds);
-        CriticalPath { rows, seconds, wall: self.wall() }
+        let unmeasured = rows.iter().filter(|&&at| self.rows[at].time.is_err()).count();
+        CriticalPath { rows, seconds, wall: self.wall(), unmeasured }
     }
 
     /// From the first enqueueing to the last end.
@@ -131,7 +134,7 @@ mod tests {
             launch(1, (3.0, 4.0)),
         ];
         let path = profile(rows).critical_path();
-        assert_eq!((path.rows, path.seconds, path.wall), (vec![0, 1, 2], 4.0, 4.0));
+        assert_eq!((path.rows, path.seconds, path.wall, path.unmeasured), (vec![0, 1, 2], 4.0, 4.0, 1));
         assert!(profile(Vec::new()).critical_path().rows.is_empty());
     }
 }

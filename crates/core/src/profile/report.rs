@@ -40,9 +40,31 @@ struct Report<'a> {
 #[derive(Default)]
 struct Seen {
     number: usize,
-    rows: Vec<(Stamp, usize)>,
-    /// When the last of them was over, of those with a time.
-    end: f64,
+    rows: Vec<Past>,
+}
+
+/// A row of a queue.
+#[derive(Clone, Copy)]
+struct Past {
+    stamp: Stamp,
+    row: usize,
+    /// When it and all before it were over, if that is known.
+    end: Option<f64>,
+}
+
+impl Seen {
+    fn end(&self) -> Option<f64> {
+        self.rows.last()?.end
+    }
+
+    fn push(&mut self, stamp: Stamp, row: usize, time: Result<Interval, Unmeasured>) {
+        let end = match (time, self.end()) {
+            (Ok(time), before) => Some(time.end.max(before.unwrap_or(time.end))),
+            (Err(Unmeasured::InPlace | Unmeasured::TooShort), before) => before,
+            (Err(_), _) => None,
+        };
+        self.rows.push(Past { stamp, row, end });
+    }
 }
 
 impl<'a> Report<'a> {
@@ -120,15 +142,12 @@ impl<'a> Report<'a> {
         let enqueued = self.seconds(entry.enqueued);
         let number = self.queues.len();
         let seen = self.queues.entry(entry.queue).or_insert_with(|| Seen { number, ..Seen::default() });
-        let (queue_number, free) = (seen.number, seen.end.max(enqueued));
+        let (queue_number, free) = (seen.number, seen.end().unwrap_or(enqueued).max(enqueued));
         let (name, time, awaited) = self.look_at(entry, free);
         let command = if let Noted::Command(command) = &entry.noted { Some(command) } else { None };
         let batch = command.and_then(|command| self.place(command));
-        if let (Ok(interval), Some(seen)) = (time, self.queues.get_mut(&entry.queue)) {
-            seen.end = seen.end.max(interval.end);
-        }
         if let Some(seen) = self.queues.get_mut(&entry.queue) {
-            seen.rows.push((entry.stamp, self.rows.len()));
+            seen.push(entry.stamp, self.rows.len(), time);
         }
         self.rows.push(Row {
             queue: entry.label.clone(),
@@ -164,9 +183,10 @@ impl<'a> Report<'a> {
                 (label, time.ok_or(Unmeasured::NeverRan), Some(awaited))
             }
             Noted::Wait { point, label, cause } => {
-                let row = self.last_before(*point);
-                let end = row.and_then(|at| self.rows[at].time.ok()).map(|time| time.end.max(free));
+                let past = self.last_before(*point);
+                let end = past.and_then(|past| past.end).map(|end| end.max(free));
                 let time = end.map(|end| Interval { start: free, end }).ok_or(Unmeasured::NoTime);
+                let row = past.map(|past| past.row);
                 let awaited = Awaited { label: label.clone(), row, cause: wait_cause(*cause) };
                 (label.clone().unwrap_or_else(|| "(gone)".into()), time, Some(awaited))
             }
@@ -193,11 +213,11 @@ impl<'a> Report<'a> {
     }
 
     /// The last row before a point of a queue.
-    fn last_before(&self, point: Point) -> Option<usize> {
+    fn last_before(&self, point: Point) -> Option<Past> {
         let born = |(key, _): &(&QueueKey, &Seen)| key.slot == point.slot && key.born <= point.stamp;
         let (_, seen) = self.queues.iter().filter(born).max_by_key(|(key, _)| key.born)?;
-        let before = seen.rows.partition_point(|(stamp, _)| *stamp <= point.stamp);
-        Some(seen.rows[before.checked_sub(1)?].1)
+        let before = seen.rows.partition_point(|past| past.stamp <= point.stamp);
+        Some(seen.rows[before.checked_sub(1)?])
     }
 }
 
@@ -217,7 +237,7 @@ fn activity(noted: &Noted) -> Activity {
         Noted::Callback(_) => Activity::Callback,
         Noted::Command(command) => match command.what {
             What::Launch(_) => Activity::Launch,
-            What::Copy => Activity::Copy,
+            What::Copy | What::Across => Activity::Copy,
             What::Fill => Activity::Fill,
             What::Upload => Activity::Upload,
             What::Read | What::Download | What::Map => Activity::Read,

@@ -40,6 +40,13 @@ pub struct Row {
     pub awaited: Option<Awaited>,
 }
 
+impl Row {
+    /// Whether it is work for a device, neither a wait nor a callback.
+    pub(super) fn is_work(&self) -> bool {
+        self.activity.computes() || self.activity.moves()
+    }
+}
+
 /// From when to when, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {

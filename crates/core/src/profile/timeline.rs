@@ -60,8 +60,9 @@ impl Profile {
                 "busy": busy.collect::<Vec<_>>(),
                 "idle": overlap.idle(),
                 "gaps": overlap.gaps.len(),
+                "unmeasured": overlap.unmeasured,
             },
-            "path": { "rows": path.rows, "seconds": path.seconds, "wall": path.wall },
+            "path": { "rows": path.rows, "seconds": path.seconds, "wall": path.wall, "unmeasured": path.unmeasured },
         })
     }
 }

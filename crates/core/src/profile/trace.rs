@@ -74,7 +74,8 @@ impl Profile {
     /// From the end of what a wait waited for to the end of the wait.
     fn arrow(&self, at: usize, row: &Row) -> Option<[Value; 2]> {
         let from = &self.rows[row.awaited.as_ref()?.row?];
-        let (awaited, wait) = (from.time.ok()?, row.time.ok()?);
+        let wait = row.time.ok()?;
+        let awaited = from.time.unwrap_or(wait); // it was over no later, in place
         let end = |ph: &str, row: &Row, ts: f64| json!({ "ph": ph, "cat": "wait", "id": at, "name": "wait", "bp": "e", "pid": row.lane + 1, "tid": row.queue_number, "ts": micro(ts) });
         Some([end("s", from, awaited.end), end("f", row, wait.end)])
     }

@@ -44,7 +44,7 @@ pub struct CpuOptions {
     pub refusals: f64,
     /// After how many steps the device is lost.
     pub lost_after: Option<u64>,
-    /// Bytes that can be allocated in all.
+    /// Bytes that can be allocated in all; what an upload is staged in must fit beside what is allocated.
     pub memory: u64,
 }
 
@@ -177,7 +177,7 @@ impl Allocate for CpuDevice {
         }
         let mut allocated = lock(&self.allocated);
         if *allocated + size > self.memory {
-            return Err(Kind::OutOfMemory { object: object(), bytes: size }.into());
+            return Err(Kind::OutOfMemory { object: object(), bytes: size, limit: None }.into());
         }
         *allocated += size;
         Ok(Memory::Host(Cells::zeroed(size)))
@@ -198,6 +198,10 @@ impl Device for CpuDevice {
     }
 
     fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
+        if *lock(&self.allocated) + size > self.memory {
+            let object = "upload staging".into();
+            return Err(Kind::OutOfMemory { object, bytes: size, limit: None }.into());
+        }
         let mut bytes = vec![0; size as usize].into_boxed_slice();
         fill(&mut bytes);
         Ok(Staged::Host(bytes))
@@ -389,11 +393,16 @@ fn run(work: &Work, clock: &mut HostClock) {
         Work::Copy { src, dst } => cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range())),
         Work::Region(copy) => run_region(copy),
         Work::Fill { dst, pattern } => {
-            let bytes: Vec<u8> = pattern.bytes().iter().copied().cycle().take(dst.size as usize).collect();
-            cells(&dst.block).write(dst.offset, &bytes);
+            let size = dst.size as usize;
+            let bytes = pattern.bytes().repeat(size.div_ceil(pattern.bytes().len()));
+            cells(&dst.block).write(dst.offset, &bytes[..size]);
         }
-        Work::Upload { src: Staged::Host(bytes), dst } => cells(&dst.block).write(dst.offset, bytes),
-        Work::Upload { .. } => unreachable!("bug: device staging in a batch of the CPU recorder"),
+        Work::Upload { src, dst } => {
+            let Staged::Host(bytes) = src.staged() else {
+                unreachable!("bug: device staging in a batch of the CPU recorder")
+            };
+            cells(&dst.block).write(dst.offset, bytes);
+        }
         Work::Read { src, slot } => {
             slot.set(Place::Staged(Arc::new(HostBytes(cells(&src.block).copy(src.range())))));
         }

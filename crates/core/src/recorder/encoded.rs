@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::wgpu::passes::CommandBuffers;
+use super::wgpu::submitter;
 use crate::command::{Step, Work};
 use crate::error::Kind;
 use crate::lane::WgpuDevice;
@@ -18,7 +19,8 @@ pub(super) fn commands(steps: &[Step]) -> Option<CommandBuffers> {
 /// Has wgpu submit them; nothing is left for the submission that a fence follows.
 ///
 /// # Errors
-/// wgpu panicked, as it does at commands of another wgpu instance. What it says otherwise it says to the error scope.
+/// wgpu panicked, as it does at commands of another wgpu instance; the device is gone, which some fences would not notice.
+/// What wgpu says otherwise it says to the error scope.
 pub(super) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {
     let submit = AssertUnwindSafe(|| device.queue().submit(commands));
     let panicked = |_| {
@@ -26,7 +28,8 @@ pub(super) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<Comm
             ("commands of the program".into(), "wgpu panicked when they were submitted".into());
         Failure { step: None, error: Kind::Device { object, message }.into(), lost: false }
     };
-    catch_unwind(submit).map(|_| CommandBuffers::new()).map_err(panicked)
+    catch_unwind(submit).map_err(panicked)?;
+    if device.is_known() { Ok(CommandBuffers::new()) } else { Err(submitter::failure(device, None, true)) }
 }
 
 /// # Panics

@@ -214,7 +214,8 @@ mod tests {
             let units =
                 |(from, to): (u64, u64)| (0..rows.row / unit).map(move |n| (from + n * unit, to + n * unit));
             let mut expected: Vec<_> = rows.iter().flat_map(units).collect();
-            (found.sort_unstable(), expected.sort_unstable());
+            found.sort_unstable();
+            expected.sort_unstable();
             assert_eq!(found, expected, "{shape:?} of {size} bytes");
         }
     }

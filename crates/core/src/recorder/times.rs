@@ -85,6 +85,7 @@ impl<Q> Times<Q> {
     }
 
     /// Where the end of the command that was started last is to be noted.
+    #[cfg(native)]
     pub(super) fn end(&self) -> Option<(&Q, u32)> {
         let last = self.commands.last().filter(|_| self.failed.is_none())?;
         Some((self.pages[last.end.page].queries(), last.end.query))
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn a_page_that_cannot_be_made_is_the_error_of_the_batch_and_of_no_other() {
         let mut times = Times::<usize>::default();
-        let none = || Kind::OutOfMemory { object: "queries".into(), bytes: 1 };
+        let none = || Kind::OutOfMemory { object: "queries".into(), bytes: 1, limit: None };
         assert!(times.start(0, &Arc::default(), |_| Err(none().into())).is_none());
         assert!(times.end().is_none());
         assert!(times.finish(|_, _| Ok(ReadSlot::new())).is_err());

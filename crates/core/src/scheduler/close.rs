@@ -2,6 +2,8 @@
 
 use super::engine::Engine;
 use super::state::State;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::command::Op;
 use crate::error::Error;
 use crate::event::Point;
 
@@ -16,6 +18,14 @@ impl Engine {
         }
         self.lock().closing = true;
         self.stir();
+    }
+
+    /// Whether anything that is enqueued waits for another context.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn waits_across(&self) -> bool {
+        let state = self.lock();
+        let mut pending = state.queues.iter().flat_map(|queue| &queue.pending);
+        pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.relay().is_some()))
     }
 
     /// Plans everything there is; returns at once.
@@ -33,7 +43,7 @@ impl Engine {
         }
     }
 
-    /// The ends of all queues. None is held by a user event any more: handles of those keep a context going.
+    /// The ends of all queues. None is held by a user event of the program's any more: handles of those keep a context going.
     fn ends(&self) -> Vec<Point> {
         self.lock().ends()
     }

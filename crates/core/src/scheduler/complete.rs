@@ -76,7 +76,7 @@ impl Engine {
             // Without threads the same calls do the same, however long they take.
             state.estimate(lane, done.iter().map(|batch| batch.steps.len()).sum());
         }
-        let alarm = state.alarm();
+        let (alarm, surplus) = (state.alarm(), state.pool.has_surplus());
         // Not on the way of a waiting caller, if somebody else comes by.
         let tidy = !self.threads || state.lanes[lane].rest.is_deep();
         state.lanes[lane].untidy = !tidy;
@@ -88,6 +88,9 @@ impl Engine {
         }
         self.ring(&alarm);
         shield::wake_all(wakers);
+        if surplus {
+            self.let_surplus_go();
+        }
         if tidy {
             self.device.tick();
         }

@@ -62,6 +62,9 @@ fn describe_op(op: &Op) -> String {
         Op::Work(work) => describe_work(work),
         Op::Timed(timed) => describe_work(&timed.work),
         Op::Wait(point) => format!("wait for queue {} at {}", point.slot.0, point.stamp),
+        Op::WaitUser(event) if event.relay().is_some() => {
+            format!("wait for {}, in another context", event.label())
+        }
         Op::WaitUser(event) => format!("wait for user event `{}`", event.label()),
         Op::Callback(_) | Op::Called(_) => "host callback".into(),
     }

@@ -102,17 +102,30 @@ impl Engine {
     #[track_caller]
     pub(crate) fn new_queue(&self, label: &str, priority: Priority, timing: bool) -> Result<Slot, Error> {
         let mut state = self.lock();
-        if let Some(lost) = &state.lost {
-            return Err(lost.clone());
-        }
-        let load = |lane: usize| state.queues.iter().skip(1).filter(|q| q.open && q.lane == lane).count();
-        let lane = (0..self.lanes.len()).min_by_key(|&lane| load(lane)).unwrap_or(0);
+        state.lost()?;
+        let lane = state.idlest_lane();
         let slot = state.new_queue(label.into(), priority, lane, std::panic::Location::caller());
         let clocked = self.device.caps().timestamps;
         let (timed, noted) = (timing && clocked, state.is_noting());
         let notes = || noted.then(|| Timing::for_notes(clocked));
         state.queue_mut(slot).timing = timed.then(Timing::for_events).or_else(notes);
         Ok(slot)
+    }
+
+    /// Makes a queue of the context's own for one command, until it is [let go](Self::let_helper_go).
+    pub(crate) fn helper(&self, label: &str, priority: Priority) -> Result<Slot, Error> {
+        let mut state = self.lock();
+        state.lost()?;
+        let lane = state.idlest_lane();
+        Ok(state.new_helper(label.into(), priority, lane))
+    }
+
+    /// Ends a helper once its work is done.
+    pub(crate) fn let_helper_go(&self, slot: Slot) {
+        let mut state = self.lock();
+        state.queue_mut(slot).open = false;
+        state.reap();
+        self.unlock(state);
     }
 
     /// Drops the handle of a queue: its work is flushed, and none of it lost.

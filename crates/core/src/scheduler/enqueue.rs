@@ -70,6 +70,36 @@ impl Engine {
         Ok(())
     }
 
+    /// Enqueues `ops`, which together do what `whole` does, so that nothing else comes between them: the places of the work
+    /// among them.
+    pub(crate) fn enqueue_all(&self, by: Admission, whole: &Work, ops: Vec<Op>) -> Result<Vec<Stamp>> {
+        let mut state = self.lock();
+        if state.host_uses > 0 {
+            check_maps(whole)?;
+        }
+        state.check(by.slot)?;
+        let waits = ordering::admit(&state, by, whole)?;
+        if !waits.is_empty() {
+            state.add_waits(by, whole, &waits);
+        }
+        let mut stamps = Vec::new();
+        for op in ops {
+            let stamp = state.next_stamp();
+            state.queue_mut(by.slot).end_times();
+            if let Op::Work(work) = op {
+                stamps.push(stamp);
+                state.push_stamped(by, stamp, work);
+            } else {
+                state.queue_mut(by.slot).push(Command { stamp, op });
+            }
+        }
+        if let Some(&last) = stamps.last() {
+            ordering::record(&state, by, last, whole);
+        }
+        self.kick(state, by.slot);
+        Ok(stamps)
+    }
+
     /// Notes that a queue has made an array: under `Checked` that has a place in the queue's order, and whoever uses
     /// the array comes after it.
     pub(crate) fn note_making(&self, by: Admission, block: &Block) {
@@ -169,13 +199,18 @@ impl State {
     fn push_work(&mut self, by: Admission, work: Work) -> Stamp {
         let stamp = self.next_stamp();
         ordering::record(self, by, stamp, &work);
+        self.push_stamped(by, stamp, work);
+        stamp
+    }
+
+    #[inline]
+    fn push_stamped(&mut self, by: Admission, stamp: Stamp, work: Work) {
         let queue = self.queue_mut(by.slot);
         if queue.timing.is_none() {
             queue.push(Command { stamp, op: Op::Work(work) });
         } else {
             self.push_timed(by, stamp, work);
         }
-        stamp
     }
 
     /// Enqueues what the policy has `work` wait for.

@@ -27,7 +27,7 @@ pub(crate) enum Rest {
 impl Rest {
     /// Whether it does not look round soon.
     pub(crate) fn is_deep(self) -> bool {
-        matches!(self, Self::Asleep | Self::Guarding)
+        self == Self::Asleep || self == Self::Guarding
     }
 }
 

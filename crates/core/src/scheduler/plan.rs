@@ -9,6 +9,7 @@ use crate::memory::{Block, HostUse, Parts, Place, ReadSlot};
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
+use std::task::Waker;
 
 /// Steps of the largest batch: what comes later is encoded while this one runs.
 const LARGEST: usize = 4096;
@@ -151,7 +152,12 @@ impl Planner<'_> {
                 self.wait(goal.slot, point)
             }
             Op::WaitUser(event) => match event.result() {
-                None => Next::Held(Hold::User(event.hold)),
+                None => {
+                    // Another context is to signal it: that is asked to, once S is released.
+                    let (hold, relay) = (Hold::User(event.hold), event.relay());
+                    self.state.after.wakers.extend(relay.map(Waker::from));
+                    Next::Held(hold)
+                }
                 Some(Ok(())) => self.skip(goal.slot),
                 Some(Err(error)) => {
                     let stamp = front.stamp;

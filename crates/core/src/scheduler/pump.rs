@@ -5,6 +5,7 @@ use super::engine::Engine;
 use super::failure::Refused;
 use super::queue::Priority;
 use super::state::State;
+use crate::error::Kind;
 use crate::recorder::LaneValue;
 use fencepost_sync::Value;
 use fencepost_sync::prim::lock;
@@ -33,7 +34,12 @@ impl Engine {
         let Going { batch, waits, value, at } = going;
         let Batch { seq, steps, deps, refused } = batch;
         let steps = Arc::new(steps);
-        let outcome = lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
+        let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
+        let outcome = submit().or_else(|failure| {
+            // Free memory may be what is missing.
+            let again = matches!(failure.error.kind(), Kind::OutOfMemory { .. }) && self.trim() > 0;
+            if again { submit() } else { Err(failure) }
+        });
         match outcome {
             Ok(keep) => {
                 let mut state = self.lock();

@@ -145,6 +145,12 @@ impl State {
         self.kernels[id.0 as usize].clone()
     }
 
+    /// The lane with the fewest queues.
+    pub(crate) fn idlest_lane(&self) -> usize {
+        let load = |lane: usize| self.queues.iter().skip(1).filter(|q| q.open && q.lane == lane).count();
+        (0..self.lanes.len()).min_by_key(|&lane| load(lane)).unwrap_or(0)
+    }
+
     /// Makes a queue that comes after everything enqueued so far.
     pub(crate) fn new_queue(
         &mut self,
@@ -163,6 +169,12 @@ impl State {
             self.push_wait(slot, point);
         }
         slot
+    }
+
+    /// Makes a queue of the context's own for one command, ordered after nothing but what that needs.
+    pub(crate) fn new_helper(&mut self, label: Arc<str>, priority: Priority, lane: usize) -> Slot {
+        let stamp = self.next_stamp();
+        self.place(QueueState::new(label, lane, priority, Clock::default(), stamp))
     }
 
     /// What knows of all that is enqueued, and the points to wait for so that it all comes first: of queues that wait
@@ -265,6 +277,7 @@ impl State {
             What::Download => "a download".into(),
             What::Encode => "commands of the program".into(),
             What::Map => "a map".into(),
+            What::Across => "a copy between contexts".into(),
         };
         Site { queue, command, location }
     }

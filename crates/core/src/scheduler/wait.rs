@@ -6,11 +6,14 @@ use super::engine::{Engine, SLICE};
 use super::queue::{Hold, Priority, Reached};
 use super::shield;
 use super::state::{After, State};
+use crate::across::Relay;
+use crate::command::Op;
 use crate::error::{Error, Kind, Result};
 use crate::event::Point;
 use crate::user_event::UserState;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Value};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 use web_time::Instant;
@@ -64,9 +67,14 @@ enum Turn {
     Native(usize, Value),
     /// It is planned, and nothing stands before it: submit it on this very thread.
     Submit(usize),
+    /// Another context has to move first.
+    Elsewhere(Arc<Relay>),
     /// Somebody else has to move first.
     Sleep,
 }
+
+/// The longest wait in one piece of a context without threads.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Steps of a batch that a caller may encode itself in a time that nobody notices.
 const FEW: usize = 64;
@@ -81,6 +89,34 @@ impl State {
                 Reached::Planned(seq) => Found::In(seq),
                 Reached::Unplanned => Found::Unplanned,
             },
+        }
+    }
+
+    /// What to do about something that cannot be planned yet.
+    fn elsewhere(&self, target: Target) -> Turn {
+        let relay = if let Target::Point(point) = target { self.held_by(point) } else { None };
+        relay.map_or(Turn::Sleep, Turn::Elsewhere)
+    }
+
+    fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
+        let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
+        let held = self.queues.iter().filter_map(|queue| queue.pending.front());
+        held.filter(|_| self.reached(point) == Reached::Unplanned).find_map(|front| match &front.op {
+            Op::WaitUser(event) if event.hold == hold => event.relay(),
+            _ => None,
+        })
+    }
+
+    /// Has `waker` called when `point` is done.
+    fn attend(&mut self, point: Point, waker: &Waker) {
+        let wakers = &mut self.queue_mut(point.slot).wakers;
+        wakers.push_new(point.stamp.0, waker.clone(), |known| known.will_wake(waker));
+    }
+
+    /// Has `waker` called when batch `seq` is done.
+    fn attend_batch(&mut self, seq: Seq, waker: &Waker) {
+        if !self.batch_wakers.iter().any(|(at, known)| *at == seq && known.will_wake(waker)) {
+            self.batch_wakers.push((seq, waker.clone()));
         }
     }
 
@@ -127,6 +163,9 @@ impl Engine {
             }
             if turned && deadline.over() {
                 self.unlock(state);
+                if !self.threads {
+                    self.look_for_loss(); // nobody else does
+                }
                 return Ok(false);
             }
             let turn = match state.find(target) {
@@ -135,9 +174,9 @@ impl Engine {
                     continue;
                 }
                 Found::In(seq) => self.turn_for(&mut state, seq),
-                Found::Unplanned => Turn::Sleep,
+                Found::Unplanned => state.elsewhere(target),
             };
-            self.take_turn(state, turn, deadline);
+            self.take_turn(state, turn, deadline)?;
             turned = true;
         }
     }
@@ -176,7 +215,7 @@ impl Engine {
         }
     }
 
-    fn take_turn(&self, mut state: MutexGuard<'_, State>, turn: Turn, deadline: Deadline) {
+    fn take_turn(&self, mut state: MutexGuard<'_, State>, turn: Turn, deadline: Deadline) -> Result<()> {
         let slice = deadline.slice();
         match turn {
             Turn::Native(lane, value) => {
@@ -190,8 +229,12 @@ impl Engine {
                 state.lanes[lane].watchers -= watch;
                 self.unlock(state);
             }
+            Turn::Elsewhere(relay) => {
+                self.unlock(state);
+                relay.wait(slice)?;
+            }
             Turn::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
-            _ if self.threads => {
+            _ if self.threads || !state.busy() => {
                 let after = std::mem::take(&mut state.after);
                 if after.is_empty() {
                     let alarm = state.alarm().without_callers();
@@ -204,9 +247,12 @@ impl Engine {
             }
             _ => {
                 self.unlock(state);
-                self.turn(slice);
+                // Nobody else does anything meanwhile, and how long this thread sleeps on a busy machine must change
+                // nothing.
+                self.turn(deadline.left().min(PATIENCE));
             }
         }
+        Ok(())
     }
 
     /// Submits the next batch of a lane for a caller who is about to wait for it. If it does not, the completer takes
@@ -311,6 +357,9 @@ impl Engine {
             state.lost()?;
             self.flush_to(state, point);
             self.look_at_all();
+            if let Some(relay) = self.held_by(point) {
+                relay.poll(Waker::noop());
+            }
         } else {
             drop(state);
         }
@@ -336,11 +385,42 @@ impl Engine {
         if let Err(lost) = state.lost() {
             return Some(Err(lost));
         }
-        let wakers = &mut state.queue_mut(point.slot).wakers;
-        wakers.push_new(point.stamp.0, waker.clone(), |known| known.will_wake(waker));
+        state.attend(point, waker);
         self.flush_to(state, point);
-        self.ask_again(waker);
+        match self.held_by(point) {
+            Some(relay) => relay.poll(waker),
+            None => self.ask_again(waker),
+        }
         None
+    }
+
+    /// As [`poll`](Self::poll), flushing nothing.
+    pub(crate) fn attend(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
+        let mut state = self.lock();
+        if state.reached(point) == Reached::Done {
+            return Some(state.queue(point.slot).result(point.stamp));
+        }
+        if let Err(lost) = state.lost() {
+            return Some(Err(lost));
+        }
+        state.attend(point, waker);
+        None
+    }
+
+    /// Starts everything up to a point, with all that it waits for.
+    pub(crate) fn start_point(&self, point: Point) {
+        let state = self.lock();
+        if state.lost.is_none() && state.reached(point) == Reached::Unplanned {
+            self.flush_to(state, point);
+        } else if !self.threads {
+            drop(state);
+            self.turn(Duration::ZERO);
+        }
+    }
+
+    /// The wait for another context that holds a point back, if it is one that does.
+    pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
+        self.lock().held_by(point)
     }
 
     /// Without threads nobody goes on but who asks: as long as there is something to do, that is asked at once.
@@ -366,6 +446,17 @@ impl Engine {
         None
     }
 
+    /// As [`poll_batch`](Self::poll_batch), getting nothing on.
+    pub(crate) fn attend_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
+        let mut state = self.lock();
+        let done = state.batches.is_done(seq);
+        if !done {
+            state.lost()?;
+            state.attend_batch(seq, waker);
+        }
+        Ok(done)
+    }
+
     /// Whether batch `seq` is done; else has `waker` called when it is.
     pub(crate) fn poll_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
         let mut state = self.lock();
@@ -373,9 +464,7 @@ impl Engine {
             return Ok(true);
         }
         state.lost()?;
-        if !state.batch_wakers.iter().any(|(at, known)| *at == seq && known.will_wake(waker)) {
-            state.batch_wakers.push((seq, waker.clone()));
-        }
+        state.attend_batch(seq, waker);
         drop(state);
         if !self.threads {
             self.turn(Duration::ZERO);
@@ -401,7 +490,8 @@ impl Engine {
             };
             match oldest {
                 Some(value) => self.wait_native(lane, value, limit),
-                None => self.look_for_loss(),
+                None if !limit.is_zero() => self.look_for_loss(),
+                None => {}
             }
         }
     }

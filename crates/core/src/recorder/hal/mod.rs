@@ -137,6 +137,11 @@ struct Part<'a> {
     size: u64,
 }
 
+/// Whether wgpu still records for the device.
+pub(crate) fn knows<A: Backend>(device: &wgpu::Device) -> bool {
+    calls::record::<A, _>(device, |_| Ok(()), || Ok(())).is_some()
+}
+
 impl<A: Backend> HalRecorder<A> {
     /// A recorder whose batches wgpu submits.
     pub(crate) fn through_wgpu(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
@@ -255,7 +260,7 @@ impl<A: Backend> HalRecorder<A> {
                 Work::Copy { src, dst } => transfers.copy(&mut batch, src, dst),
                 Work::Region(copy) => batch.region(regions, copy),
                 Work::Fill { dst, pattern } => batch.fill(fill, dst, pattern),
-                Work::Upload { src, dst } => transfers.upload(&mut batch, src, dst),
+                Work::Upload { src, dst } => transfers.upload(&mut batch, src.staged(), dst),
                 Work::Read { src, slot } => transfers.read(&mut batch, src, slot, read),
                 Work::Publish(block) => {
                     published.extend(block.view().map(|_| native_of::<A>(block)));
@@ -496,7 +501,7 @@ impl<'e, A: Backend> Batch<'e, A> {
 fn refused(error: &hal::DeviceError) -> Kind {
     let object = "a bind group".to_owned();
     match error {
-        hal::DeviceError::OutOfMemory => Kind::OutOfMemory { object, bytes: 0 },
+        hal::DeviceError::OutOfMemory => Kind::OutOfMemory { object, bytes: 0, limit: None },
         other => Kind::Device { object, message: other.to_string() },
     }
 }

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::kernel::Recipe;
 use crate::lane::{Device as _, WgpuDevice, WgpuPipeline};
 
-/// Bytes that one dispatch fills, at most: a number of workgroups that every device takes.
-pub(in crate::recorder) const PIECE: u64 = 64 << 20;
+/// Bytes that one dispatch fills, at most: a number of workgroups that every device takes, which is below 65536.
+pub(in crate::recorder) const PIECE: u64 = 32 << 20;
 pub(in crate::recorder) const WORKGROUP: u64 = 64;
 pub(in crate::recorder) const WORDS_EACH: u64 = 4;
 

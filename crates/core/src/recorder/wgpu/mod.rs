@@ -93,7 +93,7 @@ impl WgpuRecorder {
                 Work::Copy { src, dst } => transfers.copy(&mut passes, src, dst),
                 Work::Region(copy) => regions.record(&mut passes, copy),
                 Work::Fill { dst, pattern } => fill.record(&mut passes, dst, pattern),
-                Work::Upload { src, dst } => transfers.upload(&mut passes, src, dst),
+                Work::Upload { src, dst } => transfers.upload(&mut passes, src.staged(), dst),
                 Work::Read { src, slot } => {
                     transfers.read(&mut passes, src, slot, (submitter.fence(), signal))
                 }

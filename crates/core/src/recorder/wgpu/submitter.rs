@@ -55,7 +55,11 @@ pub(in crate::recorder) fn submit<K>(
         return Err(failure(device, None, false));
     }
     let _inside = device.gate().enter();
-    let submit = || record().map(|(commands, kept)| (device.queue().submit(commands), kept));
+    let submit = || {
+        let (commands, kept) = record()?;
+        device.queue().submit(commands);
+        Ok((kept, device.answers())) // if not, nothing was submitted
+    };
     let (outcome, error) = scoped(device.raw(), submit);
     if error.is_some() {
         device.with_groups(BindGroups::clear); // one that could not be made may be among them
@@ -63,11 +67,11 @@ pub(in crate::recorder) fn submit<K>(
     if error.is_some() || outcome.is_err() {
         device.probe(); // a device that is gone has many reasons
     }
-    let (submission, kept) = match outcome {
+    let (kept, answers) = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
         outcome => outcome?,
     };
-    if error.is_none() && !device.took(submission) {
+    if error.is_none() && !answers {
         return Err(failure(device, None, true));
     }
     if error.is_some() || device.lost().is_raised() {

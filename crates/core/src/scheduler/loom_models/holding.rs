@@ -1,6 +1,6 @@
 //! Whatever the host holds back goes on once the host lets go.
 
-use super::{Engine, Model, Point, block, enqueue, enqueue_work, explore, here, join, wait};
+use super::{Engine, Model, Point, block, enqueue, enqueue_wait, enqueue_work, explore, here, join, wait};
 use crate::command::{Pattern, Span, Work};
 use crate::error::Kind;
 use crate::memory::Block;
@@ -33,7 +33,7 @@ fn a_signal_reaches_who_waits_behind_it_on_another_lane() {
         let gate = Signaller::new(&model.engine, "gate");
         model.engine.enqueue_user_wait(gated, gate.state().clone(), here()).expect("nothing has failed");
         let served = enqueue(&model.engine, gated);
-        model.engine.enqueue_wait(other, served, &Default::default(), here()).expect("nothing has failed");
+        enqueue_wait(&model.engine, other, served);
         let end = enqueue(&model.engine, other);
         let lane = model.lane_thread(1);
         let signaller = model.thread(move |_| gate.signal());

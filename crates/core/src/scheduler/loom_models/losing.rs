@@ -1,8 +1,7 @@
 //! Whoever waits when the device goes is told so.
 
-use super::{Model, enqueue, explore, here, join, wait};
+use super::{Model, enqueue, enqueue_wait, explore, here, join, wait};
 use crate::error::Kind;
-use fencepost_sync::Clock;
 
 #[test]
 fn a_wait_ends_when_the_device_goes() {
@@ -25,7 +24,7 @@ fn a_wait_for_another_lane_ends_when_the_device_goes() {
         let model = Model::by_hand(2);
         let (first, second) = (model.queue(), model.queue());
         let served = enqueue(&model.engine, first);
-        model.engine.enqueue_wait(second, served, &Clock::default(), here()).expect("nothing has failed");
+        enqueue_wait(&model.engine, second, served);
         let end = enqueue(&model.engine, second);
         let world = model.world.clone();
         let driver = model.thread(move |_| world.lose());

@@ -19,7 +19,7 @@ use crate::memory::{Block, BlockId, Cells, Heap, Memory};
 use crate::ordering::{Admission, Policy};
 use crate::recorder::cpu::{self, CpuOptions};
 use device::World;
-use fencepost_sync::Slot;
+use fencepost_sync::{Clock, Slot};
 use loom::thread::{self, JoinHandle};
 use std::panic::Location;
 use std::sync::Arc;
@@ -96,6 +96,11 @@ fn enqueue_work(engine: &Engine, slot: Slot, work: Work) -> Point {
     let by = Admission { slot, what: What::Fill, at: here() };
     let stamp = engine.enqueue(by, work).expect("nothing has failed");
     Point { slot, stamp }
+}
+
+fn enqueue_wait(engine: &Engine, slot: Slot, point: Point) {
+    let waited = engine.enqueue_wait(slot, point, &Clock::default(), here());
+    waited.expect("nothing has failed");
 }
 
 fn block() -> Arc<Block> {

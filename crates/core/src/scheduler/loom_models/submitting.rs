@@ -1,6 +1,6 @@
 //! Whatever is enqueued is submitted, once, and in an order that ends.
 
-use super::{Engine, Model, Point, enqueue, explore, here, join, wait};
+use super::{Engine, Model, Point, enqueue, enqueue_wait, explore, join, wait};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use fencepost_sync::{Clock, Slot};
 use loom::thread;
@@ -132,7 +132,7 @@ fn asking_again_and_again_ends() {
 /// Enqueues one command behind `point`.
 fn after(engine: &Engine, slot: Slot, point: Option<Point>) -> Point {
     if let Some(point) = point {
-        engine.enqueue_wait(slot, point, &Clock::default(), here()).expect("nothing has failed");
+        enqueue_wait(engine, slot, point);
     }
     enqueue(engine, slot)
 }

@@ -1,0 +1,248 @@
+//! A wait of one context for another.
+
+use crate::error::{Error, Kind, Result};
+use crate::event::{Event, Point, Recording};
+use crate::scheduler::{Deadline, Engine};
+use crate::user_event::{Signaller, UserState};
+use fencepost_sync::prim::{Mutex, lock};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+use std::task::{Poll, Wake, Waker};
+use std::time::Duration;
+
+/// How long a caller sleeps before it looks again for what nobody tells it of.
+const BRIEFLY: Duration = Duration::from_millis(1);
+
+/// Signals an event of one context, the waiter, when another context has come to a point.
+///
+/// It is woken by the other context as any executor would be. That context keeps it; the waiter's queue knows it
+/// weakly, to ask for what it waits for.
+pub(crate) struct Relay {
+    waiter: Arc<Engine>,
+    signaller: Signaller,
+    origin: Origin,
+    progress: Mutex<Progress>,
+}
+
+/// How far a relay is.
+struct Progress {
+    then: Option<Then>,
+    /// The signal is given, or about to be.
+    over: bool,
+}
+
+/// What is waited for.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    Point(Weak<Engine>, Point),
+    User(Arc<UserState>),
+}
+
+/// What has to be done between the arrival and the signal.
+pub(crate) type Then = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
+
+/// What an event of another context stands for, and what messages call it; `None` if it was never recorded.
+///
+/// # Errors
+/// That of a queue that could not be made.
+pub(crate) fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
+    let engine = event.owner.engine();
+    match event.recording() {
+        Recording::Never => Ok(None),
+        Recording::Point(point, ..) => {
+            let name = Origin::name(engine, point);
+            Ok(Some((Origin::Point(Arc::downgrade(engine), point), name)))
+        }
+        Recording::User(user) => {
+            let name = format!("user event `{}`", user.label());
+            Ok(Some((Origin::User(user), name)))
+        }
+        Recording::Failed(error) => Err(error),
+    }
+}
+
+impl Origin {
+    /// What messages call a point of another context.
+    pub(crate) fn name(engine: &Engine, point: Point) -> String {
+        let label = engine.lock().queue(point.slot).label.clone();
+        format!("queue `{label}` on `{}`", engine.device.caps().adapter)
+    }
+
+    /// How it ended, if it did; else has `waker` called when it does.
+    fn attend(&self, waker: &Waker) -> Option<Result<()>> {
+        match self {
+            Origin::Point(engine, point) => match engine.upgrade() {
+                Some(engine) => engine.attend(*point, waker),
+                None => {
+                    Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
+                }
+            },
+            Origin::User(user) if user.wake(waker) => None,
+            Origin::User(user) => user.result(),
+        }
+    }
+}
+
+impl Relay {
+    /// Signals `signaller`, of the context `waiter`, when `origin` is there and `then` is done. Flushes nothing.
+    pub(crate) fn attach(waiter: &Arc<Engine>, signaller: Signaller, origin: Origin, then: Option<Then>) {
+        let progress = Mutex::new(Progress { then, over: false });
+        let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress });
+        relay.signaller.state().sent_by(&relay);
+        relay.look();
+    }
+
+    /// Looks whether it is there, and signals if so; whether that is over.
+    fn look(self: &Arc<Self>) -> bool {
+        in_turn(|| self.look_now())
+    }
+
+    fn look_now(self: &Arc<Self>) -> bool {
+        let waker = Waker::from(self.clone());
+        // Whoever looks meanwhile waits: it may see what this one did not.
+        let mut progress = lock(&self.progress);
+        if progress.over {
+            return true;
+        }
+        let Some(arrived) = self.origin.attend(&waker) else { return false };
+        let outcome = match (arrived, &mut progress.then) {
+            (Ok(()), Some(then)) => match then(&waker) {
+                Poll::Ready(result) => result,
+                Poll::Pending => return false,
+            },
+            (arrived, _) => arrived.map_err(|error| self.failed(error)),
+        };
+        progress.over = true;
+        let then = progress.then.take();
+        drop(progress);
+        drop(then);
+        self.signaller.complete(outcome);
+        true
+    }
+
+    fn failed(&self, error: Error) -> Error {
+        let object = self.signaller.state().label().to_owned();
+        Kind::OtherContext { object, error }.into()
+    }
+
+    /// Starts what it waits for. Without threads there, gets it a step further.
+    fn start(&self) {
+        if let Origin::Point(engine, point) = &self.origin
+            && let Some(engine) = engine.upgrade()
+        {
+            engine.start_point(*point);
+        }
+    }
+
+    /// The relay at the end of the chain: what that one waits for is held by no further context. Ends, as an event is
+    /// there before any wait for it.
+    fn last(self: &Arc<Self>, mut each: impl FnMut(&Relay)) -> Arc<Self> {
+        let mut at = self.clone();
+        loop {
+            each(&at);
+            let next = match &at.origin {
+                Origin::Point(engine, point) => engine.upgrade().and_then(|engine| engine.held_by(*point)),
+                Origin::User(_) => None,
+            };
+            match next {
+                Some(next) => at = next,
+                None => return at,
+            }
+        }
+    }
+
+    /// Blocks for at most `limit`, and gets contexts without threads on, until something has moved.
+    ///
+    /// # Errors
+    /// `WouldDeadlock` if what it waits for comes after the callback that asks.
+    pub(crate) fn wait(self: &Arc<Self>, limit: Duration) -> Result<()> {
+        let last = self.last(|_| ());
+        match &last.origin {
+            Origin::Point(engine, point) => {
+                let Some(engine) = engine.upgrade() else { return Ok(()) };
+                let waited = engine.wait(*point, Deadline::after(Some(limit)));
+                match waited {
+                    Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
+                    Ok(false) => {}
+                    Ok(true) | Err(_) if last.look() => {}
+                    // A batch has to be done first that saves the bytes it wants.
+                    Ok(true) | Err(_) if engine.threads => engine.doze(engine.lock(), BRIEFLY),
+                    Ok(true) | Err(_) => engine.turn(limit),
+                }
+            }
+            Origin::User(user) => {
+                let state = last.waiter.lock();
+                if user.result().is_none() {
+                    last.waiter.doze(state, limit);
+                } else {
+                    drop(state);
+                    last.look();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
+    pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) {
+        let last = self.last(|relay| drop(relay.origin.attend(waker)));
+        let Origin::Point(engine, point) = &last.origin else { return };
+        if let Some(engine) = engine.upgrade()
+            && engine.poll(*point, waker).is_some()
+        {
+            if !last.look() && !engine.threads {
+                engine.turn(Duration::ZERO);
+            }
+            waker.wake_by_ref();
+        }
+    }
+}
+
+thread_local! {
+    /// Relays that were woken on this thread while it is at one.
+    static WOKEN: RefCell<Option<VecDeque<Arc<Relay>>>> = const { RefCell::new(None) };
+}
+
+/// Runs `first`, then what it has woken on this thread, and what that has: one after the other, not one inside the
+/// other, as a chain may be long.
+fn in_turn<R>(first: impl FnOnce() -> R) -> R {
+    let outermost = WOKEN.with_borrow_mut(|woken| {
+        let outermost = woken.is_none();
+        woken.get_or_insert_default();
+        outermost
+    });
+    let result = first();
+    while let Some(relay) = outermost.then(next).flatten() {
+        relay.look_or_start();
+    }
+    result
+}
+
+/// The relay that was woken first; if there is none, nobody is at one any more.
+fn next() -> Option<Arc<Relay>> {
+    WOKEN.with_borrow_mut(|woken| {
+        let first = woken.as_mut().and_then(VecDeque::pop_front);
+        if first.is_none() {
+            *woken = None;
+        }
+        first
+    })
+}
+
+impl Relay {
+    fn look_or_start(self: &Arc<Self>) {
+        if !self.look_now() {
+            self.start();
+        }
+    }
+}
+
+impl Wake for Relay {
+    fn wake(self: Arc<Self>) {
+        let later = WOKEN.with_borrow_mut(|woken| woken.as_mut().map(|woken| woken.push_back(self.clone())));
+        if later.is_none() {
+            in_turn(|| self.look_or_start());
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! D02: several contexts at once, on the same adapter and on others.
+
+use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::partners::{each_pair, every_pair, partners, without_threads};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("d02_contexts_side_by_side_give_what_each_gives_alone", side_by_side),
+        case("d02_work_of_one_context_runs_while_another_is_busy", while_busy)
+            .gpu_only("the recorder's steps are done by who waits for them"),
+        case("d02_ping_pong_by_events_only_is_exact", ping_pong),
+        case("d02_ping_pong_with_waits_of_the_host_is_exact", ping_pong_by_the_host),
+        case("d02_a_pipeline_over_three_contexts_is_exact", pipeline),
+        case("d02_contexts_are_opened_and_dropped_by_several_threads_at_once", opened_and_dropped),
+        case("d02_a_context_that_ends_disturbs_no_other", ends),
+    ]
+}
+
+const N: usize = 4096;
+
+fn side_by_side(s: &Subject) {
+    every_pair(s, |names, one, two| {
+        let contexts = [one, two];
+        let queues = contexts.map(|ctx| ctx.queue("q"));
+        let arrays = contexts.map(|ctx| ctx.zeros::<u32, 1>([N]).unwrap());
+        let kernels = contexts.map(|ctx| ctx.kernel::<Iota>().unwrap());
+        for round in 0..20_u32 {
+            for at in 0..2 {
+                let args = Iota { start: round, step: at as u32 + 1, out: &mut arrays[at].handle() };
+                queues[at].launch(&kernels[at], Grid::threads([N]), args).unwrap();
+            }
+        }
+        let reads = [0, 1].map(|at| queues[at].read(&arrays[at]));
+        for (at, read) in reads.into_iter().enumerate() {
+            let expected: Vec<u32> = (0..N as u32).map(|i| 19 + i * (at as u32 + 1)).collect();
+            assert!(read.wait().unwrap() == expected, "{names}, context {at}");
+        }
+    });
+}
+
+fn while_busy(s: &Subject) {
+    let (busy, ctx) = (s.ctx(), s.ctx());
+    let (long, queue) = (busy.queue("long"), ctx.queue("q"));
+    let gate = busy.user_event("gate");
+    s.spin(&busy, &long, 50);
+    long.wait_for(&gate.event()).unwrap();
+    s.spin(&busy, &long, 1);
+    let done = long.finish();
+    for round in 0..10_u32 {
+        let x = queue.full([N], round).unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), [round; N]);
+    }
+    assert!(!long.is_complete().unwrap());
+    gate.signal();
+    done.wait().unwrap();
+}
+
+/// Adds 1 to every element: `0 * y + x + 1`, from one array to the other.
+fn increment(
+    queue: &CommandQueue,
+    mix: &fencepost::Kernel<Mix<'static>>,
+    x: &DeviceArray<u32>,
+    y: &DeviceArray<u32>,
+) {
+    queue.launch(mix, Grid::threads([N]), Mix { a: 0, b: 1, x, y: &mut y.handle() }).unwrap();
+}
+
+fn ping_pong(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Unchecked] {
+        for (name, other) in partners(s, policy) {
+            let contexts = [s.ctx_with(policy), other];
+            let [a, b] = contexts.each_ref().map(|ctx| ctx.queue("q"));
+            let [mix_a, mix_b] = contexts.each_ref().map(|ctx| ctx.kernel::<Mix>().unwrap());
+            let arrays = contexts.each_ref().map(|ctx| [0, 1].map(|_| ctx.zeros::<u32, 1>([N]).unwrap()));
+            for _ in 0..10 {
+                increment(&a, &mix_a, &arrays[0][0], &arrays[0][1]);
+                b.wait_for(&a.marker()).unwrap();
+                b.copy(&arrays[0][1], &mut arrays[1][0].handle()).unwrap();
+                increment(&b, &mix_b, &arrays[1][0], &arrays[1][1]);
+                a.wait_for(&b.marker()).unwrap();
+                a.copy(&arrays[1][1], &mut arrays[0][0].handle()).unwrap();
+            }
+            assert_eq!(a.read(&arrays[0][0]).wait().unwrap(), [20; N], "{name}, {policy:?}");
+        }
+    }
+}
+
+fn ping_pong_by_the_host(s: &Subject) {
+    each_pair(s, |names, one, two| {
+        let (a, b) = (one.queue("a"), two.queue("b"));
+        let (mut x, mut y) = (one.zeros([N]).unwrap(), two.zeros([N]).unwrap());
+        for round in 0..10_u32 {
+            a.fill(&mut x, 2 * round + 1).unwrap();
+            a.marker().wait().unwrap();
+            b.upload(&a.read(&x).wait().unwrap(), &mut y).unwrap();
+            b.finish().wait().unwrap();
+            assert_eq!(b.read(&y).wait().unwrap(), [2 * round + 1; N], "{names}");
+        }
+    });
+}
+
+/// Blocks go through three contexts, two of them on their way in each at any time.
+fn pipeline(s: &Subject) {
+    let mut contexts: Vec<Context> = partners(s, Policy::Ordered).into_iter().map(|(_, ctx)| ctx).collect();
+    contexts.rotate_left(1);
+    let queues: Vec<_> = contexts.iter().map(|ctx| ctx.queue("stage")).collect();
+    let kernels: Vec<_> = contexts.iter().map(|ctx| ctx.kernel::<Mix>().unwrap()).collect();
+    let buffer = |ctx: &Context| [0, 1].map(|_| [0, 1].map(|_| ctx.zeros::<u32, 1>([N]).unwrap()));
+    let buffers: Vec<_> = contexts.iter().map(buffer).collect();
+    let mut reads = Vec::new();
+    for block in 0..12_u32 {
+        let half = block as usize % 2;
+        queues[0].fill(&mut buffers[0][half][0].handle(), block).unwrap();
+        for stage in 0..3 {
+            let [input, output] = &buffers[stage][half];
+            if stage > 0 {
+                queues[stage].copy(&buffers[stage - 1][half][1], &mut input.handle()).unwrap();
+            }
+            let args = Mix { a: 0, b: stage as u32 + 1, x: input, y: &mut output.handle() };
+            queues[stage].launch(&kernels[stage], Grid::threads([N]), args).unwrap();
+        }
+        reads.push(queues[2].read(&buffers[2][half][1]));
+    }
+    for (block, read) in reads.into_iter().enumerate() {
+        let expected = (0..3).fold(block as u32, |value, stage| mixed(0, 0, value, stage + 1));
+        assert_eq!(read.wait().unwrap(), [expected; N], "block {block}");
+    }
+}
+
+fn opened_and_dropped(s: &Subject) {
+    std::thread::scope(|scope| {
+        for at in 0..3_u32 {
+            scope.spawn(move || {
+                for round in 0..2 {
+                    let (ctx, other) = (s.ctx(), without_threads(s, u64::from(at), Policy::Ordered));
+                    let queue = ctx.queue("q");
+                    let (x, mut y) = (other.full([N], at + round).unwrap(), ctx.zeros([N]).unwrap());
+                    queue.copy(&x, &mut y).unwrap();
+                    let read = queue.read(&y);
+                    drop((ctx, other, x, queue));
+                    assert_eq!(read.wait().unwrap(), [at + round; N]);
+                }
+            });
+        }
+    });
+}
+
+fn ends(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, mut x) = (ctx.queue("q"), ctx.zeros([N]).unwrap());
+    for round in 0..3_u32 {
+        for (_, other) in partners(s, Policy::Ordered) {
+            let there = other.queue("there");
+            let y = there.full([N], round).unwrap();
+            there.flush().unwrap();
+            queue.fill(&mut x, round).unwrap();
+            drop((other, there, y));
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), [round; N]);
+    }
+}

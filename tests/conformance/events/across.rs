@@ -1,0 +1,358 @@
+//! E07: events of one context, waits of another.
+
+use crate::common::partners::{each_pair, every_pair, partners, without_threads};
+use crate::common::{Case, Subject, case};
+use fencepost::{CommandQueue, Context, CpuOptions, Kind, Policy};
+use std::sync::mpsc::channel;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("e07_a_queue_waits_for_an_event_of_any_other_context", waits),
+        case("e07_no_other_queue_of_either_context_is_held_up", others_go_on),
+        case("e07_the_wait_itself_submits_nothing_over_there", submits_nothing),
+        case("e07_waiting_here_starts_the_work_over_there", starts),
+        case("e07_flushing_here_starts_the_work_over_there", flushes),
+        case("e07_awaiting_and_polling_here_start_the_work_over_there", starts_for_executors),
+        case("e07_a_queue_waits_for_all_of_a_queue_of_another_context", for_a_queue),
+        case("e07_a_queue_waits_for_a_user_event_of_another_context", user_events),
+        case("e07_recording_again_does_not_move_a_wait_of_another_context", recorded_again),
+        case("e07_an_event_that_was_never_recorded_is_no_wait_and_recording_stays_at_home", at_home),
+        case("e07_a_failure_over_there_is_a_typed_error_here_and_the_queue_works_on", failures),
+        case("e07_a_device_lost_over_there_is_a_typed_error_here_and_the_queue_works_on", lost),
+        case("e07_a_device_lost_here_ends_no_queue_over_there", lost_here),
+        case("e07_a_wait_in_a_callback_for_what_comes_after_it_elsewhere_would_deadlock", would_deadlock),
+        case("e07_contexts_that_wait_for_each_other_may_be_dropped", dropped),
+        case("e07_a_chain_of_hundreds_of_waits_ends", long_chain),
+        case("e07_contexts_without_threads_wait_for_each_other_by_seed", threadless)
+            .cpu_only("others have threads"),
+    ]
+}
+
+const N: usize = 64;
+
+fn waits(s: &Subject) {
+    every_pair(s, |names, source, waiter| {
+        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
+        from.wait_for(&gate.event()).unwrap();
+        from.fill(&mut x, 1_u32).unwrap();
+        let filled = from.marker();
+        to.fill(&mut y, 1_u32).unwrap();
+        let before = to.marker();
+        to.wait_for(&filled).unwrap();
+        to.fill(&mut y, 2).unwrap();
+        before.wait().unwrap();
+        assert!(!to.is_complete().unwrap(), "{names}");
+        assert!(!filled.is_complete().unwrap(), "{names}");
+        gate.signal();
+        assert_eq!(to.read(&y).wait().unwrap(), [2; N], "{names}");
+        assert!(filled.is_complete().unwrap(), "{names}: the wait was over too early");
+        assert_eq!(from.read(&x).wait().unwrap(), [1; N], "{names}");
+    });
+}
+
+fn others_go_on(s: &Subject) {
+    each_pair(s, |names, source, waiter| {
+        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        let (here, there) = (waiter.queue("here"), source.queue("there"));
+        from.wait_for(&gate.event()).unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        to.flush().unwrap();
+        for round in 0..5_u32 {
+            for queue in [&here, &there] {
+                let x = queue.full([N], round).unwrap();
+                assert_eq!(queue.read(&x).wait().unwrap(), [round; N], "{names}");
+            }
+        }
+        assert!(!to.is_complete().unwrap(), "{names}");
+        gate.signal();
+        to.finish().wait().unwrap();
+    });
+}
+
+/// Where nothing happens by itself, nothing has happened.
+fn submits_nothing(s: &Subject) {
+    let source = without_threads(s, 1, Policy::Ordered);
+    let (from, waiter) = (source.queue("from"), s.ctx());
+    let (to, (ran, runs)) = (waiter.queue("to"), channel());
+    from.callback(move || ran.send(()).unwrap()).unwrap();
+    to.wait_for(&from.marker()).unwrap();
+    assert!(runs.try_recv().is_err(), "the wait ran the work");
+    to.finish().wait().unwrap();
+    assert!(runs.try_recv().is_ok());
+}
+
+fn starts(s: &Subject) {
+    each_pair(s, |names, source, waiter| {
+        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        for round in 0..5_u32 {
+            let x = from.full([N], round).unwrap();
+            let filled = from.marker();
+            to.wait_for(&filled).unwrap();
+            to.finish().wait().unwrap();
+            assert!(filled.is_complete().unwrap(), "{names}");
+            assert_eq!(from.read(&x).wait().unwrap(), [round; N], "{names}");
+        }
+    });
+}
+
+/// Over there nothing happens by itself, and nobody waits.
+fn flushes(s: &Subject) {
+    let (source, waiter) = (without_threads(s, 1, Policy::Ordered), s.ctx());
+    let (from, to, (ran, runs)) = (source.queue("from"), waiter.queue("to"), channel());
+    from.callback(move || ran.send(()).unwrap()).unwrap();
+    to.wait_for(&from.marker()).unwrap();
+    to.flush().unwrap();
+    runs.recv().unwrap();
+}
+
+fn starts_for_executors(s: &Subject) {
+    each_pair(s, |names, source, waiter| {
+        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let mut x = from.full([N], 1_u32).unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        pollster::block_on(to.finish()).unwrap();
+        from.fill(&mut x, 2).unwrap();
+        let filled = from.marker();
+        to.wait_for(&filled).unwrap();
+        while !to.is_complete().unwrap() {
+            std::thread::yield_now();
+        }
+        assert!(filled.is_complete().unwrap(), "{names}");
+        // A limit that passes loses nothing.
+        let gate = source.user_event("gate");
+        from.wait_for(&gate.event()).unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        let mut done = to.finish();
+        assert!(done.wait_timeout(std::time::Duration::from_millis(5)).unwrap().is_none(), "{names}");
+        gate.signal();
+        pollster::block_on(done).unwrap();
+    });
+}
+
+fn for_a_queue(s: &Subject) {
+    each_pair(s, |names, source, waiter| {
+        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        from.wait_for(&gate.event()).unwrap();
+        let x = from.full([N], 3_u32).unwrap();
+        let filled = from.marker();
+        to.wait_for_queue(&from).unwrap();
+        to.join(&from).unwrap();
+        gate.signal();
+        to.finish().wait().unwrap();
+        assert!(filled.is_complete().unwrap(), "{names}");
+        assert_eq!(from.read(&x).wait().unwrap(), [3; N]);
+    });
+}
+
+fn user_events(s: &Subject) {
+    each_pair(s, |names, source, waiter| {
+        let (to, gate) = (waiter.queue("to"), source.user_event("gate"));
+        to.wait_for(&gate.event()).unwrap();
+        let x = to.full([N], 1_u32).unwrap();
+        assert!(!to.is_complete().unwrap(), "{names}");
+        let read = to.read(&x);
+        std::thread::scope(|scope| {
+            scope.spawn(|| gate.signal());
+            assert_eq!(read.wait().unwrap(), [1; N], "{names}");
+        });
+        to.wait_for(&gate.event()).unwrap();
+        to.finish().wait().unwrap();
+    });
+}
+
+fn recorded_again(s: &Subject) {
+    each_pair(s, |names, source, waiter| {
+        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let (event, gate) = (source.event(), source.user_event("gate"));
+        from.record(&event).unwrap();
+        to.wait_for(&event).unwrap();
+        from.wait_for(&gate.event()).unwrap();
+        from.record(&event).unwrap();
+        to.finish().wait().unwrap();
+        assert!(!event.is_complete().unwrap(), "{names}");
+        gate.signal();
+        event.wait().unwrap();
+    });
+}
+
+fn at_home(s: &Subject) {
+    for (name, other) in partners(s, Policy::Ordered) {
+        let ctx = s.ctx();
+        let (queue, event) = (ctx.queue("main"), other.event());
+        queue.wait_for(&event).unwrap();
+        queue.finish().wait().unwrap();
+        let error = queue.record(&event).unwrap_err();
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
+        assert!(event.is_complete().unwrap(), "it stays unrecorded");
+    }
+}
+
+/// Its queue failed because of what it waited for elsewhere, and works on.
+fn fails_and_works_on(to: &CommandQueue, is_cause: impl Fn(&Kind) -> bool) {
+    let error = to.finish().wait().unwrap_err();
+    let Kind::OtherContext { object, error: cause } = error.kind() else { panic!("{error}") };
+    assert!(object.contains('`') && is_cause(cause.kind()), "{error}");
+    assert!(to.flush().is_err());
+    assert!(to.take_error().is_some());
+    let x = to.full([N], 9_u32).unwrap();
+    assert_eq!(to.read(&x).wait().unwrap(), [9; N]);
+}
+
+fn failures(s: &Subject) {
+    each_pair(s, |names, source, waiter| {
+        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        from.wait_for(&gate.event()).unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        let behind = to.marker();
+        drop(gate);
+        fails_and_works_on(&to, |cause| matches!(cause, Kind::Abandoned { event } if event == "gate"));
+        assert!(behind.wait().is_err(), "{names}");
+        // It has failed already when the wait is enqueued.
+        to.wait_for(&from.marker()).unwrap();
+        fails_and_works_on(&to, |cause| matches!(cause, Kind::Abandoned { .. }));
+        let user = source.user_event("user");
+        to.wait_for(&user.event()).unwrap();
+        drop(user);
+        fails_and_works_on(&to, |cause| matches!(cause, Kind::Abandoned { event } if event == "user"));
+    });
+}
+
+/// A context on the CPU recorder whose device is lost at the first step.
+fn doomed(s: &Subject, threads: bool) -> Context {
+    let ctx = Context::on_cpu(CpuOptions { lost_after: Some(0), threads, ..CpuOptions::default() });
+    s.watch(&ctx);
+    ctx
+}
+
+fn lost(s: &Subject) {
+    for threads in [true, false] {
+        let (source, waiter) = (doomed(s, threads), s.ctx());
+        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let mut x = source.zeros::<u32, 1>([N]).unwrap();
+        from.fill(&mut x, 1).unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        fails_and_works_on(&to, |cause| matches!(cause, Kind::DeviceLost { .. }));
+        to.wait_for(&from.marker()).unwrap();
+        fails_and_works_on(&to, |cause| matches!(cause, Kind::DeviceLost { .. }));
+    }
+}
+
+fn lost_here(s: &Subject) {
+    for threads in [true, false] {
+        let (source, waiter) = (s.ctx(), doomed(s, threads));
+        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
+        from.wait_for(&gate.event()).unwrap();
+        from.fill(&mut x, 1_u32).unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        let other = waiter.queue_with(Default::default());
+        other.take_error();
+        to.fill(&mut y, 1_u32).unwrap();
+        let lose = waiter.full([N], 1_u32).and_then(|z| waiter.default_queue().read(&z).wait());
+        drop(lose);
+        gate.signal();
+        assert!(to.finish().wait().is_err());
+        assert_eq!(from.read(&x).wait().unwrap(), [1; N]);
+    }
+}
+
+fn would_deadlock(s: &Subject) {
+    each_pair(s, |names, source, waiter| {
+        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let (sender, receiver) = channel();
+        let (later, asked) = channel::<fencepost::Event>();
+        from.callback(move || {
+            let behind = asked.recv().unwrap();
+            sender.send(behind.wait().map_err(|error| error.to_string())).unwrap();
+        })
+        .unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        later.send(to.marker()).unwrap();
+        from.flush().unwrap();
+        to.finish().wait().unwrap();
+        let said = receiver.recv().unwrap().unwrap_err();
+        assert!(said.contains("can never end"), "{names}: {said}");
+    });
+}
+
+fn dropped(s: &Subject) {
+    // Each waits for the other, and nobody keeps either.
+    each_pair(s, |_, source, waiter| {
+        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
+        for round in 0..5_u32 {
+            from.fill(&mut x, round).unwrap();
+            to.wait_for(&from.marker()).unwrap();
+            to.fill(&mut y, round).unwrap();
+            from.wait_for(&to.marker()).unwrap();
+        }
+    });
+    // The waiting context is dropped first, and what it waits for comes later, by this thread.
+    for (name, other) in partners(s, Policy::Ordered) {
+        let (sender, receiver) = channel();
+        let gate = other.user_event("gate");
+        let ctx = s.ctx();
+        let to = ctx.queue("to");
+        to.wait_for(&gate.event()).unwrap();
+        to.callback(move || sender.send(()).unwrap()).unwrap();
+        drop((to, ctx));
+        assert!(receiver.try_recv().is_err(), "{name}");
+        gate.signal();
+        receiver.recv().unwrap();
+    }
+}
+
+fn long_chain(s: &Subject) {
+    each_pair(s, |names, one, two| {
+        let (a, b) = (one.queue("a"), two.queue("b"));
+        for _ in 0..100 {
+            b.wait_for(&a.marker()).unwrap();
+            b.callback(|| ()).unwrap();
+            a.wait_for(&b.marker()).unwrap();
+            a.callback(|| ()).unwrap();
+        }
+        a.finish().wait().unwrap();
+        assert!(b.is_complete().unwrap(), "{names}");
+    });
+    // As many queues as waits, all held at once.
+    let (one, two) = (s.ctx(), without_threads(s, 2, Policy::Ordered));
+    let gate = one.user_event("gate");
+    let mut queues = vec![one.queue("first")];
+    queues[0].wait_for(&gate.event()).unwrap();
+    for at in 1..150 {
+        let ctx = if at % 2 == 0 { &one } else { &two };
+        let queue = ctx.queue_with(Default::default());
+        queue.wait_for_queue(&queues[at - 1]).unwrap();
+        queues.push(queue);
+    }
+    let last = queues.last().unwrap().finish();
+    gate.signal();
+    last.wait().unwrap();
+}
+
+fn threadless(s: &Subject) {
+    for seed in 0..20 {
+        let contexts: Vec<Context> =
+            (0..3).map(|at| without_threads(s, 3 * seed + at, Policy::Ordered)).collect();
+        let queues: Vec<CommandQueue> = contexts.iter().map(|ctx| ctx.queue("q")).collect();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut done = [0_u32; 3];
+        let arrays: Vec<_> = contexts.iter().map(|ctx| ctx.zeros::<u32, 1>([N]).unwrap()).collect();
+        for round in 1..=30 {
+            let (to, from) = (rng.usize(..3), rng.usize(..3));
+            queues[to].wait_for(&queues[from].marker()).unwrap();
+            queues[to].fill(&mut arrays[to].handle(), round).unwrap();
+            done[to] = round;
+        }
+        let last = rng.usize(..3);
+        if rng.bool() {
+            queues[last].finish().wait().unwrap();
+        } else {
+            pollster::block_on(queues[last].finish()).unwrap();
+        }
+        for at in 0..3 {
+            assert_eq!(queues[at].read(&arrays[at]).wait().unwrap(), [done[at]; N], "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! M09: copies from one context to another.
+
+use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::partners::{each_pair, each_pair_with, every_pair, partners};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CpuOptions, Kind, QueueOptions};
+use std::cell::Cell;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m09_a_copy_between_any_two_contexts_is_exact_on_a_queue_of_either", exact),
+        case("m09_parts_and_every_size_of_element_are_copied", parts),
+        case("m09_a_copy_comes_after_earlier_work_and_before_later_work_of_both", ordered),
+        case("m09_a_copy_has_its_place_in_its_queue", in_its_queue),
+        case("m09_nothing_of_a_copy_blocks_the_caller", blocks_nobody),
+        case("m09_an_unchecked_context_is_read_when_the_queue_has_come_there", unchecked),
+        case("m09_a_checked_context_adds_the_waits_on_the_side_without_a_queue", checked),
+        case("m09_copies_both_ways_at_once_end", both_ways),
+        case("m09_copies_from_several_threads_end", several_threads),
+        case("m09_a_hundred_megabytes_take_no_memory_of_the_pool", flat),
+        case("m09_reading_stays_two_pieces_ahead_of_writing_at_most", two_ahead),
+        case("m09_work_goes_on_by_itself_while_nobody_waits", by_itself),
+        case("m09_a_wrong_copy_is_refused_before_anything_is_enqueued", refused),
+        case("m09_a_failure_of_one_side_reaches_the_other_which_works_on", failures),
+        case("m09_everything_may_be_dropped_while_a_copy_is_on_its_way", dropped),
+        case("m09_a_timed_queue_copies_too", timed),
+        case("m09_seeds_of_delays_refusals_and_losses_hang_nothing_and_spoil_nothing", seeds)
+            .cpu_only("a device has no seed"),
+    ]
+}
+
+/// Some pieces, and a bit of one.
+const LARGE: usize = 200_003;
+
+fn counted(n: usize, start: u32) -> Vec<u32> {
+    (0..n as u32).map(|i| start.wrapping_add(i.wrapping_mul(7))).collect()
+}
+
+/// Copies by a queue of the target, then back by a queue of what was the target.
+fn exact(s: &Subject) {
+    every_pair(s, |names, source, target| {
+        for n in [1, 1000, LARGE] {
+            let (theirs, ours) = (source.queue("source"), target.queue("target"));
+            let mut x = source.empty::<u32, 1>([n]).unwrap();
+            theirs.upload(&counted(n, 5)[..], &mut x).unwrap();
+            let mut y = target.zeros([n]).unwrap();
+            ours.copy(&x, &mut y).unwrap();
+            assert!(ours.read(&y).wait().unwrap() == counted(n, 5), "{names}, {n} by the target's queue");
+            ours.upload(&counted(n, 9)[..], &mut y).unwrap();
+            ours.copy(&y, &mut x).unwrap();
+            ours.finish().wait().unwrap();
+            assert!(theirs.read(&x).wait().unwrap() == counted(n, 9), "{names}, {n} by the source's queue");
+        }
+    });
+}
+
+fn parts(s: &Subject) {
+    each_pair(s, |names, source, target| {
+        let queue = target.queue("q");
+        let x = source.array(&counted(1000, 0)).unwrap();
+        for (from, to) in [(0..1, 999), (10..200, 0), (1..1000, 1), (50..50, 7), (300..333, 60)] {
+            let y = target.full([1000], 7_u32).unwrap();
+            let range = to..to + from.len();
+            queue.copy(&x.slice(from.clone()).unwrap(), &mut y.slice(range.clone()).unwrap()).unwrap();
+            let mut expected = vec![7; 1000];
+            expected[range].copy_from_slice(&counted(1000, 0)[from]);
+            assert!(queue.read(&y).wait().unwrap() == expected, "{names}");
+        }
+        let square = source.array(&counted(100, 1)).unwrap().reshape([10, 10]).unwrap();
+        let mut other = target.zeros([10, 10]).unwrap();
+        queue.copy(&square, &mut other).unwrap();
+        assert!(queue.read(&other).wait().unwrap() == counted(100, 1), "{names}");
+        let floats = source.array(&[[1.0_f32, 2.0, 3.0, 4.0]; 33]).unwrap();
+        let mut copied = target.zeros([33]).unwrap();
+        queue.copy(&floats, &mut copied).unwrap();
+        assert!(queue.read(&copied).wait().unwrap() == [[1.0, 2.0, 3.0, 4.0]; 33], "{names}");
+    });
+}
+
+/// Other queues of both contexts, without a wait.
+fn ordered(s: &Subject) {
+    each_pair(s, |names, source, target| {
+        let (before, after) = (source.queue("before"), source.queue("after"));
+        let (copy, user) = (target.queue("copy"), target.queue("user"));
+        let iota = source.kernel::<Iota>().unwrap();
+        let mix = target.kernel::<Mix>().unwrap();
+        let (mut x, mut y) = (source.zeros([LARGE]).unwrap(), target.zeros([LARGE]).unwrap());
+        let mut sum = target.full([LARGE], 3_u32).unwrap();
+        for round in 0..3_u32 {
+            let args = Iota { start: round, step: 2, out: &mut x };
+            before.launch(&iota, Grid::threads([LARGE]), args).unwrap();
+            copy.copy(&x, &mut y).unwrap();
+            after.fill(&mut x, 77).unwrap();
+            user.launch(&mix, Grid::threads([LARGE]), Mix { a: 5, b: 1, x: &y, y: &mut sum }).unwrap();
+        }
+        let step = |sum, (round, i): (u32, u32)| mixed(sum, 5, round + 2 * i, 1);
+        let expected = |i: u32| (0..3).fold(3, |sum, round| step(sum, (round, i)));
+        let found = user.read(&sum).wait().unwrap();
+        let wrong = (0..LARGE).find(|&i| found[i] != expected(i as u32));
+        assert_eq!(wrong, None, "{names}");
+        assert!(after.read(&x).wait().unwrap().iter().all(|&value| value == 77), "{names}");
+    });
+}
+
+fn in_its_queue(s: &Subject) {
+    each_pair(s, |names, source, target| {
+        for by_source in [false, true] {
+            let (queue, gate) = if by_source {
+                (source.queue("q"), source.user_event("gate"))
+            } else {
+                (target.queue("q"), target.user_event("gate"))
+            };
+            let (x, mut y) = (source.full([LARGE], 1_u32).unwrap(), target.zeros([LARGE]).unwrap());
+            queue.wait_for(&gate.event()).unwrap();
+            queue.copy(&x, &mut y).unwrap();
+            let copied = queue.marker();
+            assert!(!copied.is_complete().unwrap(), "{names}");
+            gate.signal();
+            copied.wait().unwrap();
+            // A map comes after nothing but the uses of those bytes: they must be over.
+            let map = y.map_read().wait().unwrap();
+            assert!(map.iter().all(|&value| value == 1), "{names}, by the source's queue: {by_source}");
+        }
+    });
+}
+
+fn blocks_nobody(s: &Subject) {
+    each_pair(s, |names, source, target| {
+        let (theirs, ours) = (source.queue("source"), target.queue("target"));
+        let gates = [source.user_event("source"), target.user_event("target")];
+        let (mut x, mut y) = (source.zeros([LARGE]).unwrap(), target.zeros([LARGE]).unwrap());
+        theirs.wait_for(&gates[0].event()).unwrap();
+        theirs.fill(&mut x, 5_u32).unwrap();
+        ours.wait_for(&gates[1].event()).unwrap();
+        ours.copy(&x, &mut y).unwrap();
+        theirs.fill(&mut x, 6).unwrap();
+        ours.flush().unwrap();
+        theirs.flush().unwrap();
+        let read = ours.read(&y);
+        gates[1].signal();
+        assert!(!ours.is_complete().unwrap(), "{names}");
+        gates[0].signal();
+        assert!(read.wait().unwrap() == [5; LARGE], "{names}");
+    });
+}
+
+fn unchecked(s: &Subject) {
+    each_pair_with(s, [Policy::Unchecked; 2], |names, source, target| {
+        let (theirs, ours, gate) =
+            (source.queue("source"), target.queue("target"), source.user_event("gate"));
+        let (mut x, mut y) = (source.zeros([LARGE]).unwrap(), target.zeros([LARGE]).unwrap());
+        for round in 1..=3_u32 {
+            if round == 1 {
+                theirs.wait_for(&gate.event()).unwrap();
+            }
+            theirs.fill(&mut x, round).unwrap();
+            ours.wait_for_queue(&theirs).unwrap();
+            ours.copy(&x, &mut y).unwrap();
+            theirs.wait_for_queue(&ours).unwrap();
+            let read = ours.read(&y);
+            gate.signal();
+            assert!(read.wait().unwrap() == vec![round; LARGE], "{names}, round {round}");
+        }
+    });
+}
+
+fn checked(s: &Subject) {
+    each_pair_with(s, [Policy::Checked; 2], |names, source, target| {
+        let (writer, later) = (source.queue("writer"), source.queue("later"));
+        let (copy, reader) = (target.queue("copy"), target.queue("reader"));
+        let (mut x, mut y) = (source.zeros([LARGE]).unwrap(), target.zeros([LARGE]).unwrap());
+        writer.fill(&mut x, 4_u32).unwrap();
+        copy.copy(&x, &mut y).unwrap();
+        writer.fill(&mut x, 5).unwrap();
+        // In one context all is as it was.
+        let error = later.fill(&mut x, 6).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{names}: {error}");
+        let error = reader.read(&y).wait().unwrap_err();
+        assert!(error.to_string().contains("add `reader.wait_for_queue(&copy)?`"), "{names}: {error}");
+        reader.wait_for_queue(&copy).unwrap();
+        assert!(reader.read(&y).wait().unwrap() == [4; LARGE], "{names}");
+        assert!(writer.read(&x).wait().unwrap() == [5; LARGE], "{names}");
+    });
+}
+
+fn both_ways(s: &Subject) {
+    each_pair(s, |names, one, two| {
+        let (a, b) = (one.queue("a"), two.queue("b"));
+        let (x, mut x2) = (one.full([LARGE], 1_u32).unwrap(), one.zeros([LARGE]).unwrap());
+        let (y, mut y2) = (two.full([LARGE], 2_u32).unwrap(), two.zeros([LARGE]).unwrap());
+        for _ in 0..2 {
+            a.copy(&x, &mut y2).unwrap();
+            b.copy(&y, &mut x2).unwrap();
+            a.copy(&x2, &mut y2).unwrap();
+            b.copy(&y2, &mut x2).unwrap();
+        }
+        assert!(a.read(&x2).wait().unwrap() == [2; LARGE], "{names}");
+        assert!(b.read(&y2).wait().unwrap() == [2; LARGE], "{names}");
+    });
+}
+
+fn several_threads(s: &Subject) {
+    for (name, other) in partners(s, Policy::Ordered) {
+        let ctx = s.ctx();
+        std::thread::scope(|scope| {
+            for at in 0..4_u32 {
+                let (ctx, other) = (&ctx, &other);
+                let name = &name;
+                scope.spawn(move || {
+                    let (from, to) = if at % 2 == 0 { (ctx, other) } else { (other, ctx) };
+                    let queue = if at < 2 { from.queue("from") } else { to.queue("to") };
+                    let (x, mut y) = (from.full([100_003], at).unwrap(), to.zeros([100_003]).unwrap());
+                    queue.copy(&x, &mut y).unwrap();
+                    queue.finish().wait().unwrap();
+                    let read = to.queue("read").read(&y).wait().unwrap();
+                    assert!(read == vec![at; 100_003], "{name}, thread {at}");
+                });
+            }
+        });
+    }
+}
+
+fn flat(s: &Subject) {
+    const N: usize = 25 << 20;
+    let (name, other) = partners(s, Policy::Ordered).swap_remove(0);
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let (x, mut y) = (other.full([N], 0x0102_0304_u32).unwrap(), ctx.zeros([N]).unwrap());
+    let stats = [ctx.pool_stats(), other.pool_stats()];
+    queue.copy(&x, &mut y).unwrap();
+    queue.finish().wait().unwrap();
+    for (before, ctx) in stats.into_iter().zip([&ctx, &other]) {
+        let now = ctx.pool_stats();
+        assert_eq!(
+            (now.used, now.high_water, now.blocks),
+            (before.used, before.high_water, before.blocks),
+            "{name}"
+        );
+    }
+    let ends = [0..1000, N / 2..N / 2 + 1000, N - 1000..N];
+    for range in ends {
+        assert_eq!(queue.read(&y.slice(range).unwrap()).wait().unwrap(), [0x0102_0304; 1000], "{name}");
+    }
+}
+
+/// What is read and not written takes memory. A queue that is born comes after all reads, so it tells of them.
+fn two_ahead(s: &Subject) {
+    each_pair(s, |names, source, target| {
+        let (ours, gate) = (target.queue("target"), target.user_event("gate"));
+        let (x, mut y) = (source.full([LARGE], 5_u32).unwrap(), target.zeros([LARGE]).unwrap());
+        ours.wait_for(&gate.event()).unwrap();
+        ours.copy(&x, &mut y).unwrap();
+        let mut all_read = source.queue("behind all reads").finish();
+        assert!(all_read.wait_timeout(std::time::Duration::from_millis(50)).unwrap().is_none(), "{names}");
+        gate.signal();
+        all_read.wait().unwrap();
+        assert!(ours.read(&y).wait().unwrap() == [5; LARGE], "{names}");
+    });
+}
+
+/// Where there are threads on both sides, nobody has to ask.
+fn by_itself(s: &Subject) {
+    for (_, other) in partners(s, Policy::Ordered).into_iter().filter(|(name, _)| name != "no threads") {
+        let ctx = s.ctx();
+        let queue = ctx.queue("q");
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (x, mut y) = (other.full([LARGE], 8_u32).unwrap(), ctx.zeros([LARGE]).unwrap());
+        queue.copy(&x, &mut y).unwrap();
+        queue.callback(move || sender.send(()).unwrap()).unwrap();
+        receiver.recv().unwrap();
+        assert!(queue.read(&y).wait().unwrap() == [8; LARGE]);
+    }
+}
+
+fn refused(s: &Subject) {
+    each_pair(s, |names, source, target| {
+        let queue = target.queue("q");
+        let (x, mut y) = (source.full([8], 1_u32).unwrap(), target.zeros([8]).unwrap());
+        queue.finish().wait().unwrap();
+        let error = queue.copy(&x.slice(0..7).unwrap(), &mut y).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{names}: {error}");
+        for ours in [false, true] {
+            let guard = if ours { y.map_read() } else { x.map_read() }.wait().unwrap();
+            let error = queue.copy(&x, &mut y).unwrap_err();
+            assert!(matches!(error.kind(), Kind::Mapped { .. }), "{names}: {error}");
+            drop(guard);
+        }
+        assert!(queue.take_error().is_none(), "{names}");
+        queue.copy(&x, &mut y).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [1; 8], "{names}");
+    });
+}
+
+fn failures(s: &Subject) {
+    for threads in [true, false] {
+        // Enough steps for the fill and for some of the pieces.
+        for lost_after in [0, 1, 3, 5] {
+            let options = CpuOptions { lost_after: Some(lost_after), threads, ..CpuOptions::default() };
+            for from_lost in [true, false] {
+                let (lost, ctx) = (Context::on_cpu(options), s.ctx());
+                s.watch(&lost);
+                let queue = ctx.queue("q");
+                let (mut theirs, mut ours) = (lost.zeros([LARGE]).unwrap(), ctx.zeros([LARGE]).unwrap());
+                let done = if from_lost {
+                    lost.queue("fill").fill(&mut theirs, 1_u32).unwrap();
+                    queue.copy(&theirs, &mut ours).and_then(|()| queue.finish().wait())
+                } else {
+                    queue.copy(&ours, &mut theirs).and_then(|()| queue.finish().wait())
+                };
+                if let Err(error) = done {
+                    let Kind::OtherContext { error, .. } = error.kind() else { panic!("{error}") };
+                    assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+                    // None if it was refused at once.
+                    queue.take_error();
+                } else {
+                    assert!(lost_after > 0, "the device was lost before anything was done");
+                }
+                queue.fill(&mut ours, 3_u32).unwrap();
+                assert!(queue.read(&ours).wait().unwrap() == [3; LARGE]);
+            }
+        }
+    }
+}
+
+fn dropped(s: &Subject) {
+    let pairs = Cell::new(0);
+    each_pair(s, |names, source, target| {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (source, target) = (source.clone(), target.clone());
+        let (x, mut y) = (source.full([LARGE], 6_u32).unwrap(), target.zeros([LARGE]).unwrap());
+        let (queue, last) = (target.queue("q"), target.queue("last"));
+        queue.copy(&x, &mut y).unwrap();
+        queue.callback(move || sender.send(()).unwrap()).unwrap();
+        match pairs.replace(pairs.get() + 1) % 4 {
+            0 => drop((x, queue)),
+            1 => drop((y.handle(), x, source, queue)),
+            2 => drop((queue, last.clone(), source)),
+            _ => drop((x, queue, source)),
+        }
+        assert!(last.read(&y).wait().unwrap() == [6; LARGE], "{names}");
+        last.wait_for_queue(&target.queue("after all of it")).unwrap();
+        last.finish().wait().unwrap();
+        receiver.recv().unwrap();
+    });
+    // Nobody keeps anything, and nothing hangs.
+    for (_, source) in partners(s, Policy::Ordered) {
+        let target = s.ctx();
+        let (x, mut y) = (source.full([LARGE], 6_u32).unwrap(), target.zeros([LARGE]).unwrap());
+        target.queue("q").copy(&x, &mut y).unwrap();
+        source.queue("q").copy(&x, &mut y).unwrap();
+    }
+}
+
+fn timed(s: &Subject) {
+    each_pair(s, |names, source, target| {
+        let queue = target.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+        let (x, mut y) = (source.full([LARGE], 2_u32).unwrap(), target.zeros([LARGE]).unwrap());
+        let start = queue.marker();
+        queue.copy(&x, &mut y).unwrap();
+        let end = queue.marker();
+        assert!(queue.read(&y).wait().unwrap() == [2; LARGE], "{names}");
+        if queue.is_timed() {
+            let seconds = end.seconds_since(&start).wait();
+            assert!(!seconds.is_ok_and(|seconds| seconds < 0.0), "{names}");
+        }
+    });
+}
+
+fn seeds(s: &Subject) {
+    for seed in 0..24_u64 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut open = |at: u64| {
+            let options = CpuOptions {
+                seed: 2 * seed + at,
+                lanes: rng.usize(1..4),
+                threads: rng.bool(),
+                delays: true,
+                refusals: if rng.bool() { 0.0 } else { 0.2 },
+                lost_after: (rng.u32(..4) == 0).then(|| rng.u64(..30)),
+                ..CpuOptions::default()
+            };
+            let ctx = Context::on_cpu(options);
+            s.watch(&ctx);
+            ctx
+        };
+        let contexts = [open(0), open(1)];
+        let queues = [contexts[0].queue("a"), contexts[1].queue("b")];
+        program(seed, &contexts, &queues, &mut rng);
+    }
+}
+
+/// A value wanders between two contexts; wherever nothing has failed, it is right.
+fn program(seed: u64, contexts: &[Context; 2], queues: &[CommandQueue; 2], rng: &mut fastrand::Rng) {
+    const N: usize = 300_005;
+    let made: Vec<_> = contexts.iter().map(|ctx| ctx.zeros::<u32, 1>([N])).collect();
+    let Ok(arrays) = made.into_iter().collect::<fencepost::Result<Vec<_>>>() else { return };
+    let mut last = [0_u32; 2];
+    for round in 1..=4_u32 {
+        let (from, by) = (rng.usize(..2), rng.usize(..2));
+        let filled = queues[from].fill(&mut arrays[from].handle(), round);
+        let copied = queues[by].copy(&arrays[from], &mut arrays[1 - from].handle());
+        if filled.is_err() || copied.is_err() {
+            return;
+        }
+        last = [round; 2];
+    }
+    for at in 0..2 {
+        match queues[at].read(&arrays[at]).wait() {
+            Ok(found) if queues.iter().all(|queue| queue.finish().wait().is_ok()) => {
+                assert!(found == vec![last[at]; N], "seed {seed}");
+            }
+            Ok(_) => {}
+            Err(error) => assert!(!error.to_string().contains("bug"), "seed {seed}: {error}"),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! M10: out of memory is an error, and the context works on.
+
+use crate::common::partners::partners;
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, CpuOptions, Download, Error, HostArray, Kind, Policy, Upload};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m10_every_allocating_call_says_what_it_had_no_memory_for", every_call),
+        case("m10_a_context_works_on_after_it_was_out_of_memory", works_on),
+        case("m10_free_memory_goes_before_an_array_is_refused", free_goes_first),
+        case("m10_the_device_itself_refuses_and_the_context_works_on", by_the_device)
+            .cpu_only("no driver of a test machine refuses before the machine itself has no more"),
+        case("m10_staging_memory_runs_out_and_the_queue_works_on", staging)
+            .cpu_only("how much memory a device has for staging, only that one can be told"),
+        case("m10_a_copy_between_contexts_runs_out_of_memory_and_both_work_on", across)
+            .cpu_only("how much memory a device has for staging, only that one can be told"),
+        case("m10_more_than_a_device_has_for_one_array_is_another_error", too_large),
+    ]
+}
+
+const N: usize = 1 << 18;
+const MIB: u64 = 1 << 20;
+
+fn is_out_of_memory(error: &Error, of: &str) -> bool {
+    matches!(error.kind(), Kind::OutOfMemory { object, bytes, .. } if object.contains(of) && *bytes > 0)
+}
+
+fn every_call(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let like = ctx.zeros::<u32, 1>([N]).unwrap();
+    ctx.set_pool_limit(Some(MIB));
+    let elements = vec![1_u32; N];
+    let errors = [
+        ctx.zeros::<u32, 1>([N]).unwrap_err(),
+        ctx.full([N], 1_u32).unwrap_err(),
+        ctx.empty::<u32, 1>([N]).unwrap_err(),
+        ctx.array(&elements).unwrap_err(),
+        ctx.zeros_like(&like).unwrap_err(),
+        ctx.empty_like(&like).unwrap_err(),
+        queue.zeros::<u32, 1>([N]).unwrap_err(),
+        queue.full([N], 1_u32).unwrap_err(),
+        queue.empty::<u32, 1>([N]).unwrap_err(),
+        queue.array(&elements).unwrap_err(),
+    ];
+    for error in &errors {
+        assert!(is_out_of_memory(error, "array `u32 [262144], line "), "{error}");
+    }
+    // Where pinned memory is ordinary memory it is not the pool's.
+    let pinned =
+        [ctx.pinned::<u32, Upload, 1>([N]).map(|_| ()), ctx.pinned::<u32, Download, 1>([N]).map(|_| ())];
+    for result in pinned {
+        assert!(result.is_ok() || result.is_err_and(|error| is_out_of_memory(&error, "array `pinned`")));
+    }
+    assert!(queue.take_error().is_none() && ctx.take_error().is_none());
+}
+
+/// Fills memory until none is left: the arrays, and the error.
+fn fill(ctx: &Context, value: u32) -> (Vec<fencepost::DeviceArray<u32>>, Error) {
+    let queue = ctx.queue("filling");
+    let mut arrays = Vec::new();
+    loop {
+        match queue.full([8 * N], value) {
+            Ok(array) => arrays.push(array),
+            Err(error) => return (arrays, error),
+        }
+        assert!(arrays.len() < 1000, "there is no end to it");
+    }
+}
+
+/// Uses what is there and what there is room for again.
+fn check(ctx: &Context, arrays: Vec<fencepost::DeviceArray<u32>>, value: u32) {
+    let queue = ctx.queue("checking");
+    for array in [arrays.first(), arrays.last()].into_iter().flatten() {
+        assert_eq!(queue.read(&array.slice(0..N).unwrap()).wait().unwrap(), vec![value; N]);
+    }
+    let room = arrays.len();
+    drop(arrays);
+    queue.finish().wait().unwrap();
+    let again: Vec<_> = (0..room).map(|_| queue.full([8 * N], value + 1).unwrap()).collect();
+    if let Some(last) = again.last() {
+        assert_eq!(queue.read(last).wait().unwrap(), vec![value + 1; 8 * N]);
+    }
+}
+
+fn works_on(s: &Subject) {
+    let ctx = s.ctx();
+    ctx.set_pool_limit(Some(16 * MIB));
+    for round in 0..3 {
+        let (arrays, error) = fill(&ctx, round);
+        assert!(is_out_of_memory(&error, "u32 [2097152]"), "{error}");
+        assert_eq!(arrays.len(), 2);
+        check(&ctx, arrays, round);
+    }
+}
+
+fn free_goes_first(s: &Subject) {
+    let contexts = [s.ctx(), {
+        let ctx = Context::on_cpu(CpuOptions { memory: 4 * MIB, ..CpuOptions::default() });
+        s.watch(&ctx);
+        ctx
+    }];
+    contexts[0].set_pool_limit(Some(4 * MIB));
+    for ctx in &contexts {
+        for mib in [1, 2, 3, 4, 1] {
+            let array = ctx.zeros::<u32, 1>([mib * N]).unwrap();
+            assert_eq!(ctx.pool_stats().used, mib as u64 * MIB);
+            drop(array);
+        }
+    }
+}
+
+fn by_the_device(s: &Subject) {
+    for threads in [true, false] {
+        let ctx = Context::on_cpu(CpuOptions { memory: 20 * MIB, threads, ..CpuOptions::default() });
+        s.watch(&ctx);
+        for round in 0..3 {
+            let (arrays, error) = fill(&ctx, round);
+            assert!(is_out_of_memory(&error, "u32 [2097152]"), "{error}");
+            assert!(matches!(error.kind(), Kind::OutOfMemory { limit: None, .. }), "{error}");
+            assert_eq!(arrays.len(), 2);
+            check(&ctx, arrays, round);
+        }
+        let pinned: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
+        assert!(is_out_of_memory(&ctx.pinned::<u32, Upload, 1>([20 * N]).unwrap_err(), "pinned"));
+        let mut x = ctx.zeros([N]).unwrap();
+        let queue = ctx.queue("q");
+        queue.upload(&pinned, &mut x).unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
+    }
+}
+
+fn staging(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked] {
+        let ctx = Context::on_cpu_with(CpuOptions { memory: 5 * MIB, ..CpuOptions::default() }, policy);
+        s.watch(&ctx);
+        let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+        let (gate, mut x) = (ctx.user_event("gate"), queue.zeros::<u32, 1>([4 * N]).unwrap());
+        // Held work is in the way of the bytes, so that they have to be staged.
+        queue.wait_for(&gate.event()).unwrap();
+        queue.fill(&mut x, 1).unwrap();
+        let error = queue.upload(&vec![2; 2 * N][..], &mut x.slice(0..2 * N).unwrap()).unwrap_err();
+        assert!(is_out_of_memory(&error, "staging"), "{error}");
+        // Free memory goes first.
+        drop(other.empty::<u32, 1>([N]).unwrap());
+        queue.upload(&[3; N][..], &mut x.slice(0..N).unwrap()).unwrap();
+        gate.signal();
+        let found = queue.read(&x).wait().unwrap();
+        assert!(found[..N] == [3; N] && found[N..] == [1; 3 * N], "{policy:?}");
+    }
+}
+
+fn across(s: &Subject) {
+    for (_, source) in partners(s, Policy::Ordered) {
+        let target = Context::on_cpu(CpuOptions { memory: 4 * MIB, ..CpuOptions::default() });
+        s.watch(&target);
+        let (from, to) = (source.queue("from"), target.queue("to"));
+        let (x, mut y) = (source.full([4 * N], 1_u32).unwrap(), target.zeros([4 * N]).unwrap());
+        to.copy(&x, &mut y).unwrap();
+        let error = to.finish().wait().unwrap_err();
+        assert!(is_out_of_memory(&error, "staging"), "{error}");
+        assert!(to.take_error().is_some());
+        to.fill(&mut y, 2).unwrap();
+        assert_eq!(to.read(&y).wait().unwrap(), [2; 4 * N]);
+        assert_eq!(from.read(&x).wait().unwrap(), [1; 4 * N]);
+    }
+}
+
+fn too_large(s: &Subject) {
+    let ctx = s.ctx();
+    let error = ctx.zeros::<u32, 1>([usize::MAX / 8]).map(|_| ()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::TooLarge { .. }), "{error}");
+    assert!(ctx.zeros::<u32, 1>([N]).is_ok());
+}

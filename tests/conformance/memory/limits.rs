@@ -1,0 +1,192 @@
+//! M08: what the pool holds, and how much it may.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, Download, HostArray, Kind, PoolStats, Upload};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m08_statistics_count_arrays_blocks_and_bytes", statistics),
+        case("m08_the_high_water_mark_stays_until_it_is_reset", high_water),
+        case("m08_pinned_bytes_are_counted_apart", pinned),
+        case("m08_over_the_limit_is_an_error_with_all_numbers", over_the_limit),
+        case("m08_free_memory_goes_before_the_limit_is_an_error", free_goes_first),
+        case("m08_a_limit_below_what_is_there_ends_no_array", below),
+        case("m08_threads_together_stay_within_the_limit", threads),
+        case("m08_above_the_release_threshold_free_memory_goes_back", threshold),
+        case("m08_memory_in_use_goes_back_once_it_is_done", threshold_in_use),
+        case("m08_a_trim_gives_back_what_is_free_and_nothing_else", trim),
+    ]
+}
+
+/// Elements of an array of a mebibyte, which is one block without a rest.
+const N: usize = 1 << 18;
+const MIB: u64 = 1 << 20;
+
+fn zeros(ctx: &Context) -> fencepost::DeviceArray<u32> {
+    ctx.zeros([N]).unwrap()
+}
+
+fn statistics(s: &Subject) {
+    let ctx = s.ctx();
+    let before = ctx.pool_stats();
+    let arrays: Vec<_> = (0..3).map(|_| zeros(&ctx)).collect();
+    let slice = arrays[0].slice(0..10).unwrap();
+    let now = ctx.pool_stats();
+    assert_eq!((now.used - before.used, now.arrays, now.blocks), (3 * MIB, 3, 3));
+    drop(arrays);
+    let now = ctx.pool_stats();
+    assert_eq!((now.used, now.free, now.arrays, now.blocks), (MIB, 2 * MIB, 1, 3));
+    drop(slice);
+    let now = ctx.pool_stats();
+    assert_eq!((now.used, now.free, now.arrays, now.blocks), (0, 3 * MIB, 0, 3));
+    let again = zeros(&ctx);
+    let now = ctx.pool_stats();
+    assert_eq!((now.used, now.free, now.arrays, now.blocks), (MIB, 2 * MIB, 1, 3));
+    drop(again);
+}
+
+fn high_water(s: &Subject) {
+    let ctx = s.ctx();
+    let mut seen = 0;
+    for count in [1, 4, 2] {
+        drop((0..count).map(|_| zeros(&ctx)).collect::<Vec<_>>());
+        let PoolStats { used, high_water, .. } = ctx.pool_stats();
+        assert!(high_water >= used && high_water >= seen, "it never falls");
+        seen = high_water;
+    }
+    assert_eq!(seen, 4 * MIB);
+    let _kept = zeros(&ctx);
+    ctx.reset_high_water();
+    assert_eq!(ctx.pool_stats().high_water, MIB);
+    drop([zeros(&ctx), zeros(&ctx)]);
+    assert_eq!(ctx.pool_stats().high_water, 3 * MIB);
+}
+
+fn pinned(s: &Subject) {
+    let ctx = s.ctx();
+    let up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
+    let down: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+    let PoolStats { used, pinned, arrays, .. } = ctx.pool_stats();
+    assert_eq!(used, 0);
+    // Ordinary memory stands in where there is no pinned one.
+    assert!((pinned, arrays) == (2 * MIB, 2) || (pinned, arrays) == (0, 0));
+    drop((up, down));
+    let now = ctx.pool_stats();
+    assert_eq!((now.pinned, now.free), (0, pinned));
+}
+
+fn over_the_limit(s: &Subject) {
+    let ctx = s.ctx();
+    ctx.set_pool_limit(Some(4 * MIB));
+    let queue = ctx.queue("q");
+    let arrays: Vec<_> = (0..4_u32).map(|i| queue.full([N], i).unwrap()).collect();
+    for error in [ctx.zeros::<u32, 1>([N]).unwrap_err(), queue.array(&[0_u32; N]).unwrap_err()] {
+        let Kind::OutOfMemory { object, bytes, limit: Some(limit) } = error.kind() else { panic!("{error}") };
+        assert!(object.contains("u32 [262144]"), "{object}");
+        assert_eq!((*bytes, limit.used, limit.limit), (MIB, 4 * MIB, 4 * MIB));
+    }
+    assert!(queue.take_error().is_none(), "nothing was enqueued");
+    for (i, array) in arrays.iter().enumerate() {
+        assert_eq!(queue.read(array).wait().unwrap(), [i as u32; N]);
+    }
+    drop(arrays);
+    assert!(ctx.zeros::<u32, 1>([3 * N]).is_ok());
+    ctx.set_pool_limit(None);
+    let all: Vec<_> = (0..8).map(|_| zeros(&ctx)).collect();
+    drop(all);
+}
+
+fn free_goes_first(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    ctx.set_pool_limit(Some(4 * MIB));
+    // Of every size one after the other, which free blocks of other sizes must not prevent.
+    for round in 0..3 {
+        for mib in 1..=4 {
+            let x = queue.full([mib * N], 7_u32).unwrap();
+            assert_eq!(queue.read(&x.slice(0..1).unwrap()).wait().unwrap(), [7], "round {round}");
+            queue.finish().wait().unwrap();
+            drop(x);
+            settle(&ctx);
+            let PoolStats { used, free, .. } = ctx.pool_stats();
+            assert!(used + free <= 4 * MIB);
+        }
+    }
+}
+
+/// Waits until threads have let go of what was done: only then can memory go back to the driver.
+fn settle(ctx: &Context) {
+    while ctx.pool_stats().free > 0 {
+        ctx.trim();
+        std::thread::yield_now();
+    }
+}
+
+fn below(s: &Subject) {
+    let ctx = s.ctx();
+    let (x, y) = (zeros(&ctx), zeros(&ctx));
+    ctx.set_pool_limit(Some(MIB));
+    let queue = ctx.queue("q");
+    queue.fill(&mut x.handle(), 3).unwrap();
+    queue.copy(&x, &mut y.handle()).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+    assert!(ctx.zeros::<u32, 1>([1]).is_err());
+}
+
+fn threads(s: &Subject) {
+    let ctx = s.ctx();
+    ctx.set_pool_limit(Some(8 * MIB));
+    let made = std::thread::scope(|scope| {
+        let maker = || (0..8).filter_map(|_| ctx.zeros::<u32, 1>([N]).ok()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(maker)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!((made.len(), ctx.pool_stats().used), (8, 8 * MIB));
+    assert_eq!(ctx.pool_stats().high_water, 8 * MIB);
+}
+
+fn threshold(s: &Subject) {
+    let ctx = s.ctx();
+    let five = || drop((0..5).map(|_| zeros(&ctx)).collect::<Vec<_>>());
+    five();
+    assert_eq!(ctx.pool_stats().free, 5 * MIB, "everything is kept unless said otherwise");
+    ctx.set_release_threshold(Some(2 * MIB));
+    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (2 * MIB, 2));
+    five();
+    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (2 * MIB, 2));
+    ctx.set_release_threshold(None);
+    five();
+    assert_eq!(ctx.pool_stats().free, 5 * MIB);
+    ctx.set_release_threshold(Some(0));
+    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (0, 0));
+}
+
+fn threshold_in_use(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+    ctx.set_release_threshold(Some(0));
+    queue.wait_for(&gate.event()).unwrap();
+    let (x, y) = (queue.full([N], 5_u32).unwrap(), queue.zeros([N]).unwrap());
+    queue.copy(&x, &mut y.handle()).unwrap();
+    drop(x);
+    assert_eq!(ctx.pool_stats().free, MIB, "the copy has still to read it");
+    gate.signal();
+    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    queue.finish().wait().unwrap();
+    // The batch lets go of it a moment after it has told that it is done.
+    while ctx.pool_stats().free > 0 {
+        queue.fill(&mut y.handle(), 1).unwrap();
+        queue.finish().wait().unwrap();
+    }
+    assert_eq!(ctx.pool_stats().blocks, 1);
+}
+
+fn trim(s: &Subject) {
+    let ctx = s.ctx();
+    let kept = ctx.full([N], 1_u32).unwrap();
+    drop([zeros(&ctx), zeros(&ctx)]);
+    assert_eq!(ctx.trim(), 2 * MIB);
+    assert_eq!(ctx.trim(), 0);
+    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (0, 1));
+    assert_eq!(ctx.queue("q").read(&kept).wait().unwrap(), [1; N]);
+}
