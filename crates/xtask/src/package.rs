@@ -16,6 +16,7 @@ pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     if let Some(home) = cargo_home() {
         forget_unpacked(&home.join("registry/src"))?;
     }
+    forget_ours(&workspace.path("target/debug/.fingerprint"))?;
     let package =
         cargo().args(["package", "--workspace", "--exclude", "xtask", "--exclude", "fencepost-benches"]);
     let package = package.args(["--exclude", "fencepost-book"]).dir(workspace.root());
@@ -33,9 +34,15 @@ fn cargo_home() -> Option<PathBuf> {
 fn forget_unpacked(sources: &Path) -> Result<()> {
     let nameless = entries(sources)?.into_iter().filter(|registry| starts_with(registry, "-"));
     for registry in nameless {
-        for unpacked in entries(&registry)?.into_iter().filter(|unpacked| starts_with(unpacked, OURS)) {
-            fs::remove_dir_all(&unpacked).with_context(|| format!("cannot remove {}", unpacked.display()))?;
-        }
+        forget_ours(&registry)?;
+    }
+    Ok(())
+}
+
+/// Removes what is of our crates in a directory of cargo's: their sources, or what says that they are compiled.
+fn forget_ours(dir: &Path) -> Result<()> {
+    for ours in entries(dir)?.into_iter().filter(|entry| starts_with(entry, OURS)) {
+        fs::remove_dir_all(&ours).with_context(|| format!("cannot remove {}", ours.display()))?;
     }
     Ok(())
 }
