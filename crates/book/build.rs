@@ -24,6 +24,7 @@ struct Block {
 
 fn main() -> io::Result<()> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    // Cargo takes its orders from what a build script prints.
     println!("cargo::rerun-if-changed={}", docs.display());
     let mut modules = String::new();
     for page in pages(&docs)? {

@@ -378,14 +378,10 @@ impl Engine {
 
     /// The result of a point if it is done; else flushes it and has `waker` called when it is.
     pub(crate) fn poll(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
-        let mut state = self.lock();
-        if state.reached(point) == Reached::Done {
-            return Some(state.queue(point.slot).result(point.stamp));
-        }
-        if let Err(lost) = state.lost() {
-            return Some(Err(lost));
-        }
-        state.attend(point, waker);
+        let state = match self.attended(point, waker) {
+            Ok(state) => state,
+            Err(over) => return Some(over),
+        };
         self.flush_to(state, point);
         match self.held_by(point) {
             Some(relay) => relay.poll(waker),
@@ -396,15 +392,18 @@ impl Engine {
 
     /// As [`poll`](Self::poll), flushing nothing.
     pub(crate) fn attend(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
+        self.attended(point, waker).err()
+    }
+
+    /// Has `waker` called when a point is done, and gives S; its result, if it has one.
+    fn attended(&self, point: Point, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
         let mut state = self.lock();
         if state.reached(point) == Reached::Done {
-            return Some(state.queue(point.slot).result(point.stamp));
+            return Err(state.queue(point.slot).result(point.stamp));
         }
-        if let Err(lost) = state.lost() {
-            return Some(Err(lost));
-        }
+        state.lost().map_err(Err)?;
         state.attend(point, waker);
-        None
+        Ok(state)
     }
 
     /// Starts everything up to a point, with all that it waits for.
