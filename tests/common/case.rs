@@ -116,7 +116,7 @@ fn trial(case: &Case, place: Arc<Place>) -> Trial {
     let id = format!("{name}::{}", place.name());
     Trial::test(id.clone(), move || {
         let subject = Subject::new(place.clone());
-        results::noted(name, place.on(), watched(&id, &subject, run)).map_err(Failed::from)
+        results::noted(name, place.on(), || watched(&id, &subject, run)).map_err(Failed::from)
     })
 }
 

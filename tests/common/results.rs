@@ -4,6 +4,7 @@
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 /// The variable with the file's name.
 pub const VARIABLE: &str = "FENCEPOST_TEST_RESULTS";
@@ -21,10 +22,10 @@ pub const NOTHING: On<'_> = On { adapter: "none", backend: "none" };
 /// The CPU recorder, whatever its seed.
 pub const CPU: On<'_> = On { adapter: "cpu", backend: "host" };
 
-/// How a test ended.
+/// How a test ended, and after how long.
 pub enum Ended<'a> {
-    Passed,
-    Failed,
+    Passed(Duration),
+    Failed(Duration),
     /// It cannot run there, and why.
     NotPossible(&'a str),
 }
@@ -35,20 +36,24 @@ pub enum Ended<'a> {
 /// If the file cannot be written: whoever asked for it must not miss a line.
 pub fn note(test: &str, on: On<'_>, ended: &Ended<'_>) {
     let Ok(file) = std::env::var(VARIABLE) else { return };
-    let (result, reason) = match ended {
-        Ended::Passed => ("pass", None),
-        Ended::Failed => ("fail", None),
-        Ended::NotPossible(reason) => ("not-possible", Some(*reason)),
+    let (result, seconds, reason) = match ended {
+        Ended::Passed(after) => ("pass", after.as_secs_f64(), None),
+        Ended::Failed(after) => ("fail", after.as_secs_f64(), None),
+        Ended::NotPossible(reason) => ("not-possible", 0.0, Some(*reason)),
     };
     let On { adapter, backend } = on;
-    let line =
-        json!({ "test": test, "adapter": adapter, "backend": backend, "result": result, "reason": reason });
+    let line = json!({
+        "test": test, "adapter": adapter, "backend": backend, "result": result, "reason": reason, "seconds": seconds
+    });
     let mut file = OpenOptions::new().create(true).append(true).open(&file).expect("the file of the results");
     file.write_all(format!("{line}\n").as_bytes()).expect("the file of the results");
 }
 
-/// As [`note`], of a result; gives it back.
-pub fn noted<E>(test: &str, on: On<'_>, result: Result<(), E>) -> Result<(), E> {
-    note(test, on, if result.is_ok() { &Ended::Passed } else { &Ended::Failed });
+/// Runs a test and [notes](note) how it ended.
+pub fn noted<E>(test: &str, on: On<'_>, run: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    let begun = Instant::now();
+    let result = run();
+    let after = begun.elapsed();
+    note(test, on, &if result.is_ok() { Ended::Passed(after) } else { Ended::Failed(after) });
     result
 }

@@ -72,7 +72,7 @@ fn trial(
     let (name, adapter, backend) = (name.into(), on.adapter.to_owned(), on.backend.to_owned());
     Trial::test(format!("{name}::{adapter}"), move || {
         let on = On { adapter: &adapter, backend: &backend };
-        Ok(results::noted(&name, on, run())?)
+        Ok(results::noted(&name, on, run)?)
     })
 }
 
