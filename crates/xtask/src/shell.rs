@@ -114,7 +114,7 @@ impl Line {
     }
 
     /// Program and arguments, for messages; the full line was printed before it ran.
-    fn brief(&self) -> String {
+    pub(crate) fn brief(&self) -> String {
         let is_cargo = env::var("CARGO").is_ok_and(|cargo| cargo == self.program);
         let program = if is_cargo { "cargo".to_owned() } else { quoted(&self.program) };
         [program].into_iter().chain(self.args.iter().map(|arg| quoted(arg))).collect::<Vec<_>>().join(" ")

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+
+use crate::shell::Line;
 
 /// What became of a step.
 enum Outcome {
@@ -28,6 +30,24 @@ pub(crate) enum Done {
     Skipped(String),
 }
 
+/// A step that was run while another was, whose output would else mix with that one's.
+pub(crate) struct Beside {
+    result: Result<()>,
+    took: Duration,
+}
+
+impl Beside {
+    /// Runs a command line, and prints what it wrote when it is over.
+    pub(crate) fn run(name: &str, line: &Line) -> Self {
+        let start = Instant::now();
+        let result = line.said().and_then(|(good, said)| {
+            eprintln!("\n== {name}, beside\n+ {line}\n{said}");
+            if good { Ok(()) } else { bail!("`{}` failed", line.brief()) }
+        });
+        Self { result, took: start.elapsed() }
+    }
+}
+
 /// The steps so far.
 #[derive(Default)]
 pub(crate) struct Steps {
@@ -44,16 +64,26 @@ impl Steps {
     pub(crate) fn try_run(&mut self, name: &str, step: impl FnOnce() -> Result<Done>) {
         eprintln!("\n== {name}");
         let start = Instant::now();
-        let outcome = match step() {
+        let done = step();
+        self.push(name, done, start.elapsed());
+    }
+
+    /// Keeps the outcome of a step that was run beside another.
+    pub(crate) fn add(&mut self, name: &str, beside: Beside) {
+        self.push(name, beside.result.map(|()| Done::Yes), beside.took);
+    }
+
+    fn push(&mut self, name: &str, done: Result<Done>, took: Duration) {
+        let outcome = match done {
             Ok(Done::Yes) => Outcome::Passed,
             Ok(Done::Partly(without)) => Outcome::Partly(without),
             Ok(Done::Skipped(why)) => Outcome::Skipped(why),
             Err(error) => Outcome::Failed(format!("{error:#}")),
         };
         if let Outcome::Failed(why) = &outcome {
-            eprintln!("error: {why}");
+            eprintln!("error: {name}: {why}");
         }
-        self.steps.push(Step { name: name.to_owned(), outcome, took: start.elapsed() });
+        self.steps.push(Step { name: name.to_owned(), outcome, took });
     }
 
     /// Prints the table, whose totals are the last line of the run; true if no step failed.
@@ -99,6 +129,8 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
+    #[cfg(unix)]
+    use crate::shell::line;
 
     fn three() -> Steps {
         let mut steps = Steps::default();
@@ -126,6 +158,17 @@ mod tests {
         steps.try_run("half", || Ok(Done::Partly("the network".to_owned())));
         assert!(steps.table().contains("pass, without: the network"));
         assert!(steps.table().ends_with("1 passed, 0 failed"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_step_beside_another_passes_or_fails_with_its_program() {
+        let mut steps = Steps::default();
+        for (name, status) in [("good", "0"), ("bad", "3")] {
+            steps.add(name, Beside::run(name, &line("sh").args(["-c", &format!("exit {status}")])));
+        }
+        assert!(steps.table().ends_with("1 passed, 1 failed"), "{}", steps.table());
+        assert!(steps.table().contains("exit 3"), "{}", steps.table());
     }
 
     #[test]

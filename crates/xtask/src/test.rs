@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything a change must pass, in one table.
 
-use std::fs;
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 
@@ -10,7 +10,7 @@ use crate::environment::{Request, Vars, set_up};
 use crate::lint::lint;
 use crate::package::package;
 use crate::shell::{Line, cargo, flag};
-use crate::steps::{Done, Steps};
+use crate::steps::{Beside, Done, Steps};
 use crate::targets::{self, Sources, Target};
 use crate::workspace::Workspace;
 
@@ -38,10 +38,14 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
         vars = found.vars;
         Ok(found.missing.map_or(Done::Yes, Done::Partly))
     });
-    steps.run("test", || at_root(tests(&vars, &options.filter)).run());
-    for again in AGAIN {
-        steps.run(again.name, || at_root(again.tests(&vars)).run());
-    }
+    thread::scope(|scope| {
+        let others = scope
+            .spawn(|| AGAIN.map(|again| (again.name, Beside::run(again.name, &at_root(again.tests(&vars))))));
+        steps.run("test", || at_root(tests(&vars, &options.filter)).run());
+        for (name, beside) in others.join().expect("bug: nothing in there panics") {
+            steps.add(name, beside);
+        }
+    });
     steps.try_run("count", || count::check(workspace, may_install));
     steps.run("targets --web", || targets::check(workspace, &[Target::Web], sources));
     steps.try_run("deny", || deny(workspace, may_install && (options.install_tools || flag("CI"))));
@@ -57,10 +61,13 @@ fn doc() -> Line {
     cargo().args(["doc", "--workspace", "--no-deps"]).var("RUSTDOCFLAGS", "-D warnings")
 }
 
+/// Every line that tests asks for the same, so that cargo builds it once.
+const TEST: [&str; 6] =
+    ["test", "--quiet", "--workspace", "--no-fail-fast", "--features", "fencepost/validation"];
+
 /// Unit, integration, compile-fail and documentation tests, which hear what the validation layers say.
 fn tests(vars: &Vars, filter: &[String]) -> Line {
-    let line = ["test", "--quiet", "--workspace", "--no-fail-fast", "--features", "fencepost/validation"];
-    let tests = cargo().args(line).vars(vars);
+    let tests = cargo().args(TEST).vars(vars);
     if filter.is_empty() { tests } else { tests.arg("--").args(filter) }
 }
 
@@ -85,10 +92,9 @@ const AGAIN: [Again; 4] = [
 
 impl Again {
     fn tests(&self, vars: &Vars) -> Line {
-        let line = ["test", "--quiet", "-p", "fencepost", "--no-fail-fast", "--features", "validation"];
-        let tests = ["--test", "conformance", "--test", "programs", "--"];
         let (name, value) = self.var;
-        cargo().args(line).args(tests).args(self.which).vars(vars).var(name, value)
+        let line = cargo().args(TEST).args(["--test", "conformance", "--test", "programs", "--"]);
+        line.args(self.which).vars(vars).var(name, value)
     }
 }
 
