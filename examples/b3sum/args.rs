@@ -46,6 +46,11 @@ impl Args {
         self.stats || self.verify
     }
 
+    /// Whether something is said of what the queues did when.
+    pub(crate) fn profiles(&self) -> bool {
+        self.summary() || self.json || self.trace.is_some()
+    }
+
     /// Returns the number of chunks in a piece.
     pub(crate) fn piece_chunks(&self) -> usize {
         self.piece * 1024 / CHUNK

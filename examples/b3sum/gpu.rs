@@ -6,9 +6,7 @@ use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{Kernel, Profiler};
 
-use super::busy::Watch;
 use super::input::Input;
-use super::report::QueueReport;
 use super::tree::{self, CHUNK, Piece, Value};
 
 #[derive(KernelArgs)]
@@ -41,7 +39,6 @@ pub(crate) struct Gpu {
     copy: CommandQueue,
     slots: [Slot; SLOTS],
     hasher: Hasher,
-    watches: Option<[Watch; 2]>,
 }
 
 // The memory of one piece on its way, and the events that pass it from queue to queue.
@@ -70,12 +67,7 @@ impl Gpu {
         let slots = (0..SLOTS).map(slot).collect::<Result<Vec<_>>>()?;
         let slots = slots.try_into().ok().expect("bug: SLOTS slots were made");
         let hasher = Hasher::new(&ctx, piece_chunks)?;
-        Ok(Self { copy: ctx.queue("copy"), slots, hasher, ctx, watches: None })
-    }
-
-    /// Begins to watch how busy the queues are.
-    pub(crate) fn watch(&mut self) {
-        self.watches = Some([Watch::start("copy"), Watch::start("compute")]);
+        Ok(Self { copy: ctx.queue("copy"), slots, hasher, ctx })
     }
 
     /// Begins to note what the queues do.
@@ -88,11 +80,6 @@ impl Gpu {
         self.ctx.info().to_string()
     }
 
-    /// Returns how busy the queues were since [`watch`](Self::watch).
-    pub(crate) fn queues(&mut self) -> Vec<QueueReport> {
-        self.watches.take().into_iter().flatten().map(Watch::stop).collect()
-    }
-
     /// Computes the hash of an input; `seen` is given the bytes of each piece.
     ///
     /// The host is at most `SLOTS` pieces ahead of the last value that it took, so memory does not grow.
@@ -100,17 +87,20 @@ impl Gpu {
     /// # Errors
     /// If the input cannot be read, or the device fails.
     pub(crate) fn hash(&mut self, input: &mut Input, mut seen: impl FnMut(&[u8])) -> Result<Value> {
-        let mut tree = tree::Tree::default();
-        let mut late = VecDeque::new();
-        for i in (0..SLOTS).cycle() {
-            let piece = self.upload(i, input, &mut seen)?;
-            late.push_back(self.reduce(i, piece)?);
-            while late.len() > if piece.last { 0 } else { SLOTS } {
-                tree.push(value(late.pop_front())?);
+        let (mut tree, mut late) = (tree::Tree::default(), VecDeque::new());
+        let (mut slot, mut piece) = (0, self.upload(0, input, &mut seen)?);
+        while !piece.last {
+            let next = (slot + 1) % SLOTS;
+            let uploaded = self.upload(next, input, &mut seen)?;
+            late.push_back(self.reduce(slot, piece)?);
+            for late in late.drain(..late.len().saturating_sub(SLOTS)) {
+                tree.push(value(late)?);
             }
-            if piece.last {
-                break;
-            }
+            (slot, piece) = (next, uploaded);
+        }
+        late.push_back(self.reduce(slot, piece)?);
+        for late in late {
+            tree.push(value(late)?);
         }
         Ok(tree.finish())
     }
@@ -129,10 +119,6 @@ impl Gpu {
         self.copy.wait_for(hashed)?;
         self.copy.upload_range(staging, 0..words, &mut array.slice(0..words)?)?;
         self.copy.record(uploaded)?;
-        self.copy.flush()?;
-        if let Some([copy, _]) = &self.watches {
-            copy.follow(hashed, uploaded);
-        }
         Ok(piece)
     }
 
@@ -142,11 +128,11 @@ impl Gpu {
         self.hasher.compute.wait_for(uploaded)?;
         self.hasher.launch_chunks(piece, input)?;
         self.hasher.compute.record(hashed)?;
-        let value = self.hasher.reduce(piece)?;
-        if let Some([_, compute]) = &self.watches {
-            compute.follow(uploaded, &self.hasher.compute.marker());
-        }
-        Ok(value)
+        self.hasher.launch_parents(piece)?;
+        let value = self.hasher.value(piece)?;
+        // Together with the upload of the next piece, which needs nothing of it; the read would start it alone.
+        self.ctx.flush()?;
+        Ok(self.hasher.compute.read(&value))
     }
 }
 
@@ -181,7 +167,7 @@ impl Hasher {
     }
 
     // One launch a level, until one value is left.
-    fn reduce(&mut self, piece: Piece) -> Result<Pending<Vec<u32>>> {
+    fn launch_parents(&mut self, piece: Piece) -> Result<()> {
         let [mut children, mut parents] = self.values.each_mut();
         for count in piece.levels() {
             let root = u32::from(piece.whole() && count == 2);
@@ -189,13 +175,20 @@ impl Hasher {
             self.compute.launch(&self.parents, Grid::threads([count.div_ceil(2)]), args)?;
             (children, parents) = (parents, children);
         }
-        Ok(self.compute.read(&children.slice(0..VALUE_WORDS)?))
+        Ok(())
+    }
+
+    // Out of the way of the next piece, whose first launch would else have to save what was not fetched yet.
+    fn value(&self, piece: Piece) -> Result<DeviceArray<u32>> {
+        let mut value = self.compute.empty([VALUE_WORDS])?;
+        let last = &self.values[piece.levels().count() % 2];
+        self.compute.copy(&last.slice(0..VALUE_WORDS)?, &mut value)?;
+        Ok(value)
     }
 }
 
-fn value(late: Option<Pending<Vec<u32>>>) -> Result<Value> {
-    let words = late.expect("bug: only a late value is taken").wait()?;
-    Ok(words.try_into().expect("bug: as many words as were read"))
+fn value(late: Pending<Vec<u32>>) -> Result<Value> {
+    Ok(late.wait()?.try_into().expect("bug: as many words as were read"))
 }
 
 #[cfg(test)]
@@ -228,18 +221,6 @@ mod tests {
                 let expected = blake3::hash(message).to_string();
                 assert_eq!(hash(&mut gpu, message), expected, "{length} bytes, seed {seed}");
             }
-        }
-    }
-
-    #[test]
-    fn a_watched_queue_had_work() {
-        let mut gpu = on_cpu(1);
-        gpu.watch();
-        hash(&mut gpu, &[7; 5 * 4096]);
-        let queues = gpu.queues();
-        assert_eq!(queues.len(), 2);
-        for queue in queues {
-            assert!(queue.had_work_seconds > 0.0, "{}", queue.name);
         }
     }
 

@@ -8,7 +8,6 @@
 //! `cargo run --release --example b3sum -- FILE...` prints what the b3sum tool prints.
 
 mod args;
-mod busy;
 mod gpu;
 mod input;
 mod progress;
@@ -44,7 +43,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<bool> {
     let mut gpu = open(args)?;
     let mut report = Report::new(gpu.adapter());
-    let trace = args.trace.as_ref().map(|file| (gpu.profile(), file));
+    let profiler = args.profiles().then(|| gpu.profile());
     for path in args.files() {
         let file = FileReport::new(path, hash(&mut gpu, path, args.verify));
         if !args.json {
@@ -52,9 +51,12 @@ fn run(args: &Args) -> Result<bool> {
         }
         report.push(file);
     }
-    report.set_queues(gpu.queues());
-    if let Some((profiler, file)) = trace {
-        profiler.finish().wait()?.write(file)?;
+    if let Some(profiler) = profiler {
+        let profile = profiler.finish().wait()?;
+        report.set_queues(&profile.overlap());
+        if let Some(file) = &args.trace {
+            profile.write(file)?;
+        }
     }
     if args.json {
         report.write_json(&mut stdout())?;
@@ -68,11 +70,7 @@ fn run(args: &Args) -> Result<bool> {
 // Opens the device. `Checked` makes an error of every event that the two queues would lack.
 fn open(args: &Args) -> Result<Gpu> {
     let options = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
-    let mut gpu = Gpu::new(Context::with_options(options).wait()?, args.piece_chunks())?;
-    if args.summary() || args.json {
-        gpu.watch();
-    }
-    Ok(gpu)
+    Gpu::new(Context::with_options(options).wait()?, args.piece_chunks())
 }
 
 // Hashes one file; `verify` does it once more on the CPU, from the bytes that the GPU is given.

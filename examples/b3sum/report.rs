@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use fencepost::Overlap;
 use serde::Serialize;
 
 /// How a run went.
@@ -14,6 +15,8 @@ pub(crate) struct Report {
     seconds: f64,
     gigabytes_per_second: f64,
     queues: Vec<QueueReport>,
+    /// In which an upload and a launch ran side by side.
+    overlap_seconds: Option<f64>,
 }
 
 /// How a file went.
@@ -45,12 +48,11 @@ pub(crate) struct Hashed {
 }
 
 /// How busy a queue was.
-#[derive(Clone, Serialize)]
-pub(crate) struct QueueReport {
-    /// Its label.
-    pub(crate) name: &'static str,
-    /// The seconds in which it had work that nothing held up.
-    pub(crate) had_work_seconds: f64,
+#[derive(Serialize)]
+struct QueueReport {
+    name: &'static str,
+    /// In which at least one of its commands ran; `None` where nothing was measured.
+    busy_seconds: Option<f64>,
 }
 
 impl Report {
@@ -63,6 +65,7 @@ impl Report {
             seconds: 0.0,
             gigabytes_per_second: 0.0,
             queues: Vec::new(),
+            overlap_seconds: None,
         }
     }
 
@@ -77,8 +80,14 @@ impl Report {
     }
 
     /// Sets how busy the queues were.
-    pub(crate) fn set_queues(&mut self, queues: Vec<QueueReport>) {
-        self.queues = queues;
+    pub(crate) fn set_queues(&mut self, overlap: &Overlap) {
+        let measured = |seconds: f64| (overlap.compute > 0.0).then_some(seconds);
+        let busy = |name| {
+            let queues = overlap.queues.iter().filter(|queue| &*queue.label == name);
+            measured(queues.map(|queue| queue.seconds).sum())
+        };
+        self.queues = ["copy", "compute"].map(|name| QueueReport { name, busy_seconds: busy(name) }).into();
+        self.overlap_seconds = measured(overlap.both);
     }
 
     /// Whether every file was hashed.
@@ -110,11 +119,15 @@ impl Report {
         let check = if verified > 0 { ", the CPU's check included" } else { "" };
         writeln!(out, "rate      {:.2} GB/s in {:.2} s{check}", self.gigabytes_per_second, self.seconds)?;
         for queue in &self.queues {
-            let QueueReport { name, had_work_seconds: seconds } = queue;
-            let share = 100.0 * seconds / self.seconds.max(f64::MIN_POSITIVE);
-            writeln!(out, "{name:9} had work {share:.0} % of the time, {seconds:.2} s")?;
+            writeln!(out, "{:9} {}", queue.name, self.busy(queue.busy_seconds))?;
         }
-        Ok(())
+        writeln!(out, "together  {}", self.busy(self.overlap_seconds))
+    }
+
+    fn busy(&self, seconds: Option<f64>) -> String {
+        let Some(seconds) = seconds else { return "not measured".to_owned() };
+        let share = 100.0 * seconds / self.seconds.max(f64::MIN_POSITIVE);
+        format!("busy {share:.0} % of the time, {seconds:.2} s")
     }
 }
 
@@ -196,7 +209,7 @@ mod tests {
         let mut report = Report::new("a GPU".into());
         report.push(hashed("a"));
         report.push(failed("b"));
-        report.set_queues(vec![QueueReport { name: "copy", had_work_seconds: 0.5 }]);
+        report.queues = vec![QueueReport { name: "copy", busy_seconds: Some(0.5) }];
         let mut out = Vec::new();
         report.write_json(&mut out).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
@@ -205,7 +218,7 @@ mod tests {
         assert_eq!(json["files"][0]["verified"], true);
         assert_eq!(json["files"][1]["error"], "after 7 bytes: too bad");
         assert_eq!(json["gigabytes_per_second"], 2.0);
-        assert_eq!(json["queues"][0]["had_work_seconds"], 0.5);
+        assert_eq!(json["queues"][0]["busy_seconds"], 0.5);
     }
 
     #[test]
@@ -221,11 +234,12 @@ mod tests {
     fn the_summary_says_how_busy_each_queue_was() {
         let mut report = Report::new("a GPU".into());
         report.push(hashed("a"));
-        report.set_queues(vec![QueueReport { name: "copy", had_work_seconds: 0.75 }]);
+        report.queues = vec![QueueReport { name: "copy", busy_seconds: Some(0.75) }];
         let mut out = Vec::new();
         report.write_summary(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.contains("copy      had work 50 % of the time, 0.75 s"), "{text}");
+        assert!(text.contains("copy      busy 50 % of the time, 0.75 s\n"), "{text}");
+        assert!(text.contains("together  not measured"), "{text}");
         assert!(text.contains("rate      2.00 GB/s in 1.50 s, the CPU's check included\n"), "{text}");
     }
 }

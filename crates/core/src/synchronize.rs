@@ -12,6 +12,27 @@ use std::task::Poll;
 use std::time::Duration;
 
 impl Context {
+    /// Starts the work of all queues, and returns.
+    ///
+    /// They are started together, so that what one of them does may run beside what another does where the device has
+    /// one hardware queue only. One [`flush`](crate::CommandQueue::flush) after the other may start them one after the other.
+    ///
+    /// # Errors
+    /// [`Kind::DeviceLost`]. An error of a queue's work is that queue's.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let other = ctx.queue("other");
+    /// let (x, y) = (queue.full([64], 1_u32)?, other.full([64], 2_u32)?);
+    /// ctx.flush()?;
+    /// # drop((x, y));
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn flush(&self) -> Result<()> {
+        self.owner.engine().start_all(false).map(drop)
+    }
+
     /// *Flushes* all queues; the result comes when everything enqueued so far on any of them is done.
     ///
     /// On an [adopted](Context::adopt) device that others submit to, it also comes after what they have submitted so far.

@@ -1,13 +1,14 @@
-//! Q07: waiting for all queues of a context, or of the process.
+//! Q04, Q07: starting, and waiting for, all queues of a context, or of the process.
 
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Kind, synchronize_all};
+use fencepost::{AdoptOptions, CpuOptions, Kind, synchronize_all};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
+        case("q04_flushing_the_context_starts_the_work_of_all_queues_together", together),
         case("q07_synchronize_waits_for_all_queues_and_flushes_them", all_queues),
         case("q07_what_is_enqueued_later_is_not_waited_for", not_later),
         case("q07_the_work_of_a_queue_that_is_gone_is_waited_for", gone),
@@ -23,6 +24,31 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 300;
 const SHORT: Duration = Duration::from_millis(5);
+
+/// A context that does nothing unasked.
+fn without_threads(subject: &Subject) -> Context {
+    if subject.is_cpu() {
+        return Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    }
+    let (device, queue) = raw::open(subject);
+    Context::adopt(device, queue, AdoptOptions { threads: false, ..AdoptOptions::default() }).unwrap()
+}
+
+fn together(subject: &Subject) {
+    let ctx = without_threads(subject);
+    subject.watch(&ctx);
+    let queues = [0, 1, 2].map(|at| ctx.queue(&format!("queue {at}")));
+    let mut arrays = [0; 3].map(|_| ctx.zeros([N]).unwrap());
+    ctx.synchronize().wait().unwrap();
+    let profiler = ctx.profile();
+    for (queue, x) in queues.iter().zip(&mut arrays) {
+        queue.fill(x, 7_u32).unwrap();
+    }
+    ctx.flush().unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    let batches: Vec<_> = profile.rows.iter().map(|row| row.batch).collect();
+    assert_eq!(batches, [Some(0); 3], "one batch");
+}
 
 fn all_queues(subject: &Subject) {
     let ctx = subject.ctx();

@@ -23,7 +23,7 @@ pub struct Overlap {
     pub queues: Vec<Busy>,
     /// When a hardware queue had nothing to do between two commands, the longest first.
     pub gaps: Vec<Gap>,
-    /// How many commands have no time, and count for nothing here.
+    /// How many commands of the device have no time, and count for nothing here.
     pub unmeasured: usize,
 }
 
@@ -95,7 +95,7 @@ impl Profile {
         let queues = queues.iter().enumerate();
         let queues = queues.map(|(at, (label, _))| busy((*label).into(), at, &of_queue(at))).collect();
         let share = (shorter > 0.0).then(|| both / shorter);
-        let unmeasured = self.rows.iter().filter(|row| row.is_work() && row.time.is_err()).count();
+        let unmeasured = self.rows.iter().filter(|row| row.is_work() && row.lacks_time()).count();
         Overlap { compute, copy, both, share, lanes, queues, gaps, unmeasured }
     }
 }
@@ -126,8 +126,8 @@ impl fmt::Display for Overlap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Activity;
     use super::super::made_up::{profile, row, unmeasured, wait};
+    use super::super::{Activity, Row, Unmeasured};
     use super::*;
 
     #[test]
@@ -140,6 +140,7 @@ mod tests {
             row(1, Activity::Launch, "k", (6.0, 7.0)),
             wait(1, None, (4.0, 6.0)),
             unmeasured(row(0, Activity::Fill, "x", (0.0, 100.0))),
+            Row { time: Err(Unmeasured::InPlace), ..row(0, Activity::Read, "y", (0.0, 100.0)) },
         ];
         let overlap = profile(rows).overlap();
         assert_eq!((overlap.compute, overlap.copy, overlap.both), (4.0, 2.5, 1.5));
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn lanes_idle_on_their_own() {
-        let on_lane_1 = |times| crate::Row { lane: 1, ..row(1, Activity::Launch, "k", times) };
+        let on_lane_1 = |times| Row { lane: 1, ..row(1, Activity::Launch, "k", times) };
         let rows = vec![
             row(0, Activity::Launch, "k", (0.0, 10.0)),
             on_lane_1((0.0, 1.0)),

@@ -44,7 +44,7 @@ impl Profile {
         rows.retain(|&at| self.rows[at].awaited.is_none());
         rows.reverse();
         let seconds = longest.map_or(0.0, |at| chains[at].seconds);
-        let unmeasured = rows.iter().filter(|&&at| self.rows[at].time.is_err()).count();
+        let unmeasured = rows.iter().filter(|&&at| self.rows[at].lacks_time()).count();
         CriticalPath { rows, seconds, wall: self.wall(), unmeasured }
     }
 

@@ -45,6 +45,11 @@ impl Row {
     pub(super) fn is_work(&self) -> bool {
         self.activity.computes() || self.activity.moves()
     }
+
+    /// Whether it has no time, though it took some.
+    pub(super) fn lacks_time(&self) -> bool {
+        self.time.is_err_and(|reason| reason != Unmeasured::InPlace)
+    }
 }
 
 /// From when to when, in seconds.
