@@ -19,22 +19,23 @@ impl Row {
     /// Every row, in the order of the report.
     pub(crate) fn all(quick: bool) -> Vec<Self> {
         let counts: &[usize] = if quick { &[1, 10, 1000] } else { &[1, 10, 1000, 10_000] };
+        let (many, large) = if quick { (500, 8 * MIB) } else { (50_000, 64 * MIB) };
         let mut rows = Vec::new();
         for variant in [Variant::Independent, Variant::Chain] {
             rows.extend(counts.iter().map(|&launches| Self::Launch { variant, launches, live: 0 }));
         }
-        rows.extend(Self::beside_live_arrays());
+        rows.extend(Self::beside_live_arrays(many));
         rows.push(Self::LaunchWait);
         for direction in [Direction::Read, Direction::Upload] {
-            rows.extend([4, MIB, 64 * MIB].map(|bytes| Self::Transfer { direction, bytes }));
+            rows.extend([4, MIB, large].map(|bytes| Self::Transfer { direction, bytes }));
         }
         rows
     }
 
     /// The same launches among few and among many arrays.
-    fn beside_live_arrays() -> impl Iterator<Item = Self> {
+    fn beside_live_arrays(many: usize) -> impl Iterator<Item = Self> {
         let launch = |launches, live| Self::Launch { variant: Variant::Independent, launches, live };
-        [10, 50_000].into_iter().flat_map(move |live| [1, 1000].map(|launches| launch(launches, live)))
+        [10, many].into_iter().flat_map(move |live| [1, 1000].map(|launches| launch(launches, live)))
     }
 
     /// How many arrays are alive in this row that it does not use.
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn rows_with_live_arrays_say_how_many() {
-        let names: Vec<_> = Row::beside_live_arrays().map(|row| row.to_string()).collect();
+        let names: Vec<_> = Row::beside_live_arrays(50_000).map(|row| row.to_string()).collect();
         assert_eq!((&*names[0], &*names[3]), ("launch 1, 10 live arrays", "launch 1000, 50,000 live arrays"));
         assert_eq!(with_commas(1_234_567), "1,234,567");
     }

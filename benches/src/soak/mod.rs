@@ -30,7 +30,7 @@ const WARM_UP: (f64, u64) = (0.2, 2000);
 )]
 pub struct Options {
     /// How long
-    #[arg(long, default_value_t = 10.0)]
+    #[arg(long, default_value_t = 10.0, value_parser = minutes)]
     pub minutes: f64,
     /// A part of the adapter's name and back end, or its number; else the best
     #[arg(long, default_value = "")]
@@ -44,6 +44,11 @@ pub struct Options {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    if (0.0..=1e6).contains(&minutes) { Ok(minutes) } else { Err("it must be from 0 to 1000000".into()) }
 }
 
 /// Runs the pipeline for so long.

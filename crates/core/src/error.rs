@@ -185,6 +185,11 @@ pub enum Kind {
     /// More bytes than the device takes for one array.
     #[error("{object} needs {bytes} bytes; the device's limit for one array is {limit}")]
     TooLarge { object: String, bytes: u64, limit: u64 },
+    /// More bytes than this program could address.
+    #[error(
+        "{object}: there are no {shape:?} elements of {size} bytes in the {limit} bytes that can be addressed"
+    )]
+    Uncountable { object: String, shape: Vec<usize>, size: usize, limit: u64 },
     /// The device refused a call for a reason of its own.
     #[error("the device refused {object}: {message}")]
     Device { object: String, message: String },

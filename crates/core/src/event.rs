@@ -96,7 +96,7 @@ impl Event {
         match self.recording() {
             Recording::Never => Ok(true),
             Recording::Point(point, clock, _) => self.owner.engine().is_complete(point, &clock),
-            Recording::User(user) => user.result().transpose().map(|done| done.is_some()),
+            Recording::User(user) => self.owner.engine().is_signalled(&user),
             Recording::Failed(error) => Err(error),
         }
     }

@@ -123,7 +123,7 @@ fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
         return Err(Kind::TooManyBindings { kernel, found, limit }.into());
     }
     let (found, limit) = (interface.workgroup, caps.max_workgroup);
-    let total: u64 = found.iter().map(|&n| u64::from(n)).product();
+    let total: u64 = found.iter().fold(1, |all: u64, &n| all.saturating_mul(u64::from(n)));
     if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
         return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
     }

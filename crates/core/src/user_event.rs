@@ -117,6 +117,11 @@ impl UserState {
         &self.label
     }
 
+    /// The context whose callbacks may signal it, if nobody gets that on unasked and it has something to do.
+    pub(crate) fn idle_context(&self) -> Option<Arc<Engine>> {
+        self.engine.upgrade().filter(|engine| !engine.threads && engine.lock().busy())
+    }
+
     /// Notes that another context signals it.
     pub(crate) fn sent_by(&self, relay: &Arc<Relay>) {
         self.relay.get_or_init(|| Arc::downgrade(relay));

@@ -81,7 +81,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  cargo xtask seeds\n  cargo xtask seeds --from 5000 --count 200")]
     Seeds {
         /// How many
-        #[arg(long, default_value_t = 10_000)]
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
         count: u64,
         /// The first
         #[arg(long, default_value_t = 0)]

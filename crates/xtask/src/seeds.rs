@@ -14,6 +14,9 @@ const PIECE: u64 = 100;
 /// Runs the programs of `count` seeds, from `from` on: each under every policy, with faults, and twice. The first that
 /// fails ends the run, with the smallest program that fails.
 pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> {
+    if from.checked_add(count).is_none() {
+        bail!("{count} seeds from {from} on are not there: the last one is {}", u64::MAX - 1);
+    }
     let programs = Built::new(workspace, &["programs"], &[])?;
     let bar = progress::bar(count);
     bar.set_message("seeds");
@@ -37,9 +40,9 @@ pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> 
 
 /// The seeds, a piece at a time.
 fn pieces(from: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
-    let end = from.saturating_add(count);
+    let end = from + count;
     (0..count.div_ceil(PIECE)).map(move |at| {
-        let start = from.saturating_add(at * PIECE);
+        let start = from + at * PIECE;
         start..end.min(start.saturating_add(PIECE))
     })
 }

@@ -87,6 +87,12 @@ const WAITS: &[Wait] = &[
     ("a write map", false, |_, held| held.y.map_write().wait().map(drop)),
     ("a user event", false, |_, held| held.gate.event().wait()),
     ("a user event's future", true, |_, held| pollster::block_on(held.gate.event().done())),
+    ("asking a user event", false, |_, held| {
+        while !held.gate.event().is_complete()? {
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }),
     ("another queue that waits for it", false, |ctx, held| {
         let other = ctx.queue("other");
         other.wait_for(&held.queue.marker())?;

@@ -23,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         case("e07_a_wait_in_a_callback_for_what_comes_after_it_elsewhere_would_deadlock", would_deadlock),
         case("e07_contexts_that_wait_for_each_other_may_be_dropped", dropped),
         case("e07_a_chain_of_hundreds_of_waits_ends", long_chain),
+        case("e07_a_context_without_threads_signals_in_a_callback", signalled_in_callback),
         case("e07_contexts_without_threads_wait_for_each_other_by_seed", threadless)
             .cpu_only("others have threads"),
     ]
@@ -159,6 +160,20 @@ fn user_events(s: &Subject) {
         to.wait_for(&gate.event()).unwrap();
         to.finish().wait().unwrap();
     });
+}
+
+/// Over there nobody runs the callback but who waits here.
+fn signalled_in_callback(s: &Subject) {
+    for awaited in [false, true] {
+        let (source, waiter) = (without_threads(s, 2, Policy::Ordered), s.ctx());
+        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        to.wait_for(&gate.event()).unwrap();
+        let x = to.full([N], 1_u32).unwrap();
+        from.callback(move || gate.signal()).unwrap();
+        let read = to.read(&x);
+        let found = if awaited { pollster::block_on(read) } else { read.wait() };
+        assert_eq!(found.unwrap(), [1; N]);
+    }
 }
 
 fn recorded_again(s: &Subject) {

@@ -51,7 +51,10 @@ fn every_call(s: &Subject) {
     let pinned =
         [ctx.pinned::<u32, Upload, 1>([N]).map(|_| ()), ctx.pinned::<u32, Download, 1>([N]).map(|_| ())];
     for result in pinned {
-        assert!(result.is_ok() || result.is_err_and(|error| is_out_of_memory(&error, "array `pinned`")));
+        assert!(
+            result.is_ok()
+                || result.is_err_and(|error| is_out_of_memory(&error, "array `pinned u32 [262144], line "))
+        );
     }
     assert!(queue.take_error().is_none() && ctx.take_error().is_none());
 }

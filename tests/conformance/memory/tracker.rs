@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
         case("m08_what_outlives_a_tracker_is_listed_at_its_end", outlives),
         case("m08_nothing_is_noted_without_a_tracker", inactive),
         case("m08_a_cleared_tracker_starts_again", cleared),
+        case("m08_a_scope_that_never_ends_names_nothing_of_a_later_tracker", leaked_scope),
         case("m08_two_trackers_keep_two_accounts", two),
         case("m08_threads_report_and_allocate_at_once", threads),
         case("m08_pinned_arrays_are_noted", pinned),
@@ -135,6 +136,17 @@ fn cleared(s: &Subject) {
     drop(before);
     assert_eq!(numbers(&tracker.report()), (16, 16, 1, 1));
     drop(after);
+}
+
+fn leaked_scope(s: &Subject) {
+    let ctx = s.ctx();
+    for _ in 0..20 {
+        let tracker = ctx.track_allocations();
+        let x = make(&ctx);
+        assert_eq!(&*tracker.report().live[0].scope, "");
+        std::mem::forget(tracker.scope("leaked"));
+        drop(x);
+    }
 }
 
 fn two(s: &Subject) {

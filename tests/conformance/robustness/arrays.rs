@@ -26,6 +26,16 @@ const fn padding(kind: &Kind) -> bool {
 }
 
 const SHAPES: &[Mistake] = &[
+    (
+        "no element of an array without dimensions",
+        |b| b.ctx.zeros::<f32, 0>([])?.slice(0..0).map(|_| ()),
+        range,
+    ),
+    (
+        "a second element of an array without dimensions",
+        |b| b.ctx.zeros::<f32, 0>([])?.slice(0..2).map(|_| ()),
+        range,
+    ),
     ("upload of too much", |b| b.queue.upload(&[0.0; 65], &mut b.y.handle()), shape),
     ("upload of too little", |b| b.queue.upload(&[0.0; 63], &mut b.y.handle()), shape),
     ("upload of nothing", |b| b.queue.upload(&[], &mut b.y.handle()), shape),
@@ -118,19 +128,27 @@ const fn too_large(kind: &Kind) -> bool {
     matches!(kind, Kind::TooLarge { .. })
 }
 
+const fn uncountable(kind: &Kind) -> bool {
+    matches!(kind, Kind::Uncountable { .. })
+}
+
 const MEMORY: &[Mistake] = &[
     ("array of too many bytes", |b| b.ctx.zeros::<f32, 1>([1 << 40]).map(|_| ()), too_large),
     (
         "array whose bytes cannot be counted",
         |b| b.queue.empty::<f32, 1>([usize::MAX / 2]).map(|_| ()),
-        too_large,
+        uncountable,
     ),
-    ("shape whose elements cannot be counted", |b| b.ctx.full([usize::MAX; 3], 1_u32).map(|_| ()), too_large),
+    (
+        "shape whose elements cannot be counted",
+        |b| b.ctx.full([usize::MAX; 3], 1_u32).map(|_| ()),
+        uncountable,
+    ),
     ("pinned array of too many bytes", |b| b.ctx.pinned::<f32, Upload, 1>([1 << 40]).map(|_| ()), too_large),
     (
         "pinned array whose bytes cannot be counted",
         |b| b.ctx.pinned::<f32, Download, 2>([usize::MAX, 2]).map(|_| ()),
-        too_large,
+        uncountable,
     ),
     (
         "copy to half a word",
@@ -203,6 +221,8 @@ fn without_elements(s: &Subject) {
     let mut host: HostArray<f32, Download> = b.ctx.pinned([0]).unwrap();
     let mut source: HostArray<f32, Upload> = b.ctx.pinned([0]).unwrap();
     source.write(|host| assert!(host.is_empty())).unwrap();
+    let uncountable = b.ctx.zeros::<f32, 3>([0, usize::MAX, usize::MAX]).unwrap();
+    assert!(b.queue.read(&uncountable.slice(0..0).unwrap()).wait().unwrap().is_empty());
     b.queue.fill(&mut none(), 1.0).unwrap();
     b.queue.upload(&[], &mut none()).unwrap();
     b.queue.upload(&source, &mut none()).unwrap();

@@ -16,6 +16,11 @@ pub fn cases() -> Vec<Case> {
             .cpu_only("kernels of real devices cannot panic"),
         case("r03_a_device_that_is_destroyed_ends_every_wait", destroyed)
             .gpu_only("the CPU recorder's device cannot be destroyed"),
+        case(
+            "q05_without_threads_asking_a_user_event_runs_the_callback_that_signals_it",
+            asking_without_threads,
+        )
+        .cpu_only("a device without threads is adopted"),
         case("e05_without_threads_awaiting_does_the_work", without_threads)
             .cpu_only("only such contexts can do without threads"),
         case("q15_short_lived_queues_lose_no_work_and_gather", short_lived),
@@ -118,6 +123,15 @@ fn without_threads(subject: &Subject) {
     let event = gate.event();
     queue.callback(move || gate.signal()).unwrap();
     event.wait().unwrap();
+}
+
+fn asking_without_threads(subject: &Subject) {
+    let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    subject.watch(&ctx);
+    let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+    let event = gate.event();
+    queue.callback(move || gate.signal()).unwrap();
+    while !event.is_complete().unwrap() {}
 }
 
 /// Many more queues than batches: what they leave is planned together.

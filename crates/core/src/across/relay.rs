@@ -172,12 +172,15 @@ impl Relay {
                 }
             }
             Origin::User(user) => {
+                if let Some(engine) = user.idle_context() {
+                    engine.turn(limit);
+                }
                 let state = last.waiter.lock();
-                if user.result().is_none() {
-                    last.waiter.doze(state, limit);
-                } else {
+                if user.result().is_some() {
                     drop(state);
                     last.look();
+                } else if user.idle_context().is_none() {
+                    last.waiter.doze(state, limit);
                 }
             }
         }
@@ -187,14 +190,23 @@ impl Relay {
     /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) {
         let last = self.last(|relay| drop(relay.origin.attend(waker)));
-        let Origin::Point(engine, point) = &last.origin else { return };
-        if let Some(engine) = engine.upgrade()
-            && engine.poll(*point, waker).is_some()
-        {
-            if !last.look() && !engine.threads {
-                engine.turn(Duration::ZERO);
+        match &last.origin {
+            Origin::Point(engine, point) => {
+                if let Some(engine) = engine.upgrade()
+                    && engine.poll(*point, waker).is_some()
+                {
+                    if !last.look() && !engine.threads {
+                        engine.turn(Duration::ZERO);
+                    }
+                    waker.wake_by_ref();
+                }
             }
-            waker.wake_by_ref();
+            Origin::User(user) => {
+                if let Some(engine) = user.idle_context() {
+                    engine.turn(Duration::ZERO);
+                    waker.wake_by_ref();
+                }
+            }
         }
     }
 }

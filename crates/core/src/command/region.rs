@@ -80,9 +80,10 @@ impl Rows {
         })
     }
 
-    /// How many there are.
+    /// How many there are, up to as many as can be counted.
     pub(crate) fn count(&self) -> u64 {
-        self.axes.iter().map(|axis| axis.count).product()
+        let counts = self.axes.iter().map(|axis| axis.count);
+        if counts.clone().any(|count| count == 0) { 0 } else { counts.fold(1, u64::saturating_mul) }
     }
 
     /// Whether each starts and ends on words, on both sides.

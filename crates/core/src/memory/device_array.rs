@@ -185,13 +185,13 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// their padding.
     ///
     /// # Errors
-    /// [`Kind::Range`] outside the array. As the argument of a launch, a part must start on a multiple of the
+    /// [`Kind::Range`] outside the array, and for anything but `0..1` of an array without dimensions. As the argument of a launch, a part must start on a multiple of the
     /// adapter's binding alignment, [`Context::binding_alignment`](crate::Context::binding_alignment) bytes;
     /// copies and uploads need 4.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         let rows = self.shape.first().copied().unwrap_or(1);
         let row = count(self.padded.get(1..).unwrap_or_default());
-        if range.start > range.end || range.end > rows {
+        if range.start > range.end || range.end > rows || (D == 0 && range.is_empty()) {
             return Err(Kind::Range { array: self.array.label(), range, len: rows }.into());
         }
         let (mut shape, mut padded) = (self.shape, self.padded);

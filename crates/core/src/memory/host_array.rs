@@ -81,15 +81,17 @@ pub(crate) struct Plain<T> {
 impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     #[track_caller]
     pub(crate) fn new(owner: &Owner, shape: [usize; D], padded: [usize; D]) -> Result<Self> {
-        let object = "a pinned array";
-        Frame::new(object, &shape, &padded)?;
-        let len = super::elements::<T>(object, &padded)?;
+        let label: Arc<str> =
+            format!("pinned {} {shape:?}, line {}", T::DTYPE, Location::caller().line()).into();
+        let object = format!("array `{label}`");
+        Frame::new(&object, &shape, &padded)?;
+        let len = super::elements::<T>(&object, &padded)?;
         owner.engine().lock().lost()?;
         let place = if owner.device().pinned() {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
-            HostPlace::Pinned(pin::<T>(owner, heap, len)?)
+            HostPlace::Pinned(pin::<T>(owner, heap, len, &label)?)
         } else {
-            let plain = Plain { data: Arc::new(ordinary(owner, len)?), coming: None };
+            let plain = Plain { data: Arc::new(ordinary(owner, len, &object)?), coming: None };
             HostPlace::Plain(owner.clone(), Mutex::new(plain))
         };
         Ok(Self { place, shape, padded, direction: PhantomData })
@@ -214,24 +216,26 @@ fn busy() -> Error {
 }
 
 /// Zeroed ordinary memory, within the limits that pinned memory has.
-fn ordinary<T: Element>(owner: &Owner, len: usize) -> Result<Vec<T>> {
-    let object = || "a pinned array".to_owned();
+fn ordinary<T: Element>(owner: &Owner, len: usize, object: &str) -> Result<Vec<T>> {
     let (bytes, limit) = (len as u64 * T::DTYPE.size() as u64, owner.device().caps().max_block);
     if bytes > limit {
-        return Err(Kind::TooLarge { object: object(), bytes, limit }.into());
+        return Err(Kind::TooLarge { object: object.into(), bytes, limit }.into());
     }
     let mut data = Vec::new();
-    data.try_reserve_exact(len).map_err(|_| Kind::OutOfMemory { object: object(), bytes, limit: None })?;
+    data.try_reserve_exact(len).map_err(|_| Kind::OutOfMemory {
+        object: object.into(),
+        bytes,
+        limit: None,
+    })?;
     data.resize(len, T::zeroed());
     Ok(data)
 }
 
 #[track_caller]
-fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize) -> Result<ArrayRef> {
-    let label: Arc<str> = "pinned".into();
+fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize, label: &Arc<str>) -> Result<ArrayRef> {
     let bytes = len as u64 * T::DTYPE.size() as u64;
     let by = Admission { slot: State::CONTEXT, what: What::Fill, at: Location::caller() };
-    let storage = owner.allocate(heap, bytes, &label, by)?;
+    let storage = owner.allocate(heap, bytes, label, by)?;
     let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
     clear::<T>(&array)?;
     Ok(array)

@@ -122,7 +122,7 @@ macro_rules! items {
     };
 }
 
-items!(isize, usize, i32);
+items!(isize, usize, i32, u32, i64, u64);
 
 /// What no array has as many elements as is outside of all.
 fn signed(index: impl TryInto<isize>) -> isize {
@@ -200,6 +200,7 @@ mod tests {
         let (n, from) = (7_usize, -2_isize);
         let all = region![3, -1, 1..5, 0..n; 2, from.., ..n, .., ..; 3, NewAxis,];
         assert_eq!(all.to_string(), "[3, -1, 1..5, 0..7; 2, -2.., ..7, .., ..; 3, NewAxis]");
+        assert_eq!(region![3_u32, 1_i64.., ..4_u64], region![3, 1.., ..4]);
         assert_eq!(region![].to_string(), "[]");
         assert_eq!(region![usize::MAX], region![isize::MAX]);
     }

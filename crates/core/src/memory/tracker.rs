@@ -9,6 +9,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Notes every array that is made on a context while this lives: its label, bytes, line, queue and scope.
 ///
@@ -37,8 +38,11 @@ pub struct AllocationTracker {
 }
 
 /// The account of one tracker.
-#[derive(Default)]
-pub(crate) struct Book(Mutex<Pages>);
+pub(crate) struct Book {
+    /// No other book has it: memory may be that of a book before.
+    number: u64,
+    pages: Mutex<Pages>,
+}
 
 #[derive(Default)]
 struct Pages {
@@ -77,8 +81,15 @@ impl Entries {
 impl Drop for Entries {
     fn drop(&mut self) {
         for (book, id) in &self.0 {
-            lock(&book.0).strike_out(*id);
+            lock(&book.pages).strike_out(*id);
         }
+    }
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { number: NEXT.fetch_add(1, Ordering::Relaxed), pages: Mutex::default() }
     }
 }
 
@@ -88,7 +99,7 @@ impl Book {
         let Made { label, bytes, pinned, queue, at } = made;
         let (label, queue) = (Arc::clone(label), queue.clone());
         let entry = Allocation { label, bytes: *bytes, pinned: *pinned, queue, location: at, scope };
-        lock(&self.0).enter(entry)
+        lock(&self.pages).enter(entry)
     }
 }
 
@@ -146,7 +157,7 @@ impl AllocationTracker {
 
     /// What was made so far, and what of it is there.
     pub fn report(&self) -> AllocationReport {
-        lock(&self.book.0).report()
+        lock(&self.book.pages).report()
     }
 
     /// Ends the account: the arrays that are there outlive it.
@@ -157,7 +168,7 @@ impl AllocationTracker {
     /// Forgets everything: arrays that are there count no more.
     pub fn clear(&self) {
         let before = {
-            let mut pages = lock(&self.book.0);
+            let mut pages = lock(&self.book.pages);
             let next = pages.next;
             std::mem::replace(&mut *pages, Pages { next, ..Pages::default() })
         };
@@ -166,8 +177,8 @@ impl AllocationTracker {
 
     /// Names what this thread allocates until the guard is dropped. Scopes nest: `outer/inner`.
     pub fn scope(&self, name: &str) -> AllocationScope<'_> {
-        SCOPES.with_borrow_mut(|scopes| scopes.push((book_of(&self.book), name.to_owned())));
-        AllocationScope { tracker: PhantomData, book: book_of(&self.book), thread: PhantomData }
+        SCOPES.with_borrow_mut(|scopes| scopes.push((self.book.number, name.to_owned())));
+        AllocationScope { tracker: PhantomData, book: self.book.number, thread: PhantomData }
     }
 }
 
@@ -188,7 +199,7 @@ impl fmt::Debug for AllocationTracker {
 #[must_use = "a scope ends when this is dropped"]
 pub struct AllocationScope<'a> {
     tracker: PhantomData<&'a AllocationTracker>,
-    book: usize,
+    book: u64,
     /// It stays on its thread.
     thread: PhantomData<*const ()>,
 }
@@ -205,16 +216,12 @@ impl Drop for AllocationScope<'_> {
 
 thread_local! {
     /// The scopes that this thread is in, outermost first, each with its book.
-    static SCOPES: RefCell<Vec<(usize, String)>> = const { RefCell::new(Vec::new()) };
+    static SCOPES: RefCell<Vec<(u64, String)>> = const { RefCell::new(Vec::new()) };
 }
 
-fn book_of(book: &Arc<Book>) -> usize {
-    Arc::as_ptr(book) as usize
-}
-
-fn scope_in(book: &Arc<Book>) -> String {
+fn scope_in(book: &Book) -> String {
     SCOPES.with_borrow(|scopes| {
-        let own = scopes.iter().filter(|(of, _)| *of == book_of(book)).map(|(_, name)| name.as_str());
+        let own = scopes.iter().filter(|(of, _)| *of == book.number).map(|(_, name)| name.as_str());
         own.collect::<Vec<_>>().join("/")
     })
 }

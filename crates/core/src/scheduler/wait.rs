@@ -445,6 +445,20 @@ impl Engine {
         None
     }
 
+    /// Whether an event of the host's is over. Gets a context without threads on, as a callback of it may signal it.
+    pub(crate) fn is_signalled(&self, event: &UserState) -> Result<bool> {
+        if event.result().is_none() {
+            self.look_at_all();
+            if !self.threads {
+                self.turn(Duration::ZERO);
+            }
+        }
+        match event.result() {
+            Some(result) => result.map(|()| true),
+            None => self.lock().lost().map(|()| false),
+        }
+    }
+
     /// As [`poll_batch`](Self::poll_batch), getting nothing on.
     pub(crate) fn attend_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
         let mut state = self.lock();
