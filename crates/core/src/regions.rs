@@ -244,7 +244,8 @@ impl Maker<'_> {
 impl CommandQueue {
     /// *Enqueues* a copy of a region of one array to a region of another, or of the same, which may overlap.
     ///
-    /// For order, a region that is not one run of bytes counts as everything from its first element to its last.
+    /// For order, a region that is not one run of bytes counts as everything from its first element to its last. One of the
+    /// arrays may be of another context, as for [`copy`](Self::copy).
     ///
     /// # Shape
     /// Both regions: the same, after indices have taken their axes and [`NewAxis`](crate::NewAxis) has added some.
