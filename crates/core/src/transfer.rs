@@ -465,15 +465,15 @@ impl CommandQueue {
 
     /// *Enqueues* a copy from one array to another, or between parts of one, which may overlap.
     ///
-    /// One of the two may be of another context, on any adapter. Then the bytes go through staging memory of both, and where
-    /// there is padding through some of either pool, a few megabytes at a time, the next ones read while the last ones are written; this thread waits for none of it. Over
+    /// One of the two may be of another context, on any adapter. Then the bytes go through staging memory of both, a few
+    /// megabytes at a time, the next ones read while the last ones are written; this thread waits for none of it. Over
     /// there the copy comes after the earlier uses of the array, and later uses after it, as the policy of that context
     /// has it, except that `Checked` adds those waits as `Ordered` does. If the other context fails, this queue fails with
     /// [`Kind::OtherContext`], and the target may have a part of the bytes.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the shapes differ; [`Kind::OutOfMemory`] inside one array, where the copy goes by way of
-    /// memory of its own; the errors of [`fill`](Self::fill).
+    /// [`Kind::Shape`] if the shapes differ; [`Kind::OutOfMemory`] inside one array, and for padded arrays of two contexts,
+    /// where the copy goes by way of memory of its own; the errors of [`fill`](Self::fill).
     ///
     /// # Example
     /// ```

@@ -165,7 +165,7 @@ impl Relay {
                 match waited {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
                     Ok(false) => {}
-                    Ok(true) | Err(_) if last.look() => {}
+                    Ok(true) | Err(_) if last.look() => last.await_signal(limit),
                     // A batch has to be done first that saves the bytes it wants.
                     Ok(true) | Err(_) if engine.threads => engine.doze(engine.lock(), BRIEFLY),
                     Ok(true) | Err(_) => engine.turn(limit),
@@ -177,11 +177,18 @@ impl Relay {
                     last.waiter.doze(state, limit);
                 } else {
                     drop(state);
-                    last.look();
+                    if last.look() {
+                        last.await_signal(limit);
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Blocks for at most `limit` while somebody else is about to give the signal.
+    fn await_signal(&self, limit: Duration) {
+        self.waiter.doze_while_held(self.signaller.state().hold, limit);
     }
 
     /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
