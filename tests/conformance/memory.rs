@@ -1,6 +1,7 @@
 //! Rules M: bytes get where they belong, in order, and nobody sees a stale one.
 
 mod across;
+mod across_parts;
 mod copies;
 mod exhausted;
 mod limits;
@@ -31,6 +32,7 @@ pub fn cases() -> Vec<Case> {
         limits::cases(),
         tracker::cases(),
         across::cases(),
+        across_parts::cases(),
         exhausted::cases(),
     ]
     .concat()

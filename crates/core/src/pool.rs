@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::memory::{AllocationTracker, PoolStats};
 
 impl Context {
-    /// What the memory pool holds.
+    /// What the memory pool holds, and what staging memory there is besides.
     ///
     /// # Example
     /// ```
@@ -12,11 +12,14 @@ impl Context {
     /// let x = ctx.zeros::<f32, 1>([1024])?;
     /// let stats = ctx.pool_stats();
     /// assert!(stats.used >= 4096 && stats.high_water >= stats.used && stats.arrays == 1);
+    /// assert!(stats.total() >= stats.used + stats.free + stats.staging);
     /// # drop((x, queue));
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     pub fn pool_stats(&self) -> PoolStats {
-        self.owner.engine().lock().pool.stats()
+        let engine = self.owner.engine();
+        let (staging, staging_free) = engine.device.staging();
+        PoolStats { staging, staging_free, ..engine.lock().pool.stats() }
     }
 
     /// Has the high-water mark start again from what is used now.
@@ -34,7 +37,8 @@ impl Context {
         self.owner.engine().lock().pool.reset_high_water();
     }
 
-    /// Limits the bytes that the pool takes of the driver for arrays, pinned and free ones included; `None`, the
+    /// Limits the bytes that the pool takes of the driver for arrays, pinned and free ones included, staging memory not;
+    /// `None`, the
     /// default, leaves that to the driver. A driver tells nobody how much there is, so it is bytes, and no share.
     ///
     /// An array that would go over it gives free memory back first; if that is not enough, it is

@@ -1,6 +1,8 @@
 //! Moving parts of arrays that have gaps: regions, and the windows of padded arrays.
 
+use crate::across;
 use crate::command::{Pattern, RegionCopy, Rows, Span, WORD, What, Work, Works};
+use crate::context::Owner;
 use crate::error::Result;
 use crate::event::same_context;
 use crate::memory::reading::Reading;
@@ -34,6 +36,10 @@ impl Part {
 
     fn size(&self) -> u64 {
         self.array.dtype.size() as u64
+    }
+
+    fn owner(&self) -> &Owner {
+        &self.array.storage.owner
     }
 
     fn place(&self) -> (u64, &Picked) {
@@ -75,10 +81,13 @@ impl Maker<'_> {
         if src.len() == 0 {
             return Ok(());
         }
-        if let (Some(src), Some(dst)) = (src.words(), dst.words()) {
-            return self.enqueue(self.by.what, Work::Copy { src, dst });
+        if let (Some(from), Some(to)) = (src.words(), dst.words()) {
+            return self.copy_words((src.owner(), from), (dst.owner(), to));
         }
         let copy = src.copy_to(dst);
+        if !src.owner().is(dst.owner()) {
+            return across::copy(self.owner, self.by, (src.owner(), dst.owner()), &copy);
+        }
         if !copy.meets_itself() {
             return self.enqueue(self.by.what, copy.work());
         }
@@ -235,7 +244,8 @@ impl Maker<'_> {
 impl CommandQueue {
     /// *Enqueues* a copy of a region of one array to a region of another, or of the same, which may overlap.
     ///
-    /// For order, a region that is not one run of bytes counts as everything from its first element to its last.
+    /// For order, a region that is not one run of bytes counts as everything from its first element to its last. One of the
+    /// arrays may be of another context, as for [`copy`](Self::copy).
     ///
     /// # Shape
     /// Both regions: the same, after indices have taken their axes and [`NewAxis`](crate::NewAxis) has added some.
@@ -263,8 +273,7 @@ impl CommandQueue {
         dst: &mut DeviceArray<T, E>,
         to: impl Into<Region>,
     ) -> Result<()> {
-        self.own(&src.array)?;
-        self.own(&dst.array)?;
+        self.own_either(&src.array, &dst.array)?;
         let (src, dst) = (src.part(from)?, dst.part(to)?);
         same_shape("the target of a copy", &dst.picked.shape(), &src.picked.shape())?;
         self.by(What::Copy)?.copy_part(&src, &dst)

@@ -1,7 +1,7 @@
 //! Moving bytes: making arrays, uploads, downloads, reads, copies, fills.
 
 use crate::across;
-use crate::command::{Pattern, Span, What, Work, Works};
+use crate::command::{Pattern, RegionCopy, Span, What, Work, Works};
 use crate::context::Owner;
 use crate::error::{Kind, Result};
 use crate::event::same_context;
@@ -185,9 +185,16 @@ impl Maker<'_> {
         self.owner.engine().enqueue_whole(self.by, works)
     }
 
-    /// Copies `src` to `dst`, which may overlap: recorders see to that.
-    fn copy(&self, src: Span, dst: Span) -> Result<()> {
-        self.enqueue(What::Copy, Work::Copy { src, dst })
+    /// Copies `src` to `dst`, which may overlap: recorders see to that. One of them may be of another context.
+    pub(crate) fn copy_words(
+        &self,
+        (source, src): (&Owner, Span),
+        (target, dst): (&Owner, Span),
+    ) -> Result<()> {
+        if source.is(target) || dst.size == 0 {
+            return self.enqueue(What::Copy, Work::Copy { src, dst });
+        }
+        across::copy(self.owner, self.by, (source, target), &RegionCopy::run(src, dst))
     }
 
     pub(crate) fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
@@ -258,6 +265,11 @@ impl CommandQueue {
 
     pub(crate) fn own(&self, array: &ArrayRef) -> Result<()> {
         same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label))
+    }
+
+    /// As [`own`](Self::own), of one of the two at least.
+    pub(crate) fn own_either(&self, one: &ArrayRef, other: &ArrayRef) -> Result<()> {
+        if other.storage.owner.is(self.owner()) { Ok(()) } else { self.own(one) }
     }
 
     /// *Enqueues* an array of zeros, in this queue's order.
@@ -460,8 +472,8 @@ impl CommandQueue {
     /// [`Kind::OtherContext`], and the target may have a part of the bytes.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the shapes differ; [`Kind::OutOfMemory`] inside one array, where the copy goes by way of
-    /// memory of its own; the errors of [`fill`](Self::fill).
+    /// [`Kind::Shape`] if the shapes differ; [`Kind::OutOfMemory`] inside one array, and for padded arrays of two contexts,
+    /// where the copy goes by way of memory of its own; the errors of [`fill`](Self::fill).
     ///
     /// # Example
     /// ```
@@ -478,27 +490,14 @@ impl CommandQueue {
         src: &DeviceArray<T, D>,
         dst: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        let (source, target) = (&src.array.storage.owner, &dst.array.storage.owner);
-        if !target.is(self.owner()) {
-            self.own(&src.array)?; // the queue is of one of the two
-        }
+        self.own_either(&src.array, &dst.array)?;
         same_shape("the target of a copy", &dst.shape(), &src.shape())?;
         let maker = self.by(What::Copy)?;
-        if !source.is(target) {
-            src.frame().check_full(|| src.array.label())?;
-            dst.frame().check_full(|| dst.array.label())?;
-            let (from, to) = (src.array.words()?, dst.array.words()?);
-            return across::copy(
-                self.owner().engine(),
-                maker.by,
-                (source.engine(), from),
-                (target.engine(), to),
-            );
-        }
         if !src.frame().is_full() || !dst.frame().is_full() {
             return maker.copy_part(&src.all(), &dst.all());
         }
-        maker.copy(src.array.words()?, dst.array.words()?)
+        let (source, target) = (&src.array.storage.owner, &dst.array.storage.owner);
+        maker.copy_words((source, src.array.words()?), (target, dst.array.words()?))
     }
 
     /// *Enqueues* a copy of a pinned part: elements `range` of `src` to all of `dst`.

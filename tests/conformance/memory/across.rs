@@ -392,8 +392,11 @@ fn seeds(s: &Subject) {
 
 /// A value wanders between two contexts; wherever nothing has failed, it is right.
 fn program(seed: u64, contexts: &[Context; 2], queues: &[CommandQueue; 2], rng: &mut fastrand::Rng) {
-    const N: usize = 300_005;
-    let made: Vec<_> = contexts.iter().map(|ctx| ctx.zeros::<u32, 1>([N])).collect();
+    const SHAPE: [usize; 2] = [5, 60_001];
+    const N: usize = SHAPE[0] * SHAPE[1];
+    let padded = [rng.usize(..3), rng.usize(..3)].map(|more| [SHAPE[0] + more / 2, SHAPE[1] + more]);
+    let made: Vec<_> =
+        contexts.iter().zip(padded).map(|(ctx, padded)| ctx.zeros_padded::<u32, 2>(SHAPE, padded)).collect();
     let Ok(arrays) = made.into_iter().collect::<fencepost::Result<Vec<_>>>() else { return };
     let mut last = [0_u32; 2];
     for round in 1..=4_u32 {

@@ -8,6 +8,8 @@ pub fn cases() -> Vec<Case> {
         case("m08_statistics_count_arrays_blocks_and_bytes", statistics),
         case("m08_the_high_water_mark_stays_until_it_is_reset", high_water),
         case("m08_pinned_bytes_are_counted_apart", pinned),
+        case("m08_staging_memory_is_counted_while_an_upload_waits", staged_upload),
+        case("m08_staging_memory_is_counted_until_a_read_is_taken", staged_read),
         case("m08_over_the_limit_is_an_error_with_all_numbers", over_the_limit),
         case("m08_free_memory_goes_before_the_limit_is_an_error", free_goes_first),
         case("m08_a_limit_below_what_is_there_ends_no_array", below),
@@ -73,6 +75,50 @@ fn pinned(s: &Subject) {
     drop((up, down));
     let now = ctx.pool_stats();
     assert_eq!((now.pinned, now.free), (0, pinned));
+}
+
+/// Bytes of an array that staging memory has no room for beside others.
+const LARGE: u64 = 8 * MIB;
+
+/// Waits until nothing is staged any more. Whoever completes a batch lets go of it a moment after the program is told.
+fn nothing_staged(ctx: &Context) -> PoolStats {
+    while ctx.pool_stats().staging > 0 {
+        std::thread::yield_now();
+    }
+    ctx.pool_stats()
+}
+
+fn staged_upload(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+    let arrays: Vec<_> = (0..2).map(|_| ctx.zeros::<u32, 1>([8 * N]).unwrap()).collect();
+    queue.finish().wait().unwrap();
+    let before = nothing_staged(&ctx);
+    queue.wait_for(&gate.event()).unwrap();
+    for (at, array) in arrays.iter().enumerate() {
+        queue.fill(&mut array.handle(), 1).unwrap();
+        queue.upload(&vec![2; 8 * N], &mut array.handle()).unwrap();
+        let now = ctx.pool_stats();
+        assert!(now.staging >= (at as u64 + 1) * LARGE, "{now:?}");
+        assert_eq!((now.used, now.high_water, now.blocks), (before.used, before.high_water, before.blocks));
+        assert_eq!(now.total(), now.used + now.free + now.pinned + now.staging + now.staging_free);
+    }
+    gate.signal();
+    queue.finish().wait().unwrap();
+    let after = nothing_staged(&ctx);
+    assert_eq!(after.used, before.used);
+}
+
+fn staged_read(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = ctx.full([8 * N], 3_u32).unwrap();
+    let read = queue.read(&x);
+    queue.fill(&mut x, 4).unwrap(); // the bytes cannot stay where they are
+    queue.finish().wait().unwrap();
+    assert!(ctx.pool_stats().staging >= LARGE, "{:?}", ctx.pool_stats());
+    assert!(read.wait().unwrap() == [3; 8 * N]);
+    nothing_staged(&ctx);
 }
 
 fn over_the_limit(s: &Subject) {

@@ -4,8 +4,10 @@
 //! enqueued on, the other is made for it. Piece i is written after it was read, and piece i + 2 is read after piece i
 //! was written: so one piece is read while the one before is written, and memory is bounded, however large the copy.
 
+use super::pieces::{Between, DEPTH, End, cut};
 use super::{Origin, Relay, enqueueing};
-use crate::command::{Op, Pattern, Span, What, Work};
+use crate::command::{Op, Pattern, RegionCopy, Rows, Span, What, Work, Works};
+use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::event::Point;
 use crate::memory::reading::Reading;
@@ -17,29 +19,19 @@ use fencepost_sync::{Clock, Slot, Stamp};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
-/// Bytes of a piece: as many as it takes for its way to be short beside it, but some pieces a copy.
-const SMALLEST: u64 = 256 << 10;
-const LARGEST: u64 = 4 << 20;
-const COUNT: u64 = 8;
-/// Pieces on their way at once.
-const DEPTH: usize = 2;
-
-/// The two ends of a copy.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Source,
-    Target,
-}
-
 /// What one context does for a copy.
 struct Side<'a> {
     engine: &'a Arc<Engine>,
-    span: Span,
+    end: End,
     by: Admission,
+    /// Its part of the array, from the first byte to the last.
+    span: Span,
+    between: Between,
 }
 
-/// One piece: its bytes, and who signals what.
+/// One piece: where its bytes follow each other on either side, and who signals what.
 struct Piece {
+    rows: Rows,
     src: Span,
     dst: Span,
     read: Arc<ReadSlot>,
@@ -53,27 +45,21 @@ struct Piece {
 /// Enqueues a copy between two contexts on a queue of either, `by` of the context `given`.
 ///
 /// # Errors
-/// Those of `Engine::enqueue`, of both contexts: nothing is enqueued on the queue then.
+/// Those of `Engine::enqueue` and of an allocation, of both contexts: nothing is enqueued on the queue then.
 pub(crate) fn copy(
-    given: &Arc<Engine>,
+    given: &Owner,
     by: Admission,
-    (source, src): (&Arc<Engine>, Span),
-    (target, dst): (&Arc<Engine>, Span),
+    (source, target): (&Owner, &Owner),
+    copy: &RegionCopy,
 ) -> Result<()> {
-    if src.size == 0 {
-        return Ok(());
-    }
-    let end = if Arc::ptr_eq(given, source) { End::Source } else { End::Target };
-    let other = if end == End::Source { target } else { source };
-    let (label, priority) = given.about(by.slot);
-    let helper =
-        other.helper(&format!("{label}, copy across"), priority).map_err(|error| lost(other, error))?;
+    let (end, other) = if given.is(source) { (End::Source, target) } else { (End::Target, source) };
+    let (label, priority) = given.engine().about(by.slot);
+    let helper = other.engine().helper(&format!("{label}, copy across"), priority);
+    let helper = helper.map_err(|error| lost(other.engine(), error))?;
     let theirs = Admission { slot: helper, what: What::Across, at: by.at };
     let (read_by, written_by) = if end == End::Source { (by, theirs) } else { (theirs, by) };
-    let source = Side { engine: source, span: src, by: read_by };
-    let target = Side { engine: target, span: dst, by: written_by };
-    let enqueued = enqueue(end, &source, &target);
-    other.let_helper_go(helper);
+    let enqueued = enqueue(end, copy, (source, read_by), (target, written_by));
+    other.engine().let_helper_go(helper);
     enqueued
 }
 
@@ -85,9 +71,17 @@ fn lost(other: &Engine, error: Error) -> Error {
     Kind::OtherContext { object: format!("the device `{}`", other.device.caps().adapter), error }.into()
 }
 
-/// Enqueues both sides and has each signal the other.
-fn enqueue(end: End, source: &Side<'_>, target: &Side<'_>) -> Result<()> {
-    let pieces = pieces(source, target);
+/// Enqueues both sides and has each signal the other. `end` is that of the program's queue.
+fn enqueue(
+    end: End,
+    copy: &RegionCopy,
+    (source, read_by): (&Owner, Admission),
+    (target, written_by): (&Owner, Admission),
+) -> Result<()> {
+    let rows = cut(&copy.rows);
+    let source = &Side::new(End::Source, source, read_by, &copy.src, &rows)?;
+    let target = &Side::new(End::Target, target, written_by, &copy.dst, &rows)?;
+    let pieces = pieces(source, target, rows);
     // An `Unchecked` context orders nothing by itself: there the source is read when the program's queue has come here.
     let place = (end == End::Target && source.engine.lock().policy() == Policy::Unchecked)
         .then(|| Arrival::of(target.engine.marker(target.by.slot).0, target, source));
@@ -126,19 +120,18 @@ fn both(
     }
 }
 
-fn pieces(source: &Side<'_>, target: &Side<'_>) -> Vec<Piece> {
-    let all = source.span.size;
-    let size = (all / COUNT).clamp(SMALLEST, LARGEST).next_multiple_of(4);
+fn pieces(source: &Side<'_>, target: &Side<'_>, rows: Vec<Rows>) -> Vec<Piece> {
     let (reader, writer) = (source.name(), target.name());
-    let piece = |at: u64| Piece {
-        src: source.part(at * size, size),
-        dst: target.part(at * size, size),
+    let piece = |(at, rows): (usize, Rows)| Piece {
+        src: source.place(at, &rows),
+        dst: target.place(at, &rows),
+        rows,
         read: ReadSlot::new(),
         staged: Arc::default(),
-        free: (at >= DEPTH as u64).then(|| Signaller::new(source.engine, &writer)),
+        free: (at >= DEPTH).then(|| Signaller::new(source.engine, &writer)),
         here: Signaller::new(target.engine, &reader),
     };
-    (0..all.div_ceil(size)).map(piece).collect()
+    rows.into_iter().enumerate().map(piece).collect()
 }
 
 /// Has each side signal the other. `reads` and `writes` are the places of the pieces in their queues.
@@ -155,6 +148,16 @@ fn connect(source: &Side<'_>, target: &Side<'_>, pieces: Vec<Piece>, reads: &[St
     }
 }
 
+impl<'a> Side<'a> {
+    fn new(end: End, owner: &'a Owner, by: Admission, span: &Span, rows: &[Rows]) -> Result<Self> {
+        let engine = owner.engine();
+        let theirs = by.what == What::Across;
+        let between = Between::new(owner, by, end, rows);
+        let between = between.map_err(|error| if theirs { lost(engine, error) } else { error })?;
+        Ok(Self { engine, end, by, span: span.clone(), between })
+    }
+}
+
 impl Side<'_> {
     fn point(&self, stamp: Stamp) -> Point {
         Point { slot: self.by.slot, stamp }
@@ -168,9 +171,14 @@ impl Side<'_> {
         Origin::name(self.engine, self.point(Stamp(0)))
     }
 
-    fn part(&self, start: u64, size: u64) -> Span {
-        let size = size.min(self.span.size - start);
-        Span { block: self.span.block.clone(), offset: self.span.offset + start, size }
+    fn place(&self, at: usize, rows: &Rows) -> Span {
+        self.between.place(self.end, at, rows, &self.span.block)
+    }
+
+    /// The copy between the array and the place of a piece, unless that is in the array.
+    fn between(&self, rows: &Rows, place: &Span) -> Option<Op> {
+        let apart = !Arc::ptr_eq(&place.block, &self.span.block);
+        apart.then(|| Op::Work(self.end.between(rows, &self.span.block, &place.block)))
     }
 
     /// Enqueues the reads: the place of each.
@@ -181,24 +189,35 @@ impl Side<'_> {
         done: &Option<Signaller>,
     ) -> Result<Vec<Stamp>> {
         let mut ops: Vec<Op> = place.iter().map(|place| place.signaller.wait()).collect();
+        let mut ends = Vec::new();
         for piece in pieces {
             ops.extend(piece.free.as_ref().map(Signaller::wait));
+            ops.extend(self.between(&piece.rows, &piece.src));
+            ends.push(ops.len());
             ops.push(Op::Work(Work::Read { src: piece.src.clone(), slot: piece.read.clone() }));
         }
         ops.extend(done.as_ref().map(Signaller::wait));
-        let whole = Work::Read { src: self.span.clone(), slot: ReadSlot::new() };
-        self.engine.enqueue_all(self.by, &whole, ops)
+        self.enqueue(Work::Read { src: self.span.clone(), slot: ReadSlot::new() }, ops, ends)
     }
 
     /// Enqueues the writes: the place of each.
     fn writes(&self, pieces: &[Piece]) -> Result<Vec<Stamp>> {
-        let write = |piece: &Piece| Work::Upload {
-            src: Payload::Later(piece.staged.clone()),
-            dst: piece.dst.clone(),
-        };
-        let ops = pieces.iter().flat_map(|piece| [piece.here.wait(), Op::Work(write(piece))]).collect();
-        let whole = Work::Fill { dst: self.span.clone(), pattern: Pattern::ZERO };
-        self.engine.enqueue_all(self.by, &whole, ops)
+        let (mut ops, mut ends) = (Vec::new(), Vec::new());
+        for piece in pieces {
+            let src = Payload::Later(piece.staged.clone());
+            ops.extend([piece.here.wait(), Op::Work(Work::Upload { src, dst: piece.dst.clone() })]);
+            ops.extend(self.between(&piece.rows, &piece.dst));
+            ends.push(ops.len() - 1);
+        }
+        self.enqueue(Work::Fill { dst: self.span.clone(), pattern: Pattern::ZERO }, ops, ends)
+    }
+
+    /// Enqueues `ops`, which do to the array what `whole` does: the places of those at `ends`.
+    fn enqueue(&self, whole: Work, ops: Vec<Op>, ends: Vec<usize>) -> Result<Vec<Stamp>> {
+        let own = self.between.spans().map(|dst| Work::Fill { dst, pattern: Pattern::ZERO });
+        let all: Works = std::iter::once(whole).chain(own).collect();
+        let stamps = self.engine.enqueue_all(self.by, &all, ops)?;
+        Ok(ends.into_iter().map(|at| stamps[at]).collect())
     }
 
     fn reading(&self, span: Span, slot: Arc<ReadSlot>, stamp: Stamp) -> Reading<u32> {

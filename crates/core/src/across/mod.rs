@@ -4,6 +4,7 @@
 //! user event, until the other side says that it is there; so any two contexts fit, whatever they run on.
 
 mod copy;
+mod pieces;
 mod relay;
 
 pub(crate) use copy::copy;

@@ -4,7 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Point, Recording};
 use crate::scheduler::{Deadline, Engine};
 use crate::user_event::{Signaller, UserState};
-use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::prim::{Mutex, lock, thread_local};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -165,26 +165,34 @@ impl Relay {
                 match waited {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
                     Ok(false) => {}
-                    Ok(true) | Err(_) if last.look() => {}
+                    Ok(true) | Err(_) if last.look() => last.await_signal(limit),
                     // A batch has to be done first that saves the bytes it wants.
                     Ok(true) | Err(_) if engine.threads => engine.doze(engine.lock(), BRIEFLY),
                     Ok(true) | Err(_) => engine.turn(limit),
                 }
             }
             Origin::User(user) => {
-                if let Some(engine) = user.idle_context() {
+                let idle = user.idle_context();
+                if let Some(engine) = &idle {
                     engine.turn(limit);
                 }
                 let state = last.waiter.lock();
                 if user.result().is_some() {
                     drop(state);
-                    last.look();
-                } else if user.idle_context().is_none() {
+                    if last.look() {
+                        last.await_signal(limit);
+                    }
+                } else if idle.is_none() {
                     last.waiter.doze(state, limit);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Blocks for at most `limit` while somebody else is about to give the signal.
+    fn await_signal(&self, limit: Duration) {
+        self.waiter.doze_while_held(self.signaller.state().hold, limit);
     }
 
     /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
@@ -213,15 +221,15 @@ impl Relay {
 
 thread_local! {
     /// Relays that were woken on this thread while it is at one.
-    static WOKEN: RefCell<Option<VecDeque<Arc<Relay>>>> = const { RefCell::new(None) };
+    static WOKEN: RefCell<Option<VecDeque<Arc<Relay>>>> = RefCell::default();
 }
 
 /// Runs `first`, then what it has woken on this thread, and what that has: one after the other, not one inside the
 /// other, as a chain may be long.
 fn in_turn<R>(first: impl FnOnce() -> R) -> R {
-    let outermost = WOKEN.with_borrow_mut(|woken| {
-        let outermost = woken.is_none();
-        woken.get_or_insert_default();
+    let outermost = woken(|list| {
+        let outermost = list.is_none();
+        list.get_or_insert_default();
         outermost
     });
     let result = first();
@@ -233,13 +241,17 @@ fn in_turn<R>(first: impl FnOnce() -> R) -> R {
 
 /// The relay that was woken first; if there is none, nobody is at one any more.
 fn next() -> Option<Arc<Relay>> {
-    WOKEN.with_borrow_mut(|woken| {
-        let first = woken.as_mut().and_then(VecDeque::pop_front);
+    woken(|list| {
+        let first = list.as_mut().and_then(VecDeque::pop_front);
         if first.is_none() {
-            *woken = None;
+            *list = None;
         }
         first
     })
+}
+
+fn woken<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<Relay>>>) -> R) -> R {
+    WOKEN.with(|woken| look(&mut woken.borrow_mut()))
 }
 
 impl Relay {
@@ -252,7 +264,7 @@ impl Relay {
 
 impl Wake for Relay {
     fn wake(self: Arc<Self>) {
-        let later = WOKEN.with_borrow_mut(|woken| woken.as_mut().map(|woken| woken.push_back(self.clone())));
+        let later = woken(|list| list.as_mut().map(|list| list.push_back(self.clone())));
         if later.is_none() {
             in_turn(|| self.look_or_start());
         }

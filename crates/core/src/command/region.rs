@@ -43,6 +43,12 @@ impl RegionCopy {
         Self { src, dst: rows.target(dst), rows }
     }
 
+    /// The copy of a run of words to as many others.
+    pub(crate) fn run(src: Span, dst: Span) -> Self {
+        let rows = Rows { from: src.offset, to: dst.offset, row: src.size, axes: SmallVec::new() };
+        Self { src, dst, rows }
+    }
+
     /// Whether the two sides may share words.
     pub(crate) fn meets_itself(&self) -> bool {
         Arc::ptr_eq(&self.src.block, &self.dst.block) && overlap(&self.src.range(), &self.dst.range())

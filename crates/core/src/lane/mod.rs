@@ -63,6 +63,9 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// Staging memory of `size` bytes that `fill` has filled.
     fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged>;
 
+    /// Bytes of staging memory that hold something, and of what is kept for later.
+    fn staging(&self) -> (u64, u64);
+
     /// Compiles one entry point.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline>;
 

@@ -9,7 +9,7 @@ use super::scopes::{Doing, scoped};
 use super::{Caps, Device, Opaque, WgpuPipeline};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
-use crate::memory::{Allocate, Arena, Block, BlockId, Heap, Memory, Piece, Staged};
+use crate::memory::{Allocate, Arena, Block, BlockId, Heap, Heaped, Memory, Meter, Piece, Staged};
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
@@ -39,6 +39,7 @@ pub(crate) struct WgpuDevice {
     pub(super) way: Way,
     /// Whether others submit to its queue.
     shared: bool,
+    staging: Arc<Meter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
     groups: Mutex<BindGroups>,
@@ -96,7 +97,9 @@ pub(super) struct Opened {
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
         let Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared } = opened;
-        let (uploads, downloads) = (Arena::new(CHUNK, CACHE), Arena::new(CHUNK, CACHE));
+        let staging = Arc::default();
+        let arena = || Arena::new(CHUNK, CACHE, &staging);
+        let (uploads, downloads) = (arena(), arena());
         let (groups, gone, probed) = Default::default();
         let foreign = ForeignBlocks::new(&gone);
         Self {
@@ -110,6 +113,7 @@ impl WgpuDevice {
             bare,
             way,
             shared,
+            staging,
             uploads,
             downloads,
             groups,
@@ -172,6 +176,11 @@ impl WgpuDevice {
             rest[..size.next_multiple_of(16) as usize - bytes.len()].fill(0);
         })?;
         Ok(Some(piece))
+    }
+
+    /// What counts its staging memory.
+    pub(crate) fn meter(&self) -> &Arc<Meter> {
+        &self.staging
     }
 
     /// A piece of memory that the device copies to and the host reads; `None` without such memory.
@@ -318,9 +327,15 @@ impl Device for WgpuDevice {
         {
             return Ok(Staged::Wgpu(Arc::new(piece)));
         }
-        let mut bytes = vec![0; size as usize].into_boxed_slice();
+        let mut bytes = vec![0; size as usize];
         fill(&mut bytes);
-        Ok(Staged::Host(bytes))
+        Ok(Staged::Host(Heaped::new(bytes, &self.staging)))
+    }
+
+    fn staging(&self) -> (u64, u64) {
+        let (used, free) = self.staging.read();
+        let open = self.uploads.open() + self.downloads.open();
+        (used.saturating_sub(open), free + open)
     }
 
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {

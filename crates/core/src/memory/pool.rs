@@ -28,6 +28,18 @@ pub struct PoolStats {
     pub arrays: u64,
     /// Pieces of memory that the driver has given: for those arrays, and the free ones.
     pub blocks: u64,
+    /// Bytes of staging memory that holds what uploads and reads move, until they are done. Small ones share a chunk of
+    /// a mebibyte, which counts as long as one of them is there.
+    pub staging: u64,
+    /// Bytes of staging memory kept for later uploads and reads.
+    pub staging_free: u64,
+}
+
+impl PoolStats {
+    /// Bytes in all: of arrays, pinned, staging, and free.
+    pub fn total(&self) -> u64 {
+        self.used + self.pinned + self.free + self.staging + self.staging_free
+    }
 }
 
 /// Free blocks by kind and size, and the count of all.

@@ -1,5 +1,6 @@
 //! Memory on the way between the program and a device.
 
+use super::{Heaped, Meter, Metered};
 use crate::error::Result;
 use crate::lane::{WgpuMemory, refused};
 use fencepost_sync::backend::Fence;
@@ -11,7 +12,7 @@ use std::sync::{Arc, OnceLock, Weak};
 /// Bytes that were copied from the program when a call was made.
 pub(crate) enum Staged {
     /// On the heap: the recorder moves them on.
-    Host(Box<[u8]>),
+    Host(Heaped),
     /// In memory that the device copies from.
     Wgpu(Arc<Piece<WgpuMemory>>),
 }
@@ -42,6 +43,7 @@ const ALIGNMENT: u64 = 256;
 pub(crate) struct Arena<T> {
     /// Bytes of an ordinary chunk; a larger piece gets one of its own.
     chunk: u64,
+    meter: Arc<Meter>,
     shared: Arc<Shared<T>>,
 }
 
@@ -53,13 +55,13 @@ struct Shared<T> {
 
 struct State<T> {
     open: Option<(Arc<Chunk<T>>, u64)>,
-    idle: Vec<(u64, T)>,
+    idle: Vec<(Metered, T)>,
 }
 
 /// One piece of memory; goes back to its arena with the last of its pieces.
 struct Chunk<T> {
     size: u64,
-    memory: Option<T>,
+    memory: Option<(Metered, T)>,
     home: Weak<Shared<T>>,
 }
 
@@ -73,9 +75,9 @@ pub(crate) struct Piece<T> {
 }
 
 impl<T> Arena<T> {
-    pub(crate) fn new(chunk: u64, cache: u64) -> Self {
+    pub(crate) fn new(chunk: u64, cache: u64, meter: &Arc<Meter>) -> Self {
         let state = Mutex::new(State { open: None, idle: Vec::new() });
-        Self { chunk, shared: Arc::new(Shared { cache, state }) }
+        Self { chunk, meter: meter.clone(), shared: Arc::new(Shared { cache, state }) }
     }
 
     /// A piece of at least `size` bytes; `make` makes a new chunk of the size it is given.
@@ -89,18 +91,31 @@ impl<T> Arena<T> {
         }
         let rounded = self.chunk_for(size);
         let used = lock(&self.shared.state).reuse(rounded);
-        let (bytes, memory) = match used {
-            Some(found) => found,
-            None => (rounded, make(rounded)?),
+        let (count, memory) = match used {
+            Some((count, memory)) => (count.set_free(false), memory),
+            None => {
+                let memory = make(rounded)?;
+                (self.meter.count(rounded), memory)
+            }
         };
         let home = Arc::downgrade(&self.shared);
-        let chunk = Arc::new(Chunk { size: bytes, memory: Some(memory), home });
+        let chunk = Arc::new(Chunk { size: count.bytes, memory: Some((count, memory)), home });
         if size <= self.chunk / 2 {
             // The chunk that was open goes after the lock: with its last piece it comes back here.
             let before = lock(&self.shared.state).open.replace((chunk.clone(), size));
             drop(before);
         }
         Ok(Piece { chunk, claim: Claim(0..size) })
+    }
+
+    /// Bytes that are open for the next pieces and have none.
+    pub(crate) fn open(&self) -> u64 {
+        let state = lock(&self.shared.state);
+        state
+            .open
+            .as_ref()
+            .filter(|(chunk, _)| Arc::strong_count(chunk) == 1)
+            .map_or(0, |(chunk, _)| chunk.size)
     }
 
     /// A chunk's size for a piece: an ordinary chunk's, or the next of eight steps to the next power of two.
@@ -126,10 +141,10 @@ impl<T> State<T> {
     }
 
     /// The smallest idle chunk that is large enough and not far too large.
-    fn reuse(&mut self, size: u64) -> Option<(u64, T)> {
+    fn reuse(&mut self, size: u64) -> Option<(Metered, T)> {
         let fits = |bytes: u64| (size..=size.saturating_mul(2)).contains(&bytes);
-        let fitting = self.idle.iter().enumerate().filter(|(_, (bytes, _))| fits(*bytes));
-        let (at, _) = fitting.min_by_key(|(_, (bytes, _))| *bytes)?;
+        let fitting = self.idle.iter().enumerate().filter(|(_, (count, _))| fits(count.bytes));
+        let (at, _) = fitting.min_by_key(|(_, (count, _))| count.bytes)?;
         Some(self.idle.swap_remove(at))
     }
 }
@@ -137,7 +152,7 @@ impl<T> State<T> {
 impl<T> Piece<T> {
     /// The memory it is a part of.
     pub(crate) fn memory(&self) -> &T {
-        self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces")
+        &self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces").1
     }
 
     /// Bytes from the start of that memory.
@@ -152,7 +167,7 @@ impl<T> Piece<T> {
 
     /// As [`Self::claim`], for who is alone with the piece.
     pub(crate) fn claim_mut(&mut self) -> (&T, &mut Claim) {
-        let memory = self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces");
+        let (_, memory) = self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces");
         (memory, &mut self.claim)
     }
 }
@@ -210,9 +225,9 @@ impl<T> Drop for Chunk<T> {
     fn drop(&mut self) {
         let (Some(home), Some(memory)) = (self.home.upgrade(), self.memory.take()) else { return };
         let mut state = lock(&home.state);
-        let idle: u64 = state.idle.iter().map(|(bytes, _)| bytes).sum();
+        let idle: u64 = state.idle.iter().map(|(count, _)| count.bytes).sum();
         if idle + self.size <= home.cache {
-            state.idle.push((self.size, memory));
+            state.idle.push((memory.0.set_free(true), memory.1));
         } else {
             drop(state);
             drop(memory);
@@ -228,7 +243,7 @@ mod tests {
     const KIB: u64 = 1024;
 
     fn arena() -> (Arena<u32>, Cell<u32>) {
-        (Arena::new(64 * KIB, 256 * KIB), Cell::new(0))
+        (Arena::new(64 * KIB, 256 * KIB, &Arc::default()), Cell::new(0))
     }
 
     fn take(arena: &Arena<u32>, made: &Cell<u32>, size: u64) -> Piece<u32> {

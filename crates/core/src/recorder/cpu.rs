@@ -8,7 +8,7 @@ use crate::command::{Launch, RegionCopy, Step, Ticks, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
 use crate::lane::{Caps, Device, Lane};
-use crate::memory::{Allocate, Block, Cells, Heap, Memory, Place, Readback, Staged};
+use crate::memory::{Allocate, Block, Cells, Heap, Heaped, Memory, Meter, Place, Readback, Staged};
 use crate::scheduler::State;
 use fencepost_kernels::{HostBuffer, HostKernel};
 use fencepost_sync::backend::Fence;
@@ -67,6 +67,7 @@ pub(crate) struct CpuDevice {
     caps: Caps,
     memory: u64,
     allocated: Mutex<u64>,
+    staging: Arc<Meter>,
     kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
 }
 
@@ -78,6 +79,7 @@ struct World {
     lost: Option<Lost>,
     lanes: Vec<WorldLane>,
     clock: HostClock,
+    staging: Arc<Meter>,
 }
 
 /// Nanoseconds since it was made, each reading more than the last.
@@ -117,6 +119,7 @@ struct CpuFence {
 /// Opens a CPU device.
 pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
     let count = options.lanes.max(1);
+    let device = Arc::new(CpuDevice::new(options.memory));
     let world = Arc::new(Mutex::new(World {
         rng: fastrand::Rng::with_seed(options.seed),
         delays: options.delays,
@@ -124,6 +127,7 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
         lost: None,
         lanes: (0..count).map(|_| WorldLane::default()).collect(),
         clock: HostClock { epoch: Instant::now(), last: 0 },
+        staging: device.staging.clone(),
     }));
     let lane = |lane: usize| Lane {
         recorder: Box::new(CpuRecorder {
@@ -135,7 +139,7 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
         fence: Arc::new(CpuFence { world: world.clone(), lane }),
         async_submit: true,
     };
-    (Arc::new(CpuDevice::new(options.memory)), (0..count).map(lane).collect())
+    (device, (0..count).map(lane).collect())
 }
 
 impl CpuDevice {
@@ -160,7 +164,8 @@ impl CpuDevice {
             float32_atomics: true,
             timestamps: true,
         };
-        Self { caps, memory, allocated: Mutex::default(), kernels: Mutex::default() }
+        let (allocated, staging, kernels) = Default::default();
+        Self { caps, memory, allocated, staging, kernels }
     }
 
     /// Gives the function that stands for an entry point.
@@ -202,9 +207,13 @@ impl Device for CpuDevice {
             let object = "upload staging".into();
             return Err(Kind::OutOfMemory { object, bytes: size, limit: None }.into());
         }
-        let mut bytes = vec![0; size as usize].into_boxed_slice();
+        let mut bytes = vec![0; size as usize];
         fill(&mut bytes);
-        Ok(Staged::Host(bytes))
+        Ok(Staged::Host(Heaped::new(bytes, &self.staging)))
+    }
+
+    fn staging(&self) -> (u64, u64) {
+        self.staging.read()
     }
 
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
@@ -291,7 +300,7 @@ impl World {
         let (lane, at) = allowed[self.rng.usize(..allowed.len())];
         let running = &mut self.lanes[lane].batches[0];
         if let Some(step) = running.steps.get(at) {
-            if let Err(lost) = run_shielded(&step.work, &mut self.clock) {
+            if let Err(lost) = run_shielded(&step.work, &mut self.clock, &self.staging) {
                 self.lost = Some(lost);
                 return false;
             }
@@ -364,7 +373,7 @@ impl World {
 }
 
 /// The bytes of a read.
-struct HostBytes(Vec<u8>);
+struct HostBytes(Heaped);
 
 impl Readback for HostBytes {
     fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
@@ -381,13 +390,13 @@ fn cells(block: &Block) -> &Cells {
 }
 
 /// Runs a step. A device whose kernel has panicked is lost, as one whose kernel has hung would be.
-fn run_shielded(work: &Work, clock: &mut HostClock) -> std::result::Result<(), Lost> {
+fn run_shielded(work: &Work, clock: &mut HostClock, staging: &Arc<Meter>) -> std::result::Result<(), Lost> {
     let kernel = if let Work::Launch(launch) = work { &*launch.kernel().name } else { "none" };
-    let outcome = catch_unwind(AssertUnwindSafe(|| run(work, clock)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(work, clock, staging)));
     outcome.map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
 }
 
-fn run(work: &Work, clock: &mut HostClock) {
+fn run(work: &Work, clock: &mut HostClock, staging: &Arc<Meter>) {
     match work {
         Work::Launch(launch) => run_launch(launch),
         Work::Copy { src, dst } => cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range())),
@@ -404,7 +413,8 @@ fn run(work: &Work, clock: &mut HostClock) {
             cells(&dst.block).write(dst.offset, bytes);
         }
         Work::Read { src, slot } => {
-            slot.set(Place::Staged(Arc::new(HostBytes(cells(&src.block).copy(src.range())))));
+            let bytes = Heaped::new(cells(&src.block).copy(src.range()), staging);
+            slot.set(Place::Staged(Arc::new(HostBytes(bytes))));
         }
         Work::Start(time) => time.set(Ticks { start: clock.read(), end: 0 }),
         Work::End(time) => time.end(clock.read()),

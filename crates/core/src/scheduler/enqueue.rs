@@ -52,17 +52,7 @@ impl Engine {
     /// Enqueues the works of one call: all of them or, if one is refused, none, and nothing comes between.
     pub(crate) fn enqueue_whole(&self, by: Admission, works: Works) -> Result<()> {
         let mut state = self.lock();
-        state.check(by.slot)?;
-        let mut waits: SmallVec<[SmallVec<[Point; 2]>; 3]> = SmallVec::new();
-        for work in &works {
-            if state.host_uses > 0 {
-                check_maps(work)?;
-            }
-            waits.push(ordering::admit(&state, by, work)?);
-        }
-        for (work, waits) in works.iter().zip(&waits).filter(|(_, waits)| !waits.is_empty()) {
-            state.add_waits(by, work, waits);
-        }
+        state.admit_all(by, &works)?;
         for work in works {
             state.push_work(by, work);
         }
@@ -70,31 +60,24 @@ impl Engine {
         Ok(())
     }
 
-    /// Enqueues `ops`, which together do what `whole` does, so that nothing else comes between them: the places of the work
-    /// among them.
-    pub(crate) fn enqueue_all(&self, by: Admission, whole: &Work, ops: Vec<Op>) -> Result<Vec<Stamp>> {
+    /// Enqueues `ops`, which together do what `whole` does, so that nothing else comes between them: the place of each.
+    pub(crate) fn enqueue_all(&self, by: Admission, whole: &[Work], ops: Vec<Op>) -> Result<Vec<Stamp>> {
         let mut state = self.lock();
-        if state.host_uses > 0 {
-            check_maps(whole)?;
-        }
-        state.check(by.slot)?;
-        let waits = ordering::admit(&state, by, whole)?;
-        if !waits.is_empty() {
-            state.add_waits(by, whole, &waits);
-        }
-        let mut stamps = Vec::new();
+        state.admit_all(by, whole)?;
+        let (mut stamps, mut last) = (Vec::new(), None);
         for op in ops {
             let stamp = state.next_stamp();
+            stamps.push(stamp);
             state.queue_mut(by.slot).end_times();
             if let Op::Work(work) = op {
-                stamps.push(stamp);
+                last = Some(stamp);
                 state.push_stamped(by, stamp, work);
             } else {
                 state.queue_mut(by.slot).push(Command { stamp, op });
             }
         }
-        if let Some(&last) = stamps.last() {
-            ordering::record(&state, by, last, whole);
+        if let Some(last) = last {
+            whole.iter().for_each(|work| ordering::record(&state, by, last, work));
         }
         self.kick(state, by.slot);
         Ok(stamps)
@@ -192,6 +175,22 @@ impl State {
         let mut clock = queue.clock.clone();
         clock.see(slot, queue.enqueued());
         (queue.end(slot), Arc::new(clock))
+    }
+
+    /// Checks works that are enqueued together, and adds the waits that the policy asks for.
+    fn admit_all(&mut self, by: Admission, works: &[Work]) -> Result<()> {
+        self.check(by.slot)?;
+        let mut waits: SmallVec<[SmallVec<[Point; 2]>; 3]> = SmallVec::new();
+        for work in works {
+            if self.host_uses > 0 {
+                check_maps(work)?;
+            }
+            waits.push(ordering::admit(self, by, work)?);
+        }
+        for (work, waits) in works.iter().zip(&waits).filter(|(_, waits)| !waits.is_empty()) {
+            self.add_waits(by, work, waits);
+        }
+        Ok(())
     }
 
     /// Puts work that was admitted at the end of a queue, and gives it its stamp.

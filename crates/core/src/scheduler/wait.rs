@@ -3,7 +3,7 @@
 use super::batch::{Seq, Status};
 use super::callbacks;
 use super::engine::{Engine, SLICE};
-use super::queue::{Hold, Priority, Reached};
+use super::queue::{Hold, HoldId, Priority, Reached};
 use super::shield;
 use super::state::{After, State};
 use crate::across::Relay;
@@ -420,6 +420,14 @@ impl Engine {
     /// The wait for another context that holds a point back, if it is one that does.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         self.lock().held_by(point)
+    }
+
+    /// Sleeps until something has moved, if an event of the host holds a queue.
+    pub(crate) fn doze_while_held(&self, hold: HoldId, limit: Duration) {
+        let state = self.lock();
+        if state.queues.iter().any(|queue| queue.hold == Some(Hold::User(hold))) {
+            self.doze(state, limit);
+        }
     }
 
     /// Without threads nobody goes on but who asks: as long as there is something to do, that is asked at once.

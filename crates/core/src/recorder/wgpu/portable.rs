@@ -1,8 +1,8 @@
 //! Staging through wgpu's own maps, where the host reaches no memory for good.
 
 use crate::error::Result;
-use crate::lane::{Doing, Gate, scoped};
-use crate::memory::Readback;
+use crate::lane::{Doing, Gate, WgpuDevice, scoped};
+use crate::memory::{Meter, Metered, Readback};
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{Arrival, LostFlag};
 use fencepost_sync::prim::{Mutex, lock};
@@ -23,26 +23,29 @@ pub(super) struct Buffers {
     lost: LostFlag,
     gate: Arc<Gate>,
     mode: MapMode,
+    meter: Arc<Meter>,
     free: Arc<Mutex<Vec<Free>>>,
 }
 
 /// A staging buffer that nobody uses.
 struct Free {
     buffer: wgpu::Buffer,
+    count: Metered,
     mapped: bool,
 }
 
 /// A staging buffer, filled from the front by one batch.
 pub(super) struct Filling {
     pub(super) buffer: wgpu::Buffer,
+    count: Metered,
     used: u64,
     home: Buffers,
 }
 
 impl Buffers {
-    pub(super) fn new(device: &wgpu::Device, lost: &LostFlag, gate: &Arc<Gate>, mode: MapMode) -> Self {
-        let (device, lost, gate) = (device.clone(), lost.clone(), gate.clone());
-        Self { device, lost, gate, mode, free: Arc::default() }
+    pub(super) fn new(device: &WgpuDevice, mode: MapMode) -> Self {
+        let (lost, gate, meter) = (device.lost().clone(), device.gate().clone(), device.meter().clone());
+        Self { device: device.raw().clone(), lost, gate, mode, meter, free: Arc::default() }
     }
 
     /// Room for `size` bytes, in the last of `filling` or in a buffer added to it.
@@ -67,16 +70,20 @@ impl Buffers {
             let fits = |free: &Free| (size..=(4 * size).max(SMALLEST)).contains(&free.buffer.size());
             free.iter().position(fits).map(|at| free.swap_remove(at))
         };
-        let buffer = match found {
-            Some(Free { buffer, mapped }) => {
+        let (buffer, count) = match found {
+            Some(Free { buffer, count, mapped }) => {
                 if mapped && self.mode == MapMode::Read {
                     buffer.unmap(); // as whoever read it left it
                 }
-                buffer
+                (buffer, count.set_free(false))
             }
-            None => self.make(size)?,
+            None => {
+                let buffer = self.make(size)?;
+                let count = self.meter.count(buffer.size());
+                (buffer, count)
+            }
         };
-        Ok(Filling { buffer, used: 0, home: self.clone() })
+        Ok(Filling { buffer, count, used: 0, home: self.clone() })
     }
 
     /// A new buffer; one to write is mapped from the start.
@@ -93,11 +100,11 @@ impl Buffers {
         error.map_or(Ok(buffer), |error| Err(Doing { object: label, bytes: size }.failed(&error)))
     }
 
-    fn keep(&self, buffer: wgpu::Buffer, mapped: bool) {
+    fn keep(&self, buffer: wgpu::Buffer, count: Metered, mapped: bool) {
         let mut free = lock(&self.free);
         let kept: u64 = free.iter().map(|free| free.buffer.size()).sum();
         if kept + buffer.size() <= CACHE {
-            free.push(Free { buffer, mapped });
+            free.push(Free { buffer, count: count.set_free(true), mapped });
         } else {
             drop(free);
             self.gate.bury(buffer);
@@ -136,7 +143,7 @@ impl SentBuffer {
 
 impl Drop for SentBuffer {
     fn drop(&mut self) {
-        let Some(Filling { buffer, home, .. }) = self.0.take() else { return };
+        let Some(Filling { buffer, count, home, .. }) = self.0.take() else { return };
         if home.lost.is_raised() {
             return;
         }
@@ -144,7 +151,7 @@ impl Drop for SentBuffer {
         let back = buffer.clone();
         let mapped = move |result: Result<(), wgpu::BufferAsyncError>| {
             if result.is_ok() {
-                home.keep(back, true);
+                home.keep(back, count, true);
             }
         };
         let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
@@ -159,6 +166,7 @@ pub(in crate::recorder) struct ReadBuffer(Arc<Mapped>);
 
 struct Mapped {
     buffer: wgpu::Buffer,
+    count: Option<Metered>,
     used: u64,
     mapped: Arc<AtomicBool>,
     home: Buffers,
@@ -172,8 +180,8 @@ struct PortableRead {
 
 impl ReadBuffer {
     pub(super) fn new(filling: Filling) -> Self {
-        let Filling { buffer, used, home } = filling;
-        Self(Arc::new(Mapped { buffer, used, mapped: Arc::default(), home }))
+        let Filling { buffer, count, used, home } = filling;
+        Self(Arc::new(Mapped { buffer, count: Some(count), used, mapped: Arc::default(), home }))
     }
 
     /// The bytes from `offset` on, for whoever reads them later.
@@ -207,8 +215,10 @@ impl Readback for PortableRead {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        if !self.home.lost.is_raised() {
-            self.home.keep(self.buffer.clone(), self.mapped.load(Ordering::Acquire));
+        if let Some(count) = self.count.take()
+            && !self.home.lost.is_raised()
+        {
+            self.home.keep(self.buffer.clone(), count, self.mapped.load(Ordering::Acquire));
         }
     }
 }

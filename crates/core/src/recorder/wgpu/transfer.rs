@@ -47,7 +47,7 @@ pub(in crate::recorder) struct PinnedRead {
 
 impl Transfers {
     pub(super) fn new(device: &WgpuDevice) -> Self {
-        let buffers = |mode| Buffers::new(device.raw(), device.lost(), device.gate(), mode);
+        let buffers = |mode| Buffers::new(device, mode);
         Self {
             uploads: buffers(MapMode::Write),
             downloads: buffers(MapMode::Read),

@@ -7,6 +7,7 @@ mod completing;
 mod device;
 mod holding;
 mod losing;
+mod relaying;
 mod submitting;
 
 use super::engine::Engine;

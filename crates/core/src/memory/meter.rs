@@ -1,0 +1,75 @@
+//! How much staging memory there is.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of the staging memory of one device.
+#[derive(Default)]
+pub(crate) struct Meter {
+    used: AtomicU64,
+    free: AtomicU64,
+}
+
+/// Bytes of staging memory, counted until this is dropped.
+pub(crate) struct Metered {
+    meter: Arc<Meter>,
+    pub(crate) bytes: u64,
+    free: bool,
+}
+
+/// Staging memory on the heap.
+pub(crate) struct Heaped {
+    bytes: Box<[u8]>,
+    _count: Metered,
+}
+
+impl Meter {
+    /// Counts memory that was made, and is used.
+    pub(crate) fn count(self: &Arc<Self>, bytes: u64) -> Metered {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        Metered { meter: self.clone(), bytes, free: false }
+    }
+
+    /// Bytes in use, and bytes kept for later use.
+    pub(crate) fn read(&self) -> (u64, u64) {
+        (self.used.load(Ordering::Relaxed), self.free.load(Ordering::Relaxed))
+    }
+}
+
+impl Metered {
+    /// Says whether the memory is kept for later use only.
+    pub(crate) fn set_free(mut self, free: bool) -> Self {
+        if free != self.free {
+            self.counter().fetch_sub(self.bytes, Ordering::Relaxed);
+            self.free = free;
+            self.counter().fetch_add(self.bytes, Ordering::Relaxed);
+        }
+        self
+    }
+
+    fn counter(&self) -> &AtomicU64 {
+        if self.free { &self.meter.free } else { &self.meter.used }
+    }
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        self.counter().fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Heaped {
+    pub(crate) fn new(bytes: impl Into<Box<[u8]>>, meter: &Arc<Meter>) -> Self {
+        let bytes = bytes.into();
+        Self { _count: meter.count(bytes.len() as u64), bytes }
+    }
+}
+
+impl Deref for Heaped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
