@@ -107,6 +107,13 @@ fn staged_upload(s: &Subject) {
     queue.finish().wait().unwrap();
     let after = nothing_staged(&ctx);
     assert_eq!(after.used, before.used);
+    let given = ctx.trim();
+    if ctx.state_dump().contains("recorder direct") {
+        assert!(given >= 2 * LARGE, "{given}");
+        assert_eq!(ctx.pool_stats().staging_free, 0);
+    }
+    queue.upload(&vec![3; 8 * N], &mut arrays[0].handle()).unwrap();
+    assert_eq!(queue.read(&arrays[0]).wait().unwrap(), [3; 8 * N]);
 }
 
 fn staged_read(s: &Subject) {

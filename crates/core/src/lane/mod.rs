@@ -66,6 +66,9 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// Bytes of staging memory that hold something, and of what is kept for later.
     fn staging(&self) -> (u64, u64);
 
+    /// Gives back staging memory that is kept for later use; the bytes of that.
+    fn trim_staging(&self) -> u64;
+
     /// Compiles one entry point.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline>;
 

@@ -332,6 +332,10 @@ impl Device for WgpuDevice {
         Ok(Staged::Host(Heaped::new(bytes, &self.staging)))
     }
 
+    fn trim_staging(&self) -> u64 {
+        self.uploads.trim() + self.downloads.trim()
+    }
+
     fn staging(&self) -> (u64, u64) {
         let (used, free) = self.staging.read();
         let open = self.uploads.open() + self.downloads.open();

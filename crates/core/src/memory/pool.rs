@@ -312,7 +312,8 @@ impl Engine {
 
     /// Gives all free memory that nothing on its way uses back to the driver; the bytes given back.
     pub(crate) fn trim(&self) -> u64 {
-        self.give_back(|_| 0)
+        let lost = self.lock().lost.is_some();
+        if lost { 0 } else { self.give_back(|_| 0) + self.device.trim_staging() }
     }
 
     /// As [`trim`](Self::trim), of what is more than the threshold.

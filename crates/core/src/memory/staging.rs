@@ -118,6 +118,17 @@ impl<T> Arena<T> {
             .map_or(0, |(chunk, _)| chunk.size)
     }
 
+    /// Gives back what no piece is in; the bytes of that.
+    pub(crate) fn trim(&self) -> u64 {
+        let open = {
+            let mut state = lock(&self.shared.state);
+            state.open.take_if(|(chunk, _)| Arc::strong_count(chunk) == 1)
+        };
+        drop(open); // comes back as an idle one
+        let idle = std::mem::take(&mut lock(&self.shared.state).idle);
+        idle.iter().map(|(count, _)| count.bytes).sum()
+    }
+
     /// A chunk's size for a piece: an ordinary chunk's, or the next of eight steps to the next power of two.
     fn chunk_for(&self, size: u64) -> u64 {
         let step = (size.next_power_of_two() / 8).max(ALIGNMENT);
