@@ -155,6 +155,13 @@ impl Seen {
     }
 }
 
+/// Whether the layer speaks of shaders that are left over at the end of a device: wgpu-hal does not destroy the one
+/// that it makes for a pipeline which the driver then refuses.
+pub fn leaked_by_hal(message: &str) -> bool {
+    let all = |kind: &str| message.matches(kind).count();
+    message.contains("vkDestroyDevice") && all(" 0x") == all("VkShaderModule 0x") + all("VkDevice 0x")
+}
+
 /// The drivers by the handles of devices, queues and command buffers.
 fn drivers() -> MutexGuard<'static, HashMap<u64, Arc<Driver>>> {
     static DRIVERS: OnceLock<Mutex<HashMap<u64, Arc<Driver>>>> = OnceLock::new();

@@ -50,10 +50,10 @@ fn arrays(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Of few bytes, and of more than a piece of staging memory has.
+/// Of few bytes, and of so many that the driver is asked for memory.
 fn uploads(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("uploads");
-    let many: Vec<u32> = (0..600_000).collect();
+    let many: Vec<u32> = (0..2_500_000).collect();
     let (x, mut y) = (queue.full([N], 1_u32)?, queue.zeros([many.len()])?);
     queue.upload(&counted()[..10], &mut x.slice(5..15)?)?;
     queue.upload(&many, &mut y)?;

@@ -37,6 +37,7 @@ impl Engine {
         let Ok(mut steps) = Arc::try_unwrap(steps) else {
             panic!("bug: a recorder kept a batch that it refused")
         };
+        steps.iter().for_each(unstage);
         let blamed = failure.step.filter(|_| !before).and_then(|at| steps.get(at)).map(|step| step.slot);
         let mut state = self.lock();
         state.lanes[lane].token = false;
@@ -92,6 +93,13 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
         Command { stamp: step.stamp, op: Op::Work(work) }
     };
     steps.iter_mut().filter(hit).map(take).collect()
+}
+
+/// Where a read was to find its bytes they are not.
+fn unstage(step: &Step) {
+    if let Work::Read { slot, .. } = &step.work {
+        slot.unstage();
+    }
 }
 
 /// What was to make a block's bytes visible to the host does not.
