@@ -239,15 +239,7 @@ impl Faults {
             self.entries[at].done = Some(mark.wait());
         }
         self.driver.iter().for_each(|driver| drop(driver.set(Rule::Nothing)));
-        // What the context itself has still to do is done before it is asked whether that failed.
-        if self.fault.refuses() && !self.is_lost() {
-            self.at_last(|| {
-                self.take_error();
-                let queue = self.ctx.queue("behind the context's own");
-                queue.read(&queue.full([1], 0_u32)?).wait()
-            })?;
-        }
-        if self.is_lost() {
+        if self.fault == Fault::Loss || (self.fault.refuses() && self.ends_lost()?) {
             return self.check_loss();
         }
         let oracle = self.replay()?;
@@ -297,7 +289,7 @@ impl Faults {
                     oracle.doubt(op);
                     undone.extend(read_of(op));
                 }
-                _ if context_failed && filled_by_context(op) => oracle.doubt(op),
+                _ if context_failed && written_by_context(op) => oracle.doubt(op),
                 _ => oracle.apply(op),
             }
         }
@@ -323,11 +315,21 @@ impl Faults {
         self.context_failed.set(self.context_failed.get() | self.ctx.take_error().is_some());
     }
 
-    /// Whether the device is gone, or may be.
-    fn is_lost(&self) -> bool {
-        let asked = || self.ctx.queue("is it there").finish().wait();
-        self.fault == Fault::Loss
-            || (self.fault == Fault::Driver && asked().is_err_and(|error| is_loss(&error)))
+    /// Has the context do what it has still to do itself; whether it finds its device lost.
+    fn ends_lost(&self) -> Result<bool, String> {
+        let lost = self.at_last(|| {
+            self.take_error();
+            let queue = self.ctx.queue("behind the context's own");
+            let read = queue.full([1], 0_u32).and_then(|x| queue.read(&x).wait());
+            match read {
+                Err(error) if is_loss(&error) => Ok(true),
+                read => read.map(|_| false),
+            }
+        })?;
+        if lost && self.fault != Fault::Driver {
+            return Err("nobody has lost the device".into());
+        }
+        Ok(lost)
     }
 
     /// What is left is right, and every queue works again once its error is taken.
@@ -384,7 +386,7 @@ impl Faults {
                 return Err(wrong("let in after the loss".into()));
             }
             let undone = matches!(done, Some(Err(error)) if !is_loss(error));
-            if undone || (self.fault == Fault::Driver && filled_by_context(op)) {
+            if undone || (self.fault == Fault::Driver && written_by_context(op)) {
                 oracle.doubt(op);
             } else {
                 oracle.apply(op);
@@ -427,7 +429,8 @@ fn is_loss(error: &Error) -> bool {
     matches!(error.kind(), Kind::DeviceLost { .. })
 }
 
-/// Whether the context itself may have to fill the array.
-fn filled_by_context(op: &Op) -> bool {
+/// Whether the context itself may have to write the array: what is mapped it may write when the guard is dropped.
+fn written_by_context(op: &Op) -> bool {
     matches!(op, Op::Array { by: Maker::Context, contents, .. } if !matches!(contents, Contents::Empty))
+        || matches!(op, Op::MapWrite { .. })
 }
