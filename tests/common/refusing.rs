@@ -6,6 +6,7 @@
 use super::spied;
 use ash::vk::{self, Handle};
 use fastrand::Rng;
+use fencepost::RecorderChoice;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -153,6 +154,13 @@ impl Seen {
             Sort::Looks => &mut self.looks,
         }
     }
+}
+
+/// Why a recorder is not tried in this run, if it is not.
+pub fn not_tried(recorder: RecorderChoice) -> Option<&'static str> {
+    let wanted = std::env::var("FENCEPOST_RECORDER").ok()?;
+    let other = format!("{recorder:?}").to_lowercase() != wanted.to_lowercase();
+    other.then_some("FENCEPOST_RECORDER names another recorder")
 }
 
 /// Whether the layer speaks of shaders that are left over at the end of a device: wgpu-hal does not destroy the one

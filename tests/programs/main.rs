@@ -24,6 +24,7 @@ mod shrink;
 mod common;
 
 use case::{Adapter, Cpu, Matching, cpu_options, run_all};
+use common::refusing;
 use common::results::{self, CPU, NOTHING, On};
 use common::subject::{Place, context_options};
 use faults::{Faulty, Where};
@@ -139,6 +140,16 @@ fn no_adapter(name: &'static str, reason: &'static str) -> Trial {
     })
 }
 
+/// A test that cannot run on an adapter.
+fn ignored(name: String, on: On<'_>, reason: &'static str) -> Trial {
+    let (adapter, backend) = (on.adapter.to_owned(), on.backend.to_owned());
+    Trial::ignorable_test(format!("{name}::{adapter}"), move || {
+        let on = On { adapter: &adapter, backend: &backend };
+        results::note(&name, on, &results::Ended::NotPossible(reason));
+        Ok(Completion::ignored_with(reason))
+    })
+}
+
 /// How contexts are opened on an adapter.
 fn options(index: usize, policy: Policy) -> ContextOptions {
     ContextOptions { adapter: AdapterChoice::Index(index), policy, ..context_options() }
@@ -166,12 +177,15 @@ fn faults_on_adapter(place: &Arc<Place>, index: usize) -> Trial {
 /// Recorded and submitted by each, on a device whose driver refuses calls as the seed says.
 fn refusals_on_adapter(place: &Arc<Place>, recorder: RecorderChoice) -> Trial {
     let name = format!("r02_refusals_of_a_driver_give_no_wrong_byte_and_no_hang_{recorder:?}").to_lowercase();
+    if let Some(reason) = refusing::not_tried(recorder) {
+        return ignored(name, place.on(), reason);
+    }
     let own = place.clone();
     trial(name, place.on(), move || {
         common::validation::forget();
         let place = Where::Driver(common::raw::adapter(&own), recorder);
         run_all(asked().unwrap_or(31_020..31_020 + REFUSED_ON_ADAPTER), &Faulty { place })?;
-        common::validation::check_but(common::refusing::leaked_by_hal)
+        common::validation::check_but(refusing::leaked_by_hal)
     })
 }
 

@@ -53,7 +53,7 @@ fn arrays(ctx: &Context) -> Result<()> {
 /// Of few bytes, and of so many that the driver is asked for memory.
 fn uploads(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("uploads");
-    let many: Vec<u32> = (0..2_500_000).collect();
+    let many: Vec<u32> = (0..1_100_000).collect();
     let (x, mut y) = (queue.full([N], 1_u32)?, queue.zeros([many.len()])?);
     queue.upload(&counted()[..10], &mut x.slice(5..15)?)?;
     queue.upload(&many, &mut y)?;

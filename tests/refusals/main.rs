@@ -12,7 +12,7 @@ mod common;
 
 use ash::vk;
 use bed::Bed;
-use common::refusing::{Call, Rule, Seen, leaked_by_hal};
+use common::refusing::{Call, Rule, Seen, leaked_by_hal, not_tried};
 use common::subject::{Place, Subject};
 use common::{adapters, results, validation, watchdog};
 use deeds::Deed;
@@ -70,7 +70,11 @@ fn trial(
 ) -> Trial {
     let (place, name) = (place.clone(), format!("{name}_{recorder:?}").to_lowercase());
     let id = format!("{name}::{}", place.name());
-    Trial::test(id.clone(), move || {
+    Trial::ignorable_test(id.clone(), move || {
+        if let Some(reason) = not_tried(recorder) {
+            results::note(&name, place.on(), &results::Ended::NotPossible(reason));
+            return Ok(Completion::ignored_with(reason));
+        }
         let subject = Subject::new(place.clone());
         let run = move |subject: &Subject| run(&mut Bed::new(subject, recorder));
         let watched = || {
@@ -78,7 +82,8 @@ fn trial(
             watchdog::guard(&id, LIMIT, &subject, run)?;
             validation::check_but(leaked_by_hal)
         };
-        results::noted(&name, place.on(), watched).map_err(Failed::from)
+        results::noted(&name, place.on(), watched).map_err(Failed::from)?;
+        Ok(Completion::Completed)
     })
 }
 
@@ -95,7 +100,7 @@ fn short_of(n: u64) -> vk::Result {
 fn each_allocation(bed: &mut Bed, deed: &Deed) {
     let turns = if everything() { 2 } else { 1 };
     // Where wgpu finds no memory that costs a device most times.
-    let step = if bed.by_wgpu() && !everything() { 3 } else { 1 };
+    let step = if bed.by_wgpu() && !everything() { 4 } else { 1 };
     for turn in 0..turns {
         let (mut n, mut spared) = (0, 0);
         while spared < 2 {
