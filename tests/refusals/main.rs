@@ -150,7 +150,8 @@ fn check(bed: &Bed, ctx: &Context, error: &Error, seen: &Seen, deed: &Deed, what
     let last = seen.refused.last();
     let right = match error.kind() {
         Kind::OutOfMemory { object, .. } => !object.is_empty(),
-        // wgpu gives a device up when it finds no memory for most of its own.
+        // wgpu gives a device up when it finds no memory for most of its own; buffers are what it can do without.
+        Kind::DeviceLost { .. } if last.is_some_and(|(call, _)| *call == Call::CreateBuffer) => false,
         Kind::DeviceLost { .. } => bed.by_wgpu() || deed.by_wgpu || submitted(seen),
         Kind::OtherContext { error, .. } => return check(bed, ctx, error, seen, deed, what),
         _ => false,
