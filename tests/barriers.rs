@@ -1,19 +1,18 @@
 //! How many barriers a batch of several queues takes, counted where the driver is called.
-#![allow(unsafe_code, reason = "a device whose table of functions counts has to be made past wgpu")]
+#![allow(unsafe_code, reason = "a device whose table of functions counts is made past wgpu")]
 
 #[path = "common/mod.rs"]
 mod common;
 
 use ash::vk;
-use common::adapters;
 use common::kernels::{Mix, mixed};
 use common::subject::Place;
+use common::{adapters, raw, spied};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, RecorderChoice};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use wgpu::hal::api::Vulkan;
 
 /// Launches of each queue, every one of which needs the one before it.
 const LAUNCHES: u32 = 48;
@@ -128,27 +127,7 @@ unsafe extern "system" fn count(
 /// A device of `place` that counts its barriers. All devices of one adapter have the same driver, and one adapter is
 /// tested after the other.
 fn counting_device(place: &Place) -> (wgpu::Device, wgpu::Queue) {
-    let adapter = adapter(place);
-    // SAFETY: the handle is only used to make a device.
-    let raw = unsafe { adapter.as_hal::<Vulkan>() }.expect("a Vulkan adapter");
-    let (features, limits) = (wgpu::Features::empty(), wgpu::Limits::default());
-    let extensions = raw.required_device_extensions(features);
-    let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
-    let mut abilities = raw.physical_device_features(&extensions, features);
-    let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
-    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
-    let info = abilities.add_to_device_create(info);
-    let instance = raw.shared_instance().raw_instance();
-    // SAFETY: the adapter has these extensions and abilities, as it says itself.
-    let made = unsafe { instance.create_device(raw.raw_physical_device(), &info, None) };
-    let counted = with_count(&made.expect("a device"));
-    let hints = wgpu::MemoryHints::default();
-    // SAFETY: made from this adapter with what it asks for; it is wgpu's from now on.
-    let open = unsafe { raw.device_from_raw(counted, None, &extensions, features, &limits, &hints, 0, 0) };
-    let desc =
-        wgpu::DeviceDescriptor { required_features: features, required_limits: limits, ..Default::default() };
-    // SAFETY: opened from this adapter just now, with these features and limits.
-    unsafe { adapter.create_device_from_hal(open.expect("an open device"), &desc) }.expect("wgpu takes it")
+    spied::open(&raw::adapter(place), wgpu::Features::empty(), with_count)
 }
 
 /// The same device, with [`count`] in its table.
@@ -158,13 +137,4 @@ fn with_count(device: &ash::Device) -> ash::Device {
     table.cmd_pipeline_barrier = count;
     let (v1, v2, v3) = (device.fp_v1_1().clone(), device.fp_v1_2().clone(), device.fp_v1_3().clone());
     ash::Device::from_parts_1_3(device.handle(), table, v1, v2, v3)
-}
-
-fn adapter(place: &Place) -> wgpu::Adapter {
-    let backends = wgpu::Backends::VULKAN;
-    let desc =
-        wgpu::InstanceDescriptor { backends, ..wgpu::InstanceDescriptor::new_without_display_handle() };
-    let all = pollster::block_on(wgpu::Instance::new(desc).enumerate_adapters(backends));
-    let name = &place.info().expect("an adapter").name;
-    all.into_iter().find(|adapter| adapter.get_info().name == *name).expect("the adapter is still there")
 }

@@ -1,32 +1,33 @@
 //! wgpu devices of the test's own.
 
-use super::subject::Subject;
+use super::subject::{Place, Subject};
 
 const FEATURES: wgpu::Features = wgpu::Features::IMMEDIATES;
 
 /// A device and its queue on the subject's adapter, opened with wgpu alone.
 pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
-    device(&adapter(subject), FEATURES, |_| ())
+    device(&adapter(subject.place()), FEATURES, |_| ())
 }
 
 /// As [`open`], with timestamps at the boundaries of passes and nowhere else.
 pub fn open_timed(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
-    device(&adapter(subject), FEATURES | wgpu::Features::TIMESTAMP_QUERY, |_| ())
+    device(&adapter(subject.place()), FEATURES | wgpu::Features::TIMESTAMP_QUERY, |_| ())
 }
 
 /// As [`open`], with other limits than the adapter's.
 pub fn open_with(subject: &Subject, limit: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
-    device(&adapter(subject), FEATURES, limit)
+    device(&adapter(subject.place()), FEATURES, limit)
 }
 
 /// Two devices of one wgpu instance, with their queues.
 pub fn open_two(subject: &Subject) -> [(wgpu::Device, wgpu::Queue); 2] {
-    let adapter = adapter(subject);
+    let adapter = adapter(subject.place());
     [device(&adapter, FEATURES, |_| ()), device(&adapter, FEATURES, |_| ())]
 }
 
-fn adapter(subject: &Subject) -> wgpu::Adapter {
-    let info = subject.place().info().expect("an adapter");
+/// The adapter of a place, from an instance of its own.
+pub fn adapter(place: &Place) -> wgpu::Adapter {
+    let info = place.info().expect("an adapter");
     let mut flags = wgpu::InstanceFlags::empty();
     // What the layers say comes through with debug names only.
     let watch = wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;

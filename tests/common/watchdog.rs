@@ -9,7 +9,12 @@ use std::time::Duration;
 
 /// Runs a case on a thread of its own. A panic is its failure; if it is not over within `limit`, so is the dump of
 /// its contexts, and the thread is left alone.
-pub fn guard(name: &str, limit: Duration, subject: &Subject, run: fn(&Subject)) -> Result<(), String> {
+pub fn guard(
+    name: &str,
+    limit: Duration,
+    subject: &Subject,
+    run: impl FnOnce(&Subject) + Send + 'static,
+) -> Result<(), String> {
     let (sender, receiver) = channel();
     let own = subject.clone();
     let body = move || {

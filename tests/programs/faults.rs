@@ -1,7 +1,8 @@
-//! Rule R02: programs on a device that refuses submissions, runs out of memory or is lost, and programs that dawdle or
-//! abandon their user events. Every result is the oracle's or an error that such a fault may give.
+//! Rule R02: programs on a device that refuses submissions, runs out of memory or is lost, on one whose driver does, and
+//! programs that dawdle or abandon their user events. Every result is the oracle's or an error that such a fault may give.
 
 use super::case::{Adapter, Cpu, Trial, cpu_options};
+use super::common::refusing::{self, Driver, Rule};
 use super::generate::{Style, program};
 use super::legal::Legal;
 use super::machine::{Machine, Outcome};
@@ -10,8 +11,10 @@ use super::oracle::Oracle;
 use super::run::{compare, guarded, run};
 use fastrand::Rng;
 use fencepost::prelude::*;
-use fencepost::{Context, ContextOptions, CpuOptions, Error, Kind};
+use fencepost::{AdoptOptions, Context, ContextOptions, CpuOptions, Error, Kind, RecorderChoice};
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -27,6 +30,8 @@ enum Fault {
     Abandoned,
     /// Nothing but time: the host takes its own between the calls.
     Delays,
+    /// The driver finds no memory now and then, and may lose the device.
+    Driver,
 }
 
 /// One operation as it went.
@@ -42,6 +47,8 @@ struct Entry {
 pub enum Where {
     Cpu,
     Adapter(ContextOptions),
+    /// A Vulkan adapter whose driver refuses calls.
+    Driver(wgpu::Adapter, RecorderChoice),
 }
 
 /// Programs with a fault each.
@@ -63,9 +70,9 @@ impl Trial for Faulty {
         let (fault, place, later) = (self.place.fault(seed), self.place.clone(), ops.to_vec());
         let ops = later.clone();
         guarded(move |watch| {
-            let ctx = place.open(seed)?;
+            let (ctx, driver) = place.open(seed)?;
             let _ = watch.send(ctx.watch());
-            Faults::new(fault, ctx, place.host(seed, ops.len())).run(place.threads(seed), &ops)
+            Faults::new(fault, ctx, driver, place.host(seed, ops.len())).run(place.threads(seed), &ops)
         })
         .map_err(|what| format!("{fault:?}: {what}"))?;
         if fault == Fault::Loss && seed.is_multiple_of(2) {
@@ -77,33 +84,57 @@ impl Trial for Faulty {
 }
 
 impl Where {
-    /// What goes wrong in the program of a seed. An adapter's driver cannot be had to refuse.
+    /// What goes wrong in the program of a seed.
     fn fault(&self, seed: u64) -> Fault {
         let faults: &[Fault] = match self {
             Where::Cpu => &[Fault::Refusals, Fault::Memory, Fault::Loss, Fault::Abandoned],
             Where::Adapter(_) => &[Fault::Delays, Fault::Abandoned, Fault::Loss],
+            Where::Driver(..) => &[Fault::Driver],
         };
         faults[seed as usize % faults.len()]
     }
 
-    fn open(&self, seed: u64) -> Result<Context, String> {
-        match self {
-            Where::Cpu => Ok(Context::on_cpu(options(seed))),
-            Where::Adapter(options) => {
-                Context::with_options(options.clone()).wait().map_err(|error| error.to_string())
-            }
-        }
+    /// A context, and the driver if that is what refuses.
+    fn open(&self, seed: u64) -> Result<(Context, Option<Arc<Driver>>), String> {
+        let opened = match self {
+            Where::Cpu => Ok((Context::on_cpu(options(seed)), None)),
+            Where::Adapter(options) => Context::with_options(options.clone()).wait().map(|ctx| (ctx, None)),
+            Where::Driver(adapter, recorder) => self.adopt(adapter, *recorder, seed),
+        };
+        opened.map_err(|error| error.to_string())
+    }
+
+    /// A context on a device whose driver refuses as the seed says.
+    fn adopt(
+        &self,
+        adapter: &wgpu::Adapter,
+        recorder: RecorderChoice,
+        seed: u64,
+    ) -> fencepost::Result<(Context, Option<Arc<Driver>>)> {
+        let (device, queue, driver) = refusing::open(adapter);
+        let (alone, threads) = (recorder == RecorderChoice::Direct, self.threads(seed));
+        let options = AdoptOptions { recorder, alone, threads, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device, queue, options)?;
+        let mut rng = Rng::with_seed(seed ^ 0xD1CE);
+        let lost_after = (rng.u32(0..3) == 0).then(|| rng.u64(0..100));
+        let often = rng.u32(0..60);
+        driver.set(Rule::Seeded(rng, often, lost_after));
+        Ok((ctx, Some(driver)))
     }
 
     fn threads(&self, seed: u64) -> bool {
-        matches!(self, Where::Adapter(_)) || options(seed).threads
+        match self {
+            Where::Cpu => options(seed).threads,
+            Where::Adapter(_) => true,
+            Where::Driver(..) => !seed.is_multiple_of(3),
+        }
     }
 
     /// What the host does to a program of so many operations.
     fn host(&self, seed: u64, ops: usize) -> Host {
         let mut rng = Rng::with_seed(seed ^ 0xDE1A);
         match self {
-            Where::Cpu => Host { rng, delays: false, destroys_before: None },
+            Where::Cpu | Where::Driver(..) => Host { rng, delays: false, destroys_before: None },
             Where::Adapter(_) => {
                 let at = rng.usize(0..=ops);
                 let destroys_before = (self.fault(seed) == Fault::Loss).then_some(at);
@@ -117,6 +148,7 @@ impl Where {
         match self {
             Where::Cpu => run(&Cpu { options: cpu_options(seed), policy: Policy::Ordered }, ops),
             Where::Adapter(options) => run(&Adapter { options: options.clone() }, ops),
+            Where::Driver(..) => Ok(()), // every other program opens a new device anyhow
         }
     }
 }
@@ -142,14 +174,22 @@ impl Host {
 }
 
 impl Fault {
+    /// Whether it keeps submissions from being made.
+    fn refuses(self) -> bool {
+        matches!(self, Fault::Refusals | Fault::Driver)
+    }
+
     /// Whether it may give this error.
     fn allows(self, error: &Error) -> bool {
         match error.kind() {
             Kind::Device { message, .. } => {
-                self == Fault::Refusals && (message.contains("by the seed") || unsaved(error))
+                (self == Fault::Refusals && message.contains("by the seed"))
+                    || (self.refuses() && unsaved(error))
             }
-            Kind::OutOfMemory { .. } => self == Fault::Memory,
-            Kind::DeviceLost { .. } => self == Fault::Loss,
+            Kind::OutOfMemory { object, .. } => {
+                self == Fault::Memory || (self == Fault::Driver && !object.is_empty())
+            }
+            Kind::DeviceLost { .. } => matches!(self, Fault::Loss | Fault::Driver),
             Kind::Abandoned { .. } => self == Fault::Abandoned,
             _ => false,
         }
@@ -166,7 +206,7 @@ fn options(seed: u64) -> CpuOptions {
         Fault::Refusals => CpuOptions { refusals: rng.f64() * 0.3, ..options },
         Fault::Memory => CpuOptions { memory: rng.u64(0..8192), ..options },
         Fault::Loss => CpuOptions { lost_after: Some(rng.u64(0..40)), ..options },
-        Fault::Abandoned | Fault::Delays => options,
+        Fault::Abandoned | Fault::Delays | Fault::Driver => options,
     }
 }
 
@@ -174,13 +214,16 @@ fn options(seed: u64) -> CpuOptions {
 struct Faults {
     fault: Fault,
     ctx: Context,
+    driver: Option<Arc<Driver>>,
     host: Host,
     entries: Vec<Entry>,
+    /// Whether work of the context itself failed.
+    context_failed: Cell<bool>,
 }
 
 impl Faults {
-    fn new(fault: Fault, ctx: Context, host: Host) -> Self {
-        Self { fault, ctx, host, entries: Vec::new() }
+    fn new(fault: Fault, ctx: Context, driver: Option<Arc<Driver>>, host: Host) -> Self {
+        Self { fault, ctx, driver, host, entries: Vec::new(), context_failed: Cell::default() }
     }
 
     fn run(mut self, threads: bool, ops: &[Op]) -> Result<(), String> {
@@ -195,15 +238,9 @@ impl Faults {
         for (at, mark) in marks {
             self.entries[at].done = Some(mark.wait());
         }
-        if self.fault == Fault::Loss {
+        self.driver.iter().for_each(|driver| drop(driver.set(Rule::Nothing)));
+        if self.fault == Fault::Loss || (self.fault.refuses() && self.ends_lost()?) {
             return self.check_loss();
-        }
-        // What the context itself has still to do is done before it is asked whether that failed.
-        if self.fault == Fault::Refusals {
-            self.at_last(|| {
-                let queue = self.ctx.queue("behind the context's own");
-                queue.read(&queue.full([1], 0_u32)?).wait()
-            })?;
         }
         let oracle = self.replay()?;
         self.check_end(&machine, &oracle)
@@ -230,7 +267,7 @@ impl Faults {
     /// Does with the oracle what was really done, and compares what was shown.
     fn replay(&self) -> Result<Oracle, String> {
         let (mut oracle, mut undone, mut gathered) = (Oracle::default(), BTreeSet::new(), BTreeSet::new());
-        let context_failed = self.context_failed();
+        let context_failed = self.context_failed.get();
         for (at, Entry { op, outcome, done }) in self.entries.iter().enumerate() {
             let wrong = |what: String| format!("operation {at}, {op:?}: {what}");
             self.check_error(outcome, done).map_err(wrong)?;
@@ -239,6 +276,7 @@ impl Faults {
             }
             if let Op::WaitRead { r, .. } = op
                 && !(gathered.contains(r) && out_of_memory(outcome))
+                && !(context_failed && matches!(outcome, Outcome::Failed(_)))
             {
                 check_read(*r, &undone, outcome).map_err(wrong)?;
             }
@@ -251,7 +289,7 @@ impl Faults {
                     oracle.doubt(op);
                     undone.extend(read_of(op));
                 }
-                _ if context_failed && filled_by_context(op) => oracle.doubt(op),
+                _ if context_failed && written_by_context(op) => oracle.doubt(op),
                 _ => oracle.apply(op),
             }
         }
@@ -272,9 +310,26 @@ impl Faults {
         Ok(())
     }
 
-    /// Whether work of the context itself was refused.
-    fn context_failed(&self) -> bool {
-        self.fault == Fault::Refusals && self.ctx.zeros::<u32, 1>([1]).is_err()
+    /// Takes the context's own error, and notes that there was one.
+    fn take_error(&self) {
+        self.context_failed.set(self.context_failed.get() | self.ctx.take_error().is_some());
+    }
+
+    /// Has the context do what it has still to do itself; whether it finds its device lost.
+    fn ends_lost(&self) -> Result<bool, String> {
+        let lost = self.at_last(|| {
+            self.take_error();
+            let queue = self.ctx.queue("behind the context's own");
+            let read = queue.full([1], 0_u32).and_then(|x| queue.read(&x).wait());
+            match read {
+                Err(error) if is_loss(&error) => Ok(true),
+                read => read.map(|_| false),
+            }
+        })?;
+        if lost && self.fault != Fault::Driver {
+            return Err("nobody has lost the device".into());
+        }
+        Ok(lost)
     }
 
     /// What is left is right, and every queue works again once its error is taken.
@@ -287,7 +342,7 @@ impl Faults {
         for queue in machine.queues().filter(|_| self.fault != Fault::Memory) {
             self.at_last(|| {
                 queue.take_error();
-                self.ctx.take_error();
+                self.take_error();
                 let x = queue.full([3], 7_u32)?;
                 queue.read(&x).wait()
             })
@@ -322,15 +377,20 @@ impl Faults {
             if let (Outcome::Data(found), Some(expected)) = (outcome, oracle.shown(op)) {
                 compare(found, &expected).map_err(wrong)?;
             }
-            if matches!(outcome, Outcome::Failed(_)) {
-                lost = true;
+            if let Outcome::Failed(error) = outcome {
+                lost |= is_loss(error);
                 continue;
             }
             // A read says so when it is waited for.
             if lost && op.queue().is_some() && read_of(op).is_none() {
                 return Err(wrong("let in after the loss".into()));
             }
-            oracle.apply(op);
+            let undone = matches!(done, Some(Err(error)) if !is_loss(error));
+            if undone || (self.fault == Fault::Driver && written_by_context(op)) {
+                oracle.doubt(op);
+            } else {
+                oracle.apply(op);
+            }
         }
         let says_so = |result: Result<(), Error>| result.is_err_and(|error| self.fault.allows(&error));
         let queue = self.ctx.queue("late");
@@ -365,8 +425,12 @@ fn out_of_memory(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(error) if matches!(error.kind(), Kind::OutOfMemory { .. }))
 }
 
-/// Whether the context itself may have to fill the array.
-fn filled_by_context(op: &Op) -> bool {
-    let of = |contents: &Contents| matches!(contents, Contents::Zeros | Contents::Full(_));
-    matches!(op, Op::Array { by: Maker::Context, contents, .. } if of(contents))
+fn is_loss(error: &Error) -> bool {
+    matches!(error.kind(), Kind::DeviceLost { .. })
+}
+
+/// Whether the context itself may have to write the array: what is mapped it may write when the guard is dropped.
+fn written_by_context(op: &Op) -> bool {
+    matches!(op, Op::Array { by: Maker::Context, contents, .. } if !matches!(contents, Contents::Empty))
+        || matches!(op, Op::MapWrite { .. })
 }

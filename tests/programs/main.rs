@@ -24,10 +24,11 @@ mod shrink;
 mod common;
 
 use case::{Adapter, Cpu, Matching, cpu_options, run_all};
+use common::refusing;
 use common::results::{self, CPU, NOTHING, On};
 use common::subject::{Place, context_options};
 use faults::{Faulty, Where};
-use fencepost::{AdapterChoice, ContextOptions, Policy};
+use fencepost::{AdapterChoice, ContextOptions, Policy, RecorderChoice};
 use libtest_mimic::{Arguments, Completion, Trial};
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,10 @@ const REPEATED: u64 = 300;
 const ON_ADAPTER: u64 = 100;
 /// Programs with faults on each adapter.
 const FAULTY_ON_ADAPTER: u64 = 60;
+/// Programs on each Vulkan adapter whose driver refuses calls, for each recorder.
+const REFUSED_ON_ADAPTER: u64 = 20;
+
+const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
 
 const POLICIES: [(&str, Policy); 3] =
     [("ordered", Policy::Ordered), ("checked", Policy::Checked), ("unchecked", Policy::Unchecked)];
@@ -115,6 +120,9 @@ fn on_adapters() -> Vec<Trial> {
         let Some(index) = place.adapter_index() else { continue };
         trials.extend(POLICIES.map(|(name, policy)| on_adapter(place, index, name, policy)));
         trials.push(faults_on_adapter(place, index));
+        if place.is_vulkan() {
+            trials.extend(RECORDERS.map(|recorder| refusals_on_adapter(place, recorder)));
+        }
     }
     if let Some(reason) = found.no_adapter {
         trials.extend(
@@ -128,6 +136,16 @@ fn on_adapters() -> Vec<Trial> {
 fn no_adapter(name: &'static str, reason: &'static str) -> Trial {
     Trial::ignorable_test(format!("{name}::no_adapter"), move || {
         results::note(name, NOTHING, &results::Ended::NotPossible(reason));
+        Ok(Completion::ignored_with(reason))
+    })
+}
+
+/// A test that cannot run on an adapter.
+fn ignored(name: String, on: On<'_>, reason: &'static str) -> Trial {
+    let (adapter, backend) = (on.adapter.to_owned(), on.backend.to_owned());
+    Trial::ignorable_test(format!("{name}::{adapter}"), move || {
+        let on = On { adapter: &adapter, backend: &backend };
+        results::note(&name, on, &results::Ended::NotPossible(reason));
         Ok(Completion::ignored_with(reason))
     })
 }
@@ -153,6 +171,21 @@ fn faults_on_adapter(place: &Arc<Place>, index: usize) -> Trial {
     watched(place, name, move || {
         let place = Where::Adapter(options(index, Policy::Ordered));
         run_all(asked().unwrap_or(20_000..20_000 + FAULTY_ON_ADAPTER), &Faulty { place })
+    })
+}
+
+/// Recorded and submitted by each, on a device whose driver refuses calls as the seed says.
+fn refusals_on_adapter(place: &Arc<Place>, recorder: RecorderChoice) -> Trial {
+    let name = format!("r02_refusals_of_a_driver_give_no_wrong_byte_and_no_hang_{recorder:?}").to_lowercase();
+    if let Some(reason) = refusing::not_tried(recorder) {
+        return ignored(name, place.on(), reason);
+    }
+    let own = place.clone();
+    trial(name, place.on(), move || {
+        common::validation::forget();
+        let place = Where::Driver(common::raw::adapter(&own), recorder);
+        run_all(asked().unwrap_or(31_020..31_020 + REFUSED_ON_ADAPTER), &Faulty { place })?;
+        common::validation::check_but(refusing::leaked_by_hal)
     })
 }
 

@@ -68,7 +68,7 @@ impl Oracle {
     pub fn doubt(&mut self, op: &Op) {
         match *op {
             Op::Array { a, len, .. } => drop(self.arrays.insert(a, vec![None; len])),
-            Op::Upload { dst, .. } => self.set(dst, &vec![None; dst.len]),
+            Op::Upload { dst: part, .. } | Op::MapWrite { part, .. } => self.set(part, &vec![None; part.len]),
             _ => {}
         }
     }

@@ -545,7 +545,7 @@ impl Context {
     }
 
     /// Takes an error that came up where nobody could be told: in a `Drop`, or in the work of the context itself,
-    /// such as the fill of an array, which then makes no more arrays until the error is taken.
+    /// such as the fill of an array. After the latter every call says it until it is taken.
     pub fn take_error(&self) -> Option<Error> {
         let mut state = self.owner.engine().lock();
         let dropped = state.drop_error.take();

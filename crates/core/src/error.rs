@@ -179,8 +179,9 @@ pub enum Kind {
     /// A variable of the environment says what it cannot.
     #[error("variable `{name}` is `{value}`; it must be {needed}")]
     Setting { name: &'static str, value: String, needed: &'static str },
-    /// The device has no memory left, or the pool may take no more; the context works on.
-    #[error("out of memory: {bytes} bytes for {object}{}", limit.map_or_else(String::new, |limit| format!(", {limit}")))]
+    /// The device has no memory left, or the pool may take no more; the context works on. `bytes` is 0 where the driver
+    /// knows what it wanted them for and nobody else knows how many.
+    #[error("out of memory{}{object}{}", bytes_for(*bytes), limit.map_or_else(String::new, |limit| format!(", {limit}")))]
     OutOfMemory { object: String, bytes: u64, limit: Option<PoolLimit> },
     /// More bytes than the device takes for one array.
     #[error("{object} needs {bytes} bytes; the device's limit for one array is {limit}")]
@@ -210,4 +211,9 @@ pub enum Kind {
     /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },
+}
+
+/// How many bytes, where that is known.
+fn bytes_for(bytes: u64) -> String {
+    if bytes == 0 { " for ".into() } else { format!(": {bytes} bytes for ") }
 }

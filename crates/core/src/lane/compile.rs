@@ -2,8 +2,8 @@
 
 use super::caps::Caps;
 use super::gate::Gate;
-use super::scopes::{reasons, scoped};
-use crate::error::{Error, Kind, Result};
+use super::scopes::{Doing, reasons, scoped};
+use crate::error::{Kind, Result};
 use crate::kernel::Recipe;
 use fencepost_kernels::{Access, Interface, Module, Needs};
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct WgpuPipeline {
     plain: Arc<Variant>,
     /// With every storage binding writable: for launches that bind one buffer both ways.
-    writable: OnceLock<Result<Arc<Variant>>>,
+    writable: OnceLock<Arc<Variant>>,
     gate: Arc<Gate>,
     both_ways: bool,
     origin: Box<Origin>,
@@ -102,7 +102,11 @@ impl WgpuPipeline {
         if !mixed {
             return Ok(&self.plain);
         }
-        self.writable.get_or_init(|| self.origin.make(true)).as_deref().map_err(Error::clone)
+        if let Some(made) = self.writable.get() {
+            return Ok(made);
+        }
+        let made = self.origin.make(true)?;
+        Ok(self.writable.get_or_init(|| made))
     }
 
     pub(crate) fn carry(&self) -> Carry {
@@ -152,6 +156,9 @@ impl Origin {
             Variant { id: LayoutId::next(), pipeline, layout }
         });
         match error {
+            Some(error @ wgpu::Error::OutOfMemory { .. }) => {
+                Err(Doing { object: &format!("kernel `{}`", self.kernel), bytes: 0 }.failed(&error))
+            }
             Some(error) => {
                 Err(Kind::Compile { kernel: self.kernel.clone(), message: reasons(&error) }.into())
             }

@@ -38,7 +38,7 @@ pub(crate) struct HalPipeline<A: Backend> {
     origin: Arc<Origin>,
     /// With every storage binding writable: for launches that bind one buffer both ways, where a buffer has to be in
     /// the one state of its use.
-    both_ways: OnceLock<Result<Box<Self>>>,
+    both_ways: OnceLock<Box<Self>>,
     gate: Arc<Gate>,
     /// There until the drop.
     parts: Option<Parts<A>>,
@@ -95,8 +95,8 @@ impl<A: Backend> HalPipeline<A> {
         let writable = origin.bindings.iter().map(|&(_, _, writable)| writable || all_writable).collect();
         let (id, carry, device, gate) = (LayoutId::next(), origin.carry, device.clone(), gate.clone());
         let mut parts = Parts { device, pipeline: None, layout: None, groups: None, shader: None };
-        let compiled = parts.make(&origin, all_writable); // what was made before something fails goes with the parts
-        compiled.map_err(|message| Kind::Compile { kernel: origin.kernel.clone(), message })?;
+        // What was made before something fails goes with the parts.
+        parts.make(&origin, all_writable).map_err(|unmade| unmade.error(&origin.kernel))?;
         Ok(Self {
             id,
             carry,
@@ -117,8 +117,11 @@ impl<A: Backend> HalPipeline<A> {
         if !A::EXACT || !self.mixes(bindings) {
             return Ok(self);
         }
-        let make = || Self::of(&self.parts().device, &self.gate, self.origin.clone(), true).map(Box::new);
-        self.both_ways.get_or_init(make).as_deref().map_err(Error::clone)
+        if let Some(made) = self.both_ways.get() {
+            return Ok(made);
+        }
+        let made = Self::of(&self.parts().device, &self.gate, self.origin.clone(), true)?;
+        Ok(self.both_ways.get_or_init(|| Box::new(made)))
     }
 
     /// Whether one block is bound both to a readable and to a writable binding.
@@ -184,17 +187,17 @@ impl<A: Backend> HalPipeline<A> {
 }
 
 impl<A: Backend> Parts<A> {
-    fn make(&mut self, origin: &Origin, all_writable: bool) -> std::result::Result<(), String> {
+    fn make(&mut self, origin: &Origin, all_writable: bool) -> std::result::Result<(), Unmade> {
         let device = self.device.clone();
         // SAFETY: the handle is only used to make objects of our own.
-        let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Err("the device is gone".into()) };
+        let raw = unsafe { device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
         let label = Some(origin.kernel.as_str());
         let shader = naga_shader(&device, origin, all_writable)?;
         let entries = origin.entries(all_writable);
         let flags = hal::BindGroupLayoutFlags::empty();
         let desc = hal::BindGroupLayoutDescriptor { label, flags, entries: &entries };
         // SAFETY: the entries are in the order of their indices and within the device's limits.
-        let groups = unsafe { raw.create_bind_group_layout(&desc) }.map_err(|error| reasons(&error))?;
+        let groups = unsafe { raw.create_bind_group_layout(&desc) }?;
         let layout = GroupLayout { native: Some(groups), device: device.clone() };
         let groups = self.groups.insert(Arc::new(layout));
         let desc = hal::PipelineLayoutDescriptor {
@@ -204,13 +207,13 @@ impl<A: Backend> Parts<A> {
             immediate_size: origin.immediates,
         };
         // SAFETY: one group layout of this device, and immediates within its limit.
-        let layout = unsafe { raw.create_pipeline_layout(&desc) }.map_err(|error| reasons(&error))?;
+        let layout = unsafe { raw.create_pipeline_layout(&desc) }?;
         let layout = self.layout.insert(layout);
         let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
         let desc = hal::ShaderModuleDescriptor { label, runtime_checks };
         // SAFETY: the module was validated, and keeps all its checks.
         let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) };
-        let shader = self.shader.insert(shader.map_err(|error| reasons(&error))?);
+        let shader = self.shader.insert(shader?);
         let constants = origin.constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
         let stage = hal::ProgrammableStage {
             module: &*shader,
@@ -221,8 +224,48 @@ impl<A: Backend> Parts<A> {
         let desc = hal::ComputePipelineDescriptor { label, layout: &*layout, stage, cache: None };
         // SAFETY: made from this device's own layout and shader, whose interface the layout was made from.
         let pipeline = unsafe { raw.create_compute_pipeline(&desc) };
-        self.pipeline = Some(pipeline.map_err(|error| reasons(&error))?);
+        self.pipeline = Some(pipeline?);
         Ok(())
+    }
+}
+
+/// Why there is no pipeline.
+enum Unmade {
+    /// The driver could not, whatever the shader.
+    Refused(hal::DeviceError),
+    Rejected(String),
+}
+
+impl Unmade {
+    fn error(self, kernel: &str) -> Error {
+        match self {
+            Unmade::Refused(error) => refused(&error, &format!("kernel `{kernel}`"), 0),
+            Unmade::Rejected(message) => Kind::Compile { kernel: kernel.into(), message }.into(),
+        }
+    }
+}
+
+impl From<hal::DeviceError> for Unmade {
+    fn from(error: hal::DeviceError) -> Self {
+        Unmade::Refused(error)
+    }
+}
+
+impl From<hal::ShaderError> for Unmade {
+    fn from(error: hal::ShaderError) -> Self {
+        match error {
+            hal::ShaderError::Device(error) => Unmade::Refused(error),
+            other => Unmade::Rejected(reasons(&other)),
+        }
+    }
+}
+
+impl From<hal::PipelineError> for Unmade {
+    fn from(error: hal::PipelineError) -> Self {
+        match error {
+            hal::PipelineError::Device(error) => Unmade::Refused(error),
+            other => Unmade::Rejected(reasons(&other)),
+        }
     }
 }
 
@@ -322,7 +365,7 @@ fn naga_shader(
     device: &wgpu::Device,
     origin: &Origin,
     all_writable: bool,
-) -> std::result::Result<hal::NagaShader, String> {
+) -> std::result::Result<hal::NagaShader, Unmade> {
     let mut module = origin.source.clone();
     if all_writable {
         make_writable(&mut module);
@@ -330,6 +373,6 @@ fn naga_shader(
     let downlevel = wgpu::DownlevelFlags::all(); // what it limits has nothing to do with compute
     let mut validator =
         wgpu_naga_bridge::create_validator(device.features(), downlevel, ValidationFlags::all());
-    let info = validator.validate(&module).map_err(|error| reasons(&error))?;
+    let info = validator.validate(&module).map_err(|error| Unmade::Rejected(reasons(&error)))?;
     Ok(hal::NagaShader { module: std::borrow::Cow::Owned(module), info, debug_source: None })
 }

@@ -392,20 +392,20 @@ impl Device for WgpuDevice {
 impl WgpuDevice {
     /// Asks whether the device is still there, as [`answers`](Self::answers) does. Only for who is inside the gate.
     pub(crate) fn probe(&self) {
-        let (answers, error) = scoped(&self.device, || self.answers());
-        if !answers && error.is_none() {
+        if !self.answers() {
             self.lost.raise("it no longer makes buffers");
         }
     }
 
-    /// Whether the device gives a few mapped bytes, which one that is gone does not. It says nothing else: a submission
-    /// that it does not make counts as done, and where the handlers are the program's nobody is told. Only in an error
-    /// scope, which knows of other reasons.
+    /// Whether the device gives a few mapped bytes, or has a reason not to; one that is gone does neither. It says nothing
+    /// else: a submission that it does not make counts as done, and where the handlers are the program's nobody is told.
     pub(crate) fn answers(&self) -> bool {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
         let (label, mapped_at_creation) = (Some("is it there"), true);
         let desc = wgpu::BufferDescriptor { label, size: 16, usage, mapped_at_creation };
-        self.device.create_buffer(&desc).get_mapped_range(..).is_ok()
+        let mapped = || self.device.create_buffer(&desc).get_mapped_range(..).is_ok();
+        let (mapped, reason) = scoped(&self.device, mapped);
+        mapped || reason.is_some()
     }
 }
 

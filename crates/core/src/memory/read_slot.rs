@@ -80,6 +80,14 @@ impl ReadSlot {
         std::ptr::eq(self, Arc::as_ptr(other)) || lock(&self.parts).iter().any(|(_, part)| part.owns(other))
     }
 
+    /// The staging memory of a submission that was not made has nothing.
+    pub(crate) fn unstage(&self) {
+        let mut place = lock(&self.place);
+        if matches!(*place, Place::Staged(_)) {
+            *place = Place::Staging;
+        }
+    }
+
     pub(crate) fn set(&self, place: Place) {
         *lock(&self.place) = place;
     }

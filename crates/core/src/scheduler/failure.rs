@@ -37,10 +37,11 @@ impl Engine {
         let Ok(mut steps) = Arc::try_unwrap(steps) else {
             panic!("bug: a recorder kept a batch that it refused")
         };
+        steps.iter().for_each(unstage);
         let blamed = failure.step.filter(|_| !before).and_then(|at| steps.get(at)).map(|step| step.slot);
         let mut state = self.lock();
         state.lanes[lane].token = false;
-        for (slot, first) in firsts(&steps, blamed) {
+        for (slot, first) in state.with_followers(firsts(&steps, blamed)) {
             state.fail_queue(slot, first, failure.error.clone());
             state.after.dropped.extend(undo(&mut steps, slot, first));
         }
@@ -94,6 +95,13 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     steps.iter_mut().filter(hit).map(take).collect()
 }
 
+/// Where a read was to find its bytes they are not.
+fn unstage(step: &Step) {
+    if let Work::Read { slot, .. } = &step.work {
+        slot.unstage();
+    }
+}
+
 /// What was to make a block's bytes visible to the host does not.
 fn unpublish(step: &Step) {
     if let Work::Publish(block) = &step.work {
@@ -114,6 +122,21 @@ impl Engine {
 }
 
 impl State {
+    /// The queues to end with those to blame, each with its first command to be undone: if the context's own work has
+    /// failed, no queue does what comes after that, as it may use what was to be made.
+    fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
+        let Some(&(_, own)) = firsts.iter().find(|(slot, _)| *slot == Self::CONTEXT) else { return firsts };
+        let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
+        for slot in self.slots().filter(|slot| !blamed.contains(slot)) {
+            let queue = self.queue(slot);
+            if queue.end(slot).stamp > own {
+                let pending = queue.pending.front().map(|command| command.stamp);
+                firsts.push((slot, pending.map_or(own, |first| first.min(own))));
+            }
+        }
+        firsts
+    }
+
     /// Ends a queue from `first` on with a sticky error. The waits for it go on: they ask for order only.
     pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
         log::error!("queue `{}` failed: {error}", self.queue(slot).label);

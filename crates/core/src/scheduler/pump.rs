@@ -43,6 +43,10 @@ impl Engine {
         match outcome {
             Ok(keep) => {
                 let mut state = self.lock();
+                if state.lost.is_some() {
+                    drop(state);
+                    return std::mem::forget((steps, keep)); // the device may still be at it
+                }
                 state.lanes[lane].token = false;
                 state.lanes[lane].timeline.submit(value);
                 state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep });

@@ -282,10 +282,12 @@ impl State {
         Site { queue, command, location }
     }
 
-    /// Whether a call that enqueues on `slot` is let in at all.
+    /// Whether a call that enqueues on `slot` is let in at all. None is if the context's own work has failed: whatever is
+    /// enqueued may use what was to be made.
     #[inline]
     pub(crate) fn check(&self, slot: Slot) -> Result<()> {
-        match self.lost.as_ref().or(self.queue(slot).error.as_ref()) {
+        let error = |slot: Slot| self.queue(slot).error.as_ref();
+        match self.lost.as_ref().or_else(|| error(slot)).or_else(|| error(Self::CONTEXT)) {
             None => Ok(()),
             Some(error) => Err(error.clone()),
         }

@@ -43,7 +43,7 @@ pub(super) struct Programs<'a> {
 impl<'a> Programs<'a> {
     /// Builds them.
     pub(super) fn build(workspace: &'a Workspace, vars: &'a Vars, filter: Option<&'a str>) -> Result<Self> {
-        let built = Built::new(workspace, &["conformance", "programs"], &["validation"])?;
+        let built = Built::new(workspace, &["conformance", "programs", "refusals"], &["validation"])?;
         Ok(Self { workspace, vars, filter, built })
     }
 

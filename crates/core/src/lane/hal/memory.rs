@@ -191,7 +191,12 @@ impl<A: Backend> Native<A> {
         let Wanted { size, label, .. } = wanted;
         let desc = hal::BufferDescriptor { label: Some(label), size, usage: uses(wanted), memory_flags };
         // SAFETY: the size is not zero, and the uses are those of an ordinary buffer.
-        let buffer = unsafe { raw.create_buffer(&desc) }?;
+        let made = unsafe { raw.create_buffer(&desc) };
+        let buffer = made.map_err(|error| match error {
+            // The allocator below wgpu-hal has no other word for host memory that ran out; a real loss shows elsewhere.
+            Refused::Lost => Refused::OutOfMemory,
+            other => other,
+        })?;
         Ok(Some(Self { buffer: Some(buffer), size, device: device.clone() }))
     }
 

@@ -76,7 +76,8 @@ impl<A: Backend> Direct<A> {
     /// Submits what was recorded, if anything; the fence will pass `signal` behind it and all that was submitted before.
     ///
     /// # Errors
-    /// The driver's; then nothing was submitted.
+    /// The device's loss, which any error of the driver is: wgpu-hal has each submission wait for a semaphore of the one
+    /// before, and goes on as if this one had been made; the next would wait for ever.
     pub(super) fn submit(&self, recorded: Option<&Recorded<A>>, signal: Value) -> Result<(), Failure> {
         // SAFETY: the handle is only used to submit.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
@@ -85,7 +86,7 @@ impl<A: Backend> Direct<A> {
         // SAFETY: recorded by an encoder of this device and kept, with all that it uses, until the fence has passed
         // `signal`; values grow from submission to submission, as the lane's do.
         let submitted = unsafe { queue.submit(&buffers, &[], (self.fence.native(), signal.0)) };
-        submitted.map_err(|error| self.failure(&error))?;
+        submitted.map_err(|error| self.lose(&error))?;
         self.fence.submitted(signal);
         Ok(())
     }
@@ -95,7 +96,7 @@ impl<A: Backend> Direct<A> {
     /// # Errors
     /// The device's loss, which it is if the work cannot be followed.
     pub(super) fn follow(&self, signal: Value) -> Result<(), Failure> {
-        self.submit(None, signal).map_err(|_| self.failure(&DeviceError::Lost))
+        self.submit(None, signal)
     }
 
     /// An idle encoder, or a new one.
@@ -120,6 +121,12 @@ impl<A: Backend> Direct<A> {
         let desc = hal::CommandEncoderDescriptor { label: Some("batch"), queue: &*queue };
         // SAFETY: device and queue belong together.
         unsafe { device.create_command_encoder(&desc) }
+    }
+
+    /// Gives the device up.
+    fn lose(&self, error: &DeviceError) -> Failure {
+        self.device.lost().raise(&format!("a submission failed: {error}"));
+        self.failure(error)
     }
 
     /// What went wrong, as the scheduler wants to know it.

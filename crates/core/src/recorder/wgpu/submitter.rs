@@ -58,27 +58,34 @@ pub(in crate::recorder) fn submit<K>(
     let submit = || {
         let (commands, kept) = record()?;
         device.queue().submit(commands);
-        Ok((kept, device.answers())) // if not, nothing was submitted
+        Ok(kept)
     };
     let (outcome, error) = scoped(device.raw(), submit);
+    let answers = outcome.is_err() || error.is_some() || device.answers(); // if not, nothing was submitted
     if error.is_some() {
         device.with_groups(BindGroups::clear); // one that could not be made may be among them
     }
     if error.is_some() || outcome.is_err() {
         device.probe(); // a device that is gone has many reasons
     }
-    let (kept, answers) = match outcome {
+    let kept = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
         outcome => outcome?,
     };
-    if error.is_none() && !answers {
-        return Err(failure(device, None, true));
+    let failed = if !answers || error.is_some() || device.lost().is_raised() {
+        Err(failure(device, error.as_ref(), !answers))
+    } else {
+        follow(&kept)
+    };
+    match failed {
+        Ok(()) => Ok(kept),
+        Err(failure) => {
+            if failure.lost {
+                std::mem::forget(kept); // the device may be at it, and nobody will know when it is done
+            }
+            Err(failure)
+        }
     }
-    if error.is_some() || device.lost().is_raised() {
-        return Err(failure(device, error.as_ref(), false));
-    }
-    follow(&kept)?;
-    Ok(kept)
 }
 
 /// What went wrong, as the scheduler wants to know it.

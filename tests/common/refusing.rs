@@ -1,0 +1,304 @@
+//! Vulkan devices whose driver refuses calls when it is told to: out of memory, or lost.
+//!
+//! The functions here stand in the device's table, above the driver and its layers: what is refused never gets there.
+#![allow(unsafe_code, reason = "functions that stand between wgpu and a driver")]
+
+use super::spied;
+use ash::vk::{self, Handle};
+use fastrand::Rng;
+use fencepost::RecorderChoice;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What the driver is to refuse.
+#[derive(Clone, Debug)]
+pub enum Rule {
+    Nothing,
+    /// The call of this number, counted from 0 since the rule was set, of all that allocate.
+    Nth(u64, vk::Result),
+    /// The submission of this number.
+    Submission(u64, vk::Result),
+    /// The look at a fence, or wait for it, of this number: the device is lost.
+    Look(u64),
+    /// Of all that allocate, by chance, so many in a thousand; and the device is lost at the submission or look of
+    /// this number.
+    Seeded(Rng, u32, Option<u64>),
+}
+
+/// The calls of a driver since a rule was set.
+#[derive(Clone, Default, Debug)]
+pub struct Seen {
+    /// How many could have been refused.
+    pub allocations: u64,
+    pub submissions: u64,
+    pub looks: u64,
+    /// Those that were.
+    pub refused: Vec<(Call, vk::Result)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sort {
+    Allocates,
+    Submits,
+    Looks,
+}
+
+/// The functions of a device's driver, and what it is to refuse.
+pub struct Driver {
+    tables: Tables,
+    plan: Mutex<Plan>,
+}
+
+/// The tables in which there are calls to refuse.
+#[derive(Clone)]
+struct Tables {
+    v1_0: ash::DeviceFnV1_0,
+    v1_2: ash::DeviceFnV1_2,
+}
+
+struct Plan {
+    rule: Rule,
+    seen: Seen,
+    /// A lost device stays lost.
+    lost: bool,
+}
+
+/// What a device on a refusing driver can do: with timestamps, so that queues can be timed.
+fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
+    let timing = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
+    adapter.features() & (timing | wgpu::Features::IMMEDIATES)
+}
+
+/// A device of a Vulkan adapter, its queue, and what says what its driver refuses: nothing yet.
+pub fn open(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue, Arc<Driver>) {
+    let mut driver = None;
+    let (device, queue) = spied::open(adapter, features(adapter), |device| {
+        let (made, changed) = Driver::under(device);
+        driver = Some(made);
+        changed
+    });
+    (device, queue, driver.expect("it is made with the device"))
+}
+
+impl Driver {
+    /// The driver of a device, and the same device with functions that ask it first.
+    fn under(device: &ash::Device) -> (Arc<Self>, ash::Device) {
+        let plan = Mutex::new(Plan { rule: Rule::Nothing, seen: Seen::default(), lost: false });
+        let tables = Tables { v1_0: device.fp_v1_0().clone(), v1_2: device.fp_v1_2().clone() };
+        let driver = Arc::new(Self { tables: tables.clone(), plan });
+        let Tables { v1_0, v1_2 } = tables.exchanged();
+        let (v1_1, v1_3) = (device.fp_v1_1().clone(), device.fp_v1_3().clone());
+        // SAFETY: the device has one queue of this family.
+        let queue = unsafe { device.get_device_queue(0, 0) };
+        put(device.handle().as_raw(), &driver);
+        put(queue.as_raw(), &driver);
+        (driver, ash::Device::from_parts_1_3(device.handle(), v1_0, v1_1, v1_2, v1_3))
+    }
+
+    /// Sets what is refused from now on; what was seen since the last time.
+    pub fn set(&self, rule: Rule) -> Seen {
+        let mut plan = self.plan();
+        plan.rule = rule;
+        std::mem::take(&mut plan.seen)
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What to answer in the driver's place, if anything.
+    fn refusal(&self, call: Call) -> Option<vk::Result> {
+        let mut plan = self.plan();
+        let sort = call.sort();
+        let refusal = plan.refusal(sort);
+        *plan.seen.count(sort) += 1;
+        if let Some(error) = refusal {
+            plan.seen.refused.push((call, error));
+            plan.lost |= error == vk::Result::ERROR_DEVICE_LOST;
+        }
+        refusal
+    }
+}
+
+impl Plan {
+    fn refusal(&mut self, sort: Sort) -> Option<vk::Result> {
+        let lost = vk::Result::ERROR_DEVICE_LOST;
+        if self.lost && sort != Sort::Allocates {
+            return Some(lost);
+        }
+        let at = *self.seen.count(sort);
+        let used = self.seen.submissions + self.seen.looks;
+        match (&mut self.rule, sort) {
+            (Rule::Nth(n, error), Sort::Allocates) => (*n == at).then_some(*error),
+            (Rule::Submission(n, error), Sort::Submits) => (*n == at).then_some(*error),
+            (Rule::Look(n), Sort::Looks) => (*n == at).then_some(lost),
+            (Rule::Seeded(rng, each, _), Sort::Allocates) => {
+                (rng.u32(0..1000) < *each).then(|| short_of(rng))
+            }
+            (Rule::Seeded(_, _, end), _) => (*end == Some(used)).then_some(lost),
+            _ => None,
+        }
+    }
+}
+
+/// Which memory there is none of.
+fn short_of(rng: &mut Rng) -> vk::Result {
+    if rng.bool() { vk::Result::ERROR_OUT_OF_DEVICE_MEMORY } else { vk::Result::ERROR_OUT_OF_HOST_MEMORY }
+}
+
+impl Seen {
+    fn count(&mut self, sort: Sort) -> &mut u64 {
+        match sort {
+            Sort::Allocates => &mut self.allocations,
+            Sort::Submits => &mut self.submissions,
+            Sort::Looks => &mut self.looks,
+        }
+    }
+}
+
+/// Why a recorder is not tried in this run, if it is not.
+pub fn not_tried(recorder: RecorderChoice) -> Option<&'static str> {
+    let wanted = std::env::var("FENCEPOST_RECORDER").ok()?;
+    let other = format!("{recorder:?}").to_lowercase() != wanted.to_lowercase();
+    other.then_some("FENCEPOST_RECORDER names another recorder")
+}
+
+/// Whether the layer speaks of shaders that are left over at the end of a device: wgpu-hal does not destroy the one
+/// that it makes for a pipeline which the driver then refuses.
+pub fn leaked_by_hal(message: &str) -> bool {
+    let all = |kind: &str| message.matches(kind).count();
+    message.contains("vkDestroyDevice") && all(" 0x") == all("VkShaderModule 0x") + all("VkDevice 0x")
+}
+
+/// The drivers by the handles of devices, queues and command buffers.
+fn drivers() -> MutexGuard<'static, HashMap<u64, Arc<Driver>>> {
+    static DRIVERS: OnceLock<Mutex<HashMap<u64, Arc<Driver>>>> = OnceLock::new();
+    DRIVERS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn put(handle: u64, driver: &Arc<Driver>) {
+    drivers().insert(handle, driver.clone());
+}
+
+fn driver_of(handle: impl Handle) -> Arc<Driver> {
+    drivers().get(&handle.as_raw()).expect("bug: a handle that no driver made").clone()
+}
+
+/// Defines the calls that can be refused: of which sort, in which table, and the arguments, of which the first is what
+/// belongs to a driver.
+macro_rules! calls {
+    ($($call:ident: $sort:ident, $table:ident.$name:ident($first:ident: $handle:ty $(, $arg:ident: $ty:ty)*);)*) => {
+        /// A call that can be refused.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Call {
+            $($call,)*
+        }
+
+        impl Call {
+            /// Whether what it is refused for is memory that it would take.
+            pub fn allocates(self) -> bool {
+                self.sort() == Sort::Allocates
+            }
+
+            fn sort(self) -> Sort {
+                match self {
+                    $(Call::$call => Sort::$sort,)*
+                }
+            }
+        }
+
+        $(
+            unsafe extern "system" fn $name($first: $handle $(, $arg: $ty)*) -> vk::Result {
+                let driver = driver_of($first);
+                if let Some(error) = driver.refusal(Call::$call) {
+                    return error;
+                }
+                // SAFETY: what the caller promises for this call holds for the driver's.
+                unsafe { (driver.tables.$table.$name)($first $(, $arg)*) }
+            }
+        )*
+
+        impl Tables {
+            /// The functions of this file in the place of the driver's.
+            fn exchanged(mut self) -> Self {
+                $(self.$table.$name = $name;)*
+                self.v1_0.allocate_command_buffers = allocate_known_command_buffers;
+                self.v1_0.create_compute_pipelines = create_pipelines_or_none;
+                self
+            }
+        }
+    };
+}
+
+type Callbacks<'a> = *const vk::AllocationCallbacks<'a>;
+
+calls! {
+    AllocateMemory: Allocates, v1_0.allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>,
+        callbacks: Callbacks<'_>, made: *mut vk::DeviceMemory);
+    CreateBuffer: Allocates, v1_0.create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>,
+        callbacks: Callbacks<'_>, made: *mut vk::Buffer);
+    CreateQueryPool: Allocates, v1_0.create_query_pool(device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>,
+        callbacks: Callbacks<'_>, made: *mut vk::QueryPool);
+    CreateSemaphore: Allocates, v1_0.create_semaphore(device: vk::Device, info: *const vk::SemaphoreCreateInfo<'_>,
+        callbacks: Callbacks<'_>, made: *mut vk::Semaphore);
+    CreateDescriptorPool: Allocates, v1_0.create_descriptor_pool(device: vk::Device,
+        info: *const vk::DescriptorPoolCreateInfo<'_>, callbacks: Callbacks<'_>, made: *mut vk::DescriptorPool);
+    AllocateDescriptorSets: Allocates, v1_0.allocate_descriptor_sets(device: vk::Device,
+        info: *const vk::DescriptorSetAllocateInfo<'_>, made: *mut vk::DescriptorSet);
+    CreateDescriptorSetLayout: Allocates, v1_0.create_descriptor_set_layout(device: vk::Device,
+        info: *const vk::DescriptorSetLayoutCreateInfo<'_>, callbacks: Callbacks<'_>,
+        made: *mut vk::DescriptorSetLayout);
+    CreatePipelineLayout: Allocates, v1_0.create_pipeline_layout(device: vk::Device,
+        info: *const vk::PipelineLayoutCreateInfo<'_>, callbacks: Callbacks<'_>, made: *mut vk::PipelineLayout);
+    CreateShaderModule: Allocates, v1_0.create_shader_module(device: vk::Device,
+        info: *const vk::ShaderModuleCreateInfo<'_>, callbacks: Callbacks<'_>, made: *mut vk::ShaderModule);
+    CreateComputePipelines: Allocates, v1_0.create_compute_pipelines(device: vk::Device, cache: vk::PipelineCache,
+        count: u32, infos: *const vk::ComputePipelineCreateInfo<'_>, callbacks: Callbacks<'_>, made: *mut vk::Pipeline);
+    CreateCommandPool: Allocates, v1_0.create_command_pool(device: vk::Device,
+        info: *const vk::CommandPoolCreateInfo<'_>, callbacks: Callbacks<'_>, made: *mut vk::CommandPool);
+    AllocateCommandBuffers: Allocates, v1_0.allocate_command_buffers(device: vk::Device,
+        info: *const vk::CommandBufferAllocateInfo<'_>, made: *mut vk::CommandBuffer);
+    BeginCommandBuffer: Allocates, v1_0.begin_command_buffer(commands: vk::CommandBuffer,
+        info: *const vk::CommandBufferBeginInfo<'_>);
+    EndCommandBuffer: Allocates, v1_0.end_command_buffer(commands: vk::CommandBuffer);
+    QueueSubmit: Submits, v1_0.queue_submit(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo<'_>,
+        fence: vk::Fence);
+    WaitSemaphores: Looks, v1_2.wait_semaphores(device: vk::Device, info: *const vk::SemaphoreWaitInfo<'_>,
+        timeout: u64);
+    GetSemaphoreCounterValue: Looks, v1_2.get_semaphore_counter_value(device: vk::Device, semaphore: vk::Semaphore,
+        value: *mut u64);
+}
+
+/// Notes whose the command buffers are.
+unsafe extern "system" fn allocate_known_command_buffers(
+    device: vk::Device,
+    info: *const vk::CommandBufferAllocateInfo<'_>,
+    made: *mut vk::CommandBuffer,
+) -> vk::Result {
+    // SAFETY: what the caller promises for this call holds for the driver's.
+    let result = unsafe { allocate_command_buffers(device, info, made) };
+    if result == vk::Result::SUCCESS {
+        // SAFETY: the caller's description of so many command buffers.
+        let count = unsafe { (*info).command_buffer_count };
+        // SAFETY: the driver has made so many.
+        let all = unsafe { std::slice::from_raw_parts(made, count as usize) };
+        let driver = driver_of(device);
+        all.iter().for_each(|commands| put(commands.as_raw(), &driver));
+    }
+    result
+}
+
+/// Of what is refused there are no pipelines, as the caller is to see.
+unsafe extern "system" fn create_pipelines_or_none(
+    device: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::ComputePipelineCreateInfo<'_>,
+    callbacks: Callbacks<'_>,
+    made: *mut vk::Pipeline,
+) -> vk::Result {
+    // SAFETY: the caller has room for so many.
+    unsafe { made.write_bytes(0, count as usize) };
+    // SAFETY: what the caller promises for this call holds for the driver's.
+    unsafe { create_compute_pipelines(device, cache, count, infos, callbacks, made) }
+}

@@ -1,0 +1,56 @@
+//! A device that refuses, and contexts on it.
+
+use super::common::raw;
+use super::common::refusing::{self, Driver, Rule, Seen};
+use super::common::subject::Subject;
+use fencepost::{AdoptOptions, Context, RecorderChoice, Result};
+use std::sync::Arc;
+
+/// A device of one adapter; after a loss another one.
+pub struct Bed {
+    adapter: wgpu::Adapter,
+    recorder: RecorderChoice,
+    subject: Subject,
+    opened: (wgpu::Device, wgpu::Queue, Arc<Driver>),
+}
+
+impl Bed {
+    pub fn new(subject: &Subject, recorder: RecorderChoice) -> Self {
+        let adapter = raw::adapter(subject.place());
+        let opened = refusing::open(&adapter);
+        Self { adapter, recorder, subject: subject.clone(), opened }
+    }
+
+    /// Whether wgpu makes the submissions, and so decides what it survives.
+    pub fn by_wgpu(&self) -> bool {
+        self.recorder != RecorderChoice::Direct
+    }
+
+    pub fn driver(&self) -> &Driver {
+        &self.opened.2
+    }
+
+    /// A fresh context, which is alone with the device if it submits past wgpu. One without threads does not use
+    /// immediates.
+    pub fn context(&self, threads: bool) -> Result<Context> {
+        let (device, queue, _) = &self.opened;
+        let (recorder, alone) = (self.recorder, !self.by_wgpu());
+        let options =
+            AdoptOptions { recorder, alone, threads, immediates: threads, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device.clone(), queue.clone(), options)?;
+        self.subject.watch(&ctx);
+        Ok(ctx)
+    }
+
+    /// Does something under a rule: what came of it, and what the driver saw.
+    pub fn under<T>(&self, rule: Rule, act: impl FnOnce() -> T) -> (T, Seen) {
+        self.driver().set(rule);
+        let outcome = act();
+        (outcome, self.driver().set(Rule::Nothing))
+    }
+
+    /// Opens another device: this one is lost.
+    pub fn renew(&mut self) {
+        self.opened = refusing::open(&self.adapter);
+    }
+}
