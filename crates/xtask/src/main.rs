@@ -82,9 +82,10 @@ fn run(command: Command) -> Result<bool> {
 
 /// Runs the benchmarks of `benches/`, which print medians and ratios.
 fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
-    software::ensure_adapter(true)?;
+    let request = environment::Request { wanted: environment::Wanted::AllThereAre, may_install: true };
+    let found = environment::set_up(workspace, request)?;
     let bench = shell::cargo().args(["run", "--release", "-p", "fencepost-benches", "--"]).args(args);
-    bench.dir(workspace.root()).run()
+    bench.vars(&found.vars).var("FENCEPOST_VALIDATION", "0").dir(workspace.root()).run()
 }
 
 /// Prints the variables of a test run.

@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
         case("m04_checked_finds_regions_that_span_each_other", checked),
         case("m04_ordered_puts_regions_of_two_queues_in_order", ordered),
         case("m04_a_copy_within_an_array_is_whole", whole),
+        case("m04_who_waits_for_what_a_copy_within_an_array_reads_waits_for_what_it_writes", one_command),
         case("m04_mapped_arrays_have_no_regions", mapped),
     ]
 }
@@ -34,6 +35,18 @@ const PICKS_NOTHING: IsRight =
 const STEP: IsRight = |kind| matches!(kind, Kind::RegionRange { problem: "has a step below 1", .. });
 const SHAPE: IsRight = |kind| matches!(kind, Kind::Shape { .. });
 const FOREIGN: IsRight = |kind| matches!(kind, Kind::ForeignContext { .. });
+
+/// To its callers the copy is one command, by way of other memory or not.
+fn one_command(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (copying, other) = (ctx.queue("copying"), ctx.queue("other"));
+    let x = ctx.full([256], 1_u32).unwrap();
+    copying.copy_region(&x, region![0..253; 4], &mut x.handle(), region![0..127; 2]).unwrap();
+    drop(x.slice(246..253).unwrap().map_write().wait().unwrap());
+    other.fill(&mut x.slice(0..6).unwrap(), 2).unwrap();
+    let found = other.read(&x).wait().unwrap();
+    assert!(found[..6] == [2; 6] && found[6..] == [1; 250]);
+}
 
 fn refused(s: &Subject) {
     let (ctx, foreign) = (s.ctx(), s.ctx());

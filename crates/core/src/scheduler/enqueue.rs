@@ -49,12 +49,17 @@ impl Engine {
         Ok(stamp)
     }
 
-    /// Enqueues the works of one call: all of them or, if one is refused, none, and nothing comes between.
+    /// Enqueues the works of one call: all of them or, if one is refused, none, and nothing comes between. Who comes after
+    /// one of them comes after the call.
     pub(crate) fn enqueue_whole(&self, by: Admission, works: Works) -> Result<()> {
         let mut state = self.lock();
         state.admit_all(by, &works)?;
-        for work in works {
-            state.push_work(by, work);
+        let stamps: SmallVec<[Stamp; 3]> = works.iter().map(|_| state.next_stamp()).collect();
+        if let Some(&last) = stamps.last() {
+            works.iter().for_each(|work| ordering::record(&state, by, last, work));
+        }
+        for (stamp, work) in stamps.into_iter().zip(works) {
+            state.push_stamped(by, stamp, work);
         }
         self.kick(state, by.slot);
         Ok(())
