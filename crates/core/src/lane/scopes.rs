@@ -45,6 +45,20 @@ pub(crate) fn scoped<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Optio
     (work(), None)
 }
 
+/// As [`scoped`], of what there is no memory for; whether that was so.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn scoped_memory<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, bool) {
+    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let made = work();
+    (made, ready(memory.pop()).is_some())
+}
+
+/// As on other targets, but every error goes to the device's handler.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn scoped_memory<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T, bool) {
+    (work(), false)
+}
+
 /// The answer of a future that has it already, as a popped scope does outside the browser.
 #[cfg(not(target_arch = "wasm32"))]
 fn ready(future: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error> {

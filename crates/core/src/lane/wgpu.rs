@@ -5,7 +5,7 @@ use super::bind_groups::BindGroups;
 use super::foreign::{ForeignBlocks, Gone, bring_home};
 use super::gate::Gate;
 use super::memory::{Wanted, WgpuMemory, refused};
-use super::scopes::{Doing, scoped};
+use super::scopes::{Doing, scoped, scoped_memory};
 use super::{Caps, Device, Opaque, WgpuPipeline};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
@@ -392,20 +392,22 @@ impl Device for WgpuDevice {
 impl WgpuDevice {
     /// Asks whether the device is still there, as [`answers`](Self::answers) does. Only for who is inside the gate.
     pub(crate) fn probe(&self) {
-        if !self.answers() {
+        let (answers, reason) = scoped(&self.device, || self.answers());
+        if !answers && reason.is_none() {
             self.lost.raise("it no longer makes buffers");
         }
     }
 
-    /// Whether the device gives a few mapped bytes, or has a reason not to; one that is gone does neither. It says nothing
-    /// else: a submission that it does not make counts as done, and where the handlers are the program's nobody is told.
+    /// Whether the device gives a few mapped bytes, or has no memory for them; one that is gone does neither. It says nothing
+    /// else: a submission that it does not make counts as done, and where the handlers are the program's nobody is told. Only
+    /// in an error scope, which knows of other reasons.
     pub(crate) fn answers(&self) -> bool {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
         let (label, mapped_at_creation) = (Some("is it there"), true);
         let desc = wgpu::BufferDescriptor { label, size: 16, usage, mapped_at_creation };
         let mapped = || self.device.create_buffer(&desc).get_mapped_range(..).is_ok();
-        let (mapped, reason) = scoped(&self.device, mapped);
-        mapped || reason.is_some()
+        let (mapped, no_memory) = scoped_memory(&self.device, mapped);
+        mapped || no_memory
     }
 }
 

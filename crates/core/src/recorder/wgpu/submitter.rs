@@ -58,22 +58,22 @@ pub(in crate::recorder) fn submit<K>(
     let submit = || {
         let (commands, kept) = record()?;
         device.queue().submit(commands);
-        Ok(kept)
+        Ok((kept, device.answers()))
     };
     let (outcome, error) = scoped(device.raw(), submit);
-    let answers = outcome.is_err() || error.is_some() || device.answers(); // if not, nothing was submitted
     if error.is_some() {
         device.with_groups(BindGroups::clear); // one that could not be made may be among them
     }
     if error.is_some() || outcome.is_err() {
         device.probe(); // a device that is gone has many reasons
     }
-    let kept = match outcome {
+    let (kept, answers) = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
         outcome => outcome?,
     };
-    let failed = if !answers || error.is_some() || device.lost().is_raised() {
-        Err(failure(device, error.as_ref(), !answers))
+    let gone = !answers && error.is_none(); // then nothing was submitted
+    let failed = if gone || error.is_some() || device.lost().is_raised() {
+        Err(failure(device, error.as_ref(), gone))
     } else {
         follow(&kept)
     };
