@@ -43,7 +43,7 @@ pub(crate) enum Command {
         /// Build cargo-deny into target/tools if it is missing (about a minute)
         #[arg(long)]
         install_tools: bool,
-        /// Arguments for the test programs, for instance a part of a test's name
+        /// Arguments for the test programs, for instance a part of a test's name; then other recorders run nothing
         #[arg(last = true)]
         filter: Vec<String>,
     },

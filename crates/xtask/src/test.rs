@@ -38,9 +38,12 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
         vars = found.vars;
         Ok(found.missing.map_or(Done::Yes, Done::Partly))
     });
+    let again = if options.filter.is_empty() { &AGAIN[..] } else { &[] };
     thread::scope(|scope| {
-        let others = scope
-            .spawn(|| AGAIN.map(|again| (again.name, Beside::run(again.name, &at_root(again.tests(&vars))))));
+        let others = scope.spawn(|| {
+            let run = |again: &Again| (again.name, Beside::run(again.name, &at_root(again.tests(&vars))));
+            again.iter().map(run).collect::<Vec<_>>()
+        });
         steps.run("test", || at_root(tests(&vars, &options.filter)).run());
         for (name, beside) in others.join().expect("bug: nothing in there panics") {
             steps.add(name, beside);
