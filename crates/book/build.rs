@@ -5,6 +5,7 @@
 //! it, where the book does not show it.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -24,8 +25,7 @@ struct Block {
 
 fn main() -> io::Result<()> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    // Cargo takes its orders from what a build script prints.
-    println!("cargo::rerun-if-changed={}", docs.display());
+    writeln!(io::stdout(), "cargo::rerun-if-changed={}", docs.display())?; // which is how cargo is told
     let mut modules = String::new();
     for page in pages(&docs)? {
         let name = page.strip_prefix(&docs).expect("a page lies in docs").with_extension("");

@@ -10,6 +10,9 @@ use crate::shell::quoted;
 use crate::software::{Extras, ensure_adapter, ensure_gl, extras};
 use crate::workspace::Workspace;
 
+/// Has the tests listen to the validation layers.
+const VALIDATION: &str = "FENCEPOST_VALIDATION";
+
 /// Variable names with their values.
 pub(crate) type Vars = Vec<(String, String)>;
 
@@ -52,9 +55,22 @@ pub(crate) fn set_up(workspace: &Workspace, request: Request) -> Result<SetUp> {
         return Ok(SetUp { vars, missing: None });
     }
     vars.push(var("FENCEPOST_TEST_ADAPTERS", "all"));
-    vars.push(var("FENCEPOST_VALIDATION", "1"));
+    vars.push(var(VALIDATION, "1"));
     let missing = if cfg!(target_os = "linux") { add_drivers(workspace, request, &mut vars)? } else { None };
     Ok(SetUp { vars, missing })
+}
+
+/// The variables to measure with on whatever adapters can be had, no layer watching. What is missing is reported.
+pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
+    ensure_adapter(true)?;
+    let found = set_up(workspace, Request { wanted: Wanted::AllThereAre, may_install: true });
+    let SetUp { mut vars, missing } =
+        found.unwrap_or_else(|error| SetUp { missing: Some(format!("{error:#}")), ..SetUp::default() });
+    if let Some(missing) = missing {
+        eprintln!("xtask: without {missing}");
+    }
+    vars.retain(|(name, _)| name != VALIDATION);
+    Ok(vars)
 }
 
 /// Adds EGL's driver, SwiftShader and the layer; returns what is missing where that is allowed.

@@ -82,10 +82,8 @@ fn run(command: Command) -> Result<bool> {
 
 /// Runs the benchmarks of `benches/`, which print medians and ratios.
 fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
-    let request = environment::Request { wanted: environment::Wanted::AllThereAre, may_install: true };
-    let found = environment::set_up(workspace, request)?;
     let bench = shell::cargo().args(["run", "--release", "-p", "fencepost-benches", "--"]).args(args);
-    bench.vars(&found.vars).var("FENCEPOST_VALIDATION", "0").dir(workspace.root()).run()
+    bench.vars(&environment::unwatched(workspace)?).dir(workspace.root()).run()
 }
 
 /// Prints the variables of a test run.

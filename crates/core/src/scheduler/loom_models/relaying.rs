@@ -13,10 +13,9 @@ use std::task::{Poll, Waker};
 
 #[test]
 fn whoever_waits_gets_the_other_context_on() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
+    explore_two(Model::quick, |near, far| {
         let (held, served) = behind(&near, &far);
-        let other = far.thread(move |engine| wait(engine, served).expect("the work is done"));
+        let other = waiter(&far, served);
         wait(&near.engine, held).expect("the work is done");
         join([other]);
     });
@@ -24,11 +23,10 @@ fn whoever_waits_gets_the_other_context_on() {
 
 #[test]
 fn an_arrival_is_not_missed_by_who_is_about_to_hold_the_queue() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
+    explore_two(Model::quick, |near, far| {
         let lane = near.lane_thread(0);
         let (_, served) = behind(&near, &far);
-        let other = far.thread(move |engine| wait(engine, served).expect("the work is done"));
+        let other = waiter(&far, served);
         near.world.wait_for(1);
         join([other]);
         near.stop([lane]);
@@ -37,8 +35,7 @@ fn an_arrival_is_not_missed_by_who_is_about_to_hold_the_queue() {
 
 #[test]
 fn work_behind_another_context_is_submitted_though_nobody_waits() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
+    explore_two(Model::quick, |near, far| {
         let lane = near.lane_thread(0);
         let threads = [far.lane_thread(0), far.completer(0)];
         behind(&near, &far);
@@ -50,15 +47,14 @@ fn work_behind_another_context_is_submitted_though_nobody_waits() {
 
 #[test]
 fn two_contexts_that_wait_for_each_other_in_turn_both_finish() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
+    explore_two(Model::quick, |near, far| {
         let (ping, pong) = (near.queue(), far.queue());
         let served = enqueue(&near.engine, ping);
         wait_across((&far, pong), at(&near, served));
         let returned = enqueue(&far.engine, pong);
         wait_across((&near, ping), at(&far, returned));
         let end = enqueue(&near.engine, ping);
-        let other = far.thread(move |engine| wait(engine, returned).expect("the work is done"));
+        let other = waiter(&far, returned);
         wait(&near.engine, end).expect("the work is done");
         join([other]);
         assert_eq!((near.world.steps(), far.world.steps()), (2, 1));
@@ -67,12 +63,8 @@ fn two_contexts_that_wait_for_each_other_in_turn_both_finish() {
 
 #[test]
 fn a_signal_in_another_context_reaches_who_waits_behind_it() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
-        let queue = near.queue();
-        let gate = Signaller::new(&far.engine, "gate");
-        wait_across((&near, queue), Origin::User(gate.state().clone()));
-        let end = enqueue(&near.engine, queue);
+    explore_two(Model::quick, |near, far| {
+        let (gate, end) = gated(&near, &far);
         let signaller = far.thread(move |_| gate.signal());
         wait(&near.engine, end).expect("the work is done");
         join([signaller]);
@@ -81,12 +73,8 @@ fn a_signal_in_another_context_reaches_who_waits_behind_it() {
 
 #[test]
 fn a_gate_that_another_context_drops_fails_who_waits_behind_it() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
-        let queue = near.queue();
-        let gate = Signaller::new(&far.engine, "gate");
-        wait_across((&near, queue), Origin::User(gate.state().clone()));
-        let end = enqueue(&near.engine, queue);
+    explore_two(Model::quick, |near, far| {
+        let (gate, end) = gated(&near, &far);
         let last = far.thread(move |_| drop(gate));
         expect_failed(&near, end, |kind| matches!(kind, Kind::Abandoned { .. }));
         join([last]);
@@ -95,8 +83,7 @@ fn a_gate_that_another_context_drops_fails_who_waits_behind_it() {
 
 #[test]
 fn a_loss_over_there_fails_who_waits_here() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::by_hand(1));
+    explore_two(Model::by_hand, |near, far| {
         let (held, _) = behind(&near, &far);
         let world = far.world.clone();
         let driver = far.thread(move |_| world.lose());
@@ -107,8 +94,7 @@ fn a_loss_over_there_fails_who_waits_here() {
 
 #[test]
 fn the_end_of_a_context_whose_device_is_gone_fails_who_waits_here() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::by_hand(1));
+    explore_two(Model::by_hand, |near, far| {
         let (held, _) = behind(&near, &far);
         let last = thread::spawn(move || {
             far.world.lose();
@@ -122,8 +108,7 @@ fn the_end_of_a_context_whose_device_is_gone_fails_who_waits_here() {
 
 #[test]
 fn a_loss_here_ends_a_wait_for_there_once_that_moves() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::by_hand(1));
+    explore_two(Model::by_hand, |near, far| {
         let (held, _) = behind(&near, &far);
         let (here, there) = (near.world.clone(), far.world.clone());
         let driver = far.thread(move |_| {
@@ -139,8 +124,7 @@ fn a_loss_here_ends_a_wait_for_there_once_that_moves() {
 
 #[test]
 fn the_end_of_a_context_that_is_waited_for_does_its_work_first() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
+    explore_two(Model::quick, |near, far| {
         let (held, _) = behind(&near, &far);
         let last = thread::spawn(move || far.engine.close());
         wait(&near.engine, held).expect("the work is done");
@@ -150,10 +134,9 @@ fn the_end_of_a_context_that_is_waited_for_does_its_work_first() {
 
 #[test]
 fn the_end_of_a_context_that_waits_comes_after_the_wait() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
+    explore_two(Model::quick, |near, far| {
         let (_, served) = behind(&near, &far);
-        let other = far.thread(move |engine| wait(engine, served).expect("the work is done"));
+        let other = waiter(&far, served);
         near.engine.close();
         assert_eq!((near.world.steps(), far.world.steps()), (1, 1));
         join([other]);
@@ -162,8 +145,7 @@ fn the_end_of_a_context_that_waits_comes_after_the_wait() {
 
 #[test]
 fn what_has_to_be_done_between_arrival_and_signal_is_not_missed() {
-    explore(|| {
-        let (near, far) = (Model::quick(1), Model::quick(1));
+    explore_two(Model::quick, |near, far| {
         let lane = near.lane_thread(0);
         let (queue, bytes) = (near.queue(), Arc::new(Mutex::new(Bytes::default())));
         let (served, wanted) = (enqueue(&far.engine, far.queue()), bytes.clone());
@@ -179,6 +161,23 @@ fn what_has_to_be_done_between_arrival_and_signal_is_not_missed() {
         join([saver]);
         near.stop([lane]);
     });
+}
+
+/// Explores what a context does that waits for another one, which `far` makes with one lane.
+fn explore_two(far: fn(usize) -> Model, act: fn(Model, Model)) {
+    explore(move || act(Model::quick(1), far(1)));
+}
+
+/// A thread of a context that waits for work of it.
+fn waiter(model: &Model, point: Point) -> thread::JoinHandle<()> {
+    model.thread(move |engine| wait(engine, point).expect("the work is done"))
+}
+
+/// Has one command of a queue of `near` wait for a gate of `far`: that, and the point behind the command.
+fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
+    let (queue, gate) = (near.queue(), Signaller::new(&far.engine, "gate"));
+    wait_across((near, queue), Origin::User(gate.state().clone()));
+    (gate, enqueue(&near.engine, queue))
 }
 
 /// Has one command of a queue of `near` wait for one of `far`: the point behind each.
