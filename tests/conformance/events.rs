@@ -3,6 +3,7 @@
 mod across;
 mod executors;
 mod markers;
+mod one_device;
 mod pipelines;
 mod recording;
 mod user;
@@ -19,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         user::cases(),
         pipelines::cases(),
         across::cases(),
+        one_device::cases(),
     ]
     .concat()
 }

@@ -76,7 +76,7 @@ impl Context {
     }
 
     /// Gives all free memory back to the driver that no enqueued or running work uses, and returns how many bytes
-    /// that was. Staging memory that is kept for later goes too, but for what the recorder `wgpu` keeps.
+    /// that was. Staging memory that is kept for later goes too.
     pub fn trim(&self) -> u64 {
         self.owner.engine().trim()
     }

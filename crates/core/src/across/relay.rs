@@ -14,7 +14,8 @@ use std::time::Duration;
 /// How long a caller sleeps before it looks again for what nobody tells it of.
 const BRIEFLY: Duration = Duration::from_millis(1);
 
-/// Signals an event of one context, the waiter, when another context has come to a point.
+/// Signals an event of one context, the waiter, when another context has come to a point, or has submitted all up to it
+/// to the queue of both.
 ///
 /// It is woken by the other context as any executor would be. That context keeps it; the waiter's queue knows it
 /// weakly, to ask for what it waits for.
@@ -82,6 +83,14 @@ impl Origin {
             Origin::User(user) => user.result(),
         }
     }
+
+    /// Whether the device keeps the order by itself, as both contexts submit to one queue and what is waited for is
+    /// submitted; else has `waker` called when that is so.
+    fn is_sent(&self, waiter: &Engine, waker: &Waker) -> bool {
+        let Origin::Point(engine, point) = self else { return false };
+        let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
+        engine.is_some_and(|engine| engine.attend_sent(*point, waker))
+    }
 }
 
 impl Relay {
@@ -105,7 +114,12 @@ impl Relay {
         if progress.over {
             return true;
         }
-        let Some(arrived) = self.origin.attend(&waker) else { return false };
+        let sent = || progress.then.is_none() && self.origin.is_sent(&self.waiter, &waker);
+        let arrived = match self.origin.attend(&waker) {
+            Some(arrived) => arrived,
+            None if sent() => Ok(()),
+            None => return false,
+        };
         let outcome = match (arrived, &mut progress.then) {
             (Ok(()), Some(then)) => match then(&waker) {
                 Poll::Ready(result) => result,

@@ -17,6 +17,7 @@ mod native;
 mod opaque;
 mod opening;
 mod scopes;
+mod spares;
 mod wgpu;
 
 pub(crate) use self::wgpu::Way;
@@ -40,6 +41,7 @@ pub(crate) use native::NativeMemory;
 pub(crate) use opaque::Opaque;
 pub(crate) use opening::OpenOptions;
 pub(crate) use scopes::{Doing, scoped};
+pub(crate) use spares::{Spare, Spares};
 
 use crate::error::Result;
 use crate::kernel::{Pipeline, Recipe};
@@ -56,6 +58,9 @@ pub(crate) trait Device: Allocate + Send + Sync {
 
     /// What records for it, for messages.
     fn recorder(&self) -> &'static str;
+
+    /// The queue it submits to, which may be other contexts' as well.
+    fn hardware_queue(&self) -> Option<&::wgpu::Queue>;
 
     /// Whether pinned memory can be had, to which the host keeps a pointer.
     fn pinned(&self) -> bool;

@@ -6,6 +6,7 @@ use super::foreign::{ForeignBlocks, Gone, bring_home};
 use super::gate::Gate;
 use super::memory::{Wanted, WgpuMemory, refused};
 use super::scopes::{Doing, scoped, scoped_memory};
+use super::spares::Spares;
 use super::{Caps, Device, Opaque, WgpuPipeline};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
@@ -42,6 +43,8 @@ pub(crate) struct WgpuDevice {
     staging: Arc<Meter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
+    /// For uploads and for downloads, where the host reaches no memory for good.
+    spares: [Arc<Spares>; 2],
     groups: Mutex<BindGroups>,
     gone: Gone,
     foreign: Arc<ForeignBlocks>,
@@ -100,6 +103,7 @@ impl WgpuDevice {
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
+        let spares = [(); 2].map(|()| Spares::new(&gate));
         let (groups, gone, probed) = Default::default();
         let foreign = ForeignBlocks::new(&gone);
         Self {
@@ -116,6 +120,7 @@ impl WgpuDevice {
             staging,
             uploads,
             downloads,
+            spares,
             groups,
             gone,
             foreign,
@@ -181,6 +186,11 @@ impl WgpuDevice {
     /// What counts its staging memory.
     pub(crate) fn meter(&self) -> &Arc<Meter> {
         &self.staging
+    }
+
+    /// The staging buffers that wgpu maps in a mode and nobody uses.
+    pub(crate) fn spares(&self, mode: wgpu::MapMode) -> &Arc<Spares> {
+        &self.spares[usize::from(mode == wgpu::MapMode::Read)]
     }
 
     /// A piece of memory that the device copies to and the host reads; `None` without such memory.
@@ -316,6 +326,10 @@ impl Device for WgpuDevice {
         self.way.name()
     }
 
+    fn hardware_queue(&self) -> Option<&wgpu::Queue> {
+        Some(&self.queue)
+    }
+
     fn pinned(&self) -> bool {
         self.reach >= Reach::Staging
     }
@@ -333,7 +347,8 @@ impl Device for WgpuDevice {
     }
 
     fn trim_staging(&self) -> u64 {
-        self.uploads.trim() + self.downloads.trim()
+        let spares: u64 = self.spares.iter().map(|spares| spares.trim()).sum();
+        self.uploads.trim() + self.downloads.trim() + spares
     }
 
     fn staging(&self) -> (u64, u64) {

@@ -3,13 +3,13 @@
 //! The order is drawn from a seed. What the waits, the queues and the lanes leave open really happens in any order
 //! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
 
+use super::running::Running;
 use super::{Failure, Keep, LaneValue, Recorder, encoded};
 use crate::command::{Launch, RegionCopy, Step, Ticks, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
 use crate::lane::{Caps, Device, Lane};
 use crate::memory::{Allocate, Block, Cells, Heap, Heaped, Memory, Meter, Place, Readback, Staged};
-use crate::scheduler::State;
 use fencepost_kernels::{HostBuffer, HostKernel};
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
@@ -92,16 +92,6 @@ struct HostClock {
 struct WorldLane {
     batches: VecDeque<Running>,
     completed: Value,
-}
-
-/// A submission on its way.
-struct Running {
-    steps: Arc<Vec<Step>>,
-    /// For each step, the ones that come first.
-    before: Vec<Vec<usize>>,
-    done: Vec<bool>,
-    waits: Vec<LaneValue>,
-    signal: Value,
 }
 
 struct CpuRecorder {
@@ -198,6 +188,10 @@ impl Device for CpuDevice {
         "cpu"
     }
 
+    fn hardware_queue(&self) -> Option<&wgpu::Queue> {
+        None
+    }
+
     fn pinned(&self) -> bool {
         true
     }
@@ -258,28 +252,10 @@ impl Recorder for CpuRecorder {
             let (object, message) = ("a submission".into(), "refused by the seed".into());
             return Err(Failure { step, error: Kind::Device { object, message }.into(), lost: false });
         }
-        let running = Running {
-            before: before(steps),
-            done: vec![false; steps.len()],
-            steps: steps.clone(),
-            waits: waits.to_vec(),
-            signal,
-        };
+        let running = Running::new(steps, waits, signal);
         lock(&self.world).lanes[self.lane].batches.push_back(running);
         Ok(None)
     }
-}
-
-/// For each step the ones that come first: its queue's last one, those it waits for, and the context's own.
-fn before(steps: &[Step]) -> Vec<Vec<usize>> {
-    let mut last = HashMap::new();
-    let mut befores = Vec::with_capacity(steps.len());
-    for (at, step) in steps.iter().enumerate() {
-        let own = last.insert(step.slot, at);
-        let context = last.get(&State::CONTEXT).copied().filter(|_| step.slot != State::CONTEXT);
-        befores.push(own.into_iter().chain(context).chain(step.after.iter().map(|&s| s as usize)).collect());
-    }
-    befores
 }
 
 impl HostClock {
@@ -292,8 +268,9 @@ impl HostClock {
 impl World {
     /// Does one step of those that are allowed, if there is one.
     fn step(&mut self) -> bool {
-        let allowed = self.allowed();
-        if allowed.is_empty() || self.lost.is_some() {
+        let choices: Vec<usize> = (0..self.lanes.len()).map(|lane| self.choices(lane)).collect();
+        let all: usize = choices.iter().sum();
+        if all == 0 || self.lost.is_some() {
             return false;
         }
         if self.steps_left == Some(0) {
@@ -301,39 +278,28 @@ impl World {
             return false;
         }
         self.steps_left = self.steps_left.map(|left| left - 1);
-        let (lane, at) = allowed[self.rng.usize(..allowed.len())];
-        let running = &mut self.lanes[lane].batches[0];
-        if let Some(step) = running.steps.get(at) {
-            if let Err(lost) = run_shielded(&step.work, &mut self.clock, &self.staging) {
-                self.lost = Some(lost);
-                return false;
-            }
-            running.done[at] = true;
+        let (mut lane, mut choice) = (0, self.rng.usize(..all));
+        while choice >= choices[lane] {
+            choice -= choices[lane];
+            lane += 1;
         }
+        let step = self.lanes[lane].batches[0].take(choice);
+        let outcome = step.map_or(Ok(()), |step| run_shielded(&step.work, &mut self.clock, &self.staging));
+        self.lost = outcome.err();
         self.finish(lane);
-        true
+        self.lost.is_none()
     }
 
-    /// The steps that may come next, as (lane, step); a batch without steps counts as one.
-    fn allowed(&self) -> Vec<(usize, usize)> {
-        let mut allowed = Vec::new();
-        for (lane, at) in self.lanes.iter().enumerate() {
-            let Some(running) = at.batches.front() else { continue };
-            if running.waits.iter().all(|wait| self.lanes[wait.lane].completed >= wait.value) {
-                let free = |&step: &usize| {
-                    !running.done[step] && running.before[step].iter().all(|&b| running.done[b])
-                };
-                allowed.extend((0..running.steps.len()).filter(free).map(|step| (lane, step)));
-                allowed.extend(running.steps.is_empty().then_some((lane, 0)));
-            }
-        }
-        allowed
+    /// How many steps of a lane may come next.
+    fn choices(&self, lane: usize) -> usize {
+        let front = self.lanes[lane].batches.front();
+        let passed = |wait: &LaneValue| self.lanes[wait.lane].completed >= wait.value;
+        front.filter(|running| running.waits.iter().all(passed)).map_or(0, Running::choices)
     }
 
     fn finish(&mut self, lane: usize) {
         let lane = &mut self.lanes[lane];
-        let over = |running: &Running| running.done.iter().all(|&done| done);
-        if lane.batches.front().is_some_and(over)
+        if lane.batches.front().is_some_and(Running::is_over)
             && let Some(running) = lane.batches.pop_front()
         {
             lane.completed = running.signal;

@@ -7,6 +7,7 @@ mod foreign;
 #[cfg(native)]
 pub(crate) mod hal;
 mod region;
+mod running;
 mod times;
 pub(crate) mod wgpu;
 

@@ -23,6 +23,7 @@ mod plan;
 mod profiling;
 mod pump;
 mod queue;
+mod sent;
 mod shield;
 mod state;
 #[cfg(not(target_arch = "wasm32"))]

@@ -51,6 +51,7 @@ impl Engine {
                 state.lanes[lane].timeline.submit(value);
                 state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep });
                 state.batches.set(seq, Status::Submitted(value));
+                state.wake_sent();
                 state.note_submit(seq, lane, at);
                 self.unlock(state);
             }

@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub(crate) calling: Option<Slot>,
     /// Who waits for a batch rather than for a point of a queue.
     pub(crate) batch_wakers: Vec<(Seq, Waker)>,
+    /// Who wants to know that a point was submitted.
+    pub(super) sent_wakers: Vec<(Point, Waker)>,
     /// Who waits for an event of the host, and must hear of a loss.
     pub(crate) user_wakers: Vec<(HoldId, Waker)>,
     /// An error that came up in a `Drop`.
@@ -90,6 +92,7 @@ impl State {
             calls: VecDeque::new(),
             calling: None,
             batch_wakers: Vec::new(),
+            sent_wakers: Vec::new(),
             user_wakers: Vec::new(),
             drop_error: None,
             after: After::default(),

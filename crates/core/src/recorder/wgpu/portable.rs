@@ -1,37 +1,27 @@
 //! Staging through wgpu's own maps, where the host reaches no memory for good.
 
 use crate::error::Result;
-use crate::lane::{Doing, Gate, WgpuDevice, scoped};
+use crate::lane::{Doing, Spare, Spares, WgpuDevice, scoped};
 use crate::memory::{Meter, Metered, Readback};
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{Arrival, LostFlag};
-use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::{BufferUsages as Usages, MapMode};
 
-/// Bytes of the smallest staging buffer, and of all that are kept for later.
+/// Bytes of the smallest staging buffer.
 const SMALLEST: u64 = 64 << 10;
-const CACHE: u64 = 256 << 20;
 /// Bytes on which pieces of a buffer start.
 const ALIGNMENT: u64 = 16;
 
-/// Staging buffers of one direction, those not in use.
+/// Where staging buffers of one direction come from.
 #[derive(Clone)]
 pub(super) struct Buffers {
     device: wgpu::Device,
     lost: LostFlag,
-    gate: Arc<Gate>,
     mode: MapMode,
     meter: Arc<Meter>,
-    free: Arc<Mutex<Vec<Free>>>,
-}
-
-/// A staging buffer that nobody uses.
-struct Free {
-    buffer: wgpu::Buffer,
-    count: Metered,
-    mapped: bool,
+    spares: Arc<Spares>,
 }
 
 /// A staging buffer, filled from the front by one batch.
@@ -44,8 +34,9 @@ pub(super) struct Filling {
 
 impl Buffers {
     pub(super) fn new(device: &WgpuDevice, mode: MapMode) -> Self {
-        let (lost, gate, meter) = (device.lost().clone(), device.gate().clone(), device.meter().clone());
-        Self { device: device.raw().clone(), lost, gate, mode, meter, free: Arc::default() }
+        let (lost, meter, spares) =
+            (device.lost().clone(), device.meter().clone(), device.spares(mode).clone());
+        Self { device: device.raw().clone(), lost, mode, meter, spares }
     }
 
     /// Room for `size` bytes, in the last of `filling` or in a buffer added to it.
@@ -65,17 +56,12 @@ impl Buffers {
     }
 
     fn take(&self, size: u64) -> Result<Filling> {
-        let found = {
-            let mut free = lock(&self.free);
-            let fits = |free: &Free| (size..=(4 * size).max(SMALLEST)).contains(&free.buffer.size());
-            free.iter().position(fits).map(|at| free.swap_remove(at))
-        };
-        let (buffer, count) = match found {
-            Some(Free { buffer, count, mapped }) => {
+        let (buffer, count) = match self.spares.take(size..=(4 * size).max(SMALLEST)) {
+            Some(Spare { buffer, count, mapped }) => {
                 if mapped && self.mode == MapMode::Read {
                     buffer.unmap(); // as whoever read it left it
                 }
-                (buffer, count.set_free(false))
+                (buffer, count)
             }
             None => {
                 let buffer = self.make(size)?;
@@ -98,17 +84,6 @@ impl Buffers {
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
         let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
         error.map_or(Ok(buffer), |error| Err(Doing { object: label, bytes: size }.failed(&error)))
-    }
-
-    fn keep(&self, buffer: wgpu::Buffer, count: Metered, mapped: bool) {
-        let mut free = lock(&self.free);
-        let kept: u64 = free.iter().map(|free| free.buffer.size()).sum();
-        if kept + buffer.size() <= CACHE {
-            free.push(Free { buffer, count: count.set_free(true), mapped });
-        } else {
-            drop(free);
-            self.gate.bury(buffer);
-        }
     }
 }
 
@@ -151,7 +126,7 @@ impl Drop for SentBuffer {
         let back = buffer.clone();
         let mapped = move |result: Result<(), wgpu::BufferAsyncError>| {
             if result.is_ok() {
-                home.keep(back, count, true);
+                home.spares.keep(Spare { buffer: back, count, mapped: true });
             }
         };
         let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
@@ -218,7 +193,8 @@ impl Drop for Mapped {
         if let Some(count) = self.count.take()
             && !self.home.lost.is_raised()
         {
-            self.home.keep(self.buffer.clone(), count, self.mapped.load(Ordering::Acquire));
+            let (buffer, mapped) = (self.buffer.clone(), self.mapped.load(Ordering::Acquire));
+            self.home.spares.keep(Spare { buffer, count, mapped });
         }
     }
 }

@@ -16,6 +16,7 @@ use super::wait::Deadline;
 use crate::command::{What, Work};
 use crate::error::Result;
 use crate::event::Point;
+use crate::lane::Device;
 use crate::memory::{Block, BlockId, Cells, Heap, Memory};
 use crate::ordering::{Admission, Policy};
 use crate::recorder::cpu::{self, CpuOptions};
@@ -53,6 +54,15 @@ impl Model {
 
     fn on(world: Arc<World>) -> Self {
         let (device, _) = cpu::open(&CpuOptions::default());
+        Self::with(device, world)
+    }
+
+    /// One more context on the device of this one, with lanes that are done with a submission at once.
+    fn beside(&self) -> Self {
+        Self::with(self.engine.device.clone(), World::new(1, true))
+    }
+
+    fn with(device: Arc<dyn Device>, world: Arc<World>) -> Self {
         let engine = Engine::new(device, world.lanes(), Policy::Ordered, true);
         Self { engine, world }
     }

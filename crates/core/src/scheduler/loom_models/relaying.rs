@@ -46,6 +46,20 @@ fn work_behind_another_context_is_submitted_though_nobody_waits() {
 }
 
 #[test]
+fn on_one_device_work_is_submitted_behind_what_is_not_done() {
+    explore(|| {
+        let far = Model::by_hand(1);
+        let near = far.beside();
+        let (lane, threads) = (near.lane_thread(0), [far.lane_thread(0), far.completer(0)]);
+        behind(&near, &far);
+        near.world.wait_for(1);
+        near.stop([lane]);
+        far.world.work_through(1);
+        far.stop(threads);
+    });
+}
+
+#[test]
 fn two_contexts_that_wait_for_each_other_in_turn_both_finish() {
     explore_two(Model::quick, |near, far| {
         let (ping, pong) = (near.queue(), far.queue());
