@@ -24,9 +24,13 @@ pub fn guard(
         let _ = sender.send(outcome);
     };
     let thread = thread::Builder::new().name(name.to_owned()).spawn(body);
-    thread.map_err(|error| format!("no thread for the case: {error}"))?;
+    let thread = thread.map_err(|error| format!("no thread for the case: {error}"))?;
     match receiver.recv_timeout(limit) {
-        Ok(outcome) => outcome.map_err(|panic| text(&*panic)),
+        Ok(outcome) => {
+            // A process must not end beside a thread that does: some GL loaders then free the same memory twice.
+            thread.join().map_err(|panic| text(&*panic))?;
+            outcome.map_err(|panic| text(&*panic))
+        }
         Err(RecvTimeoutError::Timeout) => {
             Err(format!("not over within {limit:?}; its contexts:\n{}", subject.dump()))
         }

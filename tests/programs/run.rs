@@ -40,12 +40,16 @@ pub fn guarded<R: Send + 'static>(
     body: impl FnOnce(Sender<ContextWatch>) -> Result<R, String> + Send + 'static,
 ) -> Result<R, String> {
     let ((done, result), (sender, watch)) = (channel(), channel());
-    thread::spawn(move || {
+    let thread = thread::spawn(move || {
         let outcome = catch_unwind(AssertUnwindSafe(|| body(sender)));
         let _ = done.send(outcome.unwrap_or_else(|panic| Err(format!("panic: {}", text(&*panic)))));
     });
     match result.recv_timeout(LIMIT) {
-        Ok(outcome) => outcome,
+        Ok(outcome) => {
+            // A process must not end beside a thread that does: some GL loaders then free the same memory twice.
+            thread.join().map_err(|panic| format!("panic: {}", text(&*panic)))?;
+            outcome
+        }
         Err(RecvTimeoutError::Timeout) => {
             Err(format!("{HANG} {LIMIT:?}\n{}", state_of(watch.try_iter().last())))
         }
