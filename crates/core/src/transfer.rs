@@ -231,6 +231,7 @@ impl Work {
             | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)
+            | Work::Behind
             | Work::Nothing => false,
         }
     }

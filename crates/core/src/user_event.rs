@@ -54,6 +54,8 @@ pub(crate) struct UserState {
 struct Outcome {
     result: Option<Result<(), Error>>,
     at: Option<Instant>,
+    /// What it stands for is submitted, not done: to the hardware queue of whoever waits.
+    sent: bool,
     wakers: Vec<Waker>,
 }
 
@@ -103,6 +105,12 @@ impl Signaller {
     pub(crate) fn complete(&self, result: Result<()>) {
         self.0.complete(result);
     }
+
+    /// Ends the event for who submits to the hardware queue that has what it stands for.
+    pub(crate) fn send(&self) {
+        lock(&self.0.outcome).sent = true;
+        self.signal();
+    }
 }
 
 impl Drop for Signaller {
@@ -135,6 +143,11 @@ impl UserState {
     /// How it ended, if it did.
     pub(crate) fn result(&self) -> Option<Result<()>> {
         lock(&self.outcome).result.clone()
+    }
+
+    /// Whether whoever waits for it has still to come behind what the hardware queue has.
+    pub(crate) fn is_sent(&self) -> bool {
+        lock(&self.outcome).sent
     }
 
     /// When it ended, if it did.

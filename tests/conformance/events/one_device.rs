@@ -3,7 +3,8 @@
 use crate::common::program::Program;
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Kind, RecorderChoice};
+use fencepost::{AdoptOptions, CpuOptions, Kind, Policy, RecorderChoice};
+use std::sync::mpsc::channel;
 
 const NO_DEVICE: &str = "there is no wgpu device";
 
@@ -13,6 +14,9 @@ pub fn cases() -> Vec<Case> {
             .gpu_only(NO_DEVICE),
         case("e07_on_one_device_a_wait_is_over_when_the_work_is_submitted", submitted_later)
             .gpu_only(NO_DEVICE),
+        case("e07_on_one_device_nothing_behind_a_wait_is_early", not_early).gpu_only(NO_DEVICE),
+        case("e07_on_one_device_what_stays_in_place_comes_after_the_wait", in_place).gpu_only(NO_DEVICE),
+        case("e07_on_one_device_copies_between_contexts_are_in_order", copies).gpu_only(NO_DEVICE),
         case("e07_on_one_device_contexts_take_turns_on_a_buffer", turns).gpu_only(NO_DEVICE),
         case("e07_on_one_device_a_failure_is_told_as_between_any_two", failure).gpu_only(NO_DEVICE),
     ]
@@ -21,9 +25,9 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 500;
 const RECORDERS: [RecorderChoice; 2] = [RecorderChoice::Wgpu, RecorderChoice::Hal];
 
-/// Calls `each` with two contexts on a device of the program's, the first without threads if that is wanted, for every
-/// recorder of the first and of the second.
-fn each_two(subject: &Subject, threads: bool, each: impl Fn(&Context, &Context)) {
+/// Calls `each` with two contexts on a device of the program's, each with threads if that is wanted, for every recorder of
+/// the first and of the second.
+fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Context)) {
     for (one, other) in RECORDERS.into_iter().flat_map(|one| RECORDERS.map(|other| (one, other))) {
         let (device, queue) = raw::open(subject);
         let adopt = |recorder, threads| {
@@ -32,7 +36,7 @@ fn each_two(subject: &Subject, threads: bool, each: impl Fn(&Context, &Context))
             subject.watch(&ctx);
             ctx
         };
-        each(&adopt(one, threads), &adopt(other, true));
+        each(&adopt(one, threads[0]), &adopt(other, threads[1]));
     }
 }
 
@@ -51,7 +55,7 @@ fn noticed(ctx: &Context) -> (u64, u64) {
 
 /// Without threads a context notices the end of its work only when somebody asks.
 fn unasked(subject: &Subject) {
-    each_two(subject, false, |source, waiter| {
+    each_two(subject, [false, true], |source, waiter| {
         let (from, to) = (source.queue("from"), waiter.queue("to"));
         let buffer = Program::of(source).buffer(N);
         let mut theirs = source.array_on::<u32, 1>(&buffer, [N]).unwrap();
@@ -68,26 +72,119 @@ fn unasked(subject: &Subject) {
     });
 }
 
-/// The host only flushes here, and a gate keeps the work over there from the device until the wait is enqueued.
+/// As [`unasked`], but the work is submitted after the wait was found to hold.
 fn submitted_later(subject: &Subject) {
-    each_two(subject, true, |source, waiter| {
-        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+    each_two(subject, [false; 2], |source, waiter| {
+        let (from, to) = (source.queue("from"), waiter.queue("to"));
         let buffer = Program::of(source).buffer(N);
         let mut theirs = source.array_on::<u32, 1>(&buffer, [N]).unwrap();
         let ours = waiter.array_on::<u32, 1>(&buffer, [N]).unwrap();
-        from.wait_for(&gate.event()).unwrap();
+        subject.spin(source, &from, 100);
         from.fill(&mut theirs, 7).unwrap();
-        to.wait_for(&from.marker()).unwrap();
+        let filled = from.marker();
+        to.wait_for(&filled).unwrap();
         let read = to.read(&ours);
-        to.flush().unwrap();
-        assert!(!to.is_complete().unwrap());
-        gate.signal();
+        to.flush().unwrap(); // finds that it has to wait, and starts what it waits for
+        let before = noticed(source);
         assert_eq!(read.wait().unwrap(), [7; N]);
+        assert_eq!(noticed(source), before);
+        assert!(filled.is_complete().unwrap(), "at the first look");
     });
 }
 
+/// Whatever comes behind the wait comes behind the work, though the device has nothing of it to do.
+fn not_early(subject: &Subject) {
+    let third = Context::on_cpu(CpuOptions::default());
+    subject.watch(&third);
+    each_two(subject, [true; 2], |source, waiter| {
+        let (from, to, elsewhere) = (source.queue("from"), waiter.queue("to"), third.queue("elsewhere"));
+        let behind = || {
+            subject.spin(source, &from, 50);
+            let done = from.marker();
+            from.flush().unwrap();
+            to.wait_for(&done).unwrap();
+            done
+        };
+        let done = behind();
+        to.finish().wait().unwrap();
+        assert!(done.is_complete().unwrap(), "finish");
+        let (done, passed) = (behind(), to.marker());
+        while !passed.is_complete().unwrap() {
+            std::thread::yield_now();
+        }
+        assert!(done.is_complete().unwrap(), "marker");
+        let (done, (sender, receiver)) = (behind(), channel());
+        to.callback(move || sender.send(done.is_complete()).unwrap()).unwrap();
+        to.flush().unwrap();
+        assert!(receiver.recv().unwrap().unwrap(), "callback");
+        let done = behind();
+        elsewhere.wait_for_queue(&to).unwrap();
+        elsewhere.finish().wait().unwrap();
+        assert!(done.is_complete().unwrap(), "a third context");
+        let done = behind();
+        waiter.synchronize().wait().unwrap();
+        assert!(done.is_complete().unwrap(), "synchronize");
+    });
+}
+
+/// An own context and one on its device, for every recorder of that.
+fn own_and_adopted(subject: &Subject) -> Vec<[Context; 2]> {
+    let beside = |recorder| {
+        let own = subject.ctx_with(Policy::Unchecked);
+        let (device, queue) = own.wgpu().unwrap();
+        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let other = Context::adopt(device.clone(), queue.clone(), options).unwrap();
+        subject.watch(&other);
+        [own, other]
+    };
+    RECORDERS.map(beside).into()
+}
+
+/// There and back again: what is read in place comes after all of it.
+fn in_place(subject: &Subject) {
+    for [own, other] in own_and_adopted(subject) {
+        let (from, last, between) = (own.queue("from"), own.queue("last"), other.queue("between"));
+        let mut x = own.zeros::<u32, 1>([N]).unwrap();
+        from.fill(&mut x, 1).unwrap();
+        assert_eq!(from.read(&x).wait().unwrap(), [1; N]); // later writers make it visible to the host
+        subject.spin(&own, &from, 50);
+        from.fill(&mut x, 7).unwrap();
+        let filled = from.marker();
+        from.flush().unwrap();
+        between.wait_for(&filled).unwrap();
+        last.wait_for(&between.marker()).unwrap();
+        assert_eq!(last.read(&x).wait().unwrap(), [7; N]);
+        subject.spin(&own, &from, 50);
+        between.wait_for(&from.marker()).unwrap();
+        last.wait_for(&between.marker()).unwrap();
+        last.upload(&[9; N], &mut x).unwrap();
+        last.finish().wait().unwrap();
+        assert!(from.is_complete().unwrap(), "upload");
+        assert_eq!(last.read(&x).wait().unwrap(), [9; N]);
+    }
+}
+
+fn copies(subject: &Subject) {
+    for [own, other] in own_and_adopted(subject) {
+        let (busy, last, from) = (own.queue("busy"), own.queue("last"), other.queue("from"));
+        let (x, mut y) = (from.full::<u32, 1>([N], 5).unwrap(), own.full([N], 1).unwrap());
+        assert_eq!(last.read(&y).wait().unwrap(), [1; N]);
+        subject.spin(&own, &busy, 50);
+        busy.flush().unwrap();
+        from.copy(&x, &mut y).unwrap();
+        from.finish().wait().unwrap();
+        assert_eq!(last.read(&y).wait().unwrap(), [5; N]);
+        subject.spin(&own, &busy, 50);
+        busy.flush().unwrap();
+        from.copy(&y, &mut x.handle()).unwrap();
+        last.wait_for(&from.marker()).unwrap();
+        last.fill(&mut y, 6).unwrap();
+        assert_eq!(from.read(&x).wait().unwrap(), [5; N]);
+    }
+}
+
 fn turns(subject: &Subject) {
-    each_two(subject, true, |one, other| {
+    each_two(subject, [true; 2], |one, other| {
         let buffer = Program::of(one).buffer(N);
         let mut sides = [one, other].map(|ctx| {
             let x = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
@@ -111,7 +208,7 @@ fn turns(subject: &Subject) {
 }
 
 fn failure(subject: &Subject) {
-    each_two(subject, true, |source, waiter| {
+    each_two(subject, [true; 2], |source, waiter| {
         let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
         from.wait_for(&gate.event()).unwrap();
         to.wait_for(&from.marker()).unwrap();

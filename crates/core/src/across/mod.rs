@@ -2,7 +2,7 @@
 //!
 //! Two contexts never hold their locks together. A queue that waits for another context is held on the host, as for a
 //! user event, until the other side says that it is there; so any two contexts fit, whatever they run on. Contexts on one
-//! wgpu device submit to one queue: there a wait is over as soon as what it is for was submitted.
+//! wgpu device submit to one queue: there a wait becomes a step of the device's as soon as what it is for was submitted.
 
 mod copy;
 mod pieces;

@@ -114,11 +114,14 @@ impl Relay {
         if progress.over {
             return true;
         }
-        let sent = || progress.then.is_none() && self.origin.is_sent(&self.waiter, &waker);
-        let arrived = match self.origin.attend(&waker) {
-            Some(arrived) => arrived,
-            None if sent() => Ok(()),
-            None => return false,
+        let Some(arrived) = self.origin.attend(&waker) else {
+            progress.over = progress.then.is_none() && self.origin.is_sent(&self.waiter, &waker);
+            let sent = progress.over;
+            drop(progress);
+            if sent {
+                self.signaller.send();
+            }
+            return sent;
         };
         let outcome = match (arrived, &mut progress.then) {
             (Ok(()), Some(then)) => match then(&waker) {

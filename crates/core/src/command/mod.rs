@@ -91,6 +91,8 @@ pub(crate) enum Work {
     /// What the clock shows before the next step, or after the last one: the three have one stamp and one level.
     Start(Arc<TimeSlot>),
     End(Arc<TimeSlot>),
+    /// Nothing itself: done when all is that the hardware queue had before, whoever submitted it.
+    Behind,
     /// Nothing any more, but a place in the order that others may count on.
     Nothing,
 }
@@ -180,9 +182,12 @@ impl Work {
             Work::Region(copy) => [Some(&copy.src), Some(&copy.dst)],
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
             Work::Read { src, .. } => [Some(src), None],
-            Work::Encoded(_) | Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Nothing => {
-                [None, None]
-            }
+            Work::Encoded(_)
+            | Work::Publish(_)
+            | Work::Start(_)
+            | Work::End(_)
+            | Work::Behind
+            | Work::Nothing => [None, None],
         }
     }
 

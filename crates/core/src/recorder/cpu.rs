@@ -389,7 +389,7 @@ fn run(work: &Work, clock: &mut HostClock, staging: &Arc<Meter>) {
         Work::Start(time) => time.set(Ticks { start: clock.read(), end: 0 }),
         Work::End(time) => time.end(clock.read()),
         Work::Encoded(_) => encoded::astray(),
-        Work::Publish(_) | Work::Nothing => {}
+        Work::Publish(_) | Work::Behind | Work::Nothing => {}
     }
 }
 

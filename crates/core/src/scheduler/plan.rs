@@ -158,6 +158,10 @@ impl Planner<'_> {
                     self.state.after.wakers.extend(relay.map(Waker::from));
                     Next::Held(hold)
                 }
+                Some(Ok(())) if event.is_sent() => {
+                    front.op = Op::Work(Work::Behind);
+                    Next::Again
+                }
                 Some(Ok(())) => self.skip(goal.slot),
                 Some(Err(error)) => {
                     let stamp = front.stamp;

@@ -275,7 +275,7 @@ impl<A: Backend> HalRecorder<A> {
                     Ok(())
                 }
                 Work::Encoded(_) => encoded::astray(),
-                Work::Nothing => Ok(()),
+                Work::Behind | Work::Nothing => Ok(()),
             };
             if let Err(error) = outcome {
                 batch.calls.end_pass();

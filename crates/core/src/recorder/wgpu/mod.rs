@@ -110,7 +110,7 @@ impl WgpuRecorder {
                     Ok(())
                 }
                 Work::Encoded(_) => encoded::astray(),
-                Work::Nothing => Ok(()),
+                Work::Behind | Work::Nothing => Ok(()),
             };
             outcome.map_err(|error| Failure { step: Some(at), error, lost: false })?;
         }
