@@ -13,6 +13,7 @@ mod kernels;
 mod legal;
 mod machine;
 mod op;
+mod open_order;
 mod oracle;
 mod pseudo;
 mod regressions;
@@ -62,6 +63,7 @@ fn main() {
         run_all(asked().unwrap_or(0..REPEATED), &repeat::Repeated)
     }));
     if asked().is_none() {
+        trials.push(trial("r02_what_is_left_open_happens_in_any_order", CPU, open_order::run));
         trials.extend(regressions::trials());
     }
     trials.extend(on_adapters());

@@ -171,7 +171,9 @@ pub enum Kind {
     #[error("the time of {object} is not measured: {reason}")]
     NotMeasured { object: String, reason: String },
     /// Two events that no one clock has timed.
-    #[error("the time between {first} and {second} is not known: their clocks are not the same")]
+    #[error(
+        "the time between {first} and {second} is not known: only events on one hardware queue of one context have one"
+    )]
     Unrelated { first: String, second: String },
     /// No adapter fits; the message lists those that there are.
     #[error("no adapter fits {wanted}; this machine has: {found}")]

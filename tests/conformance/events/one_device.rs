@@ -17,6 +17,9 @@ pub fn cases() -> Vec<Case> {
         case("e07_on_one_device_nothing_behind_a_wait_is_early", not_early).gpu_only(NO_DEVICE),
         case("e07_on_one_device_what_stays_in_place_comes_after_the_wait", in_place).gpu_only(NO_DEVICE),
         case("e07_on_one_device_copies_between_contexts_are_in_order", copies).gpu_only(NO_DEVICE),
+        case("e07_devices_of_two_wgpu_instances_are_not_one", two_instances).gpu_only(NO_DEVICE),
+        case("m09_a_copy_between_arrays_of_two_contexts_on_one_buffer_is_whole", one_buffer)
+            .gpu_only(NO_DEVICE),
         case("e07_on_one_device_contexts_take_turns_on_a_buffer", turns).gpu_only(NO_DEVICE),
         case("e07_on_one_device_a_failure_is_told_as_between_any_two", failure).gpu_only(NO_DEVICE),
     ]
@@ -180,7 +183,56 @@ fn copies(subject: &Subject) {
         last.wait_for(&from.marker()).unwrap();
         last.fill(&mut y, 6).unwrap();
         assert_eq!(from.read(&x).wait().unwrap(), [5; N]);
+        // On the queue of the target, which waits for the source's.
+        subject.spin(&own, &last, 50);
+        last.fill(&mut y, 7).unwrap();
+        from.wait_for(&last.marker()).unwrap();
+        from.copy(&y, &mut x.handle()).unwrap();
+        assert_eq!(from.read(&x).wait().unwrap(), [7; N]);
     }
+}
+
+/// wgpu numbers devices in each of its instances anew.
+fn two_instances(subject: &Subject) {
+    let contexts = [(); 2].map(|()| {
+        let (device, queue) = raw::open(subject);
+        let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+        subject.watch(&ctx);
+        ctx
+    });
+    let (from, to) = (contexts[0].queue("from"), contexts[1].queue("to"));
+    let mut x = to.zeros::<u32, 1>([N]).unwrap();
+    subject.spin(&contexts[0], &from, 100);
+    let done = from.marker();
+    from.flush().unwrap();
+    to.wait_for(&done).unwrap();
+    to.fill(&mut x, 1).unwrap();
+    to.finish().wait().unwrap();
+    assert!(done.is_complete().unwrap(), "they have a queue each");
+}
+
+/// More bytes than a piece has, and ends that overlap.
+fn one_buffer(subject: &Subject) {
+    const LEN: usize = 1 << 20;
+    const SHIFT: usize = 100;
+    let words = |at: usize| at as u32;
+    each_two(subject, [true; 2], |source, target| {
+        let (program, queue) = (Program::of(source), target.queue("copy"));
+        let buffer = program.buffer(LEN);
+        let from = source.array_on::<u32, 1>(&buffer, [LEN]).unwrap();
+        let to = target.array_on::<u32, 1>(&buffer, [LEN]).unwrap();
+        for (src, dst) in [(0, SHIFT), (SHIFT, 0)] {
+            let before: Vec<u32> = (0..LEN).map(words).collect();
+            program.submit(&before, &buffer);
+            let ends = [src, dst].map(|start| start..start + LEN - SHIFT);
+            let [src, dst] = ends.clone();
+            queue.copy(&from.slice(src).unwrap(), &mut to.slice(dst).unwrap()).unwrap();
+            queue.finish().wait().unwrap();
+            let mut expected = before;
+            expected.copy_within(ends[0].clone(), ends[1].start);
+            assert!(program.read(&buffer, LEN) == expected, "{ends:?}");
+        }
+    });
 }
 
 fn turns(subject: &Subject) {

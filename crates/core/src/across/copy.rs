@@ -4,7 +4,7 @@
 //! enqueued on, the other is made for it. Piece i is written after it was read, and piece i + 2 is read after piece i
 //! was written: so one piece is read while the one before is written, and memory is bounded, however large the copy.
 
-use super::pieces::{Between, DEPTH, End, cut};
+use super::pieces::{Between, DEPTH, End, cut, meets_itself};
 use super::{Origin, Relay, enqueueing};
 use crate::command::{Op, Pattern, RegionCopy, Rows, Span, What, Work, Works};
 use crate::context::Owner;
@@ -78,7 +78,7 @@ fn enqueue(
     (source, read_by): (&Owner, Admission),
     (target, written_by): (&Owner, Admission),
 ) -> Result<()> {
-    let rows = cut(&copy.rows);
+    let rows = cut(copy, meets_itself(source.engine(), target.engine(), copy));
     let source = &Side::new(End::Source, source, read_by, &copy.src, &rows)?;
     let target = &Side::new(End::Target, target, written_by, &copy.dst, &rows)?;
     let pieces = pieces(source, target, rows);

@@ -3,8 +3,9 @@
 use crate::command::{RegionCopy, Rows, Span, Stretch, WORD, Work, extent};
 use crate::context::Owner;
 use crate::error::Result;
-use crate::memory::{Block, Heap, Storage};
+use crate::memory::{Block, Heap, Storage, overlap};
 use crate::ordering::Admission;
+use crate::scheduler::Engine;
 use smallvec::SmallVec;
 use std::iter::repeat_with;
 use std::sync::Arc;
@@ -26,9 +27,18 @@ pub(super) enum End {
 /// Memory of a copy's own at one end, for pieces that are no run of words in the array.
 pub(super) struct Between(Vec<Arc<Storage>>);
 
-/// Rows in pieces.
-pub(super) fn cut(rows: &Rows) -> Vec<Rows> {
-    in_pieces(rows, (bytes(rows) / COUNT).clamp(SMALLEST, LARGEST).next_multiple_of(WORD))
+/// The rows of a copy in pieces. Where it `meets_itself`, all is read before any is written.
+pub(super) fn cut(copy: &RegionCopy, meets_itself: bool) -> Vec<Rows> {
+    let all = bytes(&copy.rows);
+    let size = if meets_itself { all } else { (all / COUNT).clamp(SMALLEST, LARGEST) };
+    in_pieces(&copy.rows, size.next_multiple_of(WORD))
+}
+
+/// Whether both contexts were given the same buffer, and a copy has the same bytes at both ends.
+pub(super) fn meets_itself(source: &Engine, target: &Engine, copy: &RegionCopy) -> bool {
+    let (src, dst) = (copy.src.block.shared_buffer(), copy.dst.block.shared_buffer());
+    let one = source.shares_queue(target) && src.is_some() && src == dst;
+    one && overlap(&copy.src.range(), &copy.dst.range())
 }
 
 /// Rows in pieces of at most `size` bytes, in C order: some indices of one axis, with everything inside them. The bytes

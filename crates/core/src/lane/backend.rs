@@ -89,6 +89,10 @@ impl<A: Backend> Bare for Of<A> {
         crate::recorder::hal::knows::<A>(device)
     }
 
+    fn address(&self, device: &wgpu::Device) -> Option<usize> {
+        native::address::<A>(device)
+    }
+
     fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder> {
         Box::new(HalRecorder::<A>::through_wgpu(device, fence))
     }

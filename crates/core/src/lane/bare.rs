@@ -33,6 +33,9 @@ pub(crate) trait Bare: Send + Sync {
     /// Whether wgpu still records for the device: one that is gone takes what is submitted, and says nothing.
     fn knows(&self, device: &wgpu::Device) -> bool;
 
+    /// Where the device below wgpu is, as long as that is there.
+    fn address(&self, device: &wgpu::Device) -> Option<usize>;
+
     /// Records for a lane and submits through wgpu's queue.
     fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder>;
 

@@ -59,8 +59,9 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// What records for it, for messages.
     fn recorder(&self) -> &'static str;
 
-    /// The queue it submits to, which may be other contexts' as well.
-    fn hardware_queue(&self) -> Option<&::wgpu::Queue>;
+    /// What tells the device below wgpu from every other, if anything does: it has one queue, which may be other
+    /// contexts' as well.
+    fn hardware(&self) -> Option<usize>;
 
     /// Whether pinned memory can be had, to which the host keeps a pointer.
     fn pinned(&self) -> bool;

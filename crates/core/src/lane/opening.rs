@@ -89,13 +89,15 @@ fn assemble(
 ) -> Result<(Arc<WgpuDevice>, Vec<Lane>)> {
     let (told, lost) = (told.is_some(), told.unwrap_or_default());
     let gate = Gate::new(info.backend);
-    let bare = bare(info.backend).filter(|_| options.native);
+    let bare = bare(info.backend);
+    let hardware = bare.and_then(|bare| bare.address(&device));
+    let bare = bare.filter(|_| options.native);
     let way = way(options, bare.is_some());
     let reach = bare.map_or(Reach::Nothing, |bare| reach(bare, &device, info, way));
     let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
     let caps = caps(&device, info, options);
     let shared = !options.alone;
-    let opened = Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared };
+    let opened = Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared, hardware };
     let opened = Arc::new(WgpuDevice::new(opened));
     let (recorder, fence) = recorder(&opened)?;
     // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which

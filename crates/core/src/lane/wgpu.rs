@@ -40,6 +40,7 @@ pub(crate) struct WgpuDevice {
     pub(super) way: Way,
     /// Whether others submit to its queue.
     shared: bool,
+    hardware: Option<usize>,
     staging: Arc<Meter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
@@ -95,11 +96,13 @@ pub(super) struct Opened {
     pub(super) bare: Option<&'static dyn Bare>,
     pub(super) way: Way,
     pub(super) shared: bool,
+    /// Where the device below wgpu is: wgpu's own numbers begin anew in each of its instances.
+    pub(super) hardware: Option<usize>,
 }
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared } = opened;
+        let Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared, hardware } = opened;
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
@@ -117,6 +120,7 @@ impl WgpuDevice {
             bare,
             way,
             shared,
+            hardware,
             staging,
             uploads,
             downloads,
@@ -326,8 +330,8 @@ impl Device for WgpuDevice {
         self.way.name()
     }
 
-    fn hardware_queue(&self) -> Option<&wgpu::Queue> {
-        Some(&self.queue)
+    fn hardware(&self) -> Option<usize> {
+        self.hardware
     }
 
     fn pinned(&self) -> bool {

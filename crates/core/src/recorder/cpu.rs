@@ -188,7 +188,7 @@ impl Device for CpuDevice {
         "cpu"
     }
 
-    fn hardware_queue(&self) -> Option<&wgpu::Queue> {
+    fn hardware(&self) -> Option<usize> {
         None
     }
 

@@ -158,7 +158,7 @@ impl State {
         }
         wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
         wakers.extend(std::mem::take(&mut self.user_wakers).into_iter().map(|(_, waker)| waker));
-        self.sent_wakers.clear(); // they hear of the loss as of any end
+        wakers.extend(std::mem::take(&mut self.sent_wakers).into_iter().map(|(_, waker)| waker));
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
         leaked.push(Box::new(std::mem::take(&mut self.foreign)));

@@ -51,7 +51,8 @@ impl Engine {
                 state.lanes[lane].timeline.submit(value);
                 state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep });
                 state.batches.set(seq, Status::Submitted(value));
-                state.wake_sent();
+                let sent = state.due_sent();
+                state.after.wakers.extend(sent);
                 state.note_submit(seq, lane, at);
                 self.unlock(state);
             }

@@ -17,20 +17,27 @@ impl State {
             && batches.all(|seq| self.batches.is_submitted(seq))
     }
 
-    /// Has those woken whose points were submitted with the batch that just was.
-    pub(super) fn wake_sent(&mut self) {
+    /// Takes whom to wake as a point was submitted, or is over without.
+    #[inline]
+    pub(super) fn due_sent(&mut self) -> Vec<Waker> {
+        if self.sent_wakers.is_empty() { Vec::new() } else { self.take_sent() }
+    }
+
+    #[cold]
+    fn take_sent(&mut self) -> Vec<Waker> {
         let waiting = std::mem::take(&mut self.sent_wakers);
-        let (sent, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(at, _)| self.is_sent(*at));
+        let due = |at: Point| self.reached(at) == Reached::Done || self.is_sent(at);
+        let (due, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(at, _)| due(*at));
         self.sent_wakers = waiting;
-        self.after.wakers.extend(sent.into_iter().map(|(_, waker)| waker));
+        due.into_iter().map(|(_, waker)| waker).collect()
     }
 }
 
 impl Engine {
     /// Whether what one of the two submits comes before what the other submits later.
     pub(crate) fn shares_queue(&self, other: &Engine) -> bool {
-        let own = self.device.hardware_queue();
-        Arc::ptr_eq(&self.device, &other.device) || own.is_some() && own == other.device.hardware_queue()
+        let own = self.device.hardware();
+        Arc::ptr_eq(&self.device, &other.device) || own.is_some() && own == other.device.hardware()
     }
 
     /// Whether the device has everything up to `point`; else has `waker` called when it does. Whoever asks hears of

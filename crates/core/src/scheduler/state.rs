@@ -313,6 +313,8 @@ impl State {
         for queue in &mut self.queues {
             self.after.wakers.extend(queue.due());
         }
+        let sent = self.due_sent();
+        self.after.wakers.extend(sent);
     }
 
     /// Has everybody who awaits something ask again.
@@ -340,6 +342,7 @@ impl State {
                 self.release(|hold| hold == Hold::Drain(slot));
             }
         }
+        wakers.extend(self.due_sent());
         self.batches.trim();
         self.reap();
         wakers

@@ -182,6 +182,13 @@ fn bounds(claim: &Claim) -> (usize, usize) {
     (range.start as usize, range.end as usize)
 }
 
+/// Where the device below wgpu is.
+pub(crate) fn address<A: Backend>(device: &wgpu::Device) -> Option<usize> {
+    // SAFETY: the handle is not used but for where it is.
+    let raw = unsafe { device.as_hal::<A>() }?;
+    Some((&raw const *raw).addr())
+}
+
 impl<A: Backend> Native<A> {
     fn new(device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<Self>, Refused> {
         // SAFETY: the handle is only used to make a buffer of our own.

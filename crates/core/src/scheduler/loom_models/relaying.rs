@@ -56,6 +56,26 @@ fn on_one_device_work_is_submitted_behind_what_is_not_done() {
         near.stop([lane]);
         far.world.work_through(1);
         far.stop(threads);
+        assert!(far.engine.lock().sent_wakers.is_empty());
+    });
+}
+
+#[test]
+fn on_one_device_what_is_never_submitted_is_over_too() {
+    explore(|| {
+        let far = Model::quick(1);
+        let near = far.beside();
+        let (held, gate) = (far.queue(), Signaller::new(&far.engine, "gate"));
+        let gated = far.engine.enqueue_user_wait(held, gate.state().clone(), here());
+        gated.expect("nothing has failed");
+        let queue = near.queue();
+        let end = far.engine.lock().queue(held).end(held);
+        wait_across((&near, queue), at(&far, end));
+        let end = enqueue(&near.engine, queue);
+        let signaller = far.thread(move |_| gate.signal());
+        wait(&near.engine, end).expect("the work is done");
+        join([signaller]);
+        assert!(far.engine.lock().sent_wakers.is_empty());
     });
 }
 
