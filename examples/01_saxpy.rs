@@ -2,6 +2,9 @@
 //!
 //! `cargo run --example 01_saxpy`; with `-- --trace FILE.html` the file shows what ran when.
 
+#[path = "common/args.rs"]
+mod args;
+
 use anyhow::Result;
 use fencepost::prelude::*;
 
@@ -17,10 +20,11 @@ struct Saxpy<'a> {
 }
 
 fn main() -> Result<()> {
+    let trace = args::trace();
     // The best adapter of this machine, or what FENCEPOST_ADAPTER names, by a part of its name or by its number.
     let ctx = Context::new().wait()?;
     println!("running on {}", ctx.info());
-    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
+    let trace = trace.map(|file| (ctx.profile(), file));
 
     let queue = ctx.queue("main");
     let saxpy = ctx.kernel::<Saxpy>()?; // compiled for this device, checked once more

@@ -2,13 +2,17 @@
 //!
 //! `cargo run --example 02_transfers`; with `-- --trace FILE.html` the file shows what ran when.
 
+#[path = "common/args.rs"]
+mod args;
+
 use anyhow::Result;
 use fencepost::prelude::*;
 
 fn main() -> Result<()> {
+    let trace = args::trace();
     let ctx = Context::new().wait()?;
     println!("running on {}", ctx.info());
-    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
+    let trace = trace.map(|file| (ctx.profile(), file));
     let queue = ctx.queue("transfers");
 
     // Ordinary memory is copied at the call, so the Vec may go at once.

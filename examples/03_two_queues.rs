@@ -2,6 +2,9 @@
 //!
 //! `cargo run --example 03_two_queues`; with `-- --trace FILE.html` the file shows what ran when.
 
+#[path = "common/args.rs"]
+mod args;
+
 use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{ContextOptions, Kind};
@@ -24,6 +27,7 @@ fn write_then_read(ctx: &Context) -> Result<Vec<u32>> {
 }
 
 fn main() -> Result<()> {
+    let trace = args::trace();
     // `Ordered`, the default, adds the wait that is missing: right whatever you forget.
     let ordered = Context::new().wait()?;
     println!("running on {}", ordered.info());
@@ -33,7 +37,7 @@ fn main() -> Result<()> {
     // `Checked` refuses instead, on every run the same, and says which call to add.
     let checked = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
     let ctx = Context::with_options(checked).wait()?;
-    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
+    let trace = trace.map(|file| (ctx.profile(), file));
     let refused = write_then_read(&ctx).expect_err("nothing orders the reader after the writer");
     let error = refused.downcast_ref::<fencepost::Error>().expect("an error of fencepost's");
     assert!(matches!(error.kind(), Kind::Hazard { .. }));

@@ -2,6 +2,9 @@
 //!
 //! `cargo run --example 04_async`; with `-- --trace FILE.html` the file shows what ran when.
 
+#[path = "common/args.rs"]
+mod args;
+
 use anyhow::Result;
 use fencepost::prelude::*;
 use std::pin::pin;
@@ -57,9 +60,10 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn main() -> Result<()> {
+    let trace = args::trace();
     let ctx = pollster::block_on(Context::new())?; // opening a device is a late result too
     println!("running on {}", ctx.info());
-    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
+    let trace = trace.map(|file| (ctx.profile(), file));
     let blocks: Vec<Vec<f32>> = (0..8).map(|block| vec![block as f32; 1000]).collect();
     let halved = (0..8).sum::<u32>() as f32 / 2.0;
 

@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release --example 05_double_buffer`; with `-- --trace FILE.html` the file shows what ran when.
 
+#[path = "common/args.rs"]
+mod args;
+
 use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{ContextOptions, Event};
@@ -39,11 +42,12 @@ fn value(block: u32, i: usize) -> u32 {
 }
 
 fn main() -> Result<()> {
+    let trace = args::trace();
     // `Checked` proves that the events below are enough: a wait left out would be an error.
     let options = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
     let ctx = Context::with_options(options).wait()?;
     println!("running on {}", ctx.info());
-    let trace = std::env::args().skip_while(|arg| arg != "--trace").nth(1).map(|file| (ctx.profile(), file));
+    let trace = trace.map(|file| (ctx.profile(), file));
     let mix = ctx.kernel::<Mix>()?;
     let mut y = ctx.zeros([N])?;
     let mut slots = [Slot::new(&ctx)?, Slot::new(&ctx)?];

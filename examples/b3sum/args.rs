@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
+use super::trace;
 use super::tree::CHUNK;
 
 /// Prints the BLAKE3 hash of files of any size, computed on the GPU.
 #[derive(Parser)]
-#[command(name = "b3sum")]
+#[command(name = "b3sum", after_help = HELP)]
 pub(crate) struct Args {
     /// Files to hash; `-`, or no file at all, is standard input
     files: Vec<PathBuf>,
@@ -26,13 +27,19 @@ pub(crate) struct Args {
     stats: bool,
 
     /// Write what every queue did, and when, to a `.html` timeline or a `.json` trace for Perfetto
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = trace::file)]
     pub(crate) trace: Option<PathBuf>,
 
     /// KiB that go to the GPU at once: a power of two up to 65536
     #[arg(long, value_name = "KIB", default_value = "16384", value_parser = parse_piece)]
     piece: usize,
 }
+
+const HELP: &str = "Examples:
+  b3sum large.iso
+  b3sum --verify --stats *.tar.gz
+  tar c photos | b3sum --json
+  b3sum --trace run.html large.iso      a page that shows both queues at work";
 
 impl Args {
     /// Returns the files in order; standard input is `-`.
@@ -86,6 +93,12 @@ mod tests {
     fn files_keep_their_order() {
         let args = parse(&["b", "-", "a"]).unwrap();
         assert_eq!(args.files().collect::<Vec<_>>(), ["b", "-", "a"].map(Path::new));
+    }
+
+    #[test]
+    fn a_trace_that_could_not_be_written_is_refused_before_the_work() {
+        assert!(parse(&["--trace", "out.txt"]).is_err());
+        assert!(parse(&["--trace", "out.html"]).unwrap().trace.is_some());
     }
 
     #[test]

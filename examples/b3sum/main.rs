@@ -12,6 +12,8 @@ mod gpu;
 mod input;
 mod progress;
 mod report;
+#[path = "../common/trace.rs"]
+mod trace;
 mod tree;
 
 use std::io::{stderr, stdout};

@@ -1,0 +1,27 @@
+//! The command line of the tutorial.
+
+#[path = "trace.rs"]
+mod trace;
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// One example of the tutorial, on the best adapter of the machine.
+#[derive(Parser)]
+#[command(after_help = HELP)]
+struct Args {
+    /// Write what every queue did, and when, to a `.html` timeline or a `.json` trace for Perfetto
+    #[arg(long, value_name = "FILE", value_parser = trace::file)]
+    trace: Option<PathBuf>,
+}
+
+const HELP: &str = "Examples:
+  cargo run --example 01_saxpy
+  cargo run --example 01_saxpy -- --trace saxpy.html
+  FENCEPOST_ADAPTER=llvmpipe cargo run --example 01_saxpy";
+
+/// The file that a trace is wanted in, if it is. Ends the program where the command line says something else.
+pub(crate) fn trace() -> Option<PathBuf> {
+    Args::parse().trace
+}
