@@ -50,12 +50,13 @@ fn on_one_device_work_is_submitted_behind_what_is_not_done() {
     explore(|| {
         let far = Model::by_hand(1);
         let near = far.beside();
-        let (lane, threads) = (near.lane_thread(0), [far.lane_thread(0), far.completer(0)]);
-        behind(&near, &far);
+        let lane = near.lane_thread(0);
+        let (_, served) = behind(&near, &far);
+        let other = waiter(&far, served);
         near.world.wait_for(1);
         near.stop([lane]);
         far.world.work_through(1);
-        far.stop(threads);
+        join([other]);
         assert!(far.engine.lock().sent_wakers.is_empty());
     });
 }
