@@ -1,9 +1,10 @@
 //! What a case runs on.
 
 use super::results::On;
-use super::spin;
+use super::{raw, spin};
 use fencepost::{
-    AdapterChoice, AdapterInfo, CommandQueue, Context, ContextOptions, ContextWatch, CpuOptions, Policy,
+    AdapterChoice, AdapterInfo, AdoptOptions, CommandQueue, Context, ContextOptions, ContextWatch,
+    CpuOptions, Policy,
 };
 use std::env;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -162,6 +163,19 @@ impl Subject {
 
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// A context that does nothing unasked.
+    pub fn without_threads(&self) -> Context {
+        let ctx = if self.is_cpu() {
+            Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() })
+        } else {
+            let (device, queue) = raw::open(self);
+            let options = AdoptOptions { threads: false, ..AdoptOptions::default() };
+            Context::adopt(device, queue, options).expect("a context")
+        };
+        self.watch(&ctx);
+        ctx
     }
 
     /// Enqueues a kernel that keeps this adapter busy for about so long when nothing else runs, rather longer than

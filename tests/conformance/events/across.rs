@@ -71,10 +71,10 @@ fn others_go_on(s: &Subject) {
     });
 }
 
-/// Where nothing happens by itself, nothing has happened.
+/// Where nothing happens by itself, nothing has happened: a thread of the waiting context would start what it waits for.
 fn submits_nothing(s: &Subject) {
     let source = without_threads(s, 1, Policy::Ordered);
-    let (from, waiter) = (source.queue("from"), s.ctx());
+    let (from, waiter) = (source.queue("from"), s.without_threads());
     let (to, (ran, runs)) = (waiter.queue("to"), channel());
     from.callback(move || ran.send(()).unwrap()).unwrap();
     to.wait_for(&from.marker()).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, CpuOptions, Kind, synchronize_all};
+use fencepost::{AdoptOptions, Kind, synchronize_all};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -25,18 +25,8 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 300;
 const SHORT: Duration = Duration::from_millis(5);
 
-/// A context that does nothing unasked.
-fn without_threads(subject: &Subject) -> Context {
-    if subject.is_cpu() {
-        return Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
-    }
-    let (device, queue) = raw::open(subject);
-    Context::adopt(device, queue, AdoptOptions { threads: false, ..AdoptOptions::default() }).unwrap()
-}
-
 fn together(subject: &Subject) {
-    let ctx = without_threads(subject);
-    subject.watch(&ctx);
+    let ctx = subject.without_threads();
     let queues = [0, 1, 2].map(|at| ctx.queue(&format!("queue {at}")));
     let mut arrays = [0; 3].map(|_| ctx.zeros([N]).unwrap());
     ctx.synchronize().wait().unwrap();
