@@ -25,6 +25,7 @@ fn main() {
     let Found { places, no_adapter } = adapters::find();
     let mut trials = Vec::new();
     for (name, last) in EXAMPLES {
+        trials.push(Trial::test(format!("{name} refuses what it does not know"), move || refuses(name)));
         if let Some(reason) = no_adapter {
             let ignored = move || Ok(Completion::ignored_with(reason));
             trials.push(Trial::ignorable_test(format!("{name}::no_adapter"), ignored));
@@ -43,6 +44,19 @@ fn main() {
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// Fails unless the example ends at wrong arguments before it does anything, and names them.
+fn refuses(name: &str) -> Result<(), Failed> {
+    for wrong in ["--bogus", "--trace", "--trace=run.txt"] {
+        let Output { status, stdout, stderr } = Command::new(program(name)?).arg(wrong).output()?;
+        let said = String::from_utf8_lossy(&stderr);
+        let named = wrong.split('=').all(|part| said.contains(part));
+        if status.success() || !stdout.is_empty() || !named {
+            return Err(format!("`{name} {wrong}`, {status}:\n{said}").into());
+        }
+    }
+    Ok(())
 }
 
 /// Fails unless the example ends well on adapter `index`, and its last line begins with `last`.

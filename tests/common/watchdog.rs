@@ -3,39 +3,50 @@
 use super::subject::Subject;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
 /// Runs a case on a thread of its own. A panic is its failure; if it is not over within `limit`, so is the dump of
-/// its contexts, and the thread is left alone.
+/// its contexts.
 pub fn guard(
     name: &str,
     limit: Duration,
     subject: &Subject,
     run: impl FnOnce(&Subject) + Send + 'static,
 ) -> Result<(), String> {
-    let (sender, receiver) = channel();
     let own = subject.clone();
+    within(name, limit, move || run(&own)).map_err(|ended| match ended {
+        Ended::Panicked(message) => message,
+        Ended::Late => format!("not over within {limit:?}; its contexts:\n{}", subject.dump()),
+    })
+}
+
+/// How a thread ended that gave nothing.
+pub enum Ended {
+    /// With this message.
+    Panicked(String),
+    /// Not in time: it is left alone.
+    Late,
+}
+
+/// What `body` gives on a thread of its own.
+pub fn within<R: Send + 'static>(
+    name: &str,
+    limit: Duration,
+    body: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Ended> {
+    let (sender, receiver) = channel();
     let body = move || {
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(&own)));
-        drop(own);
+        let outcome = catch_unwind(AssertUnwindSafe(body));
         // Nobody listens any more if the limit has passed.
         let _ = sender.send(outcome);
     };
-    let thread = thread::Builder::new().name(name.to_owned()).spawn(body);
-    let thread = thread.map_err(|error| format!("no thread for the case: {error}"))?;
-    match receiver.recv_timeout(limit) {
-        Ok(outcome) => {
-            // A process must not end beside a thread that does: some GL loaders then free the same memory twice.
-            thread.join().map_err(|panic| text(&*panic))?;
-            outcome.map_err(|panic| text(&*panic))
-        }
-        Err(RecvTimeoutError::Timeout) => {
-            Err(format!("not over within {limit:?}; its contexts:\n{}", subject.dump()))
-        }
-        Err(RecvTimeoutError::Disconnected) => Err("the case ended without a word".into()),
-    }
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(body).expect("the system has threads");
+    let outcome = receiver.recv_timeout(limit).map_err(|_| Ended::Late)?;
+    // A process must not end beside a thread that does: some GL loaders then free the same memory twice.
+    thread.join().expect("its panics are caught");
+    outcome.map_err(|panic| Ended::Panicked(text(&*panic)))
 }
 
 fn text(panic: &(dyn Any + Send)) -> String {

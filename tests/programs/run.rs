@@ -1,13 +1,12 @@
 //! Runs a program beside its oracle and compares what both show.
 
 use super::checked::Model;
+use super::common::watchdog::{Ended, within};
 use super::machine::{Machine, Outcome};
 use super::op::Op;
 use super::oracle::{Oracle, Word};
 use fencepost::{Context, ContextWatch, Policy};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -39,22 +38,11 @@ pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
 pub fn guarded<R: Send + 'static>(
     body: impl FnOnce(Sender<ContextWatch>) -> Result<R, String> + Send + 'static,
 ) -> Result<R, String> {
-    let ((done, result), (sender, watch)) = (channel(), channel());
-    let thread = thread::spawn(move || {
-        let outcome = catch_unwind(AssertUnwindSafe(|| body(sender)));
-        let _ = done.send(outcome.unwrap_or_else(|panic| Err(format!("panic: {}", text(&*panic)))));
-    });
-    match result.recv_timeout(LIMIT) {
-        Ok(outcome) => {
-            // A process must not end beside a thread that does: some GL loaders then free the same memory twice.
-            thread.join().map_err(|panic| format!("panic: {}", text(&*panic)))?;
-            outcome
-        }
-        Err(RecvTimeoutError::Timeout) => {
-            Err(format!("{HANG} {LIMIT:?}\n{}", state_of(watch.try_iter().last())))
-        }
-        Err(RecvTimeoutError::Disconnected) => Err("the program ended without a word".into()),
-    }
+    let (sender, watch) = channel();
+    within("program", LIMIT, move || body(sender)).unwrap_or_else(|ended| match ended {
+        Ended::Panicked(message) => Err(format!("panic: {message}")),
+        Ended::Late => Err(format!("{HANG} {LIMIT:?}\n{}", state_of(watch.try_iter().last()))),
+    })
 }
 
 /// The state of a context, if its lock can be had at all.
@@ -65,11 +53,6 @@ fn state_of(watch: Option<ContextWatch>) -> String {
         Ok(state) => state.unwrap_or_else(|| "the context is gone".into()),
         Err(_) => "somebody keeps the lock of the scheduler".into(),
     }
-}
-
-fn text(panic: &(dyn Any + Send)) -> &str {
-    let owned = panic.downcast_ref::<String>().map(String::as_str);
-    owned.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("of some other type")
 }
 
 fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), String> {

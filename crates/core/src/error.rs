@@ -170,7 +170,7 @@ pub enum Kind {
     /// There is no time, and so no number.
     #[error("the time of {object} is not measured: {reason}")]
     NotMeasured { object: String, reason: String },
-    /// Two events that no one clock has timed.
+    /// Two events of different contexts or hardware queues.
     #[error(
         "the time between {first} and {second} is not known: only events on one hardware queue of one context have one"
     )]

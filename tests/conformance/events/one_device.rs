@@ -56,16 +56,24 @@ fn noticed(ctx: &Context) -> (u64, u64) {
     (number("completed"), number("submitted"))
 }
 
+/// An array of `waiter` on a buffer that a queue of `source` takes its time to fill with sevens, that queue, and when it has.
+fn filled_late(
+    subject: &Subject,
+    source: &Context,
+    waiter: &Context,
+) -> (DeviceArray<u32>, CommandQueue, Event) {
+    let (buffer, from) = (Program::of(source).buffer(N), source.queue("from"));
+    subject.spin(source, &from, 100);
+    from.fill(&mut source.array_on::<u32, 1>(&buffer, [N]).unwrap(), 7).unwrap();
+    let filled = from.marker();
+    (waiter.array_on(&buffer, [N]).unwrap(), from, filled)
+}
+
 /// Without threads a context notices the end of its work only when somebody asks.
 fn unasked(subject: &Subject) {
     each_two(subject, [false, true], |source, waiter| {
-        let (from, to) = (source.queue("from"), waiter.queue("to"));
-        let buffer = Program::of(source).buffer(N);
-        let mut theirs = source.array_on::<u32, 1>(&buffer, [N]).unwrap();
-        let ours = waiter.array_on::<u32, 1>(&buffer, [N]).unwrap();
-        subject.spin(source, &from, 100);
-        from.fill(&mut theirs, 7).unwrap();
-        let filled = from.marker();
+        let to = waiter.queue("to");
+        let (ours, from, filled) = filled_late(subject, source, waiter);
         from.flush().unwrap();
         let before = noticed(source);
         to.wait_for(&filled).unwrap();
@@ -78,13 +86,8 @@ fn unasked(subject: &Subject) {
 /// As [`unasked`], but the work is submitted after the wait was found to hold.
 fn submitted_later(subject: &Subject) {
     each_two(subject, [false; 2], |source, waiter| {
-        let (from, to) = (source.queue("from"), waiter.queue("to"));
-        let buffer = Program::of(source).buffer(N);
-        let mut theirs = source.array_on::<u32, 1>(&buffer, [N]).unwrap();
-        let ours = waiter.array_on::<u32, 1>(&buffer, [N]).unwrap();
-        subject.spin(source, &from, 100);
-        from.fill(&mut theirs, 7).unwrap();
-        let filled = from.marker();
+        let to = waiter.queue("to");
+        let (ours, _from, filled) = filled_late(subject, source, waiter);
         to.wait_for(&filled).unwrap();
         let read = to.read(&ours);
         to.flush().unwrap(); // finds that it has to wait, and starts what it waits for

@@ -4,7 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Point, Recording};
 use crate::scheduler::{Deadline, Engine};
 use crate::user_event::{Signaller, UserState};
-use fencepost_sync::prim::{Mutex, lock, thread_local};
+use fencepost_sync::prim::{Mutex, MutexGuard, lock, thread_local};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -115,13 +115,7 @@ impl Relay {
             return true;
         }
         let Some(arrived) = self.origin.attend(&waker) else {
-            progress.over = progress.then.is_none() && self.origin.is_sent(&self.waiter, &waker);
-            let sent = progress.over;
-            drop(progress);
-            if sent {
-                self.signaller.send();
-            }
-            return sent;
+            return self.look_whether_sent(progress, &waker);
         };
         let outcome = match (arrived, &mut progress.then) {
             (Ok(()), Some(then)) => match then(&waker) {
@@ -136,6 +130,17 @@ impl Relay {
         drop(then);
         self.signaller.complete(outcome);
         true
+    }
+
+    /// Whether it is over though what it waits for is not: the device has that, and keeps the order.
+    fn look_whether_sent(&self, mut progress: MutexGuard<'_, Progress>, waker: &Waker) -> bool {
+        let sent = progress.then.is_none() && self.origin.is_sent(&self.waiter, waker);
+        progress.over = sent;
+        drop(progress);
+        if sent {
+            self.signaller.send();
+        }
+        sent
     }
 
     fn failed(&self, error: Error) -> Error {

@@ -6,12 +6,11 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Bytes of all that are kept.
-const CACHE: u64 = 256 << 20;
-
 /// The spare buffers of one direction.
 pub(crate) struct Spares {
     gate: Arc<Gate>,
+    /// Bytes of all that are kept.
+    cache: u64,
     free: Mutex<Vec<Spare>>,
 }
 
@@ -23,8 +22,8 @@ pub(crate) struct Spare {
 }
 
 impl Spares {
-    pub(super) fn new(gate: &Arc<Gate>) -> Arc<Self> {
-        Arc::new(Self { gate: gate.clone(), free: Mutex::default() })
+    pub(super) fn new(gate: &Arc<Gate>, cache: u64) -> Arc<Self> {
+        Arc::new(Self { gate: gate.clone(), cache, free: Mutex::default() })
     }
 
     /// One of such a size, if there is one.
@@ -39,7 +38,7 @@ impl Spares {
     pub(crate) fn keep(&self, spare: Spare) {
         let mut free = lock(&self.free);
         let kept: u64 = free.iter().map(|spare| spare.buffer.size()).sum();
-        if kept + spare.buffer.size() <= CACHE {
+        if kept + spare.buffer.size() <= self.cache {
             free.push(Spare { count: spare.count.set_free(true), ..spare });
         } else {
             drop(free);

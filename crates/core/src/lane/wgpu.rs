@@ -106,7 +106,7 @@ impl WgpuDevice {
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
-        let spares = [(); 2].map(|()| Spares::new(&gate));
+        let spares = [(); 2].map(|()| Spares::new(&gate, CACHE));
         let (groups, gone, probed) = Default::default();
         let foreign = ForeignBlocks::new(&gone);
         Self {

@@ -16,7 +16,6 @@ pub(super) struct Running {
     next: Vec<Vec<u32>>,
     /// Steps that may come next.
     ready: Vec<u32>,
-    undone: usize,
     pub(super) waits: Vec<LaneValue>,
     pub(super) signal: Value,
 }
@@ -30,8 +29,8 @@ impl Running {
         }
         let missing: Vec<u32> = before.iter().map(|first| first.len() as u32).collect();
         let ready = (0..steps.len() as u32).filter(|&at| missing[at as usize] == 0).collect();
-        let (steps, waits, undone) = (steps.clone(), waits.to_vec(), steps.len());
-        Self { steps, missing, next, ready, undone, waits, signal }
+        let (steps, waits) = (steps.clone(), waits.to_vec());
+        Self { steps, missing, next, ready, waits, signal }
     }
 
     /// How many steps may come next; a batch without steps counts as one.
@@ -42,7 +41,6 @@ impl Running {
     /// Takes one of the [`choices`](Self::choices), and what may come once it is done; `None` in a batch without steps.
     pub(super) fn take(&mut self, choice: usize) -> Option<&Step> {
         let at = (choice < self.ready.len()).then(|| self.ready.swap_remove(choice))?;
-        self.undone -= 1;
         for &after in &self.next[at as usize] {
             let missing = &mut self.missing[after as usize];
             *missing -= 1;
@@ -53,9 +51,9 @@ impl Running {
         Some(&self.steps[at as usize])
     }
 
-    /// Whether all its steps were taken.
+    /// Whether all its steps were taken: as long as some are left, one of them comes first.
     pub(super) fn is_over(&self) -> bool {
-        self.undone == 0
+        self.ready.is_empty()
     }
 }
 

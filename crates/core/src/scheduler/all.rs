@@ -23,7 +23,7 @@ impl Engine {
         state.lost()?;
         if behind {
             let stamp = state.next_stamp();
-            state.queue_mut(State::CONTEXT).push(Command { stamp, op: Op::Work(Work::Nothing) });
+            state.queue_mut(State::CONTEXT).push(Command { stamp, op: Op::Work(Work::Behind) });
         }
         let ends = state.all_ends();
         for priority in Priority::ORDER {

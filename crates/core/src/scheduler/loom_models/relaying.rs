@@ -66,10 +66,8 @@ fn on_one_device_what_is_never_submitted_is_over_too() {
     explore(|| {
         let far = Model::quick(1);
         let near = far.beside();
-        let (held, gate) = (far.queue(), Signaller::new(&far.engine, "gate"));
-        let gated = far.engine.enqueue_user_wait(held, gate.state().clone(), here());
-        gated.expect("nothing has failed");
-        let queue = near.queue();
+        let (held, queue) = (far.queue(), near.queue());
+        let gate = hold(&far, held);
         let end = far.engine.lock().queue(held).end(held);
         wait_across((&near, queue), at(&far, end));
         let end = enqueue(&near.engine, queue);
