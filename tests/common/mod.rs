@@ -6,7 +6,9 @@
 
 pub mod adapters;
 pub mod case;
+pub mod full;
 pub mod kernels;
+pub mod one_place;
 pub mod partners;
 pub mod program;
 pub mod raw;

@@ -25,14 +25,9 @@ mod timing;
 mod warp;
 mod warp_copy;
 
-use libtest_mimic::Arguments;
-
-/// One case at a time: what the validation layer says belongs to the case that runs, and the adapters are shared.
 fn main() {
     let quiet = env_logger::Env::default().default_filter_or("off"); // failures are provoked here
     env_logger::Builder::from_env(quiet).init();
-    let given = Arguments::from_args();
-    let arguments = Arguments { test_threads: given.test_threads.or(Some(1)), ..given };
     let modules = [
         queues::cases,
         events::cases,
@@ -54,5 +49,5 @@ fn main() {
         hangs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).collect();
-    libtest_mimic::run(&arguments, common::trials(cases)).exit();
+    common::one_place::run(common::trials(cases)).exit();
 }

@@ -30,7 +30,7 @@ use common::results::{self, CPU, NOTHING, On};
 use common::subject::{Place, context_options};
 use faults::{Faulty, Where};
 use fencepost::{AdapterChoice, ContextOptions, Policy, RecorderChoice};
-use libtest_mimic::{Arguments, Completion, Trial};
+use libtest_mimic::{Completion, Trial};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,6 +40,8 @@ const ON_CPU: u64 = 1000;
 const FAULTY: u64 = 500;
 /// Programs that run twice.
 const REPEATED: u64 = 300;
+/// Trials at a time on the CPU recorder, whose programs wait for naps of its threads more than they compute.
+const AT_ONCE: usize = 6;
 /// Programs on each adapter, for each policy.
 const ON_ADAPTER: u64 = 100;
 /// Programs with faults on each adapter.
@@ -53,7 +55,6 @@ const POLICIES: [(&str, Policy); 3] =
     [("ordered", Policy::Ordered), ("checked", Policy::Checked), ("unchecked", Policy::Unchecked)];
 
 fn main() {
-    let args = Arguments::from_args();
     let mut trials = Vec::new();
     for half in 0..2 {
         trials.extend(POLICIES.map(|(name, policy)| on_cpu(name, policy, half)));
@@ -67,7 +68,7 @@ fn main() {
         trials.extend(regressions::trials());
     }
     trials.extend(on_adapters());
-    libtest_mimic::run(&args, trials).exit();
+    common::one_place::run_beside(trials, AT_ONCE).exit();
 }
 
 /// A test that is noted.
@@ -199,6 +200,7 @@ fn watched(
 ) -> Trial {
     let watched = place.is_vulkan();
     trial(name, place.on(), move || {
+        common::validation::forget();
         run()?;
         if watched { common::validation::check() } else { Ok(()) }
     })

@@ -17,7 +17,7 @@ use common::subject::{Place, Subject};
 use common::{adapters, results, validation, watchdog};
 use deeds::Deed;
 use fencepost::{Context, Error, Kind, RecorderChoice};
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -29,13 +29,12 @@ const LIMIT: Duration = Duration::from_secs(60);
 const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
 
 fn main() {
-    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let places = adapters::find().places.into_iter().filter(|place| place.is_vulkan());
     let mut trials: Vec<Trial> = places.flat_map(|place| trials_on(&place)).collect();
     if trials.is_empty() {
         trials.push(none());
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    common::one_place::run(trials).exit();
 }
 
 fn none() -> Trial {

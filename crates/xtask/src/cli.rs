@@ -33,9 +33,11 @@ pub(crate) enum Command {
         args: Vec<String>,
     },
     /// Runs everything a change must pass and prints a table
-    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n\n\
-        Steps: fmt, lint, readme, clippy, doc, adapters, test, targets --web, deny, package.\n\
-        All are run, however many fail; the last line is `N passed, N failed`.\n\
+    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n  \
+        cargo xtask test --full\n\n\
+        Steps: fmt, lint, readme, adapters, build, tests, doc tests, clippy, doc, targets --web, package, count, deny.\n\
+        All are run, however many fail; the last line is `N passed, N failed`. The steps targets --web, package and count\n\
+        are skipped where they have passed with the same inputs.\n\
         With CI set: as with --install-tools and every adapter the system can get, and `cargo package` refuses uncommitted changes.")]
     Test {
         #[command(flatten)]
@@ -43,7 +45,10 @@ pub(crate) enum Command {
         /// Build cargo-deny into target/tools if it is missing (about a minute)
         #[arg(long)]
         install_tools: bool,
-        /// Arguments for the test programs, for instance a part of a test's name; then other recorders run nothing
+        /// Run every case on every adapter in every mode, and the loom models: what a night is for
+        #[arg(long)]
+        full: bool,
+        /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
         #[arg(last = true)]
         filter: Vec<String>,
     },
@@ -184,10 +189,10 @@ pub(crate) struct Adapters {
 }
 
 impl Adapters {
-    /// What to set up; CI asks for every adapter its system can get.
-    pub(crate) fn request(&self) -> Request {
+    /// What to set up; CI asks for every adapter its system can get, `all` for every adapter.
+    pub(crate) fn request(&self, all: bool) -> Request {
         let wanted = match () {
-            () if self.all_adapters => Wanted::All,
+            () if self.all_adapters || all => Wanted::All,
             () if flag("CI") => Wanted::AllThereAre,
             () => Wanted::FirstPerBackend,
         };

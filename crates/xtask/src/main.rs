@@ -3,6 +3,7 @@
 mod adapters;
 mod book;
 mod built;
+mod changed;
 mod cli;
 mod count;
 mod debs;
@@ -21,6 +22,7 @@ mod shell;
 mod soak;
 mod software;
 mod steps;
+mod suite;
 mod targets;
 mod test;
 mod tool;
@@ -50,14 +52,14 @@ fn run(command: Command) -> Result<bool> {
     let workspace = Workspace::find()?;
     match command {
         Command::Demo { no_install, args } => demo::demo(&workspace, !no_install, &args),
-        Command::Test { adapters, install_tools, filter } => {
-            let options = test::Options { request: adapters.request(), install_tools, filter };
+        Command::Test { adapters, install_tools, full, filter } => {
+            let options = test::Options { request: adapters.request(full), install_tools, full, filter };
             return Ok(test::test(&workspace, &options));
         }
         Command::Lint => lint::lint(&workspace),
         Command::Model { filter } => model::model(&workspace, &filter),
         Command::Semantics { adapters, json, mode, no_model, filter } => {
-            let (request, models) = (adapters.request(), !no_model);
+            let (request, models) = (adapters.request(false), !no_model);
             let options = semantics::Options { request, json, modes: mode, models, filter };
             return semantics::semantics(&workspace, &options);
         }
@@ -74,7 +76,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Count { json, check, write, no_install } => {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
-        Command::Env { adapters } => env(&workspace, adapters.request()),
+        Command::Env { adapters } => env(&workspace, adapters.request(false)),
         Command::Doctor => doctor(),
     }
     .map(|()| true)

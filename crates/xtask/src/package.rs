@@ -11,15 +11,23 @@ use crate::workspace::Workspace;
 /// What the names of our published crates begin with.
 const OURS: &str = "fencepost";
 
+/// The crates that stay here.
+const UNPUBLISHED: [&str; 3] = ["xtask", "fencepost-benches", "fencepost-book"];
+
 /// Packages and builds what would be published.
+///
+/// The build has a target folder of its own, so that what it must forget is not what the tests have built, and no debug
+/// information, which none of its readers need.
 pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     if let Some(home) = cargo_home() {
         forget_unpacked(&home.join("registry/src"))?;
     }
-    forget_ours(&workspace.path("target/debug/.fingerprint"))?;
-    let package =
-        cargo().args(["package", "--workspace", "--exclude", "xtask", "--exclude", "fencepost-benches"]);
-    let package = package.args(["--exclude", "fencepost-book"]).dir(workspace.root());
+    let target = workspace.made("packaged")?;
+    forget_ours(&target.join("debug/.fingerprint"))?;
+    let package = cargo().args(["package", "--quiet", "--workspace"]);
+    let package = UNPUBLISHED.iter().fold(package, |package, name| package.args(["--exclude", name]));
+    let package = package.arg("--target-dir").arg(target).var("CARGO_PROFILE_DEV_DEBUG", "0");
+    let package = package.dir(workspace.root());
     if flag("CI") { package.run() } else { package.arg("--allow-dirty").run() }
 }
 

@@ -3,8 +3,9 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fmt;
+use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -97,6 +98,14 @@ impl Line {
         let output = self.command().output().with_context(|| self.not_started())?;
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok((output.status.success(), said.concat()))
+    }
+
+    /// Starts without printing; both of the program's streams go to one pipe, so that their lines keep their order.
+    pub(crate) fn start(&self, writer: PipeWriter) -> Result<Child> {
+        let errors = writer.try_clone().context("no second end of a pipe")?;
+        let mut command = self.command();
+        command.stdin(Stdio::null()).stdout(writer).stderr(errors);
+        command.spawn().with_context(|| self.not_started())
     }
 
     /// Runs without printing and returns what the program wrote to standard output.

@@ -2,11 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use crate::shell::Line;
-
-/// What became of a step.
+/// How a step ended.
 enum Outcome {
     Passed,
     Partly(String),
@@ -14,10 +12,32 @@ enum Outcome {
     Skipped(String),
 }
 
-struct Step {
+/// A step that was run.
+pub(crate) struct Step {
     name: String,
     outcome: Outcome,
     took: Duration,
+}
+
+/// Runs one step that may find that it cannot be done here, and says at once how it ended.
+pub(crate) fn timed(name: &str, step: impl FnOnce() -> Result<Done>) -> Step {
+    let start = Instant::now();
+    let done = step();
+    ended(name, done, start.elapsed())
+}
+
+fn ended(name: &str, done: Result<Done>, took: Duration) -> Step {
+    let outcome = match done {
+        Ok(Done::Yes) => Outcome::Passed,
+        Ok(Done::Partly(without)) => Outcome::Partly(without),
+        Ok(Done::Skipped(why)) => Outcome::Skipped(why),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    };
+    match &outcome {
+        Outcome::Failed(why) => eprintln!("error: {name}: {why}"),
+        other => eprintln!("{}  {name}  {:.1} s", shown(other), took.as_secs_f64()),
+    }
+    Step { name: name.to_owned(), outcome, took }
 }
 
 /// What a step reports when nothing went wrong.
@@ -28,24 +48,6 @@ pub(crate) enum Done {
     Partly(String),
     /// The step could not be done here; the text says why.
     Skipped(String),
-}
-
-/// A step that was run while another was, whose output would else mix with that one's.
-pub(crate) struct Beside {
-    result: Result<()>,
-    took: Duration,
-}
-
-impl Beside {
-    /// Runs a command line, and prints what it wrote when it is over.
-    pub(crate) fn run(name: &str, line: &Line) -> Self {
-        let start = Instant::now();
-        let result = line.said().and_then(|(good, said)| {
-            eprintln!("\n== {name}, beside\n+ {line}\n{said}");
-            if good { Ok(()) } else { bail!("`{}` failed", line.brief()) }
-        });
-        Self { result, took: start.elapsed() }
-    }
 }
 
 /// The steps so far.
@@ -63,32 +65,17 @@ impl Steps {
     /// Runs one step that may find that it cannot be done here.
     pub(crate) fn try_run(&mut self, name: &str, step: impl FnOnce() -> Result<Done>) {
         eprintln!("\n== {name}");
-        let start = Instant::now();
-        let done = step();
-        self.push(name, done, start.elapsed());
+        self.steps.push(timed(name, step));
     }
 
-    /// Keeps the outcome of a step that was run beside another.
-    pub(crate) fn add(&mut self, name: &str, beside: Beside) {
-        self.push(name, beside.result.map(|()| Done::Yes), beside.took);
+    /// Keeps steps that were run elsewhere.
+    pub(crate) fn extend(&mut self, steps: Vec<Step>) {
+        self.steps.extend(steps);
     }
 
-    fn push(&mut self, name: &str, done: Result<Done>, took: Duration) {
-        let outcome = match done {
-            Ok(Done::Yes) => Outcome::Passed,
-            Ok(Done::Partly(without)) => Outcome::Partly(without),
-            Ok(Done::Skipped(why)) => Outcome::Skipped(why),
-            Err(error) => Outcome::Failed(format!("{error:#}")),
-        };
-        if let Outcome::Failed(why) = &outcome {
-            eprintln!("error: {name}: {why}");
-        }
-        self.steps.push(Step { name: name.to_owned(), outcome, took });
-    }
-
-    /// Prints the table, whose totals are the last line of the run; true if no step failed.
-    pub(crate) fn finish(self) -> bool {
-        println!("\n{}", self.table());
+    /// Prints the table, and `slowest` before its totals, which are the last line of the run; true if no step failed.
+    pub(crate) fn finish(self, slowest: &str) -> bool {
+        println!("\n{}", self.table(slowest));
         self.failed() == 0
     }
 
@@ -96,8 +83,8 @@ impl Steps {
         self.steps.iter().filter(|step| matches!(step.outcome, Outcome::Failed(_))).count()
     }
 
-    /// One line a step, and the totals; a skipped step counts for neither.
-    fn table(&self) -> String {
+    /// One line a step, the slowest tests, and the totals; a skipped step counts for neither.
+    fn table(&self, slowest: &str) -> String {
         let width = self.steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
         let lines = self.steps.iter().map(|step| {
             let seconds = step.took.as_secs_f64();
@@ -109,7 +96,8 @@ impl Steps {
             .filter(|step| matches!(step.outcome, Outcome::Passed | Outcome::Partly(_)))
             .count();
         let totals = format!("{passed} passed, {} failed", self.failed());
-        lines.chain([totals]).collect::<Vec<_>>().join("\n")
+        let slowest = (!slowest.is_empty()).then(|| format!("\nslowest tests:\n{slowest}"));
+        lines.chain(slowest).chain([totals]).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -129,8 +117,6 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
-    #[cfg(unix)]
-    use crate::shell::line;
 
     fn three() -> Steps {
         let mut steps = Steps::default();
@@ -142,40 +128,49 @@ mod tests {
 
     #[test]
     fn the_last_line_counts_what_passed_and_what_failed() {
-        assert_eq!(three().table().lines().last(), Some("1 passed, 1 failed"));
+        assert_eq!(three().table("").lines().last(), Some("1 passed, 1 failed"));
     }
 
     #[test]
     fn a_failure_is_shown_on_one_line_and_fails_the_run() {
-        let table = three().table();
+        let table = three().table("");
         assert!(table.contains("FAIL  first line\n"), "{table}");
-        assert!(!three().finish());
+        assert!(!three().finish(""));
     }
 
     #[test]
     fn a_step_that_left_something_out_says_so_and_counts_as_passed() {
         let mut steps = Steps::default();
         steps.try_run("half", || Ok(Done::Partly("the network".to_owned())));
-        assert!(steps.table().contains("pass, without: the network"));
-        assert!(steps.table().ends_with("1 passed, 0 failed"));
+        assert!(steps.table("").contains("pass, without: the network"));
+        assert!(steps.table("").ends_with("1 passed, 0 failed"));
     }
 
-    #[cfg(unix)]
     #[test]
-    fn a_step_beside_another_passes_or_fails_with_its_program() {
+    fn a_step_that_was_run_elsewhere_passes_or_fails_with_its_outcome() {
         let mut steps = Steps::default();
-        for (name, status) in [("good", "0"), ("bad", "3")] {
-            steps.add(name, Beside::run(name, &line("sh").args(["-c", &format!("exit {status}")])));
-        }
-        assert!(steps.table().ends_with("1 passed, 1 failed"), "{}", steps.table());
-        assert!(steps.table().contains("exit 3"), "{}", steps.table());
+        steps.extend(vec![
+            timed("good", || Ok(Done::Yes)),
+            timed("bad", || Err(anyhow!("the program ended with 3"))),
+        ]);
+        let table = steps.table("");
+        assert!(table.contains("FAIL  the program ended with 3\n"), "{table}");
+        assert!(table.ends_with("1 passed, 1 failed"), "{table}");
+    }
+
+    #[test]
+    fn the_slowest_tests_stand_between_the_steps_and_the_totals() {
+        let table = three().table("     9.2 s  slow::gl\n");
+        let (slow, totals) = (table.find("slow::gl").expect("it is there"), table.rfind("1 passed"));
+        assert!(table.find("not here").expect("a step") < slow && Some(slow) < totals, "{table}");
+        assert!(table.ends_with("1 passed, 1 failed"), "{table}");
     }
 
     #[test]
     fn a_skipped_step_fails_nothing() {
         let mut steps = Steps::default();
         steps.try_run("not here", || Ok(Done::Skipped("no tool".to_owned())));
-        assert!(steps.table().contains("skipped: no tool"));
-        assert!(steps.finish());
+        assert!(steps.table("").contains("skipped: no tool"));
+        assert!(steps.finish(""));
     }
 }

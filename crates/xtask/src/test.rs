@@ -4,13 +4,16 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 
+use crate::changed::{Inputs, when_changed};
 use crate::count;
 use crate::deny::deny;
-use crate::environment::{Request, Vars, set_up};
+use crate::environment::{Request, set_up};
 use crate::lint::lint;
+use crate::model::model;
 use crate::package::package;
 use crate::shell::{Line, cargo, flag};
-use crate::steps::{Beside, Done, Steps};
+use crate::steps::{Done, Step, Steps, timed};
+use crate::suite::{self, Plan};
 use crate::targets::{self, Sources, Target};
 use crate::workspace::Workspace;
 
@@ -18,42 +21,66 @@ use crate::workspace::Workspace;
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
+    /// Every case in every mode, and the loom models.
+    pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
 
+/// How many of the slowest tests are named at the end.
+const SLOWEST: usize = 12;
+
 /// Runs every step, however many fail; true if none did.
+///
+/// The compiler works beside the device tests, which wait most of their time.
 pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
-    let at_root = |line: Line| line.dir(workspace.root());
-    let may_install = options.request.may_install;
-    let sources = Sources { may_install, debian: false };
     let mut steps = Steps::default();
-    steps.run("fmt", || at_root(cargo().args(["fmt", "--all", "--check"])).run());
+    steps.run("fmt", || cargo().args(["fmt", "--all", "--check"]).dir(workspace.root()).run());
     steps.run("lint", || lint(workspace));
     steps.run("readme", || readme(workspace));
-    steps.run("clippy", || at_root(clippy()).run());
-    steps.run("doc", || at_root(doc()).run());
     let mut vars = vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]; // holds if the set-up fails
     steps.try_run("adapters", || {
         let found = set_up(workspace, options.request)?;
         vars = found.vars;
         Ok(found.missing.map_or(Done::Yes, Done::Partly))
     });
-    let again = if options.filter.is_empty() { &AGAIN[..] } else { &[] };
-    thread::scope(|scope| {
-        let others = scope.spawn(|| {
-            let run = |again: &Again| (again.name, Beside::run(again.name, &at_root(again.tests(&vars))));
-            again.iter().map(run).collect::<Vec<_>>()
-        });
-        steps.run("test", || at_root(tests(&vars, &options.filter)).run());
-        for (name, beside) in others.join().expect("bug: nothing in there panics") {
-            steps.add(name, beside);
-        }
+    let mut programs = Vec::new();
+    steps.run("build", || {
+        programs = suite::build(workspace)?;
+        Ok(())
     });
-    steps.try_run("count", || count::check(workspace, may_install));
-    steps.run("targets --web", || targets::check(workspace, &[Target::Web], sources));
-    steps.try_run("deny", || deny(workspace, may_install && (options.install_tools || flag("CI"))));
-    steps.run("package", || package(workspace));
-    steps.finish()
+    let plan = Plan { vars: &vars, full: options.full, filter: &options.filter };
+    thread::scope(|scope| {
+        let checks = scope.spawn(|| checks(workspace, options));
+        steps.run("tests", || suite::run(workspace, &programs, &plan));
+        steps.extend(checks.join().expect("bug: a step panicked"));
+    });
+    steps.finish(&suite::slowest(workspace, SLOWEST))
+}
+
+/// The steps that no device test waits for: what reads the sources or compiles.
+fn checks(workspace: &Workspace, options: &Options) -> Vec<Step> {
+    let may_install = options.request.may_install;
+    let sources = Sources { may_install, debian: false };
+    let may_build = may_install && (options.install_tools || flag("CI"));
+    let done = |line: Line| line.dir(workspace.root()).run().map(|()| Done::Yes);
+    let web = || targets::check(workspace, &[Target::Web], sources).map(|()| Done::Yes);
+    let mut steps = vec![
+        timed("doc tests", || suite::doc_tests(workspace, &options.filter).map(|()| Done::Yes)),
+        timed("clippy", || done(clippy())),
+        timed("doc", || done(doc())),
+        timed("targets --web", || when_changed(workspace, "web", Inputs::Library, web)),
+        timed("package", || {
+            when_changed(workspace, "package", Inputs::Library, || package(workspace).map(|()| Done::Yes))
+        }),
+        timed("count", || {
+            when_changed(workspace, "count", Inputs::Benches, || count::check(workspace, may_install))
+        }),
+        timed("deny", || deny(workspace, may_build)),
+    ];
+    if options.full {
+        steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
+    }
+    steps
 }
 
 fn clippy() -> Line {
@@ -62,43 +89,6 @@ fn clippy() -> Line {
 
 fn doc() -> Line {
     cargo().args(["doc", "--workspace", "--no-deps"]).var("RUSTDOCFLAGS", "-D warnings")
-}
-
-/// Every line that tests asks for the same, so that cargo builds it once.
-const TEST: [&str; 6] =
-    ["test", "--quiet", "--workspace", "--no-fail-fast", "--features", "fencepost/validation"];
-
-/// Unit, integration, compile-fail and documentation tests, which hear what the validation layers say.
-fn tests(vars: &Vars, filter: &[String]) -> Line {
-    let tests = cargo().args(TEST).vars(vars);
-    if filter.is_empty() { tests } else { tests.arg("--").args(filter) }
-}
-
-/// Conformance and the random programs once more on some devices, with something else than what is chosen there.
-struct Again {
-    name: &'static str,
-    var: (&'static str, &'static str),
-    which: &'static [&'static str],
-}
-
-/// All but the CPU recorder.
-const DEVICES: &[&str] = &["--skip", "::cpu"];
-const VULKAN: &[&str] = &["--skip", "::cpu", "--skip", "_gl"];
-const GL: &[&str] = &["_gl"];
-
-const AGAIN: [Again; 4] = [
-    Again { name: "test wgpu", var: ("FENCEPOST_RECORDER", "wgpu"), which: VULKAN },
-    Again { name: "test hal", var: ("FENCEPOST_RECORDER", "hal"), which: DEVICES },
-    Again { name: "test direct", var: ("FENCEPOST_RECORDER", "direct"), which: GL },
-    Again { name: "test discrete", var: ("FENCEPOST_TEST_MEMORY", "discrete"), which: VULKAN },
-];
-
-impl Again {
-    fn tests(&self, vars: &Vars) -> Line {
-        let (name, value) = self.var;
-        let line = cargo().args(TEST).args(["--test", "conformance", "--test", "programs", "--"]);
-        line.args(self.which).vars(vars).var(name, value)
-    }
 }
 
 /// The README is the facade's crate documentation; the root's copy is for people.

@@ -23,6 +23,12 @@ impl Workspace {
         Ok(Self { root: root.to_owned() })
     }
 
+    /// The workspace of another folder.
+    #[cfg(test)]
+    pub(crate) fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
     /// The root directory.
     pub(crate) fn root(&self) -> &Path {
         &self.root

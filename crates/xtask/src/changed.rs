@@ -1,0 +1,150 @@
+//! Steps that run only when their inputs have changed since they last passed in this checkout.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::shell::line;
+use crate::steps::Done;
+use crate::workspace::Workspace;
+
+/// The files that a step depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Inputs {
+    /// The published crates.
+    Library,
+    /// The published crates and the benchmarks.
+    Benches,
+}
+
+impl Inputs {
+    /// Folders and files below the root.
+    fn paths(self) -> &'static [&'static str] {
+        const LIBRARY: [&str; 7] = [
+            "Cargo.toml",
+            "Cargo.lock",
+            "crates/sync",
+            "crates/kernels",
+            "crates/derive",
+            "crates/core",
+            "crates/fencepost",
+        ];
+        const BENCHES: [&str; 8] = [
+            "Cargo.toml",
+            "Cargo.lock",
+            "crates/sync",
+            "crates/kernels",
+            "crates/derive",
+            "crates/core",
+            "crates/fencepost",
+            "benches",
+        ];
+        match self {
+            Self::Library => &LIBRARY,
+            Self::Benches => &BENCHES,
+        }
+    }
+}
+
+/// Runs a step, unless it has passed here with the same inputs and the same compiler.
+///
+/// # Errors
+/// Those of the step; or the inputs cannot be read.
+pub(crate) fn when_changed(
+    workspace: &Workspace,
+    name: &str,
+    inputs: Inputs,
+    step: impl FnOnce() -> Result<Done>,
+) -> Result<Done> {
+    let stamp = workspace.made("passed")?.join(name);
+    let now = print_of(workspace, inputs)?;
+    if fs::read_to_string(&stamp).is_ok_and(|then| then == now) {
+        return Ok(Done::Skipped("it has passed here with the same inputs".to_owned()));
+    }
+    let done = step()?;
+    if matches!(done, Done::Yes) {
+        fs::write(&stamp, now).with_context(|| format!("cannot write {}", stamp.display()))?;
+    }
+    Ok(done)
+}
+
+/// A number that changes with the inputs or the compiler.
+fn print_of(workspace: &Workspace, inputs: Inputs) -> Result<String> {
+    let list = line("git").args(["ls-files", "--cached", "--others", "--exclude-standard", "--"]);
+    let files = list.args(inputs.paths()).dir(workspace.root()).read()?;
+    let mut hasher = DefaultHasher::new();
+    line("rustc").arg("-vV").read()?.hash(&mut hasher);
+    for file in files.lines() {
+        file.hash(&mut hasher);
+        contents(&workspace.path(file))?.hash(&mut hasher);
+    }
+    Ok(format!("{:016x}\n", hasher.finish()))
+}
+
+/// The bytes of a file; none if it was removed and git does not know it yet.
+fn contents(file: &Path) -> Result<Option<Vec<u8>>> {
+    if !file.is_file() {
+        return Ok(None);
+    }
+    fs::read(file).map(Some).with_context(|| format!("cannot read {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use anyhow::anyhow;
+
+    use super::*;
+
+    /// Runs the step `name` of a workspace and says how often it has run by now.
+    fn run(workspace: &Workspace, count: &Cell<u32>, result: Result<Done>) -> u32 {
+        let step = || {
+            count.set(count.get() + 1);
+            result
+        };
+        let _ = when_changed(workspace, "step", Inputs::Library, step);
+        count.get()
+    }
+
+    fn checkout() -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let write = |file: &str, text: &str| {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            fs::write(path, text).expect("written");
+        };
+        write("Cargo.toml", "[workspace]");
+        write("crates/core/src/lib.rs", "one");
+        write("benches/src/lib.rs", "one");
+        line("git").args(["init", "-q"]).dir(dir.path()).read().expect("git runs");
+        let workspace = Workspace::at(dir.path());
+        (dir, workspace)
+    }
+
+    #[test]
+    fn a_step_runs_again_only_after_its_inputs_change() {
+        let (dir, workspace) = checkout();
+        let count = Cell::new(0);
+        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 1);
+        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 1, "nothing has changed");
+        fs::write(dir.path().join("benches/src/lib.rs"), "two").expect("written");
+        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 1, "the library has not changed");
+        fs::write(dir.path().join("crates/core/src/lib.rs"), "two").expect("written");
+        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 2);
+        fs::write(dir.path().join("crates/core/src/new.rs"), "").expect("written");
+        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 3, "a new file is an input");
+    }
+
+    #[test]
+    fn a_step_that_has_not_passed_runs_again() {
+        let (_dir, workspace) = checkout();
+        let count = Cell::new(0);
+        assert_eq!(run(&workspace, &count, Err(anyhow!("it failed"))), 1);
+        assert_eq!(run(&workspace, &count, Ok(Done::Skipped("no tool".to_owned()))), 2);
+        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 3);
+        assert_eq!(run(&workspace, &count, Ok(Done::Yes)), 3);
+    }
+}

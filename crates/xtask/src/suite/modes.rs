@@ -1,0 +1,58 @@
+//! The ways to run the device tests: other recorders, other memory.
+
+/// A way to run the device tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mode {
+    pub(crate) name: &'static str,
+    /// The variable that sets it; the default mode sets none.
+    pub(crate) var: Option<(&'static str, &'static str)>,
+    places: Places,
+}
+
+/// The places where a mode differs from the default mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Places {
+    All,
+    Devices,
+    /// Devices whose recorder is native unless a variable says otherwise.
+    Native,
+    Gl,
+}
+
+/// The default mode is the first, and the only one that the CPU recorder has.
+pub(crate) static MODES: [Mode; 5] = [
+    Mode { name: "default", var: None, places: Places::All },
+    Mode { name: "wgpu", var: Some(("FENCEPOST_RECORDER", "wgpu")), places: Places::Native },
+    Mode { name: "hal", var: Some(("FENCEPOST_RECORDER", "hal")), places: Places::Devices },
+    Mode { name: "direct", var: Some(("FENCEPOST_RECORDER", "direct")), places: Places::Gl },
+    Mode { name: "discrete", var: Some(("FENCEPOST_TEST_MEMORY", "discrete")), places: Places::Native },
+];
+
+impl Mode {
+    /// Whether the mode differs from the default mode at the place of this name.
+    pub(crate) fn differs_at(&self, place: &str) -> bool {
+        let (cpu, gl) = (place.starts_with("cpu"), place.ends_with("_gl"));
+        match self.places {
+            Places::All => true,
+            Places::Devices => !cpu,
+            Places::Native => !cpu && !gl,
+            Places::Gl => gl,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn modes_at(place: &str) -> Vec<&'static str> {
+        MODES.iter().filter(|mode| mode.differs_at(place)).map(|mode| mode.name).collect()
+    }
+
+    #[test]
+    fn each_place_has_the_modes_that_differ_there() {
+        assert_eq!(modes_at("cpu_3"), ["default"]);
+        assert_eq!(modes_at("lavapipe"), ["default", "wgpu", "hal", "discrete"]);
+        assert_eq!(modes_at("llvmpipe_gl"), ["default", "hal", "direct"]);
+    }
+}

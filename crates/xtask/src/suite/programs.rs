@@ -1,0 +1,112 @@
+//! Finds the test programs that cargo builds.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::shell::{Line, cargo, line};
+use crate::workspace::Workspace;
+
+/// A test program, and where cargo starts it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// `conformance`, or `fencepost-core unit` for the unit tests of a crate.
+    pub(crate) name: String,
+    path: PathBuf,
+    package: String,
+    dir: PathBuf,
+}
+
+/// The flags of every build of tests: with others, cargo builds the dependencies once more.
+const TESTS: [&str; 5] = ["test", "--quiet", "--workspace", "--features", "fencepost/validation"];
+
+/// The line that builds all tests, or the documentation's, with one set of flags.
+pub(crate) fn tests() -> Line {
+    cargo().args(TESTS)
+}
+
+/// Builds the test programs of all crates.
+///
+/// # Errors
+/// A program does not compile, or cargo names none.
+pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
+    let build = tests().arg("--no-run").dir(workspace.root());
+    build.run_aside()?; // errors of the compiler are for people here, and part of the messages below
+    let found = parse(&build.args(["--message-format", "json"]).read()?);
+    if found.is_empty() {
+        bail!("cargo names no test program");
+    }
+    Ok(found)
+}
+
+/// The test programs that cargo's messages name.
+fn parse(messages: &str) -> Vec<Program> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    messages.filter_map(|message| program(&message)).collect()
+}
+
+fn program(message: &Value) -> Option<Program> {
+    let is_test = message["profile"]["test"] == true;
+    let path = message["executable"].as_str().filter(|_| is_test)?;
+    let dir = Path::new(message["manifest_path"].as_str()?).parent()?;
+    let (target, kind) = (message["target"]["name"].as_str()?, message["target"]["kind"][0].as_str()?);
+    let package = package(message["package_id"].as_str()?, dir)?;
+    let name = if kind == "test" { target.to_owned() } else { format!("{package} unit") };
+    Some(Program { name, path: path.into(), package, dir: dir.to_owned() })
+}
+
+/// The package's name: what stands in its id, else the name of its folder.
+fn package(id: &str, dir: &Path) -> Option<String> {
+    let end = id.rsplit_once('#')?.1;
+    let name = end.split_once('@').map(|(name, _)| name.to_owned());
+    name.or_else(|| dir.file_name().map(|name| name.to_string_lossy().into_owned()))
+}
+
+impl Program {
+    /// The line that starts it as cargo would.
+    pub(crate) fn line(&self) -> Line {
+        line(&self.path)
+            .var("CARGO_MANIFEST_DIR", &self.dir)
+            .var("CARGO_PKG_NAME", &self.package)
+            .dir(&self.dir)
+    }
+
+    /// The names of its tests.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub(crate) fn ids(&self, vars: &[(String, String)]) -> Result<Vec<String>> {
+        let list = self.line().vars(vars).arg("--list").read();
+        let list = list.with_context(|| format!("the tests of `{}`", self.name))?;
+        Ok(list.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGES: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/core#fencepost-core@0.1.0","manifest_path":"/w/crates/core/Cargo.toml","target":{"name":"fencepost_core","kind":["lib"]},"profile":{"test":false},"executable":null}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/core#fencepost-core@0.1.0","manifest_path":"/w/crates/core/Cargo.toml","target":{"name":"fencepost_core","kind":["lib"]},"profile":{"test":true},"executable":"/w/target/core-1"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/xtask#0.1.0","manifest_path":"/w/crates/xtask/Cargo.toml","target":{"name":"xtask","kind":["bin"]},"profile":{"test":true},"executable":"/w/target/xtask-1"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/fencepost#0.1.0","manifest_path":"/w/crates/fencepost/Cargo.toml","target":{"name":"conformance","kind":["test"]},"profile":{"test":true},"executable":"/w/target/conformance-1"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/fencepost#0.1.0","manifest_path":"/w/crates/fencepost/Cargo.toml","target":{"name":"b3sum","kind":["example"]},"profile":{"test":false},"executable":"/w/target/b3sum"}
+no message
+"#;
+
+    #[test]
+    fn programs_of_tests_are_found_and_nothing_else() {
+        let found = parse(MESSAGES);
+        let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
+        assert_eq!(names, ["fencepost-core unit", "xtask unit", "conformance"]);
+        assert_eq!(found[2].dir, Path::new("/w/crates/fencepost"));
+        assert_eq!(found[2].path, Path::new("/w/target/conformance-1"));
+    }
+
+    #[test]
+    fn a_program_starts_where_its_package_is() {
+        let line = parse(MESSAGES)[2].line().to_string();
+        assert!(line.contains("CARGO_MANIFEST_DIR=/w/crates/fencepost"), "{line}");
+    }
+}

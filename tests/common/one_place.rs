@@ -1,0 +1,31 @@
+//! The tests of one place: `FENCEPOST_TEST_PLACE=lavapipe` leaves a program those whose names end in `::lavapipe`.
+
+use libtest_mimic::{Arguments, Conclusion, Trial};
+
+const VARIABLE: &str = "FENCEPOST_TEST_PLACE";
+
+/// Runs trials one at a time, those of one place if one is named.
+///
+/// The validation layers report to the process: of two cases that run at once, each would answer for both.
+pub fn run(trials: Vec<Trial>) -> Conclusion {
+    run_beside(trials, 1)
+}
+
+/// As [`run`], on the CPU recorder so many trials at a time: no layer watches there.
+pub fn run_beside(trials: Vec<Trial>, at_once: usize) -> Conclusion {
+    let given = Arguments::from_args();
+    let place = std::env::var(VARIABLE).ok();
+    let at_once = if place.as_deref() == Some("cpu") { at_once } else { 1 };
+    let arguments = Arguments { test_threads: given.test_threads.or(Some(at_once)), ..given };
+    let trials = match place {
+        Some(place) => trials.into_iter().filter(|trial| is_at(trial.name(), &place)).collect(),
+        None => trials,
+    };
+    libtest_mimic::run(&arguments, trials)
+}
+
+/// Whether a test of this name runs at the place; `cpu` is the CPU recorder with any number of lanes.
+fn is_at(name: &str, place: &str) -> bool {
+    let end = name.rsplit_once("::").map_or("", |(_, end)| end);
+    end == place || (place == "cpu" && end.starts_with("cpu"))
+}
