@@ -145,6 +145,8 @@ impl Owner {
             default_queue: OnceLock::new(),
         }));
         living::note(owner.downgrade());
+        #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
+        crate::overdue::watch(|| ContextWatch::new(owner.engine(), &owner.0.info));
         owner
     }
 

@@ -19,6 +19,8 @@ mod launch;
 mod living;
 mod memory;
 mod ordering;
+#[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
+mod overdue;
 mod padded;
 mod pending;
 mod pool;

@@ -26,6 +26,12 @@ impl ContextWatch {
         Self { engine: Arc::downgrade(engine), info: info.clone() }
     }
 
+    /// Whether the context has not ended.
+    #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
+    pub(crate) fn lives(&self) -> bool {
+        self.engine.strong_count() > 0
+    }
+
     /// What [`Context::state_dump`](crate::Context::state_dump) says; `None` once the context has ended.
     pub fn state_dump(&self) -> Option<String> {
         self.engine.upgrade().map(|engine| engine.dump(&self.info))

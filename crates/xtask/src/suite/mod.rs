@@ -56,6 +56,7 @@ pub(crate) fn run(workspace: &Workspace, programs: &[Program], plan: &Plan<'_>) 
 /// An example does not compile, fails or hangs.
 pub(crate) fn doc_tests(workspace: &Workspace, filter: &[String]) -> Result<()> {
     let tests = programs::tests().args(["--doc", "--no-fail-fast", "--"]).args(filter).dir(workspace.root());
+    let tests = tests.var(shards::WATCHDOG.0, shards::WATCHDOG.1);
     eprintln!("+ {tests}");
     let ended = watched::run(&tests);
     if ended.passed {

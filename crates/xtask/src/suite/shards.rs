@@ -23,6 +23,11 @@ const IN_MODES: [&str; 2] = ["conformance", "programs"];
 /// The programs that start first, because they take longest.
 const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"];
 
+/// The variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`: the dump of a test that hangs.
+pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
+/// The programs whose cases have a watchdog and a dump of their own.
+const WATCHED: [&str; 5] = ["conformance", "programs", "refusals", "b3sum", "overdue"];
+
 /// One process of the suite.
 pub(super) struct Shard {
     pub(super) name: String,
@@ -50,6 +55,8 @@ pub(super) fn plan(programs: &[Program], plan: &Plan<'_>, results: &Path) -> Res
 /// A line of a program, whatever it is cut into.
 fn line(program: &Program, plan: &Plan<'_>, results: &Path) -> Line {
     let line = program.line().vars(plan.vars).var(RESULTS, results).args(plan.filter);
+    let watched = WATCHED.contains(&program.name.as_str());
+    let line = if watched { line } else { line.var(WATCHDOG.0, WATCHDOG.1) };
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
 }
 

@@ -1,0 +1,54 @@
+//! Rule R04: a process with `FENCEPOST_WATCHDOG` ends when a context hangs, and shows what the context waits for.
+
+use fencepost::{Context, CpuOptions};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::process::Command;
+
+/// The word that has this program hang.
+const HANG: &str = "hang";
+/// The word that has this program open a context and end.
+const END: &str = "end";
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some(HANG) => hang(),
+        Some(END) => drop(Context::on_cpu(CpuOptions::default()).queue("short")),
+        _ => {
+            let trials = vec![
+                Trial::test("r04_a_process_ends_with_a_dump_when_a_context_hangs::cpu", ends),
+                Trial::test("r04_a_process_without_a_hang_ends_by_itself::cpu", goes_on),
+            ];
+            libtest_mimic::run(&Arguments::from_args(), trials).exit();
+        }
+    }
+}
+
+/// Waits for a user event that is never signalled.
+fn hang() {
+    let ctx = Context::on_cpu(CpuOptions::default());
+    let (queue, gate) = (ctx.queue("hangs here"), ctx.user_event("never signalled"));
+    queue.wait_for(&gate.event()).expect("a wait");
+    queue.finish().wait().expect("it never returns");
+}
+
+/// Runs this program with a word and a limit; whether it exited with 0, and what it wrote to standard error.
+fn run(word: &str, limit: &str) -> std::io::Result<(bool, String)> {
+    let mut program = Command::new(std::env::current_exe()?);
+    let output = program.arg(word).env("FENCEPOST_WATCHDOG", limit).output()?;
+    Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+fn ends() -> Result<(), Failed> {
+    let (passed, said) = run(HANG, "0.3")?;
+    let parts = ["older than 300ms", "hangs here", "wait for user event `never signalled`"];
+    let missing: Vec<_> = parts.into_iter().filter(|part| !said.contains(part)).collect();
+    if passed || !missing.is_empty() {
+        return Err(format!("passed: {passed}, {missing:?} is missing in:\n{said}").into());
+    }
+    Ok(())
+}
+
+fn goes_on() -> Result<(), Failed> {
+    let (passed, said) = run(END, "60")?;
+    if passed { Ok(()) } else { Err(said.into()) }
+}
