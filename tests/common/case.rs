@@ -1,6 +1,7 @@
 //! A case, and the trials that it makes: one for each subject.
 
 use super::adapters::{self, Found};
+use super::full::full;
 use super::results::{self, Ended};
 use super::subject::{Place, Subject};
 use super::{validation, watchdog};
@@ -17,6 +18,8 @@ pub struct Case {
     pub name: &'static str,
     pub run: fn(&Subject),
     pub needs: Needs,
+    /// Whether recorders only carry the work: what the case proves is decided before one sees it.
+    pub host_side: bool,
 }
 
 /// What a case needs of its subject, and why.
@@ -37,7 +40,13 @@ pub enum Needs {
 
 /// A case that runs on every subject.
 pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
-    Case { name, run, needs: Needs::Nothing }
+    Case { name, run, needs: Needs::Nothing, host_side: false }
+}
+
+/// Cases about what the host decides: current queues, waits that are added, errors of arguments, statistics. They run
+/// in the default mode; with other recorders or other memory they run in the full suite only.
+pub fn host_side(cases: Vec<Case>) -> Vec<Case> {
+    cases.into_iter().map(|case| Case { host_side: true, ..case }).collect()
 }
 
 impl Case {
@@ -67,6 +76,21 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Why the case does not run there, if it does not.
+    fn missing(&self, place: &Place) -> Option<&'static str> {
+        let again = self.host_side && in_another_mode() && !full();
+        let repeated =
+            again.then_some("the host decides this: it runs in the default mode and in the full suite");
+        self.needs.missing(place).or(repeated)
+    }
+}
+
+/// Whether a variable exchanges the recorder or the memory of the default mode.
+fn in_another_mode() -> bool {
+    ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY"].iter().any(|name| std::env::var_os(name).is_some())
+}
+
 impl Needs {
     /// Why a case with these needs cannot run there, if it cannot.
     fn missing(self, place: &Place) -> Option<&'static str> {
@@ -90,7 +114,7 @@ pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
             trials.push(ignored(case.name, None, reason));
         }
         for place in &places {
-            trials.push(match case.needs.missing(place) {
+            trials.push(match case.missing(place) {
                 Some(reason) => ignored(case.name, Some(place.clone()), reason),
                 None => trial(&case, place.clone()),
             });

@@ -20,5 +20,5 @@ pub mod subject;
 pub mod validation;
 pub mod watchdog;
 
-pub use case::{Case, Needs, case, trials};
+pub use case::{Case, Needs, case, host_side, trials};
 pub use subject::Subject;

@@ -8,15 +8,15 @@ mod same_results;
 mod scopes;
 mod several;
 
-use crate::common::Case;
+use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
     let parts = [
-        adapters::cases(),
+        host_side(adapters::cases()),
         lanes::cases(),
         lost::cases(),
         same_results::cases(),
-        scopes::cases(),
+        host_side(scopes::cases()),
         several::cases(),
     ];
     parts.concat()

@@ -9,15 +9,15 @@ mod recording;
 mod user;
 mod waiting;
 
-use crate::common::Case;
+use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
     [
         markers::cases(),
         waiting::cases(),
-        executors::cases(),
-        recording::cases(),
-        user::cases(),
+        host_side(executors::cases()),
+        host_side(recording::cases()),
+        host_side(user::cases()),
         pipelines::cases(),
         across::cases(),
         one_device::cases(),

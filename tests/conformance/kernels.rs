@@ -6,9 +6,9 @@ mod results;
 pub mod shaders;
 mod workgroups;
 
-use crate::common::Case;
+use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
-    let parts = [arguments::cases(), workgroups::cases(), grids::cases(), results::cases()];
+    let parts = [host_side(arguments::cases()), workgroups::cases(), grids::cases(), results::cases()];
     parts.into_iter().flatten().collect()
 }

@@ -25,6 +25,8 @@ mod timing;
 mod warp;
 mod warp_copy;
 
+use common::host_side;
+
 fn main() {
     let quiet = env_logger::Env::default().default_filter_or("off"); // failures are provoked here
     env_logger::Builder::from_env(quiet).init();
@@ -46,8 +48,7 @@ fn main() {
         katsdpsigproc_memory::cases,
         warp_copy::cases,
         peers_timing::cases,
-        hangs::cases,
     ];
-    let cases = modules.into_iter().flat_map(|cases| cases()).collect();
+    let cases = modules.into_iter().flat_map(|cases| cases()).chain(host_side(hangs::cases())).collect();
     common::one_place::run(common::trials(cases)).exit();
 }

@@ -16,7 +16,7 @@ mod region_order;
 mod regions;
 mod tracker;
 
-use crate::common::Case;
+use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
     [
@@ -29,8 +29,8 @@ pub fn cases() -> Vec<Case> {
         padded::cases(),
         maps::cases(),
         pool::cases(),
-        limits::cases(),
-        tracker::cases(),
+        host_side(limits::cases()),
+        host_side(tracker::cases()),
         across::cases(),
         across_parts::cases(),
         exhausted::cases(),

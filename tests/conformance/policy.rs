@@ -7,16 +7,16 @@ mod host;
 mod ordered;
 mod report;
 
-use crate::common::Case;
+use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
     let parts = [
         ordered::cases(),
-        hazards::cases(),
-        checked::cases(),
-        access::cases(),
+        host_side(hazards::cases()),
+        host_side(checked::cases()),
+        host_side(access::cases()),
         host::cases(),
-        report::cases(),
+        host_side(report::cases()),
     ];
     parts.into_iter().flatten().collect()
 }

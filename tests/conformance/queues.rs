@@ -17,7 +17,7 @@ mod threads;
 mod verbs;
 mod waits;
 
-use crate::common::Case;
+use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
     [
@@ -26,17 +26,17 @@ pub fn cases() -> Vec<Case> {
         ends::cases(),
         waits::cases(),
         synchronize::cases(),
-        current::cases(),
-        verbs::cases(),
-        priorities::cases(),
-        callbacks::cases(),
-        fork_join::cases(),
+        host_side(current::cases()),
+        host_side(verbs::cases()),
+        host_side(priorities::cases()),
+        host_side(callbacks::cases()),
+        host_side(fork_join::cases()),
         adopted::cases(),
         foreign::cases(),
         foreign_errors::cases(),
         encode::cases(),
         encode_errors::cases(),
-        threads::cases(),
+        host_side(threads::cases()),
     ]
     .concat()
 }

@@ -11,17 +11,17 @@ mod table;
 mod texts;
 mod waiting;
 
-use crate::common::Case;
+use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
     let parts = [
-        arrays::cases(),
+        host_side(arrays::cases()),
         bounds::cases(),
-        foreign::cases(),
-        texts::cases(),
-        launching::cases(),
+        host_side(foreign::cases()),
+        host_side(texts::cases()),
+        host_side(launching::cases()),
         panics::cases(),
-        waiting::cases(),
+        host_side(waiting::cases()),
         devices::cases(),
         dropping::cases(),
     ];
