@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
+use self::pool::Summary;
 pub(crate) use self::programs::Program;
 use crate::environment::Vars;
 use crate::workspace::Workspace;
@@ -42,12 +43,14 @@ pub(crate) fn run(workspace: &Workspace, programs: &[Program], plan: &Plan<'_>) 
     // What an earlier run has noted is not this run's.
     let _ = fs::remove_file(&results);
     let shards = shards::plan(programs, plan, &results).context("the tests cannot be listed")?;
-    let failed = pool::run(&shards);
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        bail!("{} of {}: {}", failed.len(), shards.len(), failed.join(", "))
+    let Summary { failed, tests } = pool::run(&shards);
+    if !failed.is_empty() {
+        bail!("{} of {} shards: {}", failed.len(), shards.len(), failed.join(", "));
     }
+    if tests == 0 && !plan.filter.is_empty() {
+        bail!("no test has `{}` in its name", plan.filter.join(" "));
+    }
+    Ok(())
 }
 
 /// Builds and runs the examples of the documentation.

@@ -10,47 +10,59 @@ use super::shards::Shard;
 use super::watched::{self, Ended};
 use crate::progress;
 
-/// Runs the shards, as many at once as there are processors and one more: a device test waits most of its time. Returns
-/// the names of those that failed.
-pub(super) fn run(shards: &[Shard]) -> Vec<String> {
+/// How a run of shards ended.
+pub(super) struct Summary {
+    /// The shards that failed, in the order of the plan.
+    pub(super) failed: Vec<String>,
+    /// Tests that passed, failed or were left out.
+    pub(super) tests: usize,
+}
+
+/// Runs the shards, as many at once as there are processors and one more: a device test waits most of its time.
+pub(super) fn run(shards: &[Shard]) -> Summary {
     let workers = thread::available_parallelism().map_or(2, usize::from) + 1;
     let (next, bar) = (AtomicUsize::new(0), progress::bar(shards.len() as u64));
     bar.set_message("tests");
-    let failed = Mutex::new(Vec::new());
+    let ended = Mutex::new(Vec::new());
     let work = || {
         while let Some(at) = take(&next, shards.len()) {
-            if !passes(&shards[at], &bar) {
-                failed.lock().expect("bug: a worker panicked").push(at);
-            }
+            let (passed, tests) = run_one(&shards[at], &bar);
+            ended.lock().expect("bug: a worker panicked").push((at, passed, tests));
             bar.inc(1);
         }
     };
     thread::scope(|scope| (0..workers.min(shards.len())).for_each(|_| drop(scope.spawn(work))));
     bar.finish_and_clear();
-    let mut failed = failed.into_inner().expect("bug: a worker panicked");
-    failed.sort_unstable();
-    failed.into_iter().map(|at| shards[at].name.clone()).collect()
+    let mut ended = ended.into_inner().expect("bug: a worker panicked");
+    ended.sort_unstable();
+    let failed =
+        ended.iter().filter(|(_, passed, _)| !passed).map(|&(at, ..)| shards[at].name.clone()).collect();
+    Summary { failed, tests: ended.iter().map(|(_, _, tests)| tests).sum() }
 }
 
 fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
     Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < count)
 }
 
-/// Runs one shard, says how it ended, and prints what it said if it failed.
-fn passes(shard: &Shard, bar: &ProgressBar) -> bool {
+/// Runs one shard, says how it ended, and prints what it said if it failed. Whether it passed, and its tests.
+fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
     let Ended { passed, said, took } = watched::run(&shard.line);
-    let word = if passed { "pass" } else { "FAIL" };
-    let head = format!("{word}  {}  {:.1} s  {}", shard.name, took.as_secs_f64(), counts(&said));
+    let (word, [good, bad, out]) = (if passed { "pass" } else { "FAIL" }, counts(&said));
+    let seconds = took.as_secs_f64();
+    let head = format!("{word}  {}  {seconds:.1} s  {good} passed, {bad} failed, {out} ignored", shard.name);
     let text = if passed { head } else { format!("{head}\n+ {}\n{}", shard.line, failures(&said)) };
-    bar.suspend(|| eprintln!("{text}"));
-    passed
+    if !passed || good + out > 0 {
+        bar.suspend(|| eprintln!("{text}")); // a filter leaves most shards empty
+    }
+    (passed, good + bad + out)
 }
 
-/// The counts in the last result that a test harness printed.
-fn counts(said: &str) -> String {
-    let result = said.lines().rev().find_map(|line| line.strip_prefix("test result: "));
-    let counts = result.and_then(|result| result.split_once(". ")).map_or("", |(_, counts)| counts);
-    counts.split("; ").take(3).collect::<Vec<_>>().join(", ")
+/// The tests that passed, failed and were left out, by the last result that a test harness printed.
+fn counts(said: &str) -> [usize; 3] {
+    let result = said.lines().rev().find_map(|line| line.strip_prefix("test result: ")).unwrap_or_default();
+    let words: Vec<&str> = result.split([' ', ';']).filter(|word| !word.is_empty()).collect();
+    let count = |name| words.windows(2).find(|pair| pair[1] == name).and_then(|pair| pair[0].parse().ok());
+    ["passed", "failed", "ignored"].map(|name| count(name).unwrap_or(0))
 }
 
 /// Everything but the tests that passed and those that were left out.
@@ -71,8 +83,9 @@ mod tests {
 
     #[test]
     fn the_counts_are_those_of_the_harness() {
-        assert_eq!(counts(SAID), "1 passed, 1 failed, 1 ignored");
-        assert_eq!(counts("no harness"), "");
+        assert_eq!(counts(SAID), [1, 1, 1]);
+        assert_eq!(counts("test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured"), [12, 0, 3]);
+        assert_eq!(counts("no harness"), [0, 0, 0]);
     }
 
     #[test]
@@ -91,7 +104,7 @@ mod tests {
             name: format!("shard {at}"),
             line: line("sh").args(["-c", &format!("echo {at} >> {}; exit {}", file.display(), at % 2)]),
         };
-        let failed = run(&(0..5).map(shard).collect::<Vec<_>>());
+        let Summary { failed, .. } = run(&(0..5).map(shard).collect::<Vec<_>>());
         assert_eq!(failed, ["shard 1", "shard 3"]);
         let mut ran: Vec<_> =
             std::fs::read_to_string(&file).expect("written").lines().map(str::to_owned).collect();
