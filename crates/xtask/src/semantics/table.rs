@@ -101,7 +101,8 @@ fn totals(rules: &[Rule], outcomes: &[Outcome]) -> String {
     let counts = counts.map(|name| format!("{} {name}", of(name))).collect::<Vec<_>>().join(", ");
     let count = |result| outcomes.iter().filter(|outcome| outcome.result == result).count();
     let [passed, impossible, failed] = [Ended::Pass, Ended::NotPossible, Ended::Fail].map(count);
-    format!("{} rules: {counts}; {passed} passed, {impossible} not possible, {failed} failed\n", rules.len())
+    let all = if rules.len() == 1 { "1 rule".to_owned() } else { format!("{} rules", rules.len()) };
+    format!("{all}: {counts}; {passed} passed, {impossible} not possible, {failed} failed\n")
 }
 
 /// Where a rule is counted. What the document says of it comes first; one without such a word is kept if tests of it passed
@@ -164,6 +165,7 @@ mod tests {
             rule("K08", Standing::NoTest),
         ];
         let table = of(&rules, &outcomes);
+        assert!(of(&rules[..1], &outcomes[..1]).contains("\n1 rule: 0 kept, 1 broken, 0 missing; 1 passed"));
         assert!(table.contains("E01   ok        broken\n"), "{table}");
         assert!(table.contains("T01   ok        in part\n"), "{table}");
         assert!(table.contains("\nG01   missing\n"), "{table}");
