@@ -1,6 +1,7 @@
 //! The book hangs together: every page is in the summary, every link leads somewhere, every rule has what a rule needs,
-//! every shader is one.
+//! every test that it names is there, every shader is one.
 
+mod cited;
 mod links;
 mod pages;
 mod rules;

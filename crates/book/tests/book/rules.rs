@@ -4,10 +4,11 @@ use crate::pages::{Page, book};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 use std::path::Path;
 
-/// A rule of `semantics.md`: its number, and what follows its sentence.
+/// A rule of `semantics.md`: its number, the remark behind it in brackets, and what follows its sentence.
 #[derive(Default)]
 struct Rule {
     number: String,
+    remark: String,
     reason: String,
     examples: usize,
 }
@@ -31,7 +32,8 @@ fn parse(page: &Page) -> Vec<Rule> {
             }
             Event::End(TagEnd::CodeBlock) => is_code = false,
             Event::Text(text) if is_bold && number(&text).is_some() => {
-                rules.push(Rule { number: text[..3].to_owned(), ..Rule::default() });
+                let (number, remark) = (text[..3].to_owned(), remark(&text[3..]).to_owned());
+                rules.push(Rule { number, remark, ..Rule::default() });
             }
             Event::Text(text) if !is_bold && !is_code => {
                 rules.last_mut().into_iter().for_each(|rule| rule.reason += &text);
@@ -49,12 +51,49 @@ fn number(text: &str) -> Option<&str> {
     (is_number && !rest.starts_with(char::is_alphanumeric)).then_some(number)
 }
 
+/// The remark in the text behind a number; empty if there is none.
+fn remark(after: &str) -> &str {
+    let inside = after.strip_prefix(" (").and_then(|rest| rest.split_once(')'));
+    inside.map_or("", |(remark, _)| remark)
+}
+
+impl Rule {
+    /// Whether the rule lacks what a rule of its remark must have. A rule that the library has needs a reason and an
+    /// example. One that it does not have yet needs the words on it, and can have no example.
+    fn lacks(&self) -> bool {
+        let has_reason = !self.reason.trim().is_empty();
+        let has_example = self.examples > 0;
+        !has_reason || has_example == (self.remark == "not yet")
+    }
+
+    /// Whether the rule does not hold, and its text does not say what is so today instead.
+    fn hides(&self) -> bool {
+        let holds = !["not yet", "broken", "no test yet"].contains(&self.remark.as_str());
+        !holds && !self.reason.to_lowercase().contains("today")
+    }
+}
+
+fn numbers(rules: &[Rule], which: impl Fn(&Rule) -> bool) -> Vec<&str> {
+    rules.iter().filter(|rule| which(rule)).map(|rule| rule.number.as_str()).collect()
+}
+
 #[test]
-fn every_rule_has_a_reason_and_an_example_that_is_run() {
-    let rules = rules();
-    let lacks = |rule: &&Rule| rule.reason.trim().is_empty() || rule.examples == 0;
-    let lacking: Vec<&str> = rules.iter().filter(lacks).map(|rule| rule.number.as_str()).collect();
-    assert_eq!(lacking, [""; 0]);
+fn every_rule_has_a_reason_and_unless_it_is_not_there_yet_an_example_that_is_run() {
+    assert_eq!(numbers(&rules(), Rule::lacks), [""; 0]);
+}
+
+#[test]
+fn every_rule_that_does_not_hold_says_what_is_so_today() {
+    assert_eq!(numbers(&rules(), Rule::hides), [""; 0]);
+}
+
+#[test]
+fn a_rule_in_part_says_what_is_not_there_yet() {
+    let silent = |rule: &Rule| {
+        let admits = ["yet", "today", "not measured"].iter().any(|word| rule.reason.contains(word));
+        rule.remark == "in part" && !admits
+    };
+    assert_eq!(numbers(&rules(), silent), [""; 0]);
 }
 
 #[test]
@@ -75,7 +114,7 @@ fn pages_name_only_rules_that_there_are() {
         for (at, _) in page.text.char_indices() {
             let starts = !page.text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
             if let Some(rule) = number(&page.text[at..]).filter(|_| starts)
-                && "QEMPTDKR".contains(&rule[..1])
+                && "QEMPTGDKR".contains(&rule[..1])
                 && !known.iter().any(|known| known == rule)
             {
                 unknown.push(format!("{}: {rule}", page.name()));
@@ -99,4 +138,25 @@ fn a_rule_without_a_reason_or_an_example_is_found() {
     let found: Vec<_> =
         rules.iter().map(|rule| (rule.number.as_str(), rule.reason.trim(), rule.examples)).collect();
     assert_eq!(found, [("A01", "Because.", 1), ("A02", "", 1), ("A03", "So.", 0)]);
+    assert_eq!(numbers(&rules, Rule::lacks), ["A02", "A03"]);
+}
+
+#[test]
+fn a_rule_that_is_not_there_yet_has_words_and_no_example() {
+    let text = "**A01 (not yet). One.**\nToday two.\n\n**A02 (not yet). Two.**\n\n**A03 (not yet). Three.**\nToday.\n\
+        ```rust\n```\n\n**A04 (broken). Four.**\nToday five.\n";
+    let rules = parse(&Page { path: "a.md".into(), text: text.into() });
+    assert_eq!(
+        rules.iter().map(|rule| rule.remark.as_str()).collect::<Vec<_>>(),
+        ["not yet", "not yet", "not yet", "broken"]
+    );
+    assert_eq!(numbers(&rules, Rule::lacks), ["A02", "A03", "A04"]);
+}
+
+#[test]
+fn a_rule_that_hides_what_is_so_today_is_found() {
+    let text = "**A01 (broken). One.**\nSo.\n\n**A02 (not yet). Two.**\nLater.\n\n**A03 (in part). Three.**\nSo.\n\n\
+        **A04 (broken). Four.**\nToday not.\n\n**A05. Five.**\nSo.\n";
+    let rules = parse(&Page { path: "a.md".into(), text: text.into() });
+    assert_eq!(numbers(&rules, Rule::hides), ["A01", "A02"]);
 }

@@ -10,8 +10,8 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use self::outcome::{Ended, Outcome};
-use self::rules::{gaps, parse, rule_of};
+use self::outcome::{Ended, Outcome, Remarked};
+use self::rules::{Rule, gaps, parse, rule_of};
 use self::run::{MODES, Mode, Programs};
 use crate::environment::{Request, set_up};
 use crate::progress;
@@ -48,7 +48,8 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     if let (Some(filter), true) = (&options.filter, outcomes.is_empty()) {
         bail!("no test has `{filter}` in its name");
     }
-    print(&rules, &outcomes, options.json)?;
+    let shown = if options.filter.is_some() { of_outcomes(rules, &outcomes) } else { rules };
+    print(&shown, &outcomes, options.json)?;
     Ok(outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
 }
 
@@ -75,7 +76,13 @@ fn all(programs: &Programs<'_>, ids: &[String], modes: &[&Mode]) -> Result<Vec<O
     Ok(outcomes)
 }
 
-fn print(rules: &[rules::Rule], outcomes: &[Outcome], json: bool) -> Result<()> {
+/// Those rules that have an outcome: with a part of a name given, the others were left out and not found wanting.
+fn of_outcomes(rules: Vec<Rule>, outcomes: &[Outcome]) -> Vec<Rule> {
+    let ran = |rule: &Rule| outcomes.iter().any(|outcome| outcome.rule == rule.number);
+    rules.into_iter().filter(ran).collect()
+}
+
+fn print(rules: &[Rule], outcomes: &[Outcome], json: bool) -> Result<()> {
     if !json {
         print!("{}", table::of(rules, outcomes));
         return Ok(());
@@ -83,12 +90,23 @@ fn print(rules: &[rules::Rule], outcomes: &[Outcome], json: bool) -> Result<()> 
     for outcome in outcomes {
         println!("{}", serde_json::to_string(outcome)?);
     }
+    for remarked in rules.iter().filter_map(Remarked::of) {
+        println!("{}", serde_json::to_string(&remarked)?);
+    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::semantics::outcome::tests::outcome;
+
+    #[test]
+    fn with_a_part_of_a_name_only_rules_that_ran_are_shown() {
+        let rules = parse("**Q01. One.**\n**Q02. Two.**\n**G01 (not yet). Three.**\n");
+        let shown = of_outcomes(rules, &[outcome("Q02", "lavapipe", Ended::Pass, None)]);
+        assert_eq!(shown.iter().map(|rule| rule.number.as_str()).collect::<Vec<_>>(), ["Q02"]);
+    }
 
     #[test]
     fn modes_are_chosen_by_name() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::rules::rule_of;
+use super::rules::{Rule, Standing, rule_of};
 
 /// How a test ended on one adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,6 +36,29 @@ pub(super) struct Outcome {
     pub(super) test: String,
     pub(super) result: Ended,
     pub(super) reason: Option<String>,
+}
+
+/// A line of JSON for a rule that has a remark, with the keys of an outcome.
+#[derive(Serialize)]
+pub(super) struct Remarked<'a> {
+    rule: &'a str,
+    adapter: &'a str,
+    backend: &'a str,
+    mode: &'a str,
+    test: &'a str,
+    result: &'a Standing,
+    reason: Option<&'a str>,
+}
+
+impl<'a> Remarked<'a> {
+    /// The line of a rule; none for a rule that holds.
+    pub(super) fn of(rule: &'a Rule) -> Option<Self> {
+        let Rule { number, standing } = rule;
+        let [adapter, backend, mode, test] = ["none"; 4];
+        let reason = Some("docs/semantics.md says so");
+        let line = Self { rule: number, adapter, backend, mode, test, result: standing, reason };
+        (*standing != Standing::Kept).then_some(line)
+    }
 }
 
 /// The outcomes in the lines of a run; tests that prove no rule are left out.
@@ -129,5 +152,17 @@ pub(super) mod tests {
             serde_json::to_string(&outcome("Q01", "lavapipe", Ended::Pass, None)).expect("it is plain");
         let expected = r#"{"rule":"Q01","adapter":"lavapipe","backend":"vulkan","mode":"default","test":"q01_it_holds","result":"pass","reason":null}"#;
         assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn a_rule_with_a_remark_has_a_line_of_the_same_keys() {
+        let line = |standing| {
+            let rule = Rule { number: "G01".to_owned(), standing };
+            Remarked::of(&rule).map(|line| serde_json::to_string(&line).expect("it is plain"))
+        };
+        let expected = r#"{"rule":"G01","adapter":"none","backend":"none","mode":"none","test":"none","result":"missing","reason":"docs/semantics.md says so"}"#;
+        assert_eq!(line(Standing::Missing).as_deref(), Some(expected));
+        assert!(line(Standing::Broken).expect("it has a remark").contains(r#""result":"broken""#));
+        assert_eq!(line(Standing::Kept), None);
     }
 }

@@ -4,27 +4,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::outcome::{Ended, Outcome};
-use super::rules::Rule;
+use super::rules::{Rule, Standing};
 
 /// An adapter with a mode.
 type Column<'o> = (&'o str, &'o str);
 
-/// A line for each rule that was run, a column for each adapter and mode, and below it why something failed or was not possible.
+/// A line for each rule, a column for each adapter and mode, and below it why something failed or was not possible. A rule
+/// that has a remark has a word for it behind its cells.
 pub(super) fn of(rules: &[Rule], outcomes: &[Outcome]) -> String {
     let columns = columns(outcomes);
     let mut text = String::new();
     for head in [|column: &Column<'_>| column.0.to_owned(), |column: &Column<'_>| column.1.to_owned()] {
-        line(&mut text, "", columns.iter().map(head), &columns);
+        line(&mut text, "", columns.iter().map(head), &columns, "");
     }
     for rule in rules {
-        let own: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.rule == rule.number).collect();
-        if rule.untested || !own.is_empty() {
-            line(&mut text, &rule.number, columns.iter().map(|&column| cell(rule, &own, column)), &columns);
-        }
+        let own = of_rule(rule, outcomes);
+        let cells: Vec<_> = columns.iter().map(|&column| cell(&own, column).to_owned()).collect();
+        let cells = if own.is_empty() { Vec::new() } else { cells };
+        line(&mut text, &rule.number, cells.into_iter(), &columns, rule.standing.word().unwrap_or(""));
     }
     text += "\nok: every test passed; part: as far as they are possible there; no: none is possible there\n";
+    text += "in part, broken, missing, no test yet: what docs/semantics.md says of the rule\n";
     text += &reasons(outcomes);
-    text + &totals(outcomes)
+    text + &totals(rules, outcomes)
+}
+
+fn of_rule<'o>(rule: &Rule, outcomes: &'o [Outcome]) -> Vec<&'o Outcome> {
+    outcomes.iter().filter(|outcome| outcome.rule == rule.number).collect()
 }
 
 /// In the order in which they ran.
@@ -37,17 +43,24 @@ fn columns(outcomes: &[Outcome]) -> Vec<Column<'_>> {
     columns
 }
 
-fn line(text: &mut String, head: &str, cells: impl Iterator<Item = String>, columns: &[Column<'_>]) {
+fn line(
+    text: &mut String,
+    head: &str,
+    cells: impl Iterator<Item = String>,
+    columns: &[Column<'_>],
+    word: &str,
+) {
     let mut row = format!("{head:4}");
     for (cell, (adapter, mode)) in cells.zip(columns) {
         let width = adapter.len().max(mode.len());
         let _ = write!(row, "  {cell:width$}");
     }
+    let _ = write!(row, "  {word}");
     text.push_str(row.trim_end());
     text.push('\n');
 }
 
-fn cell(rule: &Rule, outcomes: &[&Outcome], (adapter, mode): Column<'_>) -> String {
+fn cell(outcomes: &[&Outcome], (adapter, mode): Column<'_>) -> &'static str {
     let here = outcomes.iter().filter(|outcome| outcome.adapter == adapter && outcome.mode == mode);
     let ended: BTreeSet<Ended> = here.map(|outcome| outcome.result).collect();
     let has = |result| ended.contains(&result);
@@ -56,10 +69,8 @@ fn cell(rule: &Rule, outcomes: &[&Outcome], (adapter, mode): Column<'_>) -> Stri
         () if has(Ended::Pass) && has(Ended::NotPossible) => "part",
         () if has(Ended::Pass) => "ok",
         () if has(Ended::NotPossible) => "no",
-        () if rule.untested => "no test yet",
         () => "-",
     }
-    .to_owned()
 }
 
 /// Why, with the tests and where; what has the same reason together.
@@ -80,10 +91,33 @@ fn reasons(outcomes: &[Outcome]) -> String {
     text
 }
 
-fn totals(outcomes: &[Outcome]) -> String {
+/// One line of numbers: the rules by how they stand, then the tests by how they ended.
+fn totals(rules: &[Rule], outcomes: &[Outcome]) -> String {
+    let stand = |rule: &Rule| stands(rule, &of_rule(rule, outcomes));
+    let of = |name: &str| rules.iter().filter(|rule| stand(rule) == name).count();
+    let always = |name: &str| ["kept", "broken", "missing"].contains(&name);
+    let counts = ["kept", "in part", "failing", "not run", "broken", "missing", "without a test"];
+    let counts = counts.iter().filter(|name| always(name) || of(name) > 0);
+    let counts = counts.map(|name| format!("{} {name}", of(name))).collect::<Vec<_>>().join(", ");
     let count = |result| outcomes.iter().filter(|outcome| outcome.result == result).count();
     let [passed, impossible, failed] = [Ended::Pass, Ended::NotPossible, Ended::Fail].map(count);
-    format!("{passed} passed, {impossible} not possible, {failed} failed\n")
+    let all = if rules.len() == 1 { "1 rule".to_owned() } else { format!("{} rules", rules.len()) };
+    format!("{all}: {counts}; {passed} passed, {impossible} not possible, {failed} failed\n")
+}
+
+/// Where a rule is counted. What the document says of it comes first; one without such a word is kept if tests of it passed
+/// and none failed.
+fn stands(rule: &Rule, own: &[&Outcome]) -> &'static str {
+    let has = |result| own.iter().any(|outcome| outcome.result == result);
+    match &rule.standing {
+        Standing::Missing => "missing",
+        Standing::NoTest => "without a test",
+        Standing::Broken => "broken",
+        _ if has(Ended::Fail) => "failing",
+        _ if !has(Ended::Pass) => "not run",
+        Standing::InPart => "in part",
+        Standing::Kept | Standing::Unknown(_) => "kept",
+    }
 }
 
 #[cfg(test)]
@@ -91,8 +125,8 @@ mod tests {
     use super::super::outcome::tests::outcome;
     use super::*;
 
-    fn rule(number: &str, untested: bool) -> Rule {
-        Rule { number: number.to_owned(), untested }
+    fn rule(number: &str, standing: Standing) -> Rule {
+        Rule { number: number.to_owned(), standing }
     }
 
     fn rows(table: &str) -> Vec<Vec<&str>> {
@@ -109,7 +143,7 @@ mod tests {
             outcome("Q03", "gl", Ended::Pass, None),
             outcome("Q03", "gl", Ended::Fail, None),
         ];
-        let rules = [rule("Q01", false), rule("Q02", false), rule("Q03", false)];
+        let rules = ["Q01", "Q02", "Q03"].map(|number| rule(number, Standing::Kept));
         let table = of(&rules, &outcomes);
         let rows = rows(&table);
         assert_eq!(rows[0], ["lavapipe", "gl"]);
@@ -117,13 +151,44 @@ mod tests {
         assert_eq!(rows[2..5], [vec!["Q01", "ok", "no"], vec!["Q02", "part", "-"], vec!["Q03", "-", "FAIL"]]);
         assert!(table.contains("not possible  q01_it_holds on gl default: one thread\n"), "{table}");
         assert!(table.contains("FAIL  q03_it_holds on gl default\n"), "{table}");
-        assert!(table.ends_with("3 passed, 2 not possible, 1 failed\n"), "{table}");
+        let last = "3 rules: 2 kept, 1 failing, 0 broken, 0 missing; 3 passed, 2 not possible, 1 failed\n";
+        assert!(table.ends_with(last), "{table}");
     }
 
     #[test]
-    fn a_rule_that_nothing_proves_yet_says_so() {
-        let outcomes = [outcome("Q01", "lavapipe", Ended::Pass, None)];
-        let table = of(&[rule("Q01", false), rule("G01", true)], &outcomes);
-        assert!(table.contains("G01   no test yet\n"), "{table}");
+    fn a_broken_rule_has_its_cells_and_a_missing_one_has_none() {
+        let outcomes = ["E01", "T01"].map(|number| outcome(number, "lavapipe", Ended::Pass, None));
+        let rules = [
+            rule("E01", Standing::Broken),
+            rule("T01", Standing::InPart),
+            rule("G01", Standing::Missing),
+            rule("K08", Standing::NoTest),
+        ];
+        let table = of(&rules, &outcomes);
+        assert!(of(&rules[..1], &outcomes[..1]).contains("\n1 rule: 0 kept, 1 broken, 0 missing; 1 passed"));
+        assert!(table.contains("E01   ok        broken\n"), "{table}");
+        assert!(table.contains("T01   ok        in part\n"), "{table}");
+        assert!(table.contains("\nG01   missing\n"), "{table}");
+        assert!(table.contains("\nK08   no test yet\n"), "{table}");
+        let last = "4 rules: 0 kept, 1 in part, 1 broken, 1 missing, 1 without a test; 2 passed, 0 not possible, 0 failed\n";
+        assert!(table.ends_with(last), "{table}");
+    }
+
+    #[test]
+    fn a_broken_rule_is_never_counted_as_kept_and_one_that_was_not_run_neither() {
+        let passed = outcome("E01", "lavapipe", Ended::Pass, None);
+        let impossible = outcome("Q02", "lavapipe", Ended::NotPossible, None);
+        assert_eq!(stands(&rule("E01", Standing::Broken), &[&passed]), "broken");
+        assert_eq!(stands(&rule("Q01", Standing::Kept), &[]), "not run");
+        assert_eq!(stands(&rule("Q02", Standing::Kept), &[&impossible]), "not run");
+        assert_eq!(stands(&rule("Q02", Standing::Kept), &[&impossible, &passed]), "kept");
+    }
+
+    #[test]
+    fn a_failed_test_makes_no_rule_kept() {
+        let ended = [Ended::Pass, Ended::Fail].map(|result| outcome("Q01", "lavapipe", result, None));
+        let own: Vec<_> = ended.iter().collect();
+        assert_eq!(stands(&rule("Q01", Standing::Kept), &own), "failing");
+        assert_eq!(stands(&rule("Q01", Standing::InPart), &own), "failing");
     }
 }
