@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::shell::{Line, cargo, line};
+use crate::shell::{Line, line};
+use crate::suite::tests;
 use crate::workspace::Workspace;
 
 /// Copies of test programs, gone when this is dropped.
@@ -17,11 +18,9 @@ pub(crate) struct Built {
 
 impl Built {
     /// Builds test programs of the facade.
-    pub(crate) fn new(workspace: &Workspace, names: &[&str], features: &[&str]) -> Result<Self> {
-        let tests = names.iter().flat_map(|name| ["--test", name]);
-        let line = cargo().args(["test", "--quiet", "-p", "fencepost", "--no-run"]).args(tests);
-        let line = features.iter().fold(line, |line, feature| line.args(["--features", feature]));
-        let line = line.dir(workspace.root());
+    pub(crate) fn new(workspace: &Workspace, names: &[&str]) -> Result<Self> {
+        let names_of_tests = names.iter().flat_map(|name| ["--test", name]);
+        let line = tests().arg("--no-run").args(names_of_tests).dir(workspace.root());
         line.run_aside()?;
         let messages = line.args(["--message-format", "json"]).read()?;
         let folder = workspace.made(&format!("built/{}", std::process::id()))?;

@@ -17,7 +17,7 @@ pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> 
     if from.checked_add(count).is_none() {
         bail!("{count} seeds from {from} on are not there: the last one is {}", u64::MAX - 1);
     }
-    let programs = Built::new(workspace, &["programs"], &[])?;
+    let programs = Built::new(workspace, &["programs"])?;
     let bar = progress::bar(count);
     bar.set_message("seeds");
     for piece in pieces(from, count) {

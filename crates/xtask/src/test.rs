@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything a change must pass, in one table.
 
+use std::path::Path;
 use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
@@ -7,13 +8,13 @@ use anyhow::{Context, Result, bail};
 use crate::changed::{Inputs, when_changed};
 use crate::count;
 use crate::deny::deny;
-use crate::environment::{Request, set_up};
+use crate::environment::{Request, Vars, set_up};
 use crate::lint::lint;
 use crate::model::model;
 use crate::package::package;
 use crate::shell::{Line, cargo, flag};
 use crate::steps::{Done, Step, Steps, timed};
-use crate::suite::{self, Plan};
+use crate::suite::{self, MODES, Plan, Program};
 use crate::targets::{self, Sources, Target};
 use crate::workspace::Workspace;
 
@@ -48,13 +49,25 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
         programs = suite::build(workspace)?;
         Ok(())
     });
-    let plan = Plan { vars: &vars, full: options.full, filter: &options.filter };
+    let mut slowest = String::new();
     thread::scope(|scope| {
         let checks = scope.spawn(|| checks(workspace, options));
-        steps.run("tests", || suite::run(workspace, &programs, &plan));
+        steps.run("tests", || {
+            let results = suite::no_results(workspace, "test")?;
+            let ran = run_suite(&programs, &vars, options, &results);
+            slowest = suite::slowest(&results, SLOWEST);
+            ran
+        });
         steps.extend(checks.join().expect("bug: a step panicked"));
     });
-    steps.finish(&suite::slowest(workspace, SLOWEST))
+    steps.finish(&slowest)
+}
+
+/// Runs the test programs: in every mode, unless only some tests are wanted.
+fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Path) -> Result<()> {
+    let modes: Vec<_> = MODES.iter().take(if options.filter.is_empty() { MODES.len() } else { 1 }).collect();
+    let plan = Plan { vars, modes: &modes, full: options.full, filter: &options.filter, results };
+    suite::run(&suite::cut(programs, &plan)?, &plan)
 }
 
 /// The steps that no device test waits for: what reads the sources or compiles.

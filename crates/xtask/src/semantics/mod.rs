@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 
 use self::outcome::{Ended, Outcome, Remarked};
 use self::rules::{Rule, gaps, parse, rule_of};
-use self::run::{MODES, Mode, Programs};
+use self::run::{Programs, models};
 use crate::environment::{Request, set_up};
-use crate::progress;
+use crate::suite::{self, MODES, Mode, Plan};
 use crate::workspace::Workspace;
 
 /// What the command line of `semantics` asks for.
@@ -34,16 +34,19 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     if let Some(missing) = found.missing {
         eprintln!("semantics: without {missing}");
     }
-    let programs = Programs::build(workspace, &found.vars, options.filter.as_deref())?;
-    let ids = programs.ids()?;
-    let proved = ids.iter().filter_map(|id| rule_of(id)).chain(["R03".to_owned()]).collect::<BTreeSet<_>>();
-    let gaps = gaps(&rules, &proved);
+    let programs = Programs::build(workspace)?;
+    let ids = programs.ids(&found.vars)?;
+    let named = ids.values().flatten().filter_map(|id| rule_of(id));
+    let gaps = gaps(&rules, &named.chain(["R03".to_owned()]).collect::<BTreeSet<_>>());
     if !gaps.is_empty() {
         bail!("{}", gaps.join("; "));
     }
-    let mut outcomes = all(&programs, &ids, &modes)?;
+    let (results, filter) =
+        (suite::no_results(workspace, "semantics")?, Vec::from_iter(options.filter.clone()));
+    let plan = Plan { vars: &found.vars, modes: &modes, full: true, filter: &filter, results: &results };
+    let mut outcomes = programs.run(&plan, &ids)?;
     if options.models && options.filter.as_deref().is_none_or(|part| "r03_models".contains(part)) {
-        outcomes.push(programs.models()?);
+        outcomes.push(models(workspace.root())?);
     }
     if let (Some(filter), true) = (&options.filter, outcomes.is_empty()) {
         bail!("no test has `{filter}` in its name");
@@ -63,17 +66,6 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
         MODES.iter().find(|mode| mode.name == name).with_context(|| format!("no mode `{name}`: {}", known()))
     };
     names.iter().map(mode).collect()
-}
-
-fn all(programs: &Programs<'_>, ids: &[String], modes: &[&Mode]) -> Result<Vec<Outcome>> {
-    let runs: Vec<_> = modes.iter().map(|mode| (mode, programs.chosen(ids, mode))).collect();
-    let bar = progress::bar(runs.iter().map(|(_, ids)| ids.len() as u64).sum());
-    let mut outcomes = Vec::new();
-    for (mode, ids) in runs {
-        outcomes.extend(programs.run(mode, &ids, &bar)?);
-    }
-    bar.finish_and_clear();
-    Ok(outcomes)
 }
 
 /// Those rules that have an outcome: with a part of a name given, the others were left out and not found wanting.

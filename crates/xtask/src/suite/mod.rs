@@ -8,22 +8,27 @@ mod slowest;
 mod watched;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+pub(crate) use self::modes::{MODES, Mode};
 use self::pool::Summary;
-pub(crate) use self::programs::Program;
+pub(crate) use self::programs::{Program, tests};
+pub(crate) use self::shards::{Shard, results};
 use crate::environment::Vars;
 use crate::workspace::Workspace;
 
 /// How the suite is run.
 pub(crate) struct Plan<'a> {
     pub(crate) vars: &'a Vars,
+    pub(crate) modes: &'a [&'a Mode],
     /// Every case in every mode, every pair of recorders, every refused call.
     pub(crate) full: bool,
-    /// Arguments for each test program; with any, only the default mode runs.
+    /// Arguments for each test program.
     pub(crate) filter: &'a [String],
+    /// The folder with a file of results for each mode.
+    pub(crate) results: &'a Path,
 }
 
 /// Builds every test program.
@@ -34,16 +39,33 @@ pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
     programs::build(workspace)
 }
 
+/// The folder of the results of `command`, made if missing, with none in it.
+///
+/// # Errors
+/// The folder cannot be made or emptied.
+pub(crate) fn no_results(workspace: &Workspace, command: &str) -> Result<PathBuf> {
+    let folder = workspace.made(&format!("results/{command}"))?;
+    for mode in &MODES {
+        let file = results(&folder, mode);
+        fs::write(&file, "").with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(folder)
+}
+
+/// The shards of a plan.
+///
+/// # Errors
+/// A program cannot list its tests.
+pub(crate) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
+    shards::cut(programs, plan).context("the tests cannot be listed")
+}
+
 /// Runs every shard, however many fail.
 ///
 /// # Errors
-/// A program cannot list its tests, or a shard failed: all that failed are named.
-pub(crate) fn run(workspace: &Workspace, programs: &[Program], plan: &Plan<'_>) -> Result<()> {
-    let results = results(workspace)?;
-    // What an earlier run has noted is not this run's.
-    let _ = fs::remove_file(&results);
-    let shards = shards::plan(programs, plan, &results).context("the tests cannot be listed")?;
-    let Summary { failed, tests } = pool::run(&shards);
+/// A shard failed: all that failed are named; or the filter of the plan leaves no test.
+pub(crate) fn run(shards: &[Shard], plan: &Plan<'_>) -> Result<()> {
+    let Summary { failed, tests } = pool::run(shards);
     if !failed.is_empty() {
         bail!("{} of {} shards: {}", failed.len(), shards.len(), failed.join(", "));
     }
@@ -69,12 +91,8 @@ pub(crate) fn doc_tests(workspace: &Workspace, filter: &[String]) -> Result<()> 
     bail!("`{}` failed", tests.brief())
 }
 
-/// One line for each of the slowest tests of the last run, the slowest last.
-pub(crate) fn slowest(workspace: &Workspace, count: usize) -> String {
-    results(workspace).map_or_else(|_| String::new(), |results| slowest::slowest(&results, count))
-}
-
-/// The file in which the tests note their results.
-fn results(workspace: &Workspace) -> Result<PathBuf> {
-    Ok(workspace.made("results")?.join("last.jsonl"))
+/// One line for each of the slowest tests in a folder of results, the slowest last.
+pub(crate) fn slowest(folder: &Path, count: usize) -> String {
+    let noted = |mode: &Mode| (mode.name, fs::read_to_string(results(folder, mode)).unwrap_or_default());
+    slowest::table(MODES.iter().map(noted), count)
 }

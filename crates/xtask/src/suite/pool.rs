@@ -100,9 +100,9 @@ mod tests {
     fn every_shard_runs_once_and_those_that_fail_are_named_in_order() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let file = dir.path().join("ran");
-        let shard = |at: usize| Shard {
-            name: format!("shard {at}"),
-            line: line("sh").args(["-c", &format!("echo {at} >> {}; exit {}", file.display(), at % 2)]),
+        let shard = |at: usize| {
+            let line = line("sh").args(["-c", &format!("echo {at} >> {}; exit {}", file.display(), at % 2)]);
+            Shard::of_one_program(&format!("shard {at}"), line)
         };
         let Summary { failed, .. } = run(&(0..5).map(shard).collect::<Vec<_>>());
         assert_eq!(failed, ["shard 1", "shard 3"]);

@@ -1,6 +1,6 @@
 //! Cuts the test programs into shards: a process each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -29,64 +29,89 @@ pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
 const WATCHED: [&str; 5] = ["conformance", "programs", "refusals", "b3sum", "overdue"];
 
 /// One process of the suite.
-pub(super) struct Shard {
-    pub(super) name: String,
+pub(crate) struct Shard {
+    pub(crate) name: String,
+    pub(crate) program: String,
+    pub(crate) mode: &'static str,
+    /// The place, for a program that is cut by place.
+    place: Option<String>,
     pub(super) line: Line,
 }
 
+impl Shard {
+    /// A program that is not cut.
+    pub(super) fn of_one_program(name: &str, line: Line) -> Self {
+        Self { name: name.to_owned(), program: name.to_owned(), mode: MODES[0].name, place: None, line }
+    }
+
+    /// Whether a test of its program, `<test>::<adapter>`, belongs to the shard.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.place.as_deref().is_none_or(|place| place_of(id) == Some(place))
+    }
+}
+
 /// The shards of a plan, those that take long first.
-pub(super) fn plan(programs: &[Program], plan: &Plan<'_>, results: &Path) -> Result<Vec<Shard>> {
+pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     let mut ordered: Vec<&Program> = programs.iter().collect();
     ordered
         .sort_by_key(|program| FIRST.iter().position(|first| *first == program.name).unwrap_or(FIRST.len()));
     let mut shards = Vec::new();
     for program in ordered {
-        let line = line(program, plan, results);
+        let line = line(program, plan);
         if BY_PLACE.contains(&program.name.as_str()) {
             let places = places(&program.ids(plan.vars)?);
             shards.extend(places.iter().flat_map(|place| at_place(program, &line, place, plan)));
-        } else {
-            shards.push(Shard { name: program.name.clone(), line });
+        } else if plan.modes.contains(&&MODES[0]) {
+            let line = line.var(RESULTS, results(plan.results, &MODES[0]));
+            shards.push(Shard::of_one_program(&program.name, line));
         }
     }
     Ok(shards)
 }
 
+/// The file in which the tests of a mode note their results.
+pub(crate) fn results(folder: &Path, mode: &Mode) -> PathBuf {
+    folder.join(format!("{}.jsonl", mode.name))
+}
+
 /// A line of a program, whatever it is cut into.
-fn line(program: &Program, plan: &Plan<'_>, results: &Path) -> Line {
-    let line = program.line().vars(plan.vars).var(RESULTS, results).args(plan.filter);
+fn line(program: &Program, plan: &Plan<'_>) -> Line {
+    let line = program.line().vars(plan.vars).args(plan.filter);
     let watched = WATCHED.contains(&program.name.as_str());
     let line = if watched { line } else { line.var(WATCHDOG.0, WATCHDOG.1) };
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
 }
 
-/// The shards of one place: the default mode, and unless only some tests are wanted the modes that differ there.
+/// The shards of one place: those modes of the plan that differ there.
 fn at_place(program: &Program, line: &Line, place: &str, plan: &Plan<'_>) -> Vec<Shard> {
-    let again = plan.filter.is_empty() && IN_MODES.contains(&program.name.as_str());
-    let modes = MODES.iter().filter(|mode| mode.var.is_none() || (again && mode.differs_at(place)));
-    modes.map(|mode| in_mode(&program.name, line, place, mode)).collect()
+    let again = IN_MODES.contains(&program.name.as_str());
+    let modes = plan.modes.iter().filter(|mode| mode.var.is_none() || (again && mode.differs_at(place)));
+    modes.map(|mode| in_mode(&program.name, line, place, mode, plan.results)).collect()
 }
 
-fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode) -> Shard {
-    let line = line.clone().var(PLACE, place);
-    match mode.var {
-        None => Shard { name: format!("{program} {place}"), line },
-        Some((name, value)) => {
-            Shard { name: format!("{program} {place} {}", mode.name), line: line.var(name, value) }
-        }
-    }
+fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) -> Shard {
+    let line = line.clone().var(PLACE, place).var(RESULTS, results(folder, mode));
+    let line = mode.var.iter().fold(line, |line, (name, value)| line.var(name, value));
+    let words = [program, place].into_iter().chain(mode.var.map(|_| mode.name));
+    let name = words.collect::<Vec<_>>().join(" ");
+    Shard { name, program: program.to_owned(), mode: mode.name, place: Some(place.to_owned()), line }
 }
 
-/// The places of tests named `<test>::<place>`, each once, in their order; the lanes of the CPU recorder are one.
+/// The places of tests, each once, in their order.
 fn places(ids: &[String]) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
-    for (_, place) in ids.iter().filter_map(|id| id.rsplit_once("::")) {
-        let place = if place.starts_with("cpu") { "cpu" } else { place };
+    for place in ids.iter().filter_map(|id| place_of(id)) {
         if !places.iter().any(|known| known == place) {
             places.push(place.to_owned());
         }
     }
     places
+}
+
+/// The place of a test `<test>::<place>`; the CPU recorder is one place, whatever its seed.
+fn place_of(id: &str) -> Option<&str> {
+    let (_, place) = id.rsplit_once("::")?;
+    Some(if place.starts_with("cpu") { "cpu" } else { place })
 }
 
 #[cfg(test)]
@@ -105,9 +130,14 @@ mod tests {
 
     #[test]
     fn a_mode_names_its_shard_and_sets_its_variable() {
-        let shard = in_mode("programs", &crate::shell::line("p"), "lavapipe", &MODES[2]);
-        assert_eq!(shard.name, "programs lavapipe hal");
+        let in_mode = |mode| in_mode("programs", &crate::shell::line("p"), "lavapipe", mode, Path::new("r"));
+        let shard = in_mode(&MODES[2]);
+        assert_eq!((shard.name.as_str(), shard.mode), ("programs lavapipe hal", "hal"));
         let shown = shard.line.to_string();
-        assert!(shown.contains("FENCEPOST_TEST_PLACE=lavapipe FENCEPOST_RECORDER=hal"), "{shown}");
+        let parts =
+            ["FENCEPOST_TEST_PLACE=lavapipe", "FENCEPOST_RECORDER=hal", "FENCEPOST_TEST_RESULTS=r/hal.jsonl"];
+        assert!(parts.iter().all(|part| shown.contains(part)), "{shown}");
+        assert_eq!(in_mode(&MODES[0]).name, "programs lavapipe");
+        assert!(shard.has("p08_a::lavapipe") && !shard.has("p08_a::cpu_1") && !shard.has("p08_a"));
     }
 }
