@@ -175,6 +175,16 @@ impl Legal {
         self.queue_gates.entry(q).or_default().extend(gates);
     }
 
+    /// What another context does for a copy of a queue, a queue without a name does there.
+    fn note_other_side(&mut self, q: Id, memory: Memory) {
+        let Memory::Array(a) = memory else { return };
+        if let Some(at) = self.arrays.get(&a).map(|shape| shape.home).filter(|at| *at != self.homes[&q]) {
+            let unnamed = usize::MAX - at;
+            self.homes.insert(unnamed, at);
+            self.gate(unnamed, self.gates(q));
+        }
+    }
+
     /// The policy may make a queue wait for whoever used the same memory.
     fn use_memory(&mut self, op: &Op) {
         let Some(q) = op.queue() else { return };
@@ -185,6 +195,7 @@ impl Legal {
         for touch in op.touches() {
             let gates = self.gates(q);
             self.memory_gates.entry(touch.memory).or_default().extend(gates);
+            self.note_other_side(q, touch.memory);
         }
     }
 }
