@@ -22,6 +22,10 @@ impl Place for Cpu {
         Ok(Context::on_cpu_with(self.options, self.policy))
     }
 
+    fn open_second(&self) -> Result<Context, String> {
+        Ok(Context::on_cpu_with(second_options(&self.options), self.policy))
+    }
+
     fn policy(&self) -> Policy {
         self.policy
     }
@@ -35,11 +39,21 @@ impl Place for Cpu {
 #[derive(Clone)]
 pub struct Adapter {
     pub options: ContextOptions,
+    pub seed: u64,
 }
 
 impl Place for Adapter {
     fn open(&self) -> Result<Context, String> {
         Context::with_options(self.options.clone()).wait().map_err(|error| error.to_string())
+    }
+
+    /// Of the same adapter, or on the CPU recorder.
+    fn open_second(&self) -> Result<Context, String> {
+        if self.seed.is_multiple_of(3) {
+            return self.open();
+        }
+        let options = second_options(&CpuOptions { seed: self.seed, ..CpuOptions::default() });
+        Ok(Context::on_cpu_with(options, self.options.policy))
     }
 
     fn policy(&self) -> Policy {
@@ -63,6 +77,12 @@ pub fn cpu_options(seed: u64) -> CpuOptions {
     }
 }
 
+/// The behaviour of the second context of a program: another seed, and another number of lanes.
+fn second_options(first: &CpuOptions) -> CpuOptions {
+    let seed = first.seed ^ 0x5EC0;
+    CpuOptions { seed, lanes: 1 + first.lanes % 3, ..first.clone() }
+}
+
 /// Programs to run, one for each seed, all in the same way.
 pub trait Trial {
     /// The program of a seed.
@@ -77,13 +97,22 @@ pub struct Matching<F> {
     pub policy: Policy,
     /// Whether pinned arrays are used.
     pub pinned: bool,
+    /// Whether there are commands of the program's own.
+    pub encodes: bool,
     /// Where the program of a seed runs.
     pub place: F,
 }
 
 impl<P: Place, F: Fn(u64) -> P> Trial for Matching<F> {
     fn program(&self, seed: u64) -> Vec<Op> {
-        let style = Style { policy: self.policy, pinned: self.pinned, ordered: seed.is_multiple_of(2) };
+        let style = Style {
+            policy: self.policy,
+            pinned: self.pinned,
+            ordered: seed.is_multiple_of(2),
+            encodes: self.encodes,
+            contexts: true,
+            indirect: true,
+        };
         program(&mut Rng::with_seed(seed), style)
     }
 

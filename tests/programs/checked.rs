@@ -1,7 +1,8 @@
 //! A model of what comes before what, written from the rules alone: queue order, events, waits, births, and what
 //! the host was told. It says which calls are hazards under `Checked`.
 
-use super::op::{Id, Memory, Op, Touch};
+use super::op::{Ctx, Id, Maker, Op};
+use super::touch::{Memory, Touch};
 use fencepost::Policy;
 use std::collections::BTreeMap;
 
@@ -9,21 +10,28 @@ use std::collections::BTreeMap;
 type Clock = BTreeMap<Id, u64>;
 
 /// A use of memory: the how-manyth operation of which queue, and what is known to come before it.
+#[derive(Clone)]
 struct Use {
     queue: Id,
     number: u64,
     touch: Touch,
     clock: Clock,
-    /// Whether it may be no work of the queue, but done at the call: an array's being made, or an upload of ordinary
-    /// memory. Under `Checked` it is always work.
+    /// Whether the memory may be free before the queue has done the operation and all before it: because it may be done
+    /// at the call, or because the other context does a part of it. Under `Checked` what is done at the call is work of
+    /// the queue, too.
     early: bool,
 }
 
 /// The state of the order of a program.
+#[derive(Clone)]
 pub struct Model {
     policy: Policy,
     /// What the next operation of each queue comes after; its own operations included. Of dropped queues too.
     queues: BTreeMap<Id, Clock>,
+    /// The contexts of queues, of arrays, and of events.
+    homes: BTreeMap<Id, Ctx>,
+    array_homes: BTreeMap<Id, Ctx>,
+    event_homes: BTreeMap<Id, Ctx>,
     host: Clock,
     uses: BTreeMap<Memory, Vec<Use>>,
     events: BTreeMap<Id, Clock>,
@@ -46,6 +54,9 @@ impl Model {
         Self {
             policy,
             queues: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            array_homes: BTreeMap::new(),
+            event_homes: BTreeMap::new(),
             host: Clock::new(),
             uses: BTreeMap::new(),
             events: BTreeMap::new(),
@@ -56,11 +67,21 @@ impl Model {
     /// The earlier operations that conflict with `op` and that nothing orders before it, as (queue, number).
     pub fn missing(&self, op: &Op) -> Vec<(Id, u64)> {
         let Some(queue) = op.queue() else { return Vec::new() };
-        let clock = &self.queues[&queue];
-        let ordered = |u: &Use| covers(clock, u.queue, u.number) || covers(&self.host, u.queue, u.number);
+        let clock = self.clock_at(queue, &op.waits());
+        let ordered = |u: &Use| covers(&clock, u.queue, u.number) || covers(&self.host, u.queue, u.number);
         let touches = op.touches();
         let conflicts = touches.iter().flat_map(|touch| self.conflicts(touch));
         conflicts.filter(|u| !ordered(u)).map(|u| (u.queue, u.number)).collect()
+    }
+
+    /// What comes before the next operation of a queue, once these waits were enqueued.
+    fn clock_at(&self, queue: Id, waits: &[Op]) -> Clock {
+        if waits.is_empty() {
+            return self.queues[&queue].clone();
+        }
+        let mut later = self.clone();
+        waits.iter().for_each(|wait| later.apply(wait, false));
+        later.queues[&queue].clone()
     }
 
     fn conflicts<'a>(&'a self, touch: &'a Touch) -> impl Iterator<Item = &'a Use> {
@@ -72,26 +93,45 @@ impl Model {
         self.events.iter().find(|(_, clock)| covers(clock, queue, number)).map(|(&e, _)| e)
     }
 
+    /// Does what is left of an operation that was refused: the waits of its scopes.
+    pub fn refuse(&mut self, op: &Op) {
+        op.waits().iter().for_each(|wait| self.apply(wait, false));
+    }
+
     /// Does an operation that was let in. `told`: the host was told that what it asked for is done.
     pub fn apply(&mut self, op: &Op, told: bool) {
         match *op {
-            Op::Queue { q, .. } | Op::Fork { q, .. } => {
-                let mut clock = Clock::new();
-                self.queues.values().for_each(|other| join(&mut clock, other));
-                self.queues.insert(q, clock);
+            Op::Within { op: ref inner, .. } => {
+                self.refuse(op);
+                return self.apply(inner, told);
+            }
+            Op::Queue { q, at, .. } | Op::Default { q, at } => self.add_queue(q, at),
+            Op::Fork { q, from } => self.add_queue(q, self.homes[&from]),
+            Op::Array { a, by, .. } | Op::Table { a, by, .. } => {
+                let home = match by {
+                    Maker::Context(at) => at,
+                    Maker::Queue(q) => self.homes[&q],
+                    Maker::Shared => 0,
+                };
+                self.array_homes.insert(a, home);
             }
             Op::Mark { e, q } | Op::Record { e, q } => {
                 self.events.insert(e, self.queues[&q].clone());
+                self.event_homes.insert(e, self.homes[&q]);
             }
             Op::WaitFor { q, ref events } => {
                 for e in events {
-                    self.wait(q, self.events[e].clone());
+                    self.wait(q, self.event_homes[e], self.events[e].clone());
                 }
             }
             Op::WaitForQueue { q, other } | Op::Join { q, other } => {
-                self.wait(q, self.queues[&other].clone())
+                self.wait(q, self.homes[&other], self.queues[&other].clone());
             }
             Op::WaitEvent { e, .. } if told => join(&mut self.host, &self.events[&e]),
+            Op::Synchronize { at, .. } if told => {
+                let clocks = self.queues.iter().filter(|(q, _)| self.homes[q] == at);
+                clocks.for_each(|(_, clock)| join(&mut self.host, clock));
+            }
             // A read that was refused tells nothing.
             Op::WaitRead { r, .. } if told => {
                 join(&mut self.host, self.reads.get(&r).unwrap_or(&Clock::new()))
@@ -103,7 +143,7 @@ impl Model {
             _ => {}
         }
         self.use_memory(op);
-        if let Op::Read { r, q, .. } | Op::ReadRegion { r, q, .. } = *op {
+        if let (Some(r), Some(q)) = (op.begins_read(), op.queue()) {
             self.reads.insert(r, self.queues[&q].clone());
         }
         if let Some(touch) = op.host_touch() {
@@ -113,10 +153,30 @@ impl Model {
         }
     }
 
-    fn wait(&mut self, q: Id, clock: Clock) {
+    /// A queue comes after everything that was enqueued on its context before.
+    fn add_queue(&mut self, q: Id, at: Ctx) {
+        let mut clock = Clock::new();
+        let here = self.queues.iter().filter(|(other, _)| self.homes[other] == at);
+        here.for_each(|(_, other)| join(&mut clock, other));
+        self.queues.insert(q, clock);
+        self.homes.insert(q, at);
+    }
+
+    /// `Checked` knows no order that leads through another context.
+    fn wait(&mut self, q: Id, home: Ctx, clock: Clock) {
+        if self.policy == Policy::Checked && self.homes[&q] != home {
+            return;
+        }
         if let Some(own) = self.queues.get_mut(&q) {
             join(own, &clock);
         }
+    }
+
+    /// Whether the other context does a part of it.
+    fn is_across(&self, queue: Id, touches: &[Touch]) -> bool {
+        let elsewhere =
+            |memory| matches!(memory, Memory::Array(a) if self.array_homes[&a] != self.homes[&queue]);
+        touches.iter().any(|touch| elsewhere(touch.memory))
     }
 
     fn use_memory(&mut self, op: &Op) {
@@ -125,8 +185,9 @@ impl Model {
         let number = clock.entry(queue).or_default();
         *number += 1;
         let (number, clock) = (*number, clock.clone());
-        for touch in op.touches() {
-            let early = matches!(op, Op::Array { .. } | Op::Upload { .. });
+        let touches = op.touches();
+        let early = op.may_be_early() || self.is_across(queue, &touches);
+        for touch in touches {
             let used = Use { queue, number, touch: touch.clone(), clock: clock.clone(), early };
             self.uses.entry(touch.memory).or_default().push(used);
         }

@@ -1,6 +1,7 @@
-//! Arrays of either type, and what programs hold of them.
+//! Arrays of every type, and what programs hold of them.
 
-use super::op::Steps;
+use super::op::{Every, Pick, Rows};
+use super::target::Target;
 use fencepost::prelude::*;
 use fencepost::{Element, Error, ReadMap, Region, Result, WriteMap, region};
 use std::ops::Range;
@@ -9,12 +10,15 @@ use std::ops::Range;
 pub enum Held {
     U32(DeviceArray<u32>),
     I32(DeviceArray<i32>),
+    F32(DeviceArray<f32>),
+    Table(DeviceArray<u32, 2>),
 }
 
 /// A read.
 pub enum Reading {
     U32(Pending<Vec<u32>>),
     I32(Pending<Vec<i32>>),
+    F32(Pending<Vec<f32>>),
     /// Waited for before.
     Here(Vec<u32>),
     /// Waited for before, in vain.
@@ -32,65 +36,117 @@ macro_rules! typed {
         match $held {
             Held::U32($array) => $body,
             Held::I32($array) => $body,
+            Held::F32($array) => $body,
+            Held::Table($array) => $body,
         }
     };
 }
 
-impl Steps {
+impl Pick {
     fn region(self) -> Region {
-        region![self.part.range(); self.step as isize]
+        let range = |every: Every| (every.range(), every.step as isize);
+        match self {
+            Pick::Steps(steps) => region![steps.part.range(); steps.step as isize],
+            Pick::Window(window) => {
+                let ((rows, row), (cols, col)) = (range(window.rows), range(window.cols));
+                match (window.rows.count, window.cols.count) {
+                    (1, _) => region![rows.start, cols; col],
+                    (_, 1) => region![rows; row, cols.start],
+                    _ => region![rows; row, cols; col],
+                }
+            }
+        }
     }
 }
 
 impl Held {
-    pub fn len(&self) -> usize {
-        typed!(self, array => array.len())
+    /// Elements of its memory.
+    pub fn memory(&self) -> usize {
+        typed!(self, array => array.padded_shape().iter().product())
     }
 
+    /// Part of an array; of a table, all of it.
     pub fn slice(&self, range: Range<usize>) -> Result<Held> {
         Ok(match self {
             Held::U32(array) => Held::U32(array.slice(range)?),
             Held::I32(array) => Held::I32(array.slice(range)?),
+            Held::F32(array) => Held::F32(array.slice(range)?),
+            Held::Table(array) => Held::Table(array.handle()),
         })
     }
 
-    pub fn fill(&mut self, queue: &CommandQueue, value: u32) -> Result<()> {
-        typed!(self, array => queue.fill(array, bytemuck::cast(value)))
-    }
-
-    pub fn upload(&mut self, queue: &CommandQueue, words: &[u32]) -> Result<()> {
-        typed!(self, array => queue.upload(bytemuck::cast_slice(words), array))
-    }
-
-    pub fn copy_to(&self, queue: &CommandQueue, dst: &mut Held) -> Result<()> {
-        match (self, dst) {
-            (Held::U32(src), Held::U32(dst)) => queue.copy(src, dst),
-            (Held::I32(src), Held::I32(dst)) => queue.copy(src, dst),
-            _ => unreachable!("bug: a copy between types"),
-        }
-    }
-
-    pub fn read(&self, queue: &CommandQueue) -> Reading {
+    /// Rows of a table.
+    pub fn rows(&self, rows: Rows) -> Result<Held> {
         match self {
-            Held::U32(array) => Reading::U32(queue.read(array)),
-            Held::I32(array) => Reading::I32(queue.read(array)),
+            Held::Table(table) if rows.whole => Ok(Held::Table(table.handle())),
+            Held::Table(table) => Ok(Held::Table(table.slice(rows.start..rows.start + rows.len)?)),
+            _ => unreachable!("bug: rows of an array of one dimension"),
         }
     }
 
-    /// Copies elements to as many of another array, or of this one.
-    pub fn copy_region_to(&self, queue: &CommandQueue, src: Steps, to: &Held, dst: Steps) -> Result<()> {
-        match (self, to) {
-            (Held::U32(x), Held::U32(y)) => queue.copy_region(x, src.region(), &mut y.handle(), dst.region()),
-            (Held::I32(x), Held::I32(y)) => queue.copy_region(x, src.region(), &mut y.handle(), dst.region()),
+    pub fn fill(&mut self, to: &Target, value: u32) -> Result<()> {
+        typed!(self, array => to.fill(array, bytemuck::cast(value)))
+    }
+
+    pub fn upload(&mut self, to: &Target, words: &[u32]) -> Result<()> {
+        typed!(self, array => to.upload(bytemuck::cast_slice(words), array))
+    }
+
+    pub fn copy_to(&self, to: &Target, dst: &mut Held) -> Result<()> {
+        match (self, dst) {
+            (Held::U32(src), Held::U32(dst)) => to.copy(src, dst),
+            (Held::I32(src), Held::I32(dst)) => to.copy(src, dst),
+            (Held::F32(src), Held::F32(dst)) => to.copy(src, dst),
+            (Held::Table(src), Held::Table(dst)) => to.copy(src, dst),
             _ => unreachable!("bug: a copy between types"),
         }
     }
 
-    pub fn read_region(&self, queue: &CommandQueue, src: Steps) -> Reading {
+    pub fn read(&self, to: &Target) -> Reading {
+        match self {
+            Held::U32(array) => Reading::U32(to.read(array)),
+            Held::I32(array) => Reading::I32(to.read(array)),
+            Held::F32(array) => Reading::F32(to.read(array)),
+            Held::Table(array) => Reading::U32(to.read(array)),
+        }
+    }
+
+    /// Copies a region to one of another array, or of this one.
+    pub fn copy_region_to(&self, queue: &CommandQueue, src: Pick, dst: &Held, to: Pick) -> Result<()> {
+        let (from, to) = (src.region(), to.region());
+        match (self, dst) {
+            (Held::U32(x), Held::U32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
+            (Held::I32(x), Held::I32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
+            (Held::F32(x), Held::F32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
+            (Held::Table(x), Held::Table(y)) => queue.copy_region(x, from, &mut y.handle(), to),
+            (Held::Table(x), Held::U32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
+            (Held::U32(x), Held::Table(y)) => queue.copy_region(x, from, &mut y.handle(), to),
+            _ => unreachable!("bug: a copy between types"),
+        }
+    }
+
+    pub fn upload_region(&self, queue: &CommandQueue, dst: Pick, words: &[u32]) -> Result<()> {
+        let to = dst.region();
+        typed!(self, array => queue.upload_region(bytemuck::cast_slice(words), &mut array.handle(), to))
+    }
+
+    pub fn read_region(&self, queue: &CommandQueue, src: Pick) -> Reading {
         match self {
             Held::U32(array) => Reading::U32(queue.read_region(array, src.region())),
             Held::I32(array) => Reading::I32(queue.read_region(array, src.region())),
+            Held::F32(array) => Reading::F32(queue.read_region(array, src.region())),
+            Held::Table(array) => Reading::U32(queue.read_region(array, src.region())),
         }
+    }
+
+    /// All of its memory, with what `elements` a read has found in it.
+    pub fn around(&self, elements: &[u32]) -> Result<Vec<u32>> {
+        let Held::Table(table) = self else { return Ok(elements.to_vec()) };
+        let (mut memory, cols) = (table.map_read().wait()?.to_vec(), table.shape()[1]);
+        for (row, elements) in memory.chunks_mut(table.padded_shape()[1]).zip(elements.chunks(cols)) {
+            row[..cols].copy_from_slice(elements);
+        }
+        Ok(memory)
     }
 
     /// Maps it, to be changed to `words` if there are any; gives what was there.

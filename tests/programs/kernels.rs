@@ -2,9 +2,11 @@
 
 use super::held::Held;
 use super::op;
+use super::target::{Target, on};
 use fencepost::prelude::*;
-use fencepost::{Element, Kernel, Result};
+use fencepost::{DynKernel, Element, HostBuffer, Kernel, Result};
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 #[derive(KernelArgs)]
 #[kernel(source = "mix.wgsl")]
@@ -23,7 +25,7 @@ pub struct Histogram<'a> {
 }
 
 #[derive(KernelArgs)]
-#[kernel(source = "add.wgsl", T = [u32, i32])]
+#[kernel(source = "add.wgsl", T = [u32, i32, f32])]
 pub struct Add<'a, T: Element> {
     pub x: &'a DeviceArray<T>,
     pub y: &'a DeviceArray<T>,
@@ -31,7 +33,7 @@ pub struct Add<'a, T: Element> {
 }
 
 #[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl", T = [u32, i32])]
+#[kernel(source = "saxpy.wgsl", T = [u32, i32, f32])]
 pub struct Saxpy<'a, T: Element> {
     pub a: T,
     pub x: &'a DeviceArray<T>,
@@ -39,7 +41,7 @@ pub struct Saxpy<'a, T: Element> {
 }
 
 #[derive(KernelArgs)]
-#[kernel(source = "iota.wgsl", T = [u32, i32])]
+#[kernel(source = "iota.wgsl", T = [u32, i32, f32])]
 pub struct Iota<'a, T: Element> {
     pub start: T,
     pub step: T,
@@ -50,8 +52,10 @@ pub struct Iota<'a, T: Element> {
 pub struct Kernels {
     mix: OnceCell<Kernel<Mix<'static>>>,
     histogram: OnceCell<Kernel<Histogram<'static>>>,
+    mixed: OnceCell<DynKernel>,
     pub u32: Words,
     pub i32: Integers,
+    pub f32: Floats,
 }
 
 fn made<K: Clone>(cell: &OnceCell<K>, make: impl FnOnce() -> Result<K>) -> Result<K> {
@@ -72,42 +76,119 @@ impl Kernels {
     }
 }
 
+/// As the built-in `mix`, but its arguments are checked at each launch.
+const MIXED: &str = "
+struct Params { a: u32, b: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<u32>;
+@group(0) @binding(2) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(64)
+fn mixed(@builtin(global_invocation_id) gid: vec3<u32>) {
+    let i = gid.x;
+    if i >= min(arrayLength(&x), arrayLength(&y)) { return; }
+    y[i] = y[i] * params.a + x[i] + params.b;
+}
+";
+
+/// What [`MIXED`] does, for contexts that run kernels on the host.
+fn mixed(groups: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
+    let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);
+    let [x, y] = buffers else { panic!("bug: mixed has two buffers") };
+    let words =
+        |bytes: &[u8]| -> Vec<u32> { bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect() };
+    let invocations = 64 * groups.iter().product::<u32>() as usize;
+    let inputs = words(x.bytes()).into_iter().zip(words(y.bytes()));
+    for (i, (x, y_before)) in inputs.enumerate().take(invocations) {
+        let after = y_before.wrapping_mul(a).wrapping_add(x).wrapping_add(b);
+        y.bytes_mut()[4 * i..4 * i + 4].copy_from_slice(&after.to_ne_bytes());
+    }
+}
+
 impl Kernels {
-    /// Enqueues a launch, of as many invocations as the longest argument has elements.
+    fn mixed(&self, ctx: &Context) -> Result<DynKernel> {
+        made(&self.mixed, || {
+            if ctx.wgpu().is_none() {
+                ctx.host_kernel("mixed", Arc::new(mixed))?;
+            }
+            ctx.kernel_from(MIXED, "mixed")
+        })
+    }
+
+    /// Enqueues a launch whose arguments are checked at the call.
+    pub fn launch_dyn(
+        &self,
+        ctx: &Context,
+        to: &Target,
+        kernel: &op::Kernel,
+        x: &Held,
+        y: &mut Held,
+    ) -> Result<()> {
+        let op::Kernel::Mix { a, b, .. } = *kernel else { unreachable!("bug: a launch of another kernel") };
+        let (kernel, grid) = (self.mixed(ctx)?, Grid::threads([x.memory().max(y.memory())]));
+        match (x, y) {
+            (Held::U32(x), Held::U32(y)) => {
+                on!(to, to => to.launch_dyn(&kernel, grid, args![a = a, b = b, x = x, y = y]))
+            }
+            (Held::Table(x), Held::U32(y)) => {
+                on!(to, to => to.launch_dyn(&kernel, grid, args![y = y, x = x, b = b, a = a]))
+            }
+            (Held::U32(x), Held::Table(y)) => {
+                on!(to, to => to.launch_dyn(&kernel, grid, args![a = a, b = b, x = x, y = y]))
+            }
+            (Held::Table(x), Held::Table(y)) => {
+                on!(to, to => to.launch_dyn(&kernel, grid, args![a, b, x, y]))
+            }
+            _ => unreachable!("bug: a launch with elements of other types"),
+        }
+    }
+
+    /// Enqueues a launch, of as many invocations as the longest argument has elements unless the grid is given.
     pub fn launch(
         &self,
         ctx: &Context,
-        queue: &CommandQueue,
+        to: &Target,
         kernel: &op::Kernel,
         reads: &[Held],
         out: &mut Held,
+        grid: Option<Grid>,
     ) -> Result<()> {
-        let grid = Grid::threads([reads.iter().map(Held::len).max().unwrap_or(0).max(out.len())]);
+        let longest = reads.iter().map(Held::memory).max().unwrap_or(0).max(out.memory());
+        let grid = grid.unwrap_or_else(|| Grid::threads([longest]));
         match (*kernel, reads, out) {
             (op::Kernel::Mix { a, b, .. }, [Held::U32(x)], Held::U32(y)) => {
-                queue.launch(&self.mix(ctx)?, grid, Mix { a, b, x, y })
+                to.launch(&self.mix(ctx)?, grid, Mix { a, b, x, y })
             }
             (op::Kernel::Histogram { .. }, [Held::U32(values)], Held::U32(bins)) => {
-                queue.launch(&self.histogram(ctx)?, grid, Histogram { values, bins })
+                to.launch(&self.histogram(ctx)?, grid, Histogram { values, bins })
             }
             (op::Kernel::Add { .. }, [Held::U32(x), Held::U32(y)], Held::U32(z)) => {
-                queue.launch(&self.u32.add(ctx)?, grid, Add { x, y, z })
+                to.launch(&self.u32.add(ctx)?, grid, Add { x, y, z })
             }
             (op::Kernel::Add { .. }, [Held::I32(x), Held::I32(y)], Held::I32(z)) => {
-                queue.launch(&self.i32.add(ctx)?, grid, Add { x, y, z })
+                to.launch(&self.i32.add(ctx)?, grid, Add { x, y, z })
+            }
+            (op::Kernel::Add { .. }, [Held::F32(x), Held::F32(y)], Held::F32(z)) => {
+                to.launch(&self.f32.add(ctx)?, grid, Add { x, y, z })
             }
             (op::Kernel::Saxpy { a, .. }, [Held::U32(x)], Held::U32(y)) => {
-                queue.launch(&self.u32.saxpy(ctx)?, grid, Saxpy { a, x, y })
+                to.launch(&self.u32.saxpy(ctx)?, grid, Saxpy { a, x, y })
             }
             (op::Kernel::Saxpy { a, .. }, [Held::I32(x)], Held::I32(y)) => {
-                queue.launch(&self.i32.saxpy(ctx)?, grid, Saxpy { a: a as i32, x, y })
+                to.launch(&self.i32.saxpy(ctx)?, grid, Saxpy { a: a as i32, x, y })
+            }
+            (op::Kernel::Saxpy { a, .. }, [Held::F32(x)], Held::F32(y)) => {
+                to.launch(&self.f32.saxpy(ctx)?, grid, Saxpy { a: f32::from_bits(a), x, y })
             }
             (op::Kernel::Iota { start, step, .. }, [], Held::U32(out)) => {
-                queue.launch(&self.u32.iota(ctx)?, grid, Iota { start, step, out })
+                to.launch(&self.u32.iota(ctx)?, grid, Iota { start, step, out })
             }
             (op::Kernel::Iota { start, step, .. }, [], Held::I32(out)) => {
                 let (start, step) = (start as i32, step as i32);
-                queue.launch(&self.i32.iota(ctx)?, grid, Iota { start, step, out })
+                to.launch(&self.i32.iota(ctx)?, grid, Iota { start, step, out })
+            }
+            (op::Kernel::Iota { start, step, .. }, [], Held::F32(out)) => {
+                let (start, step) = (f32::from_bits(start), f32::from_bits(step));
+                to.launch(&self.f32.iota(ctx)?, grid, Iota { start, step, out })
             }
             _ => unreachable!("bug: a launch with elements of mixed types"),
         }
@@ -140,4 +221,4 @@ macro_rules! typed {
     )*};
 }
 
-typed!(Words of u32, Integers of i32);
+typed!(Words of u32, Integers of i32, Floats of f32);

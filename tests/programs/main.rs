@@ -4,22 +4,34 @@
 //! prints its seed and the smallest program that still fails.
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
+mod arithmetic;
+mod bounds;
 mod case;
 mod checked;
+mod draw;
+mod draw_memory;
+mod drawn;
 mod faults;
 mod generate;
 mod held;
 mod kernels;
+mod kinds;
 mod legal;
 mod machine;
+mod names;
 mod op;
 mod open_order;
 mod oracle;
+mod parts;
 mod pseudo;
 mod regressions;
 mod repeat;
 mod run;
 mod shrink;
+mod target;
+mod touch;
+mod waiting;
+mod working;
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -64,6 +76,7 @@ fn main() {
         run_all(asked().unwrap_or(0..REPEATED), &repeat::Repeated)
     }));
     if asked().is_none() {
+        trials.push(trial("p08_programs_have_operations_of_every_kind", CPU, drawn::run));
         trials.push(trial("r02_what_is_left_open_happens_in_any_order", CPU, open_order::run));
         trials.extend(regressions::trials());
     }
@@ -106,7 +119,7 @@ fn half_of(count: u64, half: u64) -> Range<u64> {
 fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     trial(format!("p08_{name}_programs_match_the_oracle_{half}"), CPU, move || {
         let place = |seed| Cpu { options: cpu_options(seed), policy };
-        run_all(half_of(ON_CPU, half), &Matching { policy, pinned: true, place })
+        run_all(half_of(ON_CPU, half), &Matching { policy, pinned: true, encodes: false, place })
     })
 }
 
@@ -164,8 +177,11 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
         let options = options(index, policy);
         // Where pinned memory is ordinary memory, uses of it are no hazard.
         let pinned = policy != Policy::Checked;
-        let place = |_| Adapter { options: options.clone() };
-        run_all(asked().unwrap_or(10_000..10_000 + ON_ADAPTER), &Matching { policy, pinned, place })
+        let place = |seed| Adapter { options: options.clone(), seed };
+        run_all(
+            asked().unwrap_or(10_000..10_000 + ON_ADAPTER),
+            &Matching { policy, pinned, encodes: true, place },
+        )
     })
 }
 

@@ -1,9 +1,12 @@
 //! What programs are made of.
 
-use std::ops::Range;
+pub use super::parts::{Every, Frame, Part, Pick, Rows, Steps, Window};
 
 /// Numbers name queues, arrays, events and so on, each kind for itself.
 pub type Id = usize;
+
+/// A context of the program: the first, or the second.
+pub type Ctx = usize;
 
 /// One operation of a program.
 #[derive(Clone, PartialEq)]
@@ -11,6 +14,12 @@ pub enum Op {
     Queue {
         q: Id,
         urgency: i32,
+        at: Ctx,
+    },
+    /// The queue that a context has without being asked for one.
+    Default {
+        q: Id,
+        at: Ctx,
     },
     Fork {
         q: Id,
@@ -19,12 +28,28 @@ pub enum Op {
     DropQueue {
         q: Id,
     },
+    MakeCurrent {
+        q: Id,
+    },
+    /// A verb of the context, inside scopes from the outermost to the innermost. `before` is current outside of them.
+    Within {
+        before: Option<Id>,
+        scopes: Vec<Scope>,
+        op: Box<Op>,
+    },
     Array {
         a: Id,
         by: Maker,
         ty: Ty,
         len: usize,
         contents: Contents,
+    },
+    /// An array of two dimensions whose memory may be larger than its shape.
+    Table {
+        a: Id,
+        by: Maker,
+        frame: Frame,
+        zeros: bool,
     },
     DropArray {
         a: Id,
@@ -46,12 +71,44 @@ pub enum Op {
     },
     CopyRegion {
         q: Id,
-        src: Steps,
-        dst: Steps,
+        src: Pick,
+        dst: Pick,
+    },
+    UploadRegion {
+        q: Id,
+        dst: Pick,
+        seed: u32,
+    },
+    FillRows {
+        q: Id,
+        dst: Rows,
+        value: u32,
+    },
+    UploadRows {
+        q: Id,
+        dst: Rows,
+        seed: u32,
+    },
+    CopyRows {
+        q: Id,
+        src: Rows,
+        dst: Rows,
+    },
+    ReadRows {
+        q: Id,
+        r: Id,
+        src: Rows,
+    },
+    /// Commands of the program's own: a copy, or zeros where there is no source.
+    Encode {
+        q: Id,
+        src: Option<Part>,
+        dst: Part,
     },
     Launch {
         q: Id,
         kernel: Kernel,
+        how: How,
     },
     Read {
         q: Id,
@@ -61,7 +118,7 @@ pub enum Op {
     ReadRegion {
         q: Id,
         r: Id,
-        src: Steps,
+        src: Pick,
     },
     WaitRead {
         r: Id,
@@ -126,6 +183,7 @@ pub enum Op {
     },
     UserEvent {
         u: Id,
+        at: Ctx,
     },
     WaitForUser {
         q: Id,
@@ -144,6 +202,11 @@ pub enum Op {
         q: Id,
         how: Wait,
     },
+    /// Waits for all queues of a context.
+    Synchronize {
+        at: Ctx,
+        how: Wait,
+    },
     MapRead {
         m: Id,
         part: Part,
@@ -159,33 +222,31 @@ pub enum Op {
     Trim,
 }
 
-/// Elements of an array.
-#[derive(Clone, Copy, PartialEq)]
-pub struct Part {
-    pub a: Id,
-    pub start: usize,
-    pub len: usize,
-}
-
-/// Every so manyth element of a part, the last one included.
-#[derive(Clone, Copy, PartialEq)]
-pub struct Steps {
-    pub part: Part,
-    pub step: usize,
-}
-
 /// The type of an array's elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
     U32,
     I32,
+    /// Whole numbers so small that every sum and product of them is exact.
+    F32,
+    /// Numbers of workgroups, as u32: 0 or 1, so that no two invocations have one index.
+    Groups,
+}
+
+/// A scope of a queue, and whether its entry waits for the queue that is current before.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Scope {
+    pub q: Id,
+    pub waits: bool,
 }
 
 /// Who makes an array.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Maker {
-    Context,
+    Context(Ctx),
     Queue(Id),
+    /// The first context, for commands of the program's own.
+    Shared,
 }
 
 /// What is in an array at first.
@@ -208,6 +269,17 @@ pub enum Kernel {
     Histogram { values: Part, bins: Part },
 }
 
+/// How a kernel is launched.
+#[derive(Clone, Copy, PartialEq)]
+pub enum How {
+    /// With arguments that are checked when the test is compiled.
+    Typed,
+    /// With arguments that are checked at the call.
+    Dyn,
+    /// With so many workgroups as three elements say when it runs.
+    Indirect(Part),
+}
+
 /// How the host waits.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Wait {
@@ -226,52 +298,6 @@ impl Wait {
     }
 }
 
-/// Memory that operations use.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Memory {
-    Array(Id),
-    Up(Id),
-    Down(Id),
-}
-
-/// What an operation does to elements of some memory.
-#[derive(Clone)]
-pub struct Touch {
-    pub memory: Memory,
-    pub range: Range<usize>,
-    pub write: bool,
-}
-
-impl Part {
-    pub fn end(self) -> usize {
-        self.start + self.len
-    }
-
-    pub fn range(self) -> Range<usize> {
-        self.start..self.end()
-    }
-
-    fn reads(self) -> Touch {
-        Touch { memory: Memory::Array(self.a), range: self.range(), write: false }
-    }
-
-    fn writes(self) -> Touch {
-        Touch { write: true, ..self.reads() }
-    }
-}
-
-impl Steps {
-    /// Elements in all.
-    pub fn count(self) -> usize {
-        self.part.len.div_ceil(self.step)
-    }
-
-    /// Where they are.
-    pub fn places(self) -> impl Iterator<Item = usize> {
-        self.part.range().step_by(self.step)
-    }
-}
-
 impl Kernel {
     /// What it reads, and what it writes.
     pub fn parts(&self) -> (Vec<Part>, Part) {
@@ -284,69 +310,55 @@ impl Kernel {
     }
 }
 
-impl Op {
-    /// The queue that it is enqueued on.
-    pub fn queue(&self) -> Option<Id> {
-        match *self {
-            Op::Fill { q, .. }
-            | Op::Upload { q, .. }
-            | Op::Copy { q, .. }
-            | Op::CopyRegion { q, .. }
-            | Op::ReadRegion { q, .. }
-            | Op::Launch { q, .. }
-            | Op::Read { q, .. }
-            | Op::UploadPinned { q, .. }
-            | Op::Download { q, .. }
-            | Op::Array { by: Maker::Queue(q), .. } => Some(q),
-            _ => None,
+impl Ty {
+    /// The bits of the element that a number stands for.
+    pub fn element(self, number: u32) -> u32 {
+        match self {
+            Ty::U32 | Ty::I32 => number,
+            Ty::F32 => ((number % 17) as f32 - 8.0).to_bits(),
+            Ty::Groups => u32::from(!number.is_multiple_of(6)),
         }
     }
 
-    /// What its work on the device does to memory. An array that a queue makes is written there.
-    pub fn touches(&self) -> Vec<Touch> {
-        match *self {
-            Op::Fill { dst, .. } | Op::Upload { dst, .. } => vec![dst.writes()],
-            Op::Copy { src, dst, .. } => vec![src.reads(), dst.writes()],
-            Op::CopyRegion { src, dst, .. } => vec![src.part.reads(), dst.part.writes()],
-            Op::ReadRegion { src, .. } => vec![src.part.reads()],
-            Op::Read { src, .. } => vec![src.reads()],
-            Op::UploadPinned { p, start, dst, .. } => {
-                let range = start..start + dst.len;
-                vec![Touch { memory: Memory::Up(p), range, write: false }, dst.writes()]
-            }
-            Op::Download { src, d, .. } => {
-                vec![src.reads(), Touch { memory: Memory::Down(d), range: 0..src.len, write: true }]
-            }
-            Op::Launch { ref kernel, .. } => {
-                let (reads, write) = kernel.parts();
-                reads.into_iter().map(Part::reads).chain([write.writes()]).collect()
-            }
-            Op::Array { a, by: Maker::Queue(_), len, .. } => vec![Part { a, start: 0, len }.writes()],
-            _ => Vec::new(),
-        }
-    }
-
-    /// What the host does to memory in it, once all earlier work allows.
-    pub fn host_touch(&self) -> Option<Touch> {
-        match *self {
-            Op::MapRead { part, .. } => Some(part.reads()),
-            Op::MapWrite { part, .. } => Some(part.writes()),
-            Op::WritePinned { p, .. } => {
-                Some(Touch { memory: Memory::Up(p), range: 0..usize::MAX, write: true })
-            }
-            Op::ReadPinned { d } => {
-                Some(Touch { memory: Memory::Down(d), range: 0..usize::MAX, write: false })
-            }
-            _ => None,
-        }
+    /// The elements that a seed stands for.
+    pub fn elements(self, seed: u32, len: usize) -> Vec<u32> {
+        elements(seed, len).into_iter().map(|number| self.element(number)).collect()
     }
 }
 
-impl Touch {
-    /// Whether the two must not happen at once.
-    pub fn conflicts(&self, other: &Touch) -> bool {
-        let apart = self.range.end <= other.range.start || other.range.end <= self.range.start;
-        self.memory == other.memory && !apart && (self.write || other.write)
+impl Op {
+    /// The operation, or the verb that it does inside scopes.
+    pub fn verb(&self) -> &Op {
+        if let Op::Within { op, .. } = self { op } else { self }
+    }
+
+    /// The waits that it does before: those of the entries of its scopes.
+    pub fn waits(&self) -> Vec<Op> {
+        let Op::Within { before, scopes, .. } = self else { return Vec::new() };
+        let outer = [*before].into_iter().chain(scopes.iter().map(|scope| Some(scope.q)));
+        let entries = scopes.iter().zip(outer).filter(|(scope, _)| scope.waits);
+        entries.filter_map(|(scope, outer)| Some(Op::WaitForQueue { q: scope.q, other: outer? })).collect()
+    }
+
+    /// Whether it is about the second context, which a program may not have.
+    pub fn is_elsewhere(&self) -> bool {
+        match self {
+            Op::Queue { at, .. }
+            | Op::Default { at, .. }
+            | Op::Synchronize { at, .. }
+            | Op::UserEvent { at, .. }
+            | Op::Array { by: Maker::Context(at), .. }
+            | Op::Table { by: Maker::Context(at), .. } => *at != 0,
+            _ => false,
+        }
+    }
+
+    /// The read that it begins.
+    pub fn begins_read(&self) -> Option<Id> {
+        match *self.verb() {
+            Op::Read { r, .. } | Op::ReadRegion { r, .. } | Op::ReadRows { r, .. } => Some(r),
+            _ => None,
+        }
     }
 }
 

@@ -1,15 +1,21 @@
 //! What a program means: every operation done at its call, one after the other.
 
-use super::op::{Contents, Id, Kernel, Op, Part, Steps, elements};
+use super::arithmetic::run;
+use super::op::{Contents, How, Id, Op, Part, Ty, elements};
 use std::collections::BTreeMap;
 
 /// An element, if it was ever written.
 pub type Word = Option<u32>;
 
+/// Invocations of a workgroup of every kernel that programs launch.
+const WORKGROUP: usize = 64;
+
 /// All memory of a program.
 #[derive(Clone, Default)]
 pub struct Oracle {
+    /// The memory of arrays and tables, padding and all.
     pub arrays: BTreeMap<Id, Vec<Word>>,
+    types: BTreeMap<Id, Ty>,
     up: BTreeMap<Id, Vec<Word>>,
     down: BTreeMap<Id, Vec<Word>>,
     /// What each read finds.
@@ -19,35 +25,62 @@ pub struct Oracle {
 impl Oracle {
     /// Does an operation.
     pub fn apply(&mut self, op: &Op) {
-        match *op {
-            Op::Array { a, len, contents, .. } => {
-                self.arrays.insert(a, initial(contents, len));
+        match *op.verb() {
+            Op::Array { a, len, contents, ty, .. } => {
+                self.types.insert(a, ty);
+                self.arrays.insert(a, initial(ty, contents, len));
+            }
+            Op::Table { a, frame, zeros, .. } => {
+                self.types.insert(a, Ty::U32);
+                self.arrays.insert(a, vec![zeros.then_some(0); frame.memory()]);
             }
             Op::DropArray { a } => {
                 self.arrays.remove(&a);
             }
             Op::Fill { dst, value, .. } => self.set(dst, &vec![Some(value); dst.len]),
-            Op::Upload { dst, seed, .. } => self.set(dst, &random(seed, dst.len)),
+            Op::Upload { dst, seed, .. } => self.set(dst, &self.random(dst.a, seed, dst.len)),
             Op::Copy { src, dst, .. } => self.set(dst, &self.get(src)),
             Op::CopyRegion { src, dst, .. } => {
-                let words = self.steps(src);
-                if let Some(array) = self.arrays.get_mut(&dst.part.a) {
-                    dst.places().zip(words).for_each(|(at, word)| array[at] = word);
-                }
+                self.put(dst.a(), dst.places(), self.at(src.a(), &src.places()))
             }
-            Op::Launch { ref kernel, .. } => self.launch(kernel),
+            Op::UploadRegion { dst, seed, .. } => {
+                let places = dst.places();
+                let words = self.random(dst.a(), seed, places.len());
+                self.put(dst.a(), places, words);
+            }
+            Op::FillRows { dst, value, .. } => {
+                let places: Vec<usize> = dst.memory().collect();
+                let words = vec![Some(value); places.len()];
+                self.put(dst.a, places, words);
+            }
+            Op::UploadRows { dst, seed, .. } => {
+                let places = dst.window().places();
+                let words = self.random(dst.a, seed, places.len());
+                self.put(dst.a, places, words);
+            }
+            Op::CopyRows { src, dst, .. } => {
+                let words = self.at(src.a, &src.window().places());
+                self.put(dst.a, dst.window().places(), words);
+            }
+            Op::Encode { src, dst, .. } => {
+                self.set(dst, &src.map_or_else(|| vec![Some(0); dst.len], |src| self.get(src)));
+            }
+            Op::Launch { .. } => self.launch(op.verb()),
             Op::Read { r, src, .. } => {
                 self.reads.insert(r, self.get(src));
             }
             Op::ReadRegion { r, src, .. } => {
-                self.reads.insert(r, self.steps(src));
+                self.reads.insert(r, self.at(src.a(), &src.places()));
+            }
+            Op::ReadRows { r, src, .. } => {
+                self.reads.insert(r, self.at(src.a, &src.window().places()));
             }
             Op::Pin { p, len } => {
                 self.up.insert(p, vec![Some(0); len]);
             }
             Op::WritePinned { p, seed } => {
                 let len = self.up[&p].len();
-                self.up.insert(p, random(seed, len));
+                self.up.insert(p, elements(seed, len).into_iter().map(Some).collect());
             }
             Op::UploadPinned { p, start, dst, .. } => {
                 let words = self.up[&p][start..start + dst.len].to_vec();
@@ -59,15 +92,24 @@ impl Oracle {
             Op::Download { src, d, .. } => {
                 self.down.insert(d, self.get(src));
             }
-            Op::MapWrite { part, seed, .. } => self.set(part, &random(seed, part.len)),
+            Op::MapWrite { part, seed, .. } => self.set(part, &self.random(part.a, seed, part.len)),
             _ => {}
         }
     }
 
     /// Notes that an operation may have been done or not.
     pub fn doubt(&mut self, op: &Op) {
-        match *op {
-            Op::Array { a, len, .. } => drop(self.arrays.insert(a, vec![None; len])),
+        match *op.verb() {
+            Op::Array { a, len, ty, .. } => {
+                self.types.insert(a, ty);
+                self.arrays.insert(a, vec![None; len]);
+            }
+            Op::Table { a, frame, .. } => {
+                self.types.insert(a, Ty::U32);
+                self.arrays.insert(a, vec![None; frame.memory()]);
+            }
+            Op::UploadRegion { dst, .. } => self.forget(dst.a(), dst.places()),
+            Op::UploadRows { dst, .. } => self.forget(dst.a, dst.window().places()),
             Op::Upload { dst: part, .. } | Op::MapWrite { part, .. } => self.set(part, &vec![None; part.len]),
             _ => {}
         }
@@ -87,9 +129,23 @@ impl Oracle {
         self.arrays[&part.a][part.range()].to_vec()
     }
 
-    fn steps(&self, steps: Steps) -> Vec<Word> {
-        let array = &self.arrays[&steps.part.a];
-        steps.places().map(|at| array[at]).collect()
+    fn at(&self, a: Id, places: &[usize]) -> Vec<Word> {
+        places.iter().map(|&at| self.arrays[&a][at]).collect()
+    }
+
+    fn put(&mut self, a: Id, places: Vec<usize>, words: Vec<Word>) {
+        if let Some(array) = self.arrays.get_mut(&a) {
+            places.into_iter().zip(words).for_each(|(at, word)| array[at] = word);
+        }
+    }
+
+    fn forget(&mut self, a: Id, places: Vec<usize>) {
+        let words = vec![None; places.len()];
+        self.put(a, places, words);
+    }
+
+    fn random(&self, a: Id, seed: u32, len: usize) -> Vec<Word> {
+        self.types[&a].elements(seed, len).into_iter().map(Some).collect()
     }
 
     fn set(&mut self, part: Part, words: &[Word]) {
@@ -98,60 +154,31 @@ impl Oracle {
         }
     }
 
-    fn launch(&mut self, kernel: &Kernel) {
+    /// Invocations of a launch, as far as its grid limits them.
+    pub fn invocations(&self, how: How) -> Option<usize> {
+        let How::Indirect(counts) = how else { return Some(usize::MAX) };
+        let groups: Option<Vec<u32>> = self.get(counts).into_iter().collect();
+        groups.map(|groups| groups.iter().map(|&count| count as usize).product::<usize>() * WORKGROUP)
+    }
+
+    fn launch(&mut self, op: &Op) {
+        let Op::Launch { kernel, how, .. } = op else { return };
         let (reads, write) = kernel.parts();
         let inputs: Vec<Vec<Word>> = reads.into_iter().map(|part| self.get(part)).collect();
         let mut out = self.get(write);
-        run(kernel, &inputs, &mut out);
+        match self.invocations(*how) {
+            Some(invocations) => run(kernel, self.types[&write.a], invocations, &inputs, &mut out),
+            None => out.fill(None),
+        }
         self.set(write, &out);
     }
 }
 
-fn run(kernel: &Kernel, inputs: &[Vec<Word>], out: &mut [Word]) {
-    let each = |out: &mut [Word], f: &dyn Fn(usize, u32) -> Word| {
-        let n = inputs.iter().map(Vec::len).min().unwrap_or(usize::MAX).min(out.len());
-        for (i, word) in out.iter_mut().enumerate().take(n) {
-            *word = word.and_then(|y| f(i, y));
-        }
-    };
-    match *kernel {
-        Kernel::Mix { a, b, .. } => {
-            each(out, &|i, y| Some(y.wrapping_mul(a).wrapping_add(inputs[0][i]?).wrapping_add(b)));
-        }
-        Kernel::Saxpy { a, .. } => each(out, &|i, y| Some(a.wrapping_mul(inputs[0][i]?).wrapping_add(y))),
-        Kernel::Add { .. } => {
-            for ((z, x), y) in out.iter_mut().zip(&inputs[0]).zip(&inputs[1]) {
-                *z = x.zip(*y).map(|(x, y)| x.wrapping_add(y));
-            }
-        }
-        Kernel::Iota { start, step, .. } => {
-            for (i, word) in out.iter_mut().enumerate() {
-                *word = Some(start.wrapping_add((i as u32).wrapping_mul(step)));
-            }
-        }
-        Kernel::Histogram { .. } => {
-            for value in &inputs[0] {
-                match value {
-                    Some(value) => {
-                        let bin = *value as usize % out.len();
-                        out[bin] = out[bin].map(|count| count.wrapping_add(1));
-                    }
-                    None => out.fill(None),
-                }
-            }
-        }
-    }
-}
-
-fn initial(contents: Contents, len: usize) -> Vec<Word> {
+fn initial(ty: Ty, contents: Contents, len: usize) -> Vec<Word> {
     match contents {
         Contents::Zeros => vec![Some(0); len],
         Contents::Full(value) => vec![Some(value); len],
-        Contents::Elements(seed) => random(seed, len),
+        Contents::Elements(seed) => ty.elements(seed, len).into_iter().map(Some).collect(),
         Contents::Empty => vec![None; len],
     }
-}
-
-fn random(seed: u32, len: usize) -> Vec<Word> {
-    elements(seed, len).into_iter().map(Some).collect()
 }

@@ -1,6 +1,6 @@
 //! Operations as lines of pseudo-code: what `Debug` prints.
 
-use super::op::{Contents, Kernel, Maker, Op, Part, Steps, Ty, Wait};
+use super::op::{Contents, Every, How, Kernel, Maker, Op, Part, Pick, Rows, Steps, Ty, Wait};
 use std::fmt;
 
 impl fmt::Debug for Part {
@@ -12,6 +12,46 @@ impl fmt::Debug for Part {
 impl fmt::Debug for Steps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a{}[{}..{}; {}]", self.part.a, self.part.start, self.part.end(), self.step)
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.whole {
+            return write!(f, "a{}", self.a);
+        }
+        write!(f, "a{}[{}..{}]", self.a, self.start, self.start + self.len)
+    }
+}
+
+impl fmt::Debug for Pick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let axis = |axis: Every| format!("{}..{}; {}", axis.first, axis.last() + 1, axis.step);
+        match self {
+            Pick::Steps(steps) => write!(f, "{steps:?}"),
+            Pick::Window(window) => write!(f, "a{}[{}, {}]", window.a, axis(window.rows), axis(window.cols)),
+        }
+    }
+}
+
+impl fmt::Debug for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Maker::Context(at) => write!(f, "ctx{at}"),
+            Maker::Queue(q) => write!(f, "q{q}"),
+            Maker::Shared => f.write_str("ctx0.shared"),
+        }
+    }
+}
+
+impl fmt::Debug for Ty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ty::U32 => "u32",
+            Ty::I32 => "i32",
+            Ty::F32 => "f32",
+            Ty::Groups => "groups",
+        })
     }
 }
 
@@ -41,26 +81,49 @@ impl fmt::Debug for Kernel {
 impl fmt::Debug for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Op::Queue { q, urgency } => write!(f, "q{q} = ctx.queue(priority {urgency})"),
+            Op::Queue { q, urgency, at } => write!(f, "q{q} = ctx{at}.queue(priority {urgency})"),
+            Op::Default { q, at } => write!(f, "q{q} = ctx{at}.default_queue()"),
+            Op::MakeCurrent { q } => write!(f, "q{q}.make_current()"),
+            Op::Within { before, scopes, op } => {
+                before.iter().try_for_each(|q| write!(f, "[current: q{q}] "))?;
+                for scope in scopes {
+                    write!(f, "q{}.scope{} ", scope.q, if scope.waits { "" } else { " without a wait" })?;
+                }
+                write!(f, "{{ {op:?} }}")
+            }
             Op::Fork { q, from } => write!(f, "q{q} = q{from}.fork()"),
             Op::DropQueue { q } => write!(f, "drop(q{q})"),
             Op::Array { a, by, ty, len, contents } => {
-                let by = if let Maker::Queue(q) = by { format!("q{q}") } else { "ctx".into() };
-                let ty = if *ty == Ty::U32 { "u32" } else { "i32" };
                 let what = match contents {
                     Contents::Zeros => "zeros(".into(),
                     Contents::Full(value) => format!("full({value}, "),
                     Contents::Elements(seed) => format!("array(random({seed}), "),
                     Contents::Empty => "empty(".into(),
                 };
-                write!(f, "a{a} = {by}.{what}{len} x {ty})")
+                write!(f, "a{a} = {by:?}.{what}{len} x {ty:?})")
+            }
+            Op::Table { a, by, frame, zeros } => {
+                let what = if *zeros { "zeros" } else { "empty" };
+                let (shape, padded) = ((frame.rows, frame.cols), (frame.padded_rows, frame.padded_cols));
+                write!(f, "a{a} = {by:?}.{what}_padded({shape:?}, {padded:?})")
             }
             Op::DropArray { a } => write!(f, "drop(a{a})"),
             Op::Fill { q, dst, value } => write!(f, "q{q}.fill({dst:?}, {value})"),
             Op::Upload { q, dst, seed } => write!(f, "q{q}.upload(random({seed}), {dst:?})"),
             Op::Copy { q, src, dst } => write!(f, "q{q}.copy({src:?}, {dst:?})"),
             Op::CopyRegion { q, src, dst } => write!(f, "q{q}.copy_region({src:?}, {dst:?})"),
-            Op::Launch { q, kernel } => write!(f, "q{q}.launch {kernel:?}"),
+            Op::UploadRegion { q, dst, seed } => write!(f, "q{q}.upload_region(random({seed}), {dst:?})"),
+            Op::FillRows { q, dst, value } => write!(f, "q{q}.fill({dst:?}, {value})"),
+            Op::UploadRows { q, dst, seed } => write!(f, "q{q}.upload(random({seed}), {dst:?})"),
+            Op::CopyRows { q, src, dst } => write!(f, "q{q}.copy({src:?}, {dst:?})"),
+            Op::ReadRows { q, r, src } => write!(f, "r{r} = q{q}.read({src:?})"),
+            Op::Encode { q, src: Some(src), dst } => write!(f, "q{q}.encode(copy {src:?} to {dst:?})"),
+            Op::Encode { q, src: None, dst } => write!(f, "q{q}.encode(clear {dst:?})"),
+            Op::Launch { q, kernel, how: How::Typed } => write!(f, "q{q}.launch {kernel:?}"),
+            Op::Launch { q, kernel, how: How::Dyn } => write!(f, "q{q}.launch_dyn {kernel:?}"),
+            Op::Launch { q, kernel, how: How::Indirect(counts) } => {
+                write!(f, "q{q}.launch(indirect {counts:?}) {kernel:?}")
+            }
             Op::Read { q, r, src } => write!(f, "r{r} = q{q}.read({src:?})"),
             Op::ReadRegion { q, r, src } => write!(f, "r{r} = q{q}.read_region({src:?})"),
             Op::WaitRead { r, how } => write!(f, "r{r}.{how:?}"),
@@ -77,12 +140,13 @@ impl fmt::Debug for Op {
             Op::WaitForQueue { q, other } => write!(f, "q{q}.wait_for_queue(q{other})"),
             Op::Join { q, other } => write!(f, "q{q}.join(q{other})"),
             Op::WaitEvent { e, how } => write!(f, "e{e}.{how:?}"),
-            Op::UserEvent { u } => write!(f, "u{u} = ctx.user_event()"),
+            Op::UserEvent { u, at } => write!(f, "u{u} = ctx{at}.user_event()"),
             Op::WaitForUser { q, u } => write!(f, "q{q}.wait_for(u{u})"),
             Op::Signal { u } => write!(f, "u{u}.signal()"),
             Op::Callback { q } => write!(f, "q{q}.callback(..)"),
             Op::Flush { q } => write!(f, "q{q}.flush()"),
             Op::Finish { q, how } => write!(f, "q{q}.finish().{how:?}"),
+            Op::Synchronize { at, how } => write!(f, "ctx{at}.synchronize().{how:?}"),
             Op::MapRead { m, part } => write!(f, "m{m} = {part:?}.map_read()"),
             Op::MapWrite { m, part, seed } => write!(f, "m{m} = {part:?}.map_write() <- random({seed})"),
             Op::Unmap { m } => write!(f, "drop(m{m})"),

@@ -2,7 +2,7 @@
 
 use super::case::{Cpu, cpu_options};
 use super::common::results::CPU;
-use super::op::{Contents, Id, Kernel, Maker, Op, Part, Ty, Wait};
+use super::op::{Contents, How, Id, Kernel, Maker, Op, Part, Ty, Wait};
 use super::run::run;
 use fencepost::Policy;
 use libtest_mimic::Trial;
@@ -26,6 +26,7 @@ pub fn trials() -> Vec<Trial> {
         trial("a_refused_copy_within_an_array_leaves_no_use", Policy::Checked, half_a_copy()),
         trial("an_array_of_a_queue_is_made_in_its_order", Policy::Checked, made_in_order()),
         trial("a_read_that_timed_out_tells_the_host_nothing", Policy::Checked, told_nothing()),
+        trial("an_indirect_launch_of_no_workgroups_along_one_axis_is_none", Policy::Ordered, no_groups()),
         trial("a_map_behind_a_copy_within_an_array_covers_all_of_it", Policy::Checked, map_behind_a_copy()),
     ]
 }
@@ -41,7 +42,7 @@ fn trial(name: &str, policy: Policy, ops: Vec<Op>) -> Trial {
 }
 
 fn queues<const N: usize>() -> Vec<Op> {
-    (1..=N).map(|q| Op::Queue { q, urgency: 0 }).collect()
+    (1..=N).map(|q| Op::Queue { q, urgency: 0, at: 0 }).collect()
 }
 
 fn array(by: Maker, a: Id, len: usize, contents: Contents) -> Op {
@@ -62,13 +63,16 @@ fn with<const N: usize>(mut ops: Vec<Op>, more: [Op; N]) -> Vec<Op> {
 }
 
 fn waits_for_all() -> Vec<Op> {
-    let mix =
-        |q, x, y| Op::Launch { q, kernel: Kernel::Mix { a: 3, b: 5, x: part(x, 0..64), y: part(y, 0..64) } };
+    let mix = |q, x, y| Op::Launch {
+        q,
+        kernel: Kernel::Mix { a: 3, b: 5, x: part(x, 0..64), y: part(y, 0..64) },
+        how: How::Typed,
+    };
     with(
         queues::<3>(),
         [
-            array(Maker::Context, 1, 64, Contents::Elements(1)),
-            array(Maker::Context, 2, 64, Contents::Elements(2)),
+            array(Maker::Context(0), 1, 64, Contents::Elements(1)),
+            array(Maker::Context(0), 2, 64, Contents::Elements(2)),
             fill(1, part(1, 0..64), 7),
             mix(2, 1, 2),
             mix(2, 1, 2),
@@ -77,7 +81,7 @@ fn waits_for_all() -> Vec<Op> {
             Op::DropQueue { q: 1 },
             Op::WaitForQueue { q: 3, other: 2 },
             Op::DropQueue { q: 2 },
-            Op::Queue { q: 4, urgency: -1 },
+            Op::Queue { q: 4, urgency: -1, at: 0 },
             Op::Callback { q: 4 },
             mix(4, 2, 1),
             Op::Finish { q: 3, how: Wait::Block },
@@ -90,7 +94,7 @@ fn read_of_a_fill() -> Vec<Op> {
     with(
         queues::<2>(),
         [
-            array(Maker::Context, 1, 256, Contents::Full(9)),
+            array(Maker::Context(0), 1, 256, Contents::Full(9)),
             Op::Read { q: 1, r: 1, src: part(1, 0..256) },
             Op::Read { q: 2, r: 2, src: part(1, 0..256) },
             Op::WaitRead { r: 2, how: Wait::Block },
@@ -102,8 +106,8 @@ fn read_in_parts() -> Vec<Op> {
     with(
         queues::<2>(),
         [
-            array(Maker::Context, 1, 192, Contents::Elements(4)),
-            array(Maker::Context, 2, 64, Contents::Elements(5)),
+            array(Maker::Context(0), 1, 192, Contents::Elements(4)),
+            array(Maker::Context(0), 2, 64, Contents::Elements(5)),
             Op::Read { q: 1, r: 1, src: part(1, 0..192) },
             Op::Copy { q: 2, src: part(2, 1..3), dst: part(1, 0..2) },
             fill(1, part(1, 95..181), 6),
@@ -117,10 +121,10 @@ fn order_by_a_third() -> Vec<Op> {
     with(
         queues::<4>(),
         [
-            array(Maker::Context, 1, 256, Contents::Zeros),
+            array(Maker::Context(0), 1, 256, Contents::Zeros),
             fill(4, part(1, 0..256), 1),
             fill(4, part(1, 200..212), 2),
-            Op::Queue { q: 5, urgency: 0 },
+            Op::Queue { q: 5, urgency: 0, at: 0 },
             Op::WaitForQueue { q: 1, other: 5 },
             fill(1, part(1, 0..256), 3),
             Op::WaitForQueue { q: 2, other: 1 },
@@ -134,10 +138,10 @@ fn marker_behind_a_wait() -> Vec<Op> {
     with(
         queues::<3>(),
         [
-            array(Maker::Context, 1, 64, Contents::Zeros),
-            array(Maker::Context, 2, 64, Contents::Zeros),
+            array(Maker::Context(0), 1, 64, Contents::Zeros),
+            array(Maker::Context(0), 2, 64, Contents::Zeros),
             // All of it is planned at once.
-            Op::UserEvent { u: 1 },
+            Op::UserEvent { u: 1, at: 0 },
             Op::WaitForUser { q: 1, u: 1 },
             fill(1, part(1, 0..64), 1),
             Op::WaitForQueue { q: 2, other: 1 },
@@ -154,7 +158,7 @@ fn awaited_late() -> Vec<Op> {
     with(
         queues::<2>(),
         [
-            array(Maker::Context, 1, 64, Contents::Zeros),
+            array(Maker::Context(0), 1, 64, Contents::Zeros),
             Op::Read { q: 1, r: 1, src: part(1, 0..64) },
             fill(2, part(1, 21..50), 8),
             Op::WaitRead { r: 1, how: Wait::Await },
@@ -166,7 +170,7 @@ fn half_a_copy() -> Vec<Op> {
     with(
         queues::<2>(),
         [
-            array(Maker::Context, 1, 16, Contents::Elements(3)),
+            array(Maker::Context(0), 1, 16, Contents::Elements(3)),
             Op::Copy { q: 2, src: part(1, 0..9), dst: part(1, 4..13) },
             Op::Copy { q: 1, src: part(1, 0..1), dst: part(1, 0..1) },
             Op::Copy { q: 2, src: part(1, 11..13), dst: part(1, 0..2) },
@@ -212,11 +216,24 @@ fn map_behind_a_copy() -> Vec<Op> {
     with(
         queues::<2>(),
         [
-            array(Maker::Context, 1, 16, Contents::Elements(8)),
+            array(Maker::Context(0), 1, 16, Contents::Elements(8)),
             Op::Copy { q: 2, src: part(1, 10..11), dst: part(1, 13..14) },
             Op::MapWrite { m: 1, part: part(1, 8..12), seed: 9 },
             Op::Unmap { m: 1 },
             Op::Copy { q: 1, src: part(1, 0..16), dst: part(1, 0..16) },
         ],
     )
+}
+
+fn no_groups() -> Vec<Op> {
+    let counts =
+        |a| Op::Array { a, by: Maker::Context(0), ty: Ty::Groups, len: 3, contents: Contents::Full(1) };
+    let mut ops = with(queues::<1>(), [array(Maker::Context(0), 1, 64, Contents::Elements(1))]);
+    for axis in 0..3 {
+        let none = Part { a: 2 + axis, start: axis, len: 1 };
+        let kernel = Kernel::Iota { start: 7, step: 1, out: part(1, 0..64) };
+        let how = How::Indirect(part(none.a, 0..3));
+        ops.extend([counts(none.a), fill(1, none, 0), Op::Launch { q: 1, kernel, how }]);
+    }
+    ops
 }

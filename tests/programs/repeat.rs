@@ -14,8 +14,10 @@ pub struct Repeated;
 
 impl Trial for Repeated {
     fn program(&self, seed: u64) -> Vec<Op> {
-        let style = Style { policy: Policy::Ordered, pinned: true, ordered: false };
-        program(&mut Rng::with_seed(seed), style).into_iter().map(timeless).collect()
+        program(&mut Rng::with_seed(seed), Style { indirect: true, ..Style::with_faults() })
+            .into_iter()
+            .map(timeless)
+            .collect()
     }
 
     fn policy(&self) -> Policy {
@@ -36,6 +38,7 @@ fn timeless(op: Op) -> Op {
         Op::WaitRead { r, how } => Op::WaitRead { r, how: at_once(how) },
         Op::WaitEvent { e, how } => Op::WaitEvent { e, how: at_once(how) },
         Op::Finish { q, how } => Op::Finish { q, how: at_once(how) },
+        Op::Synchronize { at, how } => Op::Synchronize { at, how: at_once(how) },
         op => op,
     }
 }
@@ -48,7 +51,7 @@ fn trace(seed: u64, ops: &[Op]) -> Result<Vec<String>, String> {
         let ctx = Context::on_cpu(options);
         let _ = watch.send(ctx.watch());
         let (mut machine, mut legal, mut trace) =
-            (Machine::new(ctx, false, true), Legal::default(), Vec::new());
+            (Machine::new(vec![ctx.clone()], false, true), Legal::default(), Vec::new());
         for op in ops {
             if !legal.admits(&op) {
                 continue;
@@ -61,7 +64,7 @@ fn trace(seed: u64, ops: &[Op]) -> Result<Vec<String>, String> {
         }
         machine.unmap_all();
         machine.signal_all();
-        let last = machine.last_queue();
+        let last = ctx.queue("last");
         for &a in legal.arrays.keys() {
             trace.push(format!("a{a}: {:?}", machine.elements(&last, a)));
         }

@@ -19,36 +19,46 @@ pub const HANG: &str = "not over within";
 /// Where and how a program runs.
 pub trait Place: Clone + Send + 'static {
     fn open(&self) -> Result<Context, String>;
+    /// Opens the second context of a program.
+    fn open_second(&self) -> Result<Context, String>;
     fn policy(&self) -> Policy;
     /// Whether contexts have threads.
     fn threads(&self) -> bool;
 }
 
-/// Runs a program on a fresh context, on a thread of its own. A panic or a hang is a failure too.
+/// Runs a program on a fresh context, or on two, on a thread of its own. A panic or a hang is a failure too.
 pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
     let (place, ops) = (place.clone(), ops.to_vec());
     guarded(move |watch| {
-        let ctx = place.open()?;
-        let _ = watch.send(ctx.watch());
-        execute(Machine::new(ctx, place.threads(), place.policy() != Policy::Checked), place.policy(), &ops)
+        let mut contexts = vec![place.open()?];
+        if ops.iter().any(Op::is_elsewhere) {
+            contexts.push(place.open_second()?);
+        }
+        contexts.iter().for_each(|ctx| drop(watch.send(ctx.watch())));
+        let asks = place.policy() != Policy::Checked;
+        execute(Machine::new(contexts, place.threads(), asks), place.policy(), &ops)
     })
 }
 
-/// Runs `body` on a thread of its own; if it is not over in time, shows the state of the context that it sent.
+/// Runs `body` on a thread of its own; if it is not over in time, shows the state of the contexts that it sent.
 pub fn guarded<R: Send + 'static>(
     body: impl FnOnce(Sender<ContextWatch>) -> Result<R, String> + Send + 'static,
 ) -> Result<R, String> {
     let (sender, watch) = channel();
     within("program", LIMIT, move || body(sender)).unwrap_or_else(|ended| match ended {
         Ended::Panicked(message) => Err(format!("panic: {message}")),
-        Ended::Late => Err(format!("{HANG} {LIMIT:?}\n{}", state_of(watch.try_iter().last()))),
+        Ended::Late => Err(format!("{HANG} {LIMIT:?}\n{}", states_of(watch.try_iter()))),
     })
 }
 
+fn states_of(watches: impl Iterator<Item = ContextWatch>) -> String {
+    watches.map(state_of).collect::<Vec<_>>().join("\n")
+}
+
 /// The state of a context, if its lock can be had at all.
-fn state_of(watch: Option<ContextWatch>) -> String {
+fn state_of(watch: ContextWatch) -> String {
     let (sender, state) = channel();
-    thread::spawn(move || sender.send(watch.and_then(|watch| watch.state_dump())));
+    thread::spawn(move || sender.send(watch.state_dump()));
     match state.recv_timeout(Duration::from_secs(5)) {
         Ok(state) => state.unwrap_or_else(|| "the context is gone".into()),
         Err(_) => "somebody keeps the lock of the scheduler".into(),
@@ -63,14 +73,14 @@ fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), Strin
         let missing = if policy == Policy::Checked { model.missing(op) } else { Vec::new() };
         let outcome = machine.step(op);
         // A read says so only when it is waited for.
-        let (hazard, shown) = match *op {
-            Op::Read { r, .. } | Op::ReadRegion { r, .. } => {
+        let (hazard, shown) = match (op.begins_read(), op) {
+            (Some(r), _) => {
                 if !missing.is_empty() {
                     refused.insert(r);
                 }
                 (false, !missing.is_empty())
             }
-            Op::WaitRead { r, .. } => (refused.contains(&r), refused.contains(&r)),
+            (None, Op::WaitRead { r, .. }) => (refused.contains(r), refused.contains(r)),
             _ => (!missing.is_empty(), !missing.is_empty()),
         };
         if outcome.hazard() != hazard {
@@ -81,6 +91,7 @@ fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), Strin
             )));
         }
         if shown {
+            model.refuse(op);
             continue;
         }
         judge(&outcome, oracle.shown(op)).map_err(wrong)?;
@@ -123,11 +134,15 @@ fn short(outcome: &Outcome) -> String {
 fn finish(mut machine: Machine, oracle: &Oracle) -> Result<(), String> {
     machine.signal_all();
     machine.unmap_all();
-    let last = machine.last_queue();
+    let last = machine.last_queues().map_err(|error| format!("at the end: {error}"))?;
     for (&a, expected) in &oracle.arrays {
-        let found = machine.elements(&last, a).map_err(|error| format!("at the end, a{a}: {error}"))?;
+        let found = machine
+            .elements(&last[machine.home_of(a)], a)
+            .map_err(|error| format!("at the end, a{a}: {error}"))?;
         compare(&found, expected).map_err(|what| format!("at the end, a{a}: {what}"))?;
     }
-    last.finish().wait().map_err(|error| format!("at the end: {error}"))?;
+    for queue in last {
+        queue.finish().wait().map_err(|error| format!("at the end: {error}"))?;
+    }
     machine.check_callbacks()
 }

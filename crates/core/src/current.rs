@@ -200,3 +200,24 @@ fn exchange_context(context: Option<WeakOwner>) -> Option<WeakOwner> {
     let exchanged = CURRENT.try_with(|current| std::mem::replace(&mut current.borrow_mut().context, context));
     exchanged.ok().flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Context, CpuOptions, Kind};
+
+    #[test]
+    fn the_entry_of_a_scope_hides_no_error_of_its_queue() {
+        let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+        let (first, failed, gate) = (ctx.queue("first"), ctx.queue("failed"), ctx.user_event("gate"));
+        failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
+        failed.finish().wait().unwrap_err();
+        first.wait_for(&gate.event()).unwrap();
+        first.fill(&mut ctx.zeros::<u32, 1>([4]).unwrap(), 1).unwrap();
+        let marker = first.scope(|| failed.scope(|| failed.marker()));
+        gate.signal();
+        assert!(matches!(marker.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
+        assert!(matches!(failed.finish().wait().unwrap_err().kind(), Kind::Abandoned { .. }));
+        failed.take_error().unwrap();
+        failed.finish().wait().unwrap();
+    }
+}

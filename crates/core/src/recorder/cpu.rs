@@ -419,9 +419,11 @@ fn run_launch(launch: &Launch) {
     }
 }
 
+/// Its workgroups; none at all if there are none along one axis, as kernels look at the first one only.
 fn groups(launch: &Launch) -> [u32; 3] {
-    launch.indirect.as_ref().map_or(launch.groups, |span| {
+    let groups = launch.indirect.as_ref().map_or(launch.groups, |span| {
         let bytes = cells(&span.block).copy(span.range());
         std::array::from_fn(|i| bytemuck::pod_read_unaligned(&bytes[4 * i..4 * i + 4]))
-    })
+    });
+    if groups.contains(&0) { [0; 3] } else { groups }
 }

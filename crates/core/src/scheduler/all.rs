@@ -46,6 +46,7 @@ impl Engine {
             state.queue_mut(slot).clock.join(&clock);
             state.note_wait(slot, point, Cause::Program, at);
             state.push_wait(slot, point);
+            state.queue_mut(slot).stay_failed();
         }
     }
 }

@@ -326,6 +326,13 @@ impl QueueState {
         dropped
     }
 
+    /// Has everything enqueued so far fail too, if the queue has an error that was not taken.
+    pub(crate) fn stay_failed(&mut self) {
+        if let (Some(_), Some((stamps, _))) = (&self.error, self.failed.last_mut()) {
+            *stamps = *stamps.start()..=self.enqueued;
+        }
+    }
+
     /// Has this queue wait for all of `seqs` where it waits for `gone`, which is over before them.
     pub(crate) fn replace_batch(&mut self, gone: Seq, seqs: &[Seq]) -> bool {
         let Some(at) = self.segments.iter().position(|segment| segment.seq == gone) else { return false };

@@ -1,0 +1,72 @@
+//! How the host waits for what a program has asked for.
+
+use super::held::Reading;
+use super::machine::{Machine, Outcome};
+use super::op::{Id, Wait};
+use fencepost::{Pending, Result};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+impl Machine {
+    pub(super) fn wait_read(&mut self, r: Id, how: Wait) -> Result<Outcome> {
+        let result = match self.reads.remove(&r) {
+            Some(Reading::U32(pending)) => {
+                self.wait_or_keep(pending, how).map(|found| read(found, Reading::U32))
+            }
+            Some(Reading::I32(pending)) => {
+                self.wait_or_keep(pending, how).map(|found| read(found, Reading::I32))
+            }
+            Some(Reading::F32(pending)) => {
+                self.wait_or_keep(pending, how).map(|found| read(found, Reading::F32))
+            }
+            Some(Reading::Here(elements)) => Ok(Reading::Here(elements)),
+            Some(Reading::Failed(error)) => Err(error),
+            None => unreachable!("bug: no read {r}"),
+        };
+        let (outcome, kept) = match result {
+            Ok(Reading::Here(elements)) => (Outcome::Data(elements.clone()), Reading::Here(elements)),
+            Ok(pending) => (Outcome::Later, pending),
+            Err(error) => (Outcome::Failed(error.clone()), Reading::Failed(error)),
+        };
+        self.reads.insert(r, kept);
+        Ok(outcome)
+    }
+
+    /// Waits for a result; gives it, or the one that will have it.
+    fn wait_or_keep<T: Unpin + 'static>(
+        &self,
+        mut pending: Pending<T>,
+        how: Wait,
+    ) -> Result<Result<T, Pending<T>>> {
+        Ok(match how {
+            Wait::Block => Ok(pending.wait()?),
+            Wait::Await => Ok(self.awaited(pending)?),
+            Wait::Within(us) => pending.wait_timeout(Duration::from_micros(us))?.ok_or(pending),
+            Wait::Look => Err(pending),
+        })
+    }
+
+    pub(super) fn wait<T: Unpin + 'static>(&self, pending: Pending<T>, how: Wait) -> Result<Option<T>> {
+        Ok(self.wait_or_keep(pending, how)?.ok())
+    }
+
+    /// Awaits a result: on an executor, or, where no thread works meanwhile, by asking again and again.
+    fn awaited<T: Unpin + 'static>(&self, mut pending: Pending<T>) -> Result<T> {
+        if self.threads {
+            return pollster::block_on(pending);
+        }
+        let mut cx = std::task::Context::from_waker(Waker::noop());
+        loop {
+            if let Poll::Ready(result) = Future::poll(std::pin::Pin::new(&mut pending), &mut cx) {
+                return result;
+            }
+        }
+    }
+}
+
+fn read<T: bytemuck::Pod + Unpin>(
+    found: Result<Vec<T>, Pending<Vec<T>>>,
+    pending: fn(Pending<Vec<T>>) -> Reading,
+) -> Reading {
+    found.map_or_else(pending, |elements| Reading::Here(bytemuck::cast_slice(&elements).to_vec()))
+}
