@@ -77,9 +77,6 @@ impl Engine {
             state.estimate(lane, done.iter().map(|batch| batch.steps.len()).sum());
         }
         let (alarm, surplus) = (state.alarm(), state.pool.has_surplus());
-        // Not on the way of a waiting caller, if somebody else comes by.
-        let tidy = !self.threads || state.lanes[lane].rest.is_deep();
-        state.lanes[lane].untidy = !tidy;
         drop(state);
         // The memory of what is done is free before anybody is told of it.
         for Submitted { steps, keep, .. } in done {
@@ -91,8 +88,23 @@ impl Engine {
         if surplus {
             self.let_surplus_go();
         }
-        if tidy {
-            self.device.tick();
+        self.tidy_up(lane);
+    }
+
+    /// Lets the driver tidy up after what has been dropped: some of it comes back only then. Leaves that to the lane's
+    /// thread if it looks round soon, so that a waiting caller need not do it.
+    fn tidy_up(&self, lane: usize) {
+        if self.threads {
+            let mut state = self.lock();
+            let at = &mut state.lanes[lane];
+            if !at.rest.is_deep() {
+                at.untidy = true;
+                return;
+            }
+        }
+        if !self.device.tick() && self.threads {
+            self.lock().lanes[lane].untidy = true;
+            self.work[lane].notify_all();
         }
     }
 
