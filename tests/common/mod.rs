@@ -6,6 +6,8 @@
 
 pub mod adapters;
 pub mod case;
+pub mod clock;
+pub mod full;
 pub mod kernels;
 pub mod partners;
 pub mod program;

@@ -1,7 +1,9 @@
 //! M04: regions in the order of queues, and what is wrong with them.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, DeviceArray, Download, Error, HostArray, Kind, Policy, Upload, region};
+use fencepost::{
+    CommandQueue, Context, DeviceArray, Download, Error, HostArray, Kind, Pending, Policy, Upload, region,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -174,33 +176,56 @@ fn ordered(s: &Subject) {
     }
 }
 
-/// A copy that goes by way of other memory, on a queue that another thread keeps filling the array on: nobody's work
-/// comes between, so the array is of one number before the copy and after it.
+/// A copy that goes by way of other memory, on a queue that another thread keeps filling the array on: no command
+/// comes between its two halves, so the array is of one number before the copy and after it.
 fn whole(s: &Subject) {
     const SIDE: usize = 8;
     let ctx = s.ctx();
     let queue = ctx.queue("shared");
     let (x, over) = (ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0.. {
-                queue.fill(&mut x.handle(), round).unwrap();
-                if round % 64 == 0 {
-                    queue.marker().wait().unwrap();
-                }
-                if over.load(Ordering::Relaxed) {
-                    break;
-                }
+        scope.spawn(|| fill_until(&over, &queue, &x));
+        let _over = Over(&over);
+        for round in 0..ROUNDS {
+            let reads: Vec<_> = (0..COPIES).map(|_| spread(&queue, &x)).collect();
+            for read in reads {
+                let found = read.wait().unwrap();
+                assert!(found.iter().all(|element| *element == found[0]), "round {round}: {found:?}");
             }
-        });
-        for round in 0..600 {
-            queue.copy_region(&x, region![.., ..; 2], &mut x.handle(), region![.., ..4]).unwrap();
-            let found = queue.read(&x).wait().unwrap();
-            let one = found.iter().all(|element| *element == found[0]);
-            over.store(!one || round == 599, Ordering::Relaxed);
-            assert!(one, "round {round}: {found:?}");
         }
     });
+}
+
+/// Copies that are enqueued without a wait between, and how often that is done.
+const COPIES: usize = 20;
+const ROUNDS: usize = 8;
+
+/// Copies every other column over the first half, and reads what there is then.
+fn spread(queue: &CommandQueue, x: &DeviceArray<u32, 2>) -> Pending<Vec<u32>> {
+    queue.copy_region(x, region![.., ..; 2], &mut x.handle(), region![.., ..4]).unwrap();
+    queue.read(x)
+}
+
+/// Fills the array with one number after the other. Waits now and then, so that not too much is enqueued.
+fn fill_until(over: &AtomicBool, queue: &CommandQueue, x: &DeviceArray<u32, 2>) {
+    for round in 0.. {
+        queue.fill(&mut x.handle(), round).unwrap();
+        if round % 16 == 0 {
+            queue.marker().wait().unwrap();
+        }
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+}
+
+/// Ends the other thread, also when this one panics.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn mapped(s: &Subject) {
