@@ -4,7 +4,7 @@ use crate::common::{Case, Subject, case};
 use fencepost::{
     CommandQueue, Context, DeviceArray, Download, Error, HostArray, Kind, Pending, Policy, Upload, region,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Barrier;
 use std::thread;
 
 pub fn cases() -> Vec<Case> {
@@ -176,29 +176,30 @@ fn ordered(s: &Subject) {
     }
 }
 
-/// A copy that goes by way of other memory, on a queue that another thread keeps filling the array on: no command
-/// comes between its two halves, so the array is of one number before the copy and after it.
+/// A copy that goes by way of other memory, on a queue that another thread fills the array on at the same time: no
+/// command comes between its two halves, so the array is of one number before the copy and after it.
 fn whole(s: &Subject) {
     const SIDE: usize = 8;
     let ctx = s.ctx();
     let queue = ctx.queue("shared");
-    let (x, over) = (ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap(), AtomicBool::new(false));
+    let (x, together) = (ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap(), Barrier::new(2));
     thread::scope(|scope| {
-        scope.spawn(|| fill_until(&over, &queue, &x));
-        let _over = Over(&over);
-        for round in 0..ROUNDS {
+        scope.spawn(|| fill_often(&together, &queue, &x));
+        let mut mixed = None;
+        for _ in 0..ROUNDS {
+            together.wait();
             let reads: Vec<_> = (0..COPIES).map(|_| spread(&queue, &x)).collect();
-            for read in reads {
-                let found = read.wait().unwrap();
-                assert!(found.iter().all(|element| *element == found[0]), "round {round}: {found:?}");
-            }
+            let found = reads.into_iter().map(|read| read.wait().unwrap());
+            mixed = mixed.or(found.filter(|found| found.iter().any(|element| *element != found[0])).last());
         }
+        assert_eq!(mixed, None, "a fill came between the halves of a copy");
     });
 }
 
-/// Copies that are enqueued without a wait between, and how often that is done.
-const COPIES: usize = 20;
-const ROUNDS: usize = 8;
+/// How often both threads start together, and how often each enqueues then without a wait between.
+const ROUNDS: u32 = 12;
+const COPIES: u32 = 25;
+const FILLS: u32 = 100;
 
 /// Copies every other column over the first half, and reads what there is then.
 fn spread(queue: &CommandQueue, x: &DeviceArray<u32, 2>) -> Pending<Vec<u32>> {
@@ -206,25 +207,13 @@ fn spread(queue: &CommandQueue, x: &DeviceArray<u32, 2>) -> Pending<Vec<u32>> {
     queue.read(x)
 }
 
-/// Fills the array with one number after the other. Waits now and then, so that not too much is enqueued.
-fn fill_until(over: &AtomicBool, queue: &CommandQueue, x: &DeviceArray<u32, 2>) {
-    for round in 0.. {
-        queue.fill(&mut x.handle(), round).unwrap();
-        if round % 16 == 0 {
-            queue.marker().wait().unwrap();
+/// Fills the array with one number after the other.
+fn fill_often(together: &Barrier, queue: &CommandQueue, x: &DeviceArray<u32, 2>) {
+    for round in 0..ROUNDS {
+        together.wait();
+        for fill in 0..FILLS {
+            queue.fill(&mut x.handle(), round * FILLS + fill).unwrap();
         }
-        if over.load(Ordering::Relaxed) {
-            break;
-        }
-    }
-}
-
-/// Ends the other thread, also when this one panics.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 
