@@ -97,7 +97,7 @@ fn host_function(subject: &Subject) {
 }
 
 fn destroyed(subject: &Subject) {
-    for _ in 0..10 {
+    for _ in 0..4 {
         let ctx = subject.ctx();
         let queue = ctx.queue("q");
         let mut x = ctx.zeros([64]).unwrap();
