@@ -189,8 +189,8 @@ fn whole(s: &Subject) {
         for _ in 0..ROUNDS {
             together.wait();
             let reads: Vec<_> = (0..COPIES).map(|_| spread(&queue, &x)).collect();
-            let found = reads.into_iter().map(|read| read.wait().unwrap());
-            mixed = mixed.or(found.filter(|found| found.iter().any(|element| *element != found[0])).last());
+            let mut found = reads.into_iter().map(|read| read.wait().unwrap());
+            mixed = found.find(|found| found.iter().any(|element| *element != found[0])).or(mixed);
         }
         assert_eq!(mixed, None, "a fill came between the halves of a copy");
     });
