@@ -36,6 +36,8 @@ pub enum Needs {
     OneLane(&'static str),
     /// Shaders that are kept within their bounds.
     BoundsChecks(&'static str),
+    /// A driver whose functions a test can exchange.
+    Vulkan(&'static str),
 }
 
 /// A case that runs on every subject.
@@ -74,6 +76,11 @@ impl Case {
     pub fn bounds_checked(self, reason: &'static str) -> Self {
         Self { needs: Needs::BoundsChecks(reason), ..self }
     }
+
+    /// Only on Vulkan adapters, of whose driver a test can exchange functions.
+    pub fn vulkan_only(self, reason: &'static str) -> Self {
+        Self { needs: Needs::Vulkan(reason), ..self }
+    }
 }
 
 impl Case {
@@ -101,6 +108,7 @@ impl Needs {
             Needs::Asynchronous(reason) => (!place.is_asynchronous()).then_some(reason),
             Needs::OneLane(reason) => (place.lanes() > 1).then_some(reason),
             Needs::BoundsChecks(reason) => (!place.checks_bounds()).then_some(reason),
+            Needs::Vulkan(reason) => (!place.is_vulkan()).then_some(reason),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a subject is tried together with: every other place of the machine, itself, and contexts without threads.
 
 use super::adapters;
+use super::full::full;
 use super::subject::{Place, Subject};
 use fencepost::{Context, CpuOptions, Policy};
 use std::sync::{Arc, OnceLock};
@@ -25,22 +26,28 @@ pub fn each_pair_with(s: &Subject, policies: [Policy; 2], each: impl Fn(&str, &C
     }
 }
 
-/// Calls `each` with a fresh context of the subject and one of every place of the machine.
+/// Calls `each` with a fresh context of the subject and one of its own place and of the next; of every place of the
+/// machine where the full suite runs.
 pub fn every_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
-    for place in places() {
+    let all = if full() { places().iter().collect() } else { near(s) };
+    for place in all {
         each(&format!("{} and {}", s.name(), place.name()), &s.ctx(), &of_place(s, place, Policy::Ordered));
     }
 }
 
 /// A fresh context of the subject's own place, of the next one, and one that has no threads.
 pub fn partners(s: &Subject, policy: Policy) -> Vec<Partner> {
-    let places = places();
-    let at = places.iter().position(|place| place.name() == s.name()).unwrap_or(0);
-    let near = [&places[at], &places[(at + 1) % places.len()]];
     let mut partners: Vec<Partner> =
-        near.into_iter().map(|place| (place.name().to_owned(), of_place(s, place, policy))).collect();
+        near(s).into_iter().map(|place| (place.name().to_owned(), of_place(s, place, policy))).collect();
     partners.push(("no threads".into(), without_threads(s, 5, policy)));
     partners
+}
+
+/// The subject's own place, and the next one.
+fn near(s: &Subject) -> Vec<&'static Arc<Place>> {
+    let places = places();
+    let at = places.iter().position(|place| place.name() == s.name()).unwrap_or(0);
+    vec![&places[at], &places[(at + 1) % places.len()]]
 }
 
 fn of_place(s: &Subject, place: &Arc<Place>, policy: Policy) -> Context {

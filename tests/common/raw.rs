@@ -52,6 +52,8 @@ fn device(
     let required_features = adapter.features() & features;
     let mut required_limits = wgpu::Limits { max_bind_groups: 4, ..adapter.limits() };
     limit(&mut required_limits);
-    let descriptor = wgpu::DeviceDescriptor { required_features, required_limits, ..Default::default() };
+    let memory_hints = wgpu::MemoryHints::MemoryUsage; // a device that is lost keeps its memory
+    let descriptor =
+        wgpu::DeviceDescriptor { required_features, required_limits, memory_hints, ..Default::default() };
     pollster::block_on(adapter.request_device(&descriptor)).expect("a device")
 }

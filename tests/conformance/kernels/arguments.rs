@@ -239,11 +239,13 @@ fn values_are_kept(s: &Subject) {
     let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
     let (x, mut y) = (ctx.full([64], 1).unwrap(), ctx.zeros([64]).unwrap());
     queue.wait_for(&gate.event()).unwrap();
-    for a in 0..1000 {
+    // On devices the values fill several pages of uniforms; the CPU recorder has none.
+    let launches = if s.is_cpu() { 100 } else { 1000 };
+    for a in 0..launches {
         queue.launch(&saxpy, Grid::threads([64]), Saxpy { a, x: &x, y: &mut y }).unwrap();
     }
     gate.signal();
-    assert_eq!(queue.read(&y).wait().unwrap(), [499_500; 64]);
+    assert_eq!(queue.read(&y).wait().unwrap(), [launches * (launches - 1) / 2; 64]);
 }
 
 fn any_arrays(s: &Subject) {

@@ -80,7 +80,8 @@ fn pinned(s: &Subject) {
 /// Bytes of an array that staging memory has no room for beside others.
 const LARGE: u64 = 8 * MIB;
 
-/// Waits until nothing is staged any more. Whoever completes a batch lets go of it a moment after the program is told.
+/// Waits until nothing is staged any more: a batch lets go of its memory a moment after the program is told of its end,
+/// and some drivers give it back only when they are polled after that, which a thread of the context does.
 fn nothing_staged(ctx: &Context) -> PoolStats {
     while ctx.pool_stats().staging > 0 {
         std::thread::yield_now();

@@ -1,8 +1,10 @@
 //! M04: regions in the order of queues, and what is wrong with them.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, DeviceArray, Download, Error, HostArray, Kind, Policy, Upload, region};
-use std::sync::atomic::{AtomicBool, Ordering};
+use fencepost::{
+    CommandQueue, Context, DeviceArray, Download, Error, HostArray, Kind, Pending, Policy, Upload, region,
+};
+use std::sync::Barrier;
 use std::thread;
 
 pub fn cases() -> Vec<Case> {
@@ -174,33 +176,45 @@ fn ordered(s: &Subject) {
     }
 }
 
-/// A copy that goes by way of other memory, on a queue that another thread keeps filling the array on: nobody's work
-/// comes between, so the array is of one number before the copy and after it.
+/// A copy that goes by way of other memory, on a queue that another thread fills the array on at the same time: no
+/// command comes between its two halves, so the array is of one number before the copy and after it.
 fn whole(s: &Subject) {
     const SIDE: usize = 8;
     let ctx = s.ctx();
     let queue = ctx.queue("shared");
-    let (x, over) = (ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap(), AtomicBool::new(false));
+    let (x, together) = (ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap(), Barrier::new(2));
     thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0.. {
-                queue.fill(&mut x.handle(), round).unwrap();
-                if round % 64 == 0 {
-                    queue.marker().wait().unwrap();
-                }
-                if over.load(Ordering::Relaxed) {
-                    break;
-                }
-            }
-        });
-        for round in 0..600 {
-            queue.copy_region(&x, region![.., ..; 2], &mut x.handle(), region![.., ..4]).unwrap();
-            let found = queue.read(&x).wait().unwrap();
-            let one = found.iter().all(|element| *element == found[0]);
-            over.store(!one || round == 599, Ordering::Relaxed);
-            assert!(one, "round {round}: {found:?}");
+        scope.spawn(|| fill_often(&together, &queue, &x));
+        let mut mixed = None;
+        for _ in 0..ROUNDS {
+            together.wait();
+            let reads: Vec<_> = (0..COPIES).map(|_| spread(&queue, &x)).collect();
+            let mut found = reads.into_iter().map(|read| read.wait().unwrap());
+            mixed = found.find(|found| found.iter().any(|element| *element != found[0])).or(mixed);
         }
+        assert_eq!(mixed, None, "a fill came between the halves of a copy");
     });
+}
+
+/// How often both threads start together, and how often each enqueues then without a wait between.
+const ROUNDS: u32 = 12;
+const COPIES: u32 = 25;
+const FILLS: u32 = 100;
+
+/// Copies every other column over the first half, and reads what there is then.
+fn spread(queue: &CommandQueue, x: &DeviceArray<u32, 2>) -> Pending<Vec<u32>> {
+    queue.copy_region(x, region![.., ..; 2], &mut x.handle(), region![.., ..4]).unwrap();
+    queue.read(x)
+}
+
+/// Fills the array with one number after the other.
+fn fill_often(together: &Barrier, queue: &CommandQueue, x: &DeviceArray<u32, 2>) {
+    for round in 0..ROUNDS {
+        together.wait();
+        for fill in 0..FILLS {
+            queue.fill(&mut x.handle(), round * FILLS + fill).unwrap();
+        }
+    }
 }
 
 fn mapped(s: &Subject) {

@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
         case("p01_many_queues_give_what_one_would", many_queues),
         case("p01_a_read_map_and_a_write_map_take_their_place", maps_take_their_place),
         case("p07_one_queue_enqueues_no_wait", one_queue),
+        case("p07_one_queue_looks_for_no_hazards", no_looks),
         case("p07_a_second_queue_costs_only_the_waits_it_needs", two_queues),
     ]
 }
@@ -116,6 +117,37 @@ fn one_queue(s: &Subject) {
         }
         assert_eq!(enqueued(&ctx, &queue) - before, 100, "the commands and nothing else, {policy:?}");
         assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+    }
+}
+
+/// How many commands the context has compared with earlier uses so far, by its own account.
+fn compared(ctx: &Context) -> u64 {
+    let dump = ctx.state_dump();
+    let line = dump.lines().find(|line| line.starts_with("policy ")).expect("the dump says the policy");
+    let count = line.split(", ").find_map(|part| part.strip_suffix(" commands compared with earlier uses"));
+    count.and_then(|count| count.parse().ok()).expect("the dump says how many")
+}
+
+fn no_looks(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        let ctx = s.ctx_with(policy);
+        let queue = ctx.queue("only");
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let x = ctx.full([N], 1).unwrap();
+        let work = |queue: &CommandQueue| {
+            let mut y = queue.zeros([N]).unwrap();
+            queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+            let mut z = queue.empty([N]).unwrap();
+            queue.copy(&y, &mut z).unwrap();
+            queue.upload(&[2; N], &mut y).unwrap();
+            assert_eq!(queue.read(&z).wait().unwrap(), [1; N], "{policy:?}");
+        };
+        work(&queue);
+        assert_eq!(compared(&ctx), 0, "{policy:?}: one queue is in order by itself");
+        let other = ctx.queue("other");
+        work(&other);
+        let looks = compared(&ctx);
+        assert_eq!(looks >= 4, policy != Policy::Unchecked, "{policy:?}: {looks}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::saxpy;
-use fencepost::{Context, Download, Grid, HostArray, Upload, args};
+use fencepost::{Context, ContextWatch, Download, Grid, HostArray, Kind, Upload, args};
 use std::any::Any;
 
 pub fn cases() -> Vec<Case> {
@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
         case("r01_a_queue_works_without_its_contexts_handle", without_context),
         case("r01_things_may_be_dropped_in_any_order", any_order),
         case("r01_things_may_be_dropped_while_work_is_held", while_held),
+        case("r01_a_context_ends_though_its_work_waits_for_what_never_comes", never_signalled),
         case("r01_the_last_handle_may_be_dropped_by_a_callback", by_a_callback),
     ]
 }
@@ -25,14 +26,23 @@ fn without_context(s: &Subject) {
     assert_eq!(*x.map_read().wait().unwrap(), [3; 64]);
 }
 
-/// One of everything, in use.
-fn things(s: &Subject, ctx: &Context) -> Vec<Box<dyn Any>> {
+/// Something in use: looks at what it shows, if it is asked to, and drops it.
+type Thing = Box<dyn FnOnce(bool)>;
+
+/// A thing that shows nothing.
+fn plain(thing: impl Any) -> Thing {
+    Box::new(move |_| drop(thing))
+}
+
+/// One of everything, in use, and the pinned array to which the last of its commands downloads.
+fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) {
     let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
     let kernel = saxpy(s, ctx);
-    let (x, mut y) = (ctx.full([64], 1.0_f32).unwrap(), ctx.zeros([64]).unwrap());
-    let source: HostArray<f32, Upload> = ctx.pinned([64]).unwrap();
+    let (x, mut y) = (ctx.full([64], 1.0_f32).unwrap(), ctx.full([64], 9.0).unwrap());
+    let mut source: HostArray<f32, Upload> = ctx.pinned([64]).unwrap();
     let mut target: HostArray<f32, Download> = ctx.pinned([64]).unwrap();
     let (event, user) = (ctx.event(), ctx.user_event("user"));
+    source.write(|host| host.fill(3.0)).unwrap();
     queue.upload(&source, &mut y).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([64]), args![2.0_f32, &x, &mut y]).unwrap();
     queue.record(&event).unwrap();
@@ -41,31 +51,41 @@ fn things(s: &Subject, ctx: &Context) -> Vec<Box<dyn Any>> {
     let (read, finish) = (queue.read(&y), other.finish());
     let map = ctx.full([64], 2.0_f32).unwrap().map_write().wait().unwrap();
     user.signal();
-    vec![
-        Box::new(ctx.clone()),
-        Box::new(queue),
-        Box::new(other),
-        Box::new(kernel),
-        Box::new(x),
-        Box::new(y),
-        Box::new(source),
-        Box::new(target),
-        Box::new(event),
-        Box::new(user),
-        Box::new(read),
-        Box::new(finish),
-        Box::new(map),
-    ]
+    let things: Vec<Thing> = vec![
+        plain((ctx.clone(), kernel)),
+        plain(queue),
+        plain(other),
+        plain(source),
+        Box::new(move |look| assert!(!look || *x.map_read().wait().unwrap() == [1.0; 64])),
+        Box::new(move |look| assert!(!look || *y.map_read().wait().unwrap() == [5.0; 64])),
+        Box::new(move |look| assert!(!look || event.wait().is_ok())),
+        Box::new(move |look| assert!(!look || user.event().is_complete().unwrap())),
+        Box::new(move |look| assert!(!look || read.wait().unwrap() == [5.0; 64])),
+        Box::new(move |look| assert!(!look || finish.wait().is_ok())),
+        Box::new(move |look| assert!(!look || *map == [2.0; 64])),
+    ];
+    (things, target)
 }
 
+/// What is left shows what it should whatever has gone before it, and the last thing too.
 fn any_order(s: &Subject) {
     for seed in 0..6 {
         let ctx = s.ctx();
-        let mut things = things(s, &ctx);
+        let (watch, (mut things, target)) = (ctx.watch(), things(s, &ctx));
         drop(ctx);
         let mut rng = fastrand::Rng::with_seed(seed);
         rng.shuffle(&mut things);
-        things.into_iter().for_each(drop);
+        things.into_iter().for_each(|thing| thing(seed % 2 == 0 && rng.bool()));
+        assert_eq!(target.read(|host| host.to_vec()).unwrap(), [5.0; 64], "seed {seed}");
+        drop(target);
+        ends(&watch);
+    }
+}
+
+/// Waits until a context is gone: its threads may be the last to let go of it.
+fn ends(watch: &ContextWatch) {
+    while watch.state_dump().is_some() {
+        std::thread::yield_now();
     }
 }
 
@@ -85,13 +105,23 @@ fn while_held(s: &Subject) {
         drop(gate);
         assert_eq!(read.wait().unwrap(), [1; 64]);
     }
-    // Nobody signals this one: the context ends all the same.
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
-    let read = queue.read(&queue.full([64], 1_u32).unwrap());
-    drop((read, gate, queue, ctx));
+}
+
+/// Nothing signals the event that the work waits for.
+fn never_signalled(s: &Subject) {
+    for keep_read in [true, false] {
+        let ctx = s.ctx();
+        let (watch, queue, gate) = (ctx.watch(), ctx.queue("q"), ctx.user_event("gate"));
+        queue.wait_for(&gate.event()).unwrap();
+        let read = queue.read(&queue.full([64], 1_u32).unwrap());
+        let read = keep_read.then_some(read);
+        drop((gate, queue, ctx));
+        if let Some(read) = read {
+            let error = read.wait().unwrap_err();
+            assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
+        }
+        ends(&watch);
+    }
 }
 
 fn by_a_callback(s: &Subject) {

@@ -84,11 +84,12 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// Drops whatever is cached for a block that is about to go.
     fn forget(&self, block: &Block);
 
-    /// Lets the driver's housekeeping run; returns at once.
-    fn tick(&self);
+    /// Lets the driver's housekeeping run and returns at once; false if another call is in its way.
+    fn tick(&self) -> bool;
 
-    /// Asks now and then whether the device is still there: some losses are told only to who asks. Its fences say it then.
-    fn look_for_loss(&self);
+    /// [Ticks](Self::tick), and asks now and then whether the device is still there: some losses are told only to who
+    /// asks. Its fences say it then.
+    fn look_for_loss(&self) -> bool;
 
     /// Asks now whether the device is gone.
     fn is_gone(&self) -> bool;

@@ -53,6 +53,9 @@ impl WgpuDevice {
             label: Some("fencepost"),
             required_features: features(adapter.features()),
             required_limits: limits(adapter.limits()),
+            // wgpu would take hundreds of megabytes at once for what it allocates, which is little: most arrays lie in
+            // memory that is allocated here.
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         });
         let refused = |error: wgpu::RequestDeviceError| Kind::Device {

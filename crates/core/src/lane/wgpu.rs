@@ -381,25 +381,27 @@ impl Device for WgpuDevice {
         }
     }
 
-    fn tick(&self) {
+    fn tick(&self) -> bool {
         self.gate.try_inside(|| {
             if let Ok(mut groups) = self.groups.try_lock() {
                 self.sweep(&mut groups);
             }
         });
-        if let Err(lost) = poll(&self.device, &self.lost, self.gate.turn()) {
+        poll(&self.device, &self.lost, self.gate.turn()).unwrap_or_else(|lost| {
             log::debug!("device `{}`: {lost}", self.caps.adapter);
-        }
+            true
+        })
     }
 
-    fn look_for_loss(&self) {
-        self.tick();
+    fn look_for_loss(&self) -> bool {
+        let ticked = self.tick();
         let mut probed = lock(&self.probed);
         if self.told || self.lost.is_raised() || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES) {
-            return;
+            return ticked;
         }
         *probed = Some(Instant::now());
         self.gate.try_inside(|| self.probe());
+        ticked
     }
 
     fn is_gone(&self) -> bool {

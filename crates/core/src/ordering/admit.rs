@@ -33,6 +33,7 @@ pub(crate) fn admit(state: &State, by: Admission, work: &Work) -> Result<SmallVe
 }
 
 fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+    state.compared.set(state.compared.get() + 1);
     let mut waits = SmallVec::new();
     for touch in work.touches() {
         let order = touch.block.order();

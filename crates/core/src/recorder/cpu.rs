@@ -230,9 +230,13 @@ impl Device for CpuDevice {
         *allocated = allocated.saturating_sub(block.size);
     }
 
-    fn tick(&self) {}
+    fn tick(&self) -> bool {
+        true
+    }
 
-    fn look_for_loss(&self) {}
+    fn look_for_loss(&self) -> bool {
+        true
+    }
 
     /// Only its fences know.
     fn is_gone(&self) -> bool {

@@ -77,9 +77,6 @@ impl Engine {
             state.estimate(lane, done.iter().map(|batch| batch.steps.len()).sum());
         }
         let (alarm, surplus) = (state.alarm(), state.pool.has_surplus());
-        // Not on the way of a waiting caller, if somebody else comes by.
-        let tidy = !self.threads || state.lanes[lane].rest.is_deep();
-        state.lanes[lane].untidy = !tidy;
         drop(state);
         // The memory of what is done is free before anybody is told of it.
         for Submitted { steps, keep, .. } in done {
@@ -91,8 +88,23 @@ impl Engine {
         if surplus {
             self.let_surplus_go();
         }
-        if tidy {
-            self.device.tick();
+        self.tidy_up(lane);
+    }
+
+    /// Lets the driver tidy up after what has been dropped: some of it comes back only then. Leaves that to the lane's
+    /// thread if it looks round soon, so that a waiting caller need not do it.
+    fn tidy_up(&self, lane: usize) {
+        if self.threads {
+            let mut state = self.lock();
+            let at = &mut state.lanes[lane];
+            if !at.rest.is_deep() {
+                at.untidy = true;
+                return;
+            }
+        }
+        if !self.device.tick() && self.threads {
+            self.lock().lanes[lane].untidy = true;
+            self.work[lane].notify_all();
         }
     }
 
@@ -168,5 +180,163 @@ impl State {
     /// The error of a lost device.
     pub(crate) fn lost(&self) -> Result<(), Error> {
         self.lost.clone().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(all(test, not(fencepost_loom)))]
+mod tests {
+    use super::super::queue::Priority;
+    use super::super::wait::Deadline;
+    use super::*;
+    use crate::command::{Step, What, Work};
+    use crate::event::Point;
+    use crate::kernel::{Pipeline, Recipe};
+    use crate::lane::{Caps, Device, Lane};
+    use crate::memory::{Allocate, Block, BlockId, Cells, Heap, Memory, Staged};
+    use crate::ordering::{Admission, Policy};
+    use crate::recorder::cpu::{self, CpuOptions};
+    use crate::recorder::{Failure, Keep, LaneValue, Recorder};
+    use crate::threads::Threads;
+    use std::panic::Location;
+    use std::sync::{Condvar, Mutex, MutexGuard};
+    use std::time::Duration;
+
+    /// What a driver sees of a batch that keeps something.
+    #[derive(Default)]
+    struct Seen {
+        state: Mutex<Sight>,
+        moved: Condvar,
+    }
+
+    #[derive(Default)]
+    struct Sight {
+        ticks: u32,
+        /// Ticks when what the batch kept was gone.
+        dropped_after: Option<u32>,
+    }
+
+    impl Seen {
+        fn lock(&self) -> MutexGuard<'_, Sight> {
+            self.state.lock().expect("no panic under the lock")
+        }
+
+        fn tick(&self) {
+            self.lock().ticks += 1;
+            self.moved.notify_all();
+        }
+
+        /// Waits until it holds, for so long at most.
+        fn wait(&self, limit: Duration, holds: impl Fn(&Sight) -> bool) -> bool {
+            let waited = self.moved.wait_timeout_while(self.lock(), limit, |sight| !holds(sight));
+            !waited.expect("no panic under the lock").1.timed_out()
+        }
+    }
+
+    /// What a batch keeps: its end takes long enough for the lane's thread to look round meanwhile.
+    struct Kept(Arc<Seen>);
+
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            let before = self.0.lock().ticks;
+            self.0.wait(Duration::from_millis(50), |sight| sight.ticks > before);
+            let mut sight = self.0.lock();
+            sight.dropped_after = Some(sight.ticks);
+        }
+    }
+
+    struct Keeping(Box<dyn Recorder>, Arc<Seen>);
+
+    impl Recorder for Keeping {
+        fn submit(
+            &mut self,
+            steps: &Arc<Vec<Step>>,
+            waits: &[LaneValue],
+            signal: Value,
+        ) -> Result<Keep, Failure> {
+            self.0.submit(steps, waits, signal)?;
+            Ok(Some(Box::new(Kept(self.1.clone()))))
+        }
+    }
+
+    /// The CPU recorder's device, whose driver notes when it may tidy up.
+    struct Tidied(Arc<dyn Device>, Arc<Seen>);
+
+    impl Allocate for Tidied {
+        fn allocate(&self, heap: Heap, size: u64, label: &str) -> crate::Result<Memory> {
+            self.0.allocate(heap, size, label)
+        }
+    }
+
+    impl Device for Tidied {
+        fn caps(&self) -> &Caps {
+            self.0.caps()
+        }
+
+        fn recorder(&self) -> &'static str {
+            self.0.recorder()
+        }
+
+        fn hardware(&self) -> Option<usize> {
+            self.0.hardware()
+        }
+
+        fn pinned(&self) -> bool {
+            self.0.pinned()
+        }
+
+        fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> crate::Result<Staged> {
+            self.0.stage(size, fill)
+        }
+
+        fn staging(&self) -> (u64, u64) {
+            self.0.staging()
+        }
+
+        fn trim_staging(&self) -> u64 {
+            self.0.trim_staging()
+        }
+
+        fn compile(&self, recipe: &Recipe<'_>) -> crate::Result<Pipeline> {
+            self.0.compile(recipe)
+        }
+
+        fn nanoseconds_a_tick(&self) -> f64 {
+            self.0.nanoseconds_a_tick()
+        }
+
+        fn forget(&self, block: &Block) {
+            self.0.forget(block);
+        }
+
+        fn tick(&self) -> bool {
+            self.1.tick();
+            true
+        }
+
+        fn look_for_loss(&self) -> bool {
+            self.tick()
+        }
+
+        fn is_gone(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn the_driver_tidies_up_after_what_a_batch_kept_is_gone() {
+        let seen: Arc<Seen> = Arc::default();
+        let (device, lanes) = cpu::open(&CpuOptions::default());
+        let keeping = |lane: Lane| Lane { recorder: Box::new(Keeping(lane.recorder, seen.clone())), ..lane };
+        let lanes = lanes.into_iter().map(keeping).collect();
+        let engine = Engine::new(Arc::new(Tidied(device, seen.clone())), lanes, Policy::Ordered, true);
+        let threads = Threads::start(&engine);
+        let slot = engine.new_queue("q", Priority::Normal, false).expect("a queue");
+        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(Cells::zeroed(16)));
+        let by = Admission { slot, what: What::Fill, at: Location::caller() };
+        let stamp = engine.enqueue(by, Work::Publish(Arc::new(block))).expect("nothing has failed");
+        engine.wait(Point { slot, stamp }, Deadline::after(None)).expect("nothing has failed");
+        let tidied = |sight: &Sight| sight.dropped_after.is_some_and(|before| sight.ticks > before);
+        assert!(seen.wait(Duration::from_secs(10), tidied), "no tick came after it");
+        threads.end(&engine);
     }
 }

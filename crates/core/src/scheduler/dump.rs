@@ -12,7 +12,10 @@ impl Engine {
     pub(crate) fn dump(&self, info: &AdapterInfo) -> String {
         let state = self.lock();
         let recorder = self.device.recorder();
-        let mut text = format!("{info}\npolicy {:?}, recorder {recorder}\n", state.policy());
+        let (policy, compared) = (state.policy(), state.compared.get());
+        let mut text = format!(
+            "{info}\npolicy {policy:?}, {compared} commands compared with earlier uses, recorder {recorder}\n"
+        );
         if let Some(lost) = &state.lost {
             let _ = writeln!(text, "lost: {lost}");
         }

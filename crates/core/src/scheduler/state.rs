@@ -11,6 +11,7 @@ use crate::kernel::KernelId;
 use crate::memory::{Block, Pool};
 use crate::ordering::{Policy, Use, WaitLog};
 use fencepost_sync::{Clock, Slot, Stamp};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ pub(crate) struct State {
     pub(crate) wait_log: Option<Box<WaitLog>>,
     kernels: Vec<Arc<str>>,
     policy: Policy,
+    /// Commands that were compared with the earlier uses of their bytes.
+    pub(crate) compared: Cell<u64>,
     host: Clock,
     holds: u64,
 }
@@ -103,6 +106,7 @@ impl State {
             wait_log: None,
             kernels: Vec::new(),
             policy,
+            compared: Cell::new(0),
             host: Clock::default(),
             holds: 0,
         }

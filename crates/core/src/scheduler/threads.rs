@@ -111,10 +111,10 @@ impl Engine {
         if completer {
             self.in_flight[lane].notify_all();
         }
-        if untidy {
-            self.device.look_for_loss();
-        }
-        self.lock()
+        let tidied = !untidy || self.device.look_for_loss();
+        let mut state = self.lock();
+        state.lanes[lane].untidy |= !tidied;
+        state
     }
 
     /// The second thread of a lane: waits natively for the next value, for the sake of futures, callbacks and

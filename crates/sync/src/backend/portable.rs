@@ -57,18 +57,19 @@ impl PortableFence {
     }
 }
 
-/// Lets wgpu run the callbacks that are due, unless somebody is at work behind `gate`; returns at once.
+/// Lets wgpu run the callbacks that are due and returns at once; false if a call that is at work behind `gate` is in
+/// the way.
 ///
 /// # Errors
 /// [`Lost`] if the device is gone. wgpu panics when it finds that out here; the panic ends here.
-pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<(), Lost> {
+pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<bool, Lost> {
     lost.check()?;
-    let Ok(_inside) = gate.try_lock() else { return Ok(()) };
+    let Ok(_inside) = gate.try_lock() else { return Ok(false) };
     let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| device.poll(wgpu::PollType::Poll)));
     if polled.is_err() {
         lost.raise("polling the device failed");
     }
-    lost.check()
+    lost.check().map(|()| true)
 }
 
 impl Progress {

@@ -1,0 +1,26 @@
+//! Work that says by its completion that a device has had the time for other work.
+
+use fencepost::{CommandQueue, Context, DeviceArray};
+
+/// A queue that nothing holds. It has to be made before what it is compared with: a queue is born behind everything
+/// that is enqueued.
+pub struct Clock {
+    queue: CommandQueue,
+    array: DeviceArray<u32>,
+    ticks: u32,
+}
+
+impl Clock {
+    pub fn new(ctx: &Context) -> Self {
+        let queue = ctx.queue("clock");
+        let array = queue.zeros([1]).expect("memory");
+        Self { queue, array, ticks: 0 }
+    }
+
+    /// Does work on the device, and waits for it.
+    pub fn tick(&mut self) {
+        self.ticks += 1;
+        self.queue.fill(&mut self.array, self.ticks).expect("a fill");
+        assert_eq!(self.queue.read(&self.array).wait().expect("a read"), [self.ticks]);
+    }
+}
