@@ -33,6 +33,8 @@ pub enum Needs {
     OneLane(&'static str),
     /// Shaders that are kept within their bounds.
     BoundsChecks(&'static str),
+    /// A Vulkan adapter.
+    Vulkan(&'static str),
 }
 
 /// A case that runs on every subject.
@@ -65,6 +67,11 @@ impl Case {
     pub fn bounds_checked(self, reason: &'static str) -> Self {
         Self { needs: Needs::BoundsChecks(reason), ..self }
     }
+
+    /// Only on Vulkan adapters, where the test's own functions can stand before the driver's.
+    pub fn vulkan_only(self, reason: &'static str) -> Self {
+        Self { needs: Needs::Vulkan(reason), ..self }
+    }
 }
 
 impl Needs {
@@ -77,6 +84,7 @@ impl Needs {
             Needs::Asynchronous(reason) => (!place.is_asynchronous()).then_some(reason),
             Needs::OneLane(reason) => (place.lanes() > 1).then_some(reason),
             Needs::BoundsChecks(reason) => (!place.checks_bounds()).then_some(reason),
+            Needs::Vulkan(reason) => (!place.is_vulkan()).then_some(reason),
         }
     }
 }

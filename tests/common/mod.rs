@@ -6,6 +6,7 @@
 
 pub mod adapters;
 pub mod case;
+pub mod full;
 pub mod kernels;
 pub mod partners;
 pub mod program;
