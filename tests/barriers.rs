@@ -6,13 +6,17 @@ mod common;
 
 use ash::vk;
 use common::kernels::{Mix, mixed};
-use common::subject::Place;
-use common::{adapters, raw, spied};
+use common::subject::{Place, Subject};
+use common::{adapters, raw, spied, watchdog};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, RecorderChoice};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// A hang is a failure after this long.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Launches of each queue, every one of which needs the one before it.
 const LAUNCHES: u32 = 48;
@@ -35,28 +39,29 @@ fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
     [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct].into_iter().map(move |recorder| {
         let (place, name) = (place.clone(), format!("{recorder:?}").to_lowercase());
         let name = format!("queues_side_by_side_share_their_barriers_{name}::{}", place.name());
-        Trial::test(name, move || share(&place, recorder).map_err(Failed::from))
+        Trial::test(name.clone(), move || {
+            let subject = Subject::new(place);
+            let run = move |subject: &Subject| share(subject, recorder);
+            watchdog::guard(&name, LIMIT, &subject, run).map_err(Failed::from)
+        })
     })
 }
 
 /// However many queues: a barrier a level, and the few at the ends of a batch.
-fn share(place: &Place, recorder: RecorderChoice) -> Result<(), String> {
-    let counts: Vec<usize> = [1, 2, 4, 8, 16].map(|queues| barriers(place, recorder, queues)).into();
+fn share(subject: &Subject, recorder: RecorderChoice) {
+    let counts = [1, 2, 4, 8, 16].map(|queues| barriers(subject, recorder, queues));
     let levels = LAUNCHES as usize;
     let right = counts.iter().all(|count| (levels - 1..=levels + 4).contains(count));
-    if right {
-        Ok(())
-    } else {
-        Err(format!("1, 2, 4, 8, 16 queues of {LAUNCHES} launches: {counts:?} barriers"))
-    }
+    assert!(right, "1, 2, 4, 8, 16 queues of {LAUNCHES} launches: {counts:?} barriers");
 }
 
 /// The barriers of one batch, in which each queue works on an array of its own.
-fn barriers(place: &Place, recorder: RecorderChoice, queues: usize) -> usize {
-    let (device, queue) = counting_device(place);
+fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize {
+    let (device, queue) = counting_device(subject.place());
     let options =
         AdoptOptions { recorder, alone: recorder == RecorderChoice::Direct, ..AdoptOptions::default() };
     let ctx = Context::adopt(device, queue, options).unwrap();
+    subject.watch(&ctx);
     let records = format!("recorder {recorder:?}").to_lowercase();
     assert!(ctx.state_dump().contains(&records), "{}", ctx.state_dump());
     let kernel = ctx.kernel::<Mix>().unwrap();
@@ -75,7 +80,7 @@ fn barriers(place: &Place, recorder: RecorderChoice, queues: usize) -> usize {
         }
     }
     let all = ctx.queue("all");
-    queues.iter().for_each(|queue| all.join(queue).unwrap()); // whoever plans the end plans everything
+    queues.iter().for_each(|queue| all.join(queue).unwrap()); // the wait for the end plans everything
     let before = SEEN.load(Ordering::SeqCst);
     gate.signal();
     all.finish().wait().unwrap();

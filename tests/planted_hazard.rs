@@ -7,16 +7,20 @@
 mod common;
 
 use common::subject::{Place, Subject};
-use common::{adapters, validation};
+use common::{adapters, raw, validation, watchdog};
 use fencepost::Context;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::sync::Arc;
+use std::time::Duration;
 use wgpu::hal::api::Vulkan;
 use wgpu::hal::{self, CommandEncoder as _, Device as _};
 use wgpu::naga;
 
 type Encoder = <Vulkan as hal::Api>::CommandEncoder;
 type Buffer = <Vulkan as hal::Api>::Buffer;
+
+/// A hang is a failure after this long.
+const LIMIT: Duration = Duration::from_secs(60);
 
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
@@ -64,26 +68,27 @@ fn main() {
 
 /// A trial that records without submitting; the layer has to say something, or nothing.
 fn trial(name: &str, place: &Arc<Place>, record: fn(&Bed), speaks: bool) -> Trial {
-    let place = place.clone();
-    Trial::ignorable_test(format!("{name}::{}", place.name()), move || {
-        if let Some(reason) = deaf() {
+    let (place, id) = (place.clone(), format!("{name}::{}", place.name()));
+    Trial::ignorable_test(id.clone(), move || {
+        let subject = Subject::new(place);
+        if let Some(reason) = deaf().or_else(|| no_layer(&subject)) {
             return Ok(Completion::ignored_with(reason));
         }
-        let bed = Bed::new(&Subject::new(place));
-        if !bed.has_layer() {
-            return Ok(Completion::ignored_with("the Vulkan loader finds no validation layer"));
-        }
-        validation::forget();
-        record(&bed);
-        let messages = validation::messages();
-        let hazards = messages.iter().filter(|message| message.contains("hazard detected")).count();
-        let right = if speaks { hazards > 0 && hazards == messages.len() } else { messages.is_empty() };
-        if right {
-            Ok(Completion::Completed)
-        } else {
-            Err(Failed::from(format!("the layer says: {messages:#?}")))
-        }
+        watchdog::guard(&id, LIMIT, &subject, move |subject| heard(subject, record, speaks))
+            .map_err(Failed::from)?;
+        Ok(Completion::Completed)
     })
+}
+
+/// Records, and looks at what the layer says of it.
+fn heard(subject: &Subject, record: fn(&Bed), speaks: bool) {
+    let bed = Bed::new(subject);
+    validation::forget();
+    record(&bed);
+    let messages = validation::messages();
+    let hazards = messages.iter().filter(|message| message.contains("hazard detected")).count();
+    let right = if speaks { hazards > 0 && hazards == messages.len() } else { messages.is_empty() };
+    assert!(right, "the layer says: {messages:#?}");
 }
 
 /// Why no message could be heard in this build or run.
@@ -93,6 +98,18 @@ fn deaf() -> Option<&'static str> {
     }
     let wanted = std::env::var("FENCEPOST_VALIDATION").is_ok_and(|value| value == "1");
     (!wanted).then_some("FENCEPOST_VALIDATION is not 1")
+}
+
+/// Why the layer cannot speak, if the loader finds none.
+fn no_layer(subject: &Subject) -> Option<&'static str> {
+    let adapter = raw::adapter(subject.place());
+    // SAFETY: the handle is only asked what layers its loader finds.
+    let raw = unsafe { adapter.as_hal::<Vulkan>() }.expect("a Vulkan adapter");
+    // SAFETY: the loader is loaded as long as the instance lives.
+    let layers = unsafe { raw.shared_instance().entry().enumerate_instance_layer_properties() };
+    let named = |name: &std::ffi::CStr| name == c"VK_LAYER_KHRONOS_validation";
+    let found = layers.is_ok_and(|all| all.iter().any(|layer| layer.layer_name_as_c_str().is_ok_and(named)));
+    (!found).then_some("the Vulkan loader finds no validation layer")
 }
 
 /// A device with a buffer of hal's own, to record on.
@@ -115,15 +132,6 @@ impl Bed {
         // SAFETY: not empty, with uses that every device has.
         let buffer = on(&device, |raw| unsafe { raw.create_buffer(&desc) }.expect("a buffer"));
         Self { _ctx: ctx, device, buffer: Some(buffer) }
-    }
-
-    fn has_layer(&self) -> bool {
-        on(&self.device, |raw| {
-            // SAFETY: the loader is loaded as long as the instance lives.
-            let layers = unsafe { raw.shared_instance().entry().enumerate_instance_layer_properties() };
-            let named = |name: &std::ffi::CStr| name == c"VK_LAYER_KHRONOS_validation";
-            layers.is_ok_and(|layers| layers.iter().any(|layer| layer.layer_name_as_c_str().is_ok_and(named)))
-        })
     }
 
     /// Records commands past wgpu, and throws them away: the layer looks while they are recorded.

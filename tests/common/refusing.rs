@@ -32,6 +32,8 @@ pub struct Seen {
     pub allocations: u64,
     pub submissions: u64,
     pub looks: u64,
+    /// All of them, in their order.
+    pub calls: Vec<Call>,
     /// Those that were.
     pub refused: Vec<(Call, vk::Result)>,
 }
@@ -112,6 +114,7 @@ impl Driver {
         let sort = call.sort();
         let refusal = plan.refusal(sort);
         *plan.seen.count(sort) += 1;
+        plan.seen.calls.push(call);
         if let Some(error) = refusal {
             plan.seen.refused.push((call, error));
             plan.lost |= error == vk::Result::ERROR_DEVICE_LOST;
@@ -147,6 +150,11 @@ fn short_of(rng: &mut Rng) -> vk::Result {
 }
 
 impl Seen {
+    /// How often the driver was called so.
+    pub fn times(&self, call: Call) -> usize {
+        self.calls.iter().filter(|&&seen| seen == call).count()
+    }
+
     fn count(&mut self, sort: Sort) -> &mut u64 {
         match sort {
             Sort::Allocates => &mut self.allocations,

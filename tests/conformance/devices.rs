@@ -2,11 +2,12 @@
 
 mod adapters;
 mod lanes;
-mod losing;
+pub(crate) mod losing;
 mod lost;
 mod same_results;
 mod scopes;
 mod several;
+mod silent;
 
 use crate::common::{Case, host_side};
 
@@ -18,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         same_results::cases(),
         host_side(scopes::cases()),
         several::cases(),
+        silent::cases(),
     ];
     parts.concat()
 }

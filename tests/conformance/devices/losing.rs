@@ -2,14 +2,14 @@
 
 use crate::common::{Subject, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, CpuOptions, DynKernel, HostBuffer, RecorderChoice};
+use fencepost::{AdoptOptions, CpuOptions, DynKernel, Error, HostBuffer, RecorderChoice};
 use std::sync::Arc;
 
 /// A context, and the way to lose its device.
 pub struct Doomed {
     pub name: &'static str,
     pub ctx: Context,
-    /// Whether it has threads; without, nobody goes on but who asks.
+    /// Whether it has threads; without, only calls that wait or flush move it on.
     pub threads: bool,
     /// Whether wgpu makes its submissions for sure.
     pub by_wgpu: bool,
@@ -20,29 +20,43 @@ type Breaker = (CommandQueue, DynKernel, DeviceArray<u32>);
 
 /// All sorts of contexts that the subject has: on a device of their own, or of the program's.
 pub fn doomed(s: &Subject) -> Vec<Doomed> {
-    let ctx = s.ctx();
-    let breaker = s.is_cpu().then(|| breaker(&ctx));
-    let own = Doomed { name: "own", ctx, threads: true, by_wgpu: false, breaker };
-    if s.is_cpu() {
-        return vec![own];
+    let mut all = with_threads(s);
+    if !s.is_cpu() {
+        let recorder = RecorderChoice::Wgpu;
+        let options = AdoptOptions { recorder, threads: false, ..AdoptOptions::default() };
+        all.push(adopted(s, "adopted, without threads", options));
     }
-    let adopt = |name, options: AdoptOptions| {
-        let (device, queue) = raw::open(s);
-        let (threads, by_wgpu) = (options.threads, !options.alone);
-        Doomed { name, ctx: Context::adopt(device, queue, options).unwrap(), threads, by_wgpu, breaker: None }
-    };
+    all
+}
+
+/// Those that have threads.
+pub fn with_threads(s: &Subject) -> Vec<Doomed> {
+    if s.is_cpu() {
+        return vec![own(s)];
+    }
     let plain = AdoptOptions { recorder: RecorderChoice::Wgpu, ..AdoptOptions::default() };
     let native = AdoptOptions { recorder: RecorderChoice::Hal, ..AdoptOptions::default() };
     let alone = AdoptOptions { recorder: RecorderChoice::Direct, alone: true, ..AdoptOptions::default() };
-    let all = vec![
-        own,
-        adopt("adopted", plain.clone()),
-        adopt("adopted, native", native),
-        adopt("adopted, alone", alone),
-        adopt("adopted, without threads", AdoptOptions { threads: false, ..plain }),
-    ];
-    all.iter().for_each(|doomed| s.watch(&doomed.ctx));
-    all
+    vec![
+        own(s),
+        adopted(s, "adopted", plain),
+        adopted(s, "adopted, native", native),
+        adopted(s, "adopted, alone", alone),
+    ]
+}
+
+fn own(s: &Subject) -> Doomed {
+    let ctx = s.ctx();
+    let breaker = s.is_cpu().then(|| breaker(&ctx));
+    Doomed { name: "own", ctx, threads: true, by_wgpu: false, breaker }
+}
+
+fn adopted(s: &Subject, name: &'static str, options: AdoptOptions) -> Doomed {
+    let (device, queue) = raw::open(s);
+    let (threads, by_wgpu) = (options.threads, !options.alone);
+    let ctx = Context::adopt(device, queue, options).unwrap();
+    s.watch(&ctx);
+    Doomed { name, ctx, threads, by_wgpu, breaker: None }
 }
 
 impl Doomed {
@@ -56,6 +70,13 @@ impl Doomed {
             None => self.ctx.wgpu().unwrap().0.destroy(),
         }
     }
+}
+
+/// Loses the device, and returns when the context has noticed.
+pub fn lost(doomed: &Doomed) -> Error {
+    let gate = doomed.ctx.user_event("never");
+    doomed.lose();
+    gate.event().wait().expect_err("nothing signals it")
 }
 
 /// A queue that comes after nothing, and a kernel that breaks the CPU recorder.

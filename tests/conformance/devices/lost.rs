@@ -1,18 +1,20 @@
 //! D03: every wait on a lost device ends, and every call says so.
 
-use super::losing::{Doomed, doomed, lost_after};
+use super::losing::{Doomed, doomed, lost, lost_after, with_threads};
+use crate::common::full::full;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Error, Kind, QueueOptions, UserEvent};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("d03_every_kind_of_wait_ends_with_the_loss", every_wait),
-        case("d03_a_future_that_nobody_else_waits_beside_ends_too", lonely),
+        case("d03_a_future_without_another_wait_beside_it_ends_too", lonely),
         case("d03_a_submission_that_wgpu_does_not_make_is_not_done", not_done)
             .gpu_only("wgpu submits nothing there"),
         case("d03_every_later_call_says_it_again", every_call),
@@ -26,11 +28,11 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-fn is_loss(error: &Error) -> bool {
+pub(super) fn is_loss(error: &Error) -> bool {
     matches!(error.kind(), Kind::DeviceLost { .. })
 }
 
-/// What waits need: work behind a gate that nobody opens.
+/// What waits need: work behind a gate that stays closed.
 struct Held {
     queue: CommandQueue,
     gate: UserEvent,
@@ -53,7 +55,7 @@ impl Held {
     }
 }
 
-/// A kind of wait, and whether it needs somebody who goes on meanwhile.
+/// A kind of wait, and whether it needs a context with threads.
 type Wait = (&'static str, bool, fn(&Context, &Held) -> Result<(), Error>);
 
 const WAITS: &[Wait] = &[
@@ -118,16 +120,30 @@ const WAITS: &[Wait] = &[
     }),
 ];
 
-/// All at once, each on a thread of its own, all of them begun before the loss.
+/// All at once, each on a thread of its own, all of them begun before the loss. Another queue works meanwhile, so that
+/// the waits have had their turns.
 fn every_wait(s: &Subject) {
     for doomed in doomed(s) {
+        let beside = doomed.ctx.queue("beside"); // made before, as a new queue waits for what was enqueued
         let held = Held::new(&doomed.ctx);
         thread::scope(|scope| {
             let (ctx, held) = (&doomed.ctx, &held);
+            let (begins, begun) = channel();
             let kinds = WAITS.iter().filter(|(_, needs_threads, _)| doomed.threads || !needs_threads);
-            let waits: Vec<_> =
-                kinds.map(|&(name, _, wait)| (name, scope.spawn(move || wait(ctx, held)))).collect();
-            thread::sleep(Duration::from_millis(30));
+            let spawn = |&(name, _, wait): &Wait| {
+                let begins = begins.clone();
+                let body = move || {
+                    begins.send(()).unwrap();
+                    wait(ctx, held)
+                };
+                (name, scope.spawn(body))
+            };
+            let waits: Vec<_> = kinds.map(spawn).collect();
+            waits.iter().for_each(|_| begun.recv().unwrap());
+            for turn in 0..30 {
+                let x = beside.full([N], turn).unwrap();
+                assert_eq!(beside.read(&x).wait().unwrap(), [turn; N]);
+            }
             doomed.lose();
             for (name, wait) in waits {
                 let ended = wait.join().unwrap();
@@ -141,25 +157,43 @@ fn every_wait(s: &Subject) {
 /// A future, awaited.
 type Future = fn(&Held) -> Result<(), Error>;
 
-/// Nobody is in a wait who would look: the thread of a lane has to.
+/// One future a context: no call waits there that would look at the device, so the thread of a lane has to.
+///
+/// All contexts are lost together, as each takes a while to notice. The threads of one come to rest while others are opened.
 fn lonely(s: &Subject) {
     let futures: [Future; 3] = [
         |held| pollster::block_on(held.queue.finish()),
         |held| pollster::block_on(held.gate.event().done()),
         |held| pollster::block_on(held.queue.read(&held.x)).map(drop),
     ];
-    for wait in futures {
-        for doomed in doomed(s).into_iter().filter(|doomed| doomed.threads) {
-            let held = Held::new(&doomed.ctx);
-            thread::scope(|scope| {
-                let future = scope.spawn(|| wait(&held));
-                thread::sleep(Duration::from_millis(20)); // long enough for the threads of the context to rest
-                doomed.lose();
-                let ended = future.join().unwrap();
-                assert!(ended.as_ref().is_err_and(is_loss), "{}: {ended:?}", doomed.name);
-            });
+    let wait_on = |(doomed, wait): (Doomed, Future)| {
+        let held = Held::new(&doomed.ctx);
+        (doomed, held, wait)
+    };
+    let turns = if s.is_cpu() || full() { 3 } else { 1 };
+    // Every kind of context, and every future; each with each in the full suite.
+    let each = (0..turns).flat_map(|turn| {
+        let futures = futures.into_iter().cycle().skip(turn);
+        with_threads(s).into_iter().zip(futures)
+    });
+    let contexts: Vec<_> = each.map(wait_on).collect();
+    let (begins, begun) = channel();
+    let await_one = |(_, held, wait): &(Doomed, Held, Future)| {
+        begins.send(()).unwrap();
+        wait(held)
+    };
+    let await_one = &await_one;
+    thread::scope(|scope| {
+        let awaited: Vec<_> =
+            contexts.iter().map(|context| scope.spawn(move || await_one(context))).collect();
+        awaited.iter().for_each(|_| begun.recv().unwrap());
+        drop(s.ctx());
+        contexts.iter().for_each(|(doomed, ..)| doomed.lose());
+        for ((doomed, ..), future) in contexts.iter().zip(awaited) {
+            let ended = future.join().unwrap();
+            assert!(ended.as_ref().is_err_and(is_loss), "{}: {ended:?}", doomed.name);
         }
-    }
+    });
 }
 
 /// wgpu says nothing when it submits nothing, and calls back as if the work were done.
@@ -175,17 +209,11 @@ fn not_done(s: &Subject) {
     }
 }
 
-/// Loses the device, and waits until the context has noticed.
-fn lost(doomed: &Doomed) -> Error {
-    let gate = doomed.ctx.user_event("never");
-    doomed.lose();
-    gate.event().wait().expect_err("nobody signals it")
-}
-
 /// A call, and what it says.
-type Call = (&'static str, fn(&Context, &CommandQueue, &mut DeviceArray<u32>) -> Result<(), Error>);
+pub(super) type Call =
+    (&'static str, fn(&Context, &CommandQueue, &mut DeviceArray<u32>) -> Result<(), Error>);
 
-const CALLS: &[Call] = &[
+pub(super) const CALLS: &[Call] = &[
     ("fill", |_, queue, x| queue.fill(x, 1)),
     ("upload", |_, queue, x| queue.upload(&[1; N], x)),
     ("copy", |_, queue, x| queue.copy(&x.handle(), x)),
@@ -207,6 +235,7 @@ const CALLS: &[Call] = &[
     ("a wait on a queue made later", |ctx, _, _| ctx.queue("late").finish().wait()),
     ("a marker on a queue made later", |ctx, _, _| ctx.queue("late").marker().wait()),
     ("a fork", |_, queue, _| queue.fork("late").flush()),
+    ("a profile", |ctx, _, _| ctx.profile().finish().wait().map(drop)),
 ];
 
 fn every_call(s: &Subject) {
@@ -251,7 +280,7 @@ fn right_until_then(s: &Subject) {
     }
 }
 
-/// Work, reads and events of all sorts are dropped with the context, before anybody has noticed, and after.
+/// Work, reads and events of all sorts are dropped with the context, before it has noticed the loss, and after.
 fn ends(s: &Subject) {
     for noticed in [false, true] {
         for doomed in doomed(s) {

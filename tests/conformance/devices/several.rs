@@ -1,15 +1,22 @@
 //! D02: several contexts at once, on the same adapter and on others.
 
-use crate::common::kernels::{Iota, Mix, mixed};
+use crate::common::kernels::{Iota, Mix, Spin, mixed};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
+use fencepost::{HostBuffer, args};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("d02_contexts_side_by_side_give_what_each_gives_alone", side_by_side),
-        case("d02_work_of_one_context_runs_while_another_is_busy", while_busy)
-            .gpu_only("the recorder's steps are done by who waits for them"),
+        case("d02_work_of_one_context_runs_while_work_of_another_is_held", while_held),
+        case("d02_work_of_one_context_completes_while_a_kernel_of_another_runs", while_busy).asynchronous(
+            "its driver runs a kernel on all cores, inside the submission or before the next one",
+        ),
         case("d02_ping_pong_by_events_only_is_exact", ping_pong),
         case("d02_ping_pong_with_waits_of_the_host_is_exact", ping_pong_by_the_host),
         case("d02_a_pipeline_over_three_contexts_is_exact", pipeline),
@@ -40,21 +47,99 @@ fn side_by_side(s: &Subject) {
     });
 }
 
-fn while_busy(s: &Subject) {
-    let (busy, ctx) = (s.ctx(), s.ctx());
-    let (long, queue) = (busy.queue("long"), ctx.queue("q"));
-    let gate = busy.user_event("gate");
-    s.spin(&busy, &long, 50);
-    long.wait_for(&gate.event()).unwrap();
-    s.spin(&busy, &long, 1);
-    let done = long.finish();
+fn ten_rounds(ctx: &Context) {
+    let queue = ctx.queue("q");
     for round in 0..10_u32 {
         let x = queue.full([N], round).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [round; N]);
     }
-    assert!(!long.is_complete().unwrap());
+}
+
+fn while_held(s: &Subject) {
+    let (held, ctx) = (s.ctx(), s.ctx());
+    let (queue, gate) = (held.queue("held"), held.user_event("gate"));
+    queue.wait_for(&gate.event()).unwrap();
+    let x = queue.full([N], 3_u32).unwrap();
+    let read = queue.read(&x);
+    queue.flush().unwrap();
+    ten_rounds(&ctx);
+    assert!(!queue.is_complete().unwrap());
     gate.signal();
-    done.wait().unwrap();
+    assert_eq!(read.wait().unwrap(), [3; N]);
+}
+
+fn while_busy(s: &Subject) {
+    if s.is_cpu() { beside_a_kernel_that_waits(s) } else { beside_a_long_kernel(s) }
+}
+
+/// Twice as long each time, until one is long enough for a busy machine. If one context waits for the kernel of the
+/// other, none is.
+///
+/// The kernel is of one workgroup, which leaves the device's other cores to the other context.
+fn beside_a_long_kernel(s: &Subject) {
+    let (busy, ctx) = (s.ctx(), s.ctx());
+    let (long, spin) = (busy.queue("long"), busy.kernel::<Spin>().unwrap());
+    let mut out = long.zeros::<u32, 1>([1]).unwrap();
+    let mut launch = |rounds| long.launch(&spin, Grid::threads([1]), Spin { rounds, out: &mut out }).unwrap();
+    launch(1);
+    long.finish().wait().unwrap();
+    ten_rounds(&ctx);
+    let mut rounds = 1 << 20;
+    let took = loop {
+        let begun = Instant::now();
+        launch(rounds);
+        long.finish().wait().unwrap();
+        if begun.elapsed() > Duration::from_millis(50) {
+            break begun.elapsed();
+        }
+        rounds *= 2;
+    };
+    let half_a_second = f64::from(rounds) * 0.5 / took.as_secs_f64();
+    let still_ran = [1.0, 2.0, 4.0].into_iter().any(|times| {
+        let before = submitted(&busy);
+        launch((times * half_a_second) as u32);
+        long.flush().unwrap();
+        while submitted(&busy) == before {
+            thread::yield_now();
+        }
+        // The device had nothing else of this context to do: it runs the kernel.
+        ten_rounds(&ctx);
+        let runs = !long.is_complete().unwrap();
+        long.finish().wait().unwrap();
+        runs
+    });
+    assert!(still_ran, "every kernel was over before ten rounds of the other context");
+}
+
+/// How many batches the first lane of a context has submitted.
+fn submitted(ctx: &Context) -> u64 {
+    let dump = ctx.state_dump();
+    let line = dump.lines().find(|line| line.starts_with("lane 0: ")).unwrap();
+    let (_, rest) = line.split_once("submitted ").unwrap();
+    rest.split(',').next().unwrap().parse().unwrap()
+}
+
+/// The kernel runs until it is told to end.
+fn beside_a_kernel_that_waits(s: &Subject) {
+    let (busy, ctx) = (s.ctx(), s.ctx());
+    let (begins, begun) = channel();
+    let (end, ends) = channel::<()>(); // dropped at a failure, which ends the kernel too
+    let ends = Mutex::new(ends);
+    let waits = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
+        begins.send(()).unwrap();
+        let _ = ends.lock().unwrap().recv();
+    };
+    busy.host_kernel("waits", Arc::new(waits)).unwrap();
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn waits() { out[0] = 1u; }";
+    let (long, kernel) = (busy.queue("long"), busy.kernel_from(text, "waits").unwrap());
+    let mut out = long.zeros::<u32, 1>([1]).unwrap();
+    long.launch_dyn(&kernel, Grid::groups([1]), args![&mut out]).unwrap();
+    long.flush().unwrap();
+    begun.recv().unwrap();
+    ten_rounds(&ctx);
+    end.send(()).unwrap();
+    long.finish().wait().unwrap();
 }
 
 /// Adds 1 to every element: `0 * y + x + 1`, from one array to the other.
@@ -130,7 +215,7 @@ fn pipeline(s: &Subject) {
 }
 
 fn opened_and_dropped(s: &Subject) {
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for at in 0..3_u32 {
             scope.spawn(move || {
                 for round in 0..2 {

@@ -2,9 +2,10 @@
 
 use super::timed;
 use crate::common::kernels::{Iota, Mix, mixed};
-use crate::common::{Case, Subject, case};
+use crate::common::refusing::{self, Call, Rule, not_tried};
+use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{CommandQueue, Kind, QueueOptions};
+use fencepost::{AdoptOptions, CommandQueue, Kind, QueueOptions, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -12,6 +13,8 @@ pub fn cases() -> Vec<Case> {
         case("t01_a_timed_queue_does_what_any_queue_does", same_results),
         case("t01_timed_and_untimed_queues_go_together", together),
         case("t01_thousands_of_commands_are_timed", thousands),
+        case("t01_for_queues_without_timing_the_driver_makes_no_queries", no_queries)
+            .vulkan_only("no function of the test's can stand before the driver's"),
     ]
 }
 
@@ -101,4 +104,23 @@ fn thousands(subject: &Subject) {
     }
     let all = markers[count as usize].seconds_since(&markers[0]).wait().unwrap();
     assert!(all > 0.0 && (sum - all).abs() <= all * 1e-6, "{sum} {all}");
+}
+
+/// Without queries the device notes no times. A timed queue on the same device shows that queries would be seen.
+fn no_queries(subject: &Subject) {
+    let adapter = raw::adapter(subject.place());
+    let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
+    for recorder in recorders.into_iter().filter(|&recorder| not_tried(recorder).is_none()) {
+        let (device, queue, driver) = refusing::open(&adapter);
+        let alone = recorder == RecorderChoice::Direct;
+        let options = AdoptOptions { recorder, alone, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device, queue, options).unwrap();
+        subject.watch(&ctx);
+        let expected = exercise(&ctx, &ctx.queue("plain"));
+        let plain = driver.set(Rule::Nothing);
+        assert!(plain.submissions > 0 && plain.times(Call::CreateQueryPool) == 0, "{recorder:?}: {plain:?}");
+        assert_eq!(exercise(&ctx, &timed(&ctx, "watched")), expected);
+        let watched = driver.set(Rule::Nothing);
+        assert!(watched.times(Call::CreateQueryPool) > 0, "{recorder:?}: {watched:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! T02: the time between two events of a queue.
 
-use super::timed;
+use super::{Beside, timed};
 use crate::common::kernels::Spin;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -16,7 +16,6 @@ pub fn cases() -> Vec<Case> {
         case("t02_copies_fills_and_uploads_are_timed_too", transfers),
         case("t02_asking_flushes_and_waits_for_both", waits),
         case("t02_an_answer_has_a_limit_and_can_be_awaited", late),
-        case("t02_a_marker_of_an_idle_queue_is_where_the_device_comes_by", idle),
         case("t02_recording_again_moves_the_time_and_no_earlier_question", recorded_again),
         case("t02_every_marker_between_two_commands_has_one_time", same_point),
     ]
@@ -72,19 +71,20 @@ fn add_up(subject: &Subject) {
     assert!((parts.iter().sum::<f64>() - all).abs() <= all * 1e-6, "{parts:?} {all}");
 }
 
-/// The fastest of some tries counts, so that a busy machine makes nothing long.
+/// The fastest of some tries counts, by turns, so that a busy machine makes nothing long. One is thousands of times the
+/// work of the other.
 fn longer(subject: &Subject) {
+    let long = if subject.is_cpu() { 2_000 } else { 20_000 };
     let (queue, kernel, mut out) = set_up(subject);
-    let mut fastest = |rounds: u32| {
-        let tries = (0..5).map(|_| {
+    let mut fastest = [f64::INFINITY; 2];
+    for _ in 0..5 {
+        for (rounds, fastest) in [1, long].into_iter().zip(&mut fastest) {
             let start = queue.marker();
             spin(&queue, &kernel, &mut out, rounds);
-            seconds(&start, &queue.marker())
-        });
-        tries.fold(f64::INFINITY, f64::min)
-    };
-    let (short, long) = (fastest(1), fastest(20_000));
-    assert!(long > 2.0 * short, "20,000 rounds took {long} s, one {short} s");
+            *fastest = fastest.min(seconds(&start, &queue.marker()));
+        }
+    }
+    assert!(fastest[0] < fastest[1], "one round took {} s, {long} took {} s", fastest[0], fastest[1]);
 }
 
 fn transfers(subject: &Subject) {
@@ -123,33 +123,21 @@ fn waits(subject: &Subject) {
 fn late(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (timed(&ctx, "watched"), ctx.user_event("gate"));
-    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut x = queue.zeros::<u32, 1>([N]).unwrap();
+    let beside = Beside::new(subject, &ctx);
     let start = queue.marker();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 1).unwrap();
     let end = queue.marker();
     let mut asked = end.seconds_since(&start);
-    assert_eq!(asked.wait_timeout(Duration::from_millis(5)).unwrap(), None);
+    assert_eq!(asked.wait_timeout(Duration::ZERO).unwrap(), None);
+    beside.work();
+    assert_eq!(asked.wait_timeout(Duration::from_millis(1)).unwrap(), None);
     let signaller = thread::spawn(move || gate.signal());
     let awaited = pollster::block_on(end.seconds_since(&start)).unwrap();
     assert_eq!(asked.wait().unwrap(), awaited);
     assert!(awaited > 0.0);
     signaller.join().unwrap();
-}
-
-/// What the host does between counts before the marker, not behind it.
-fn idle(subject: &Subject) {
-    let (queue, kernel, mut out) = set_up(subject);
-    spin(&queue, &kernel, &mut out, 1);
-    let before = queue.marker();
-    queue.finish().wait().unwrap();
-    thread::sleep(Duration::from_millis(30));
-    let start = queue.marker();
-    assert!(start.is_complete().unwrap(), "it covers nothing that is not done");
-    spin(&queue, &kernel, &mut out, 1);
-    let end = queue.marker();
-    assert!(seconds(&before, &start) > 0.015, "{}", seconds(&before, &start));
-    assert!(seconds(&start, &end) > 0.0);
 }
 
 fn recorded_again(subject: &Subject) {

@@ -1,8 +1,10 @@
 //! T04, T05: rows have a time or a reason why there is none, wherever they run.
 
-use super::timed;
+use super::{no_memory, refusing_context, timed};
 use crate::common::kernels::Spin;
+use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
+use crate::devices::losing::{doomed, lost as noticed};
 use fencepost::prelude::*;
 use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeasured};
 
@@ -16,8 +18,10 @@ pub fn cases() -> Vec<Case> {
         case("t05_without_timestamps_there_are_rows_and_reasons", no_timestamps)
             .gpu_only("there is no wgpu device"),
         case("t05_work_that_failed_is_in_the_profile_without_a_time", failed)
-            .cpu_only("its failures can be ordered"),
-        case("t05_a_lost_device_leaves_no_profile", lost).cpu_only("its device can be lost"),
+            .cpu_only("its submissions are refused by chance"),
+        case("t05_work_that_a_driver_has_no_memory_for_is_in_the_profile_without_a_time", refused)
+            .vulkan_only("no function of the test's can stand before the driver's"),
+        case("t05_a_lost_device_leaves_no_profile", lost),
     ]
 }
 
@@ -149,11 +153,31 @@ fn failed(subject: &Subject) {
     assert!(ctx.take_error().is_none(), "looking at the clock is nobody's work");
 }
 
-fn lost(subject: &Subject) {
-    let ctx = Context::on_cpu(CpuOptions { lost_after: Some(0), ..CpuOptions::default() });
-    subject.watch(&ctx);
+/// The fill that the driver has no memory for has no time, and what another queue does then has one.
+fn refused(subject: &Subject) {
+    let (ctx, driver) = refusing_context(subject);
+    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let mut x = queue.zeros::<u32, 1>([N]).unwrap();
+    let mut y = other.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
     let profiler = ctx.profile();
-    let _ = ctx.queue("q").full([N], 1_u32);
-    let error = profiler.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+    queue.fill(&mut x, 1).unwrap();
+    driver.set(no_memory());
+    assert!(matches!(queue.finish().wait().unwrap_err().kind(), Kind::OutOfMemory { .. }));
+    assert!(!driver.set(Rule::Nothing).refused.is_empty());
+    other.fill(&mut y, 2).unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    let times: Vec<_> = profile.rows.iter().map(|row| row.time).collect();
+    let [Err(reason), Ok(time)] = times[..] else { panic!("{times:?}") };
+    assert!(reason == Unmeasured::NeverRan && time.seconds() > 0.0, "{times:?}");
+}
+
+fn lost(subject: &Subject) {
+    for doomed in doomed(subject) {
+        let profiler = doomed.ctx.profile();
+        doomed.ctx.queue("q").full([N], 1_u32).unwrap();
+        noticed(&doomed);
+        let error = profiler.finish().wait().unwrap_err();
+        assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{}: {error}", doomed.name);
+    }
 }

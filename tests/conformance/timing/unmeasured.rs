@@ -1,6 +1,7 @@
 //! T03: what was not measured is an error, never a number.
 
-use super::timed;
+use super::{no_memory, refusing_context, timed};
+use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, CpuOptions, Event, Kind, QueueOptions, RecorderChoice};
@@ -11,7 +12,9 @@ pub fn cases() -> Vec<Case> {
         case("t03_a_queue_that_is_gone_is_not_mistaken_for_the_next", gone),
         case("t03_what_the_host_signals_or_nobody_recorded_has_no_time", no_work),
         case("t03_work_that_failed_has_its_error_and_no_time", failed)
-            .cpu_only("its failures can be ordered"),
+            .cpu_only("its submissions are refused by chance"),
+        case("t03_work_that_a_driver_has_no_memory_for_has_its_error_and_no_time", refused)
+            .vulkan_only("no function of the test's can stand before the driver's"),
         case("t03_a_device_without_timestamps_says_so_and_works", no_timestamps)
             .gpu_only("there is no wgpu device"),
     ]
@@ -71,6 +74,27 @@ fn failed(subject: &Subject) {
     // A marker that is made now has no time to have, and one behind the error's end has the same refusal.
     let error = queue.marker().seconds_since(&start).wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+}
+
+fn refused(subject: &Subject) {
+    let (ctx, driver) = refusing_context(subject);
+    let queue = timed(&ctx, "watched");
+    let mut x = queue.zeros::<u32, 1>([4]).unwrap();
+    queue.finish().wait().unwrap();
+    let start = queue.marker();
+    assert_eq!(start.seconds_since(&start).wait().unwrap(), 0.0);
+    queue.fill(&mut x, 1).unwrap();
+    let end = queue.marker();
+    driver.set(no_memory());
+    for turn in 0..2 {
+        let error = error(&start, &end);
+        assert!(matches!(error.kind(), Kind::OutOfMemory { .. }), "turn {turn}: {error}");
+    }
+    assert!(!driver.set(Rule::Nothing).refused.is_empty());
+    let next = timed(&ctx, "next");
+    let start = next.marker();
+    next.full([4], 2_u32).unwrap();
+    assert!(next.marker().seconds_since(&start).wait().unwrap() > 0.0, "another queue has its times");
 }
 
 fn no_timestamps(subject: &Subject) {

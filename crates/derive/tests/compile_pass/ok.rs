@@ -1,3 +1,6 @@
+//! What the derive takes.
+#![allow(dead_code, reason = "the arguments are made, and no kernel is given them")]
+
 use fencepost_derive::KernelArgs;
 
 include!("../support/array.rs");

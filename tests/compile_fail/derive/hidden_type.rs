@@ -1,6 +1,6 @@
 use fencepost_derive::KernelArgs;
 
-include!("../support/array.rs");
+include!("../../../crates/derive/tests/support/array.rs");
 
 type Words = DeviceArray<u32>;
 

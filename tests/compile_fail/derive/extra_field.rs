@@ -1,11 +1,12 @@
 use fencepost_derive::KernelArgs;
 
-include!("../support/array.rs");
+include!("../../../crates/derive/tests/support/array.rs");
 
 #[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl", entry = "main", crate = fencepost_kernels)]
+#[kernel(source = "saxpy.wgsl", entry = "saxpy", crate = fencepost_kernels)]
 struct Saxpy<'a> {
     a: f32,
+    n: u32,
     x: &'a DeviceArray<f32>,
     y: &'a mut DeviceArray<f32>,
 }

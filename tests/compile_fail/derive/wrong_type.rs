@@ -1,11 +1,12 @@
 use fencepost_derive::KernelArgs;
 
-include!("../support/array.rs");
+include!("../../../crates/derive/tests/support/array.rs");
 
 #[derive(KernelArgs)]
 #[kernel(source = "saxpy.wgsl", entry = "saxpy", crate = fencepost_kernels)]
 struct Saxpy<'a> {
-    a: f32,
+    a: i32,
+    x: &'a DeviceArray<u32>,
     y: &'a mut DeviceArray<f32>,
 }
 

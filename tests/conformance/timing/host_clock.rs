@@ -1,0 +1,141 @@
+//! T02: what the device's clock says of an interval agrees with the host's clock.
+//!
+//! The host looks at its own clock inside an interval and around it. However busy the machine is, the interval is at
+//! least as long as what lies inside it, and at most as long as what lies around it.
+
+use super::timed;
+use crate::common::kernels::Spin;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CommandQueue, Event, HostBuffer, args};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t02_an_interval_has_the_time_that_the_host_takes_between_its_ends", idle),
+        case("t02_an_interval_has_the_time_that_a_gate_is_closed_in_it", held),
+        case("t02_no_interval_is_longer_than_the_host_sees_around_it", around),
+        case("t02_an_interval_has_the_time_of_the_kernel_in_it", inside_a_kernel)
+            .cpu_only("only its kernels can look at the host's clock"),
+    ]
+}
+
+const N: usize = 1024;
+
+/// Two clocks differ by less than this part; a tick is shorter than that many seconds.
+const PART: f64 = 1e-3;
+const TICK: f64 = 2e-6;
+
+/// Fails unless the device counts no less than the host does inside, and no more than it does around.
+pub(super) fn assert_between(inside: Duration, seconds: f64, around: Duration) {
+    let (least, most) = (inside.as_secs_f64(), around.as_secs_f64());
+    assert!(seconds >= least * (1.0 - PART) - TICK, "{seconds} s have {least} s of the host inside");
+    assert!(seconds <= most * (1.0 + PART) + TICK, "{seconds} s have {most} s of the host around");
+}
+
+/// How long the host's clock goes on here, with nothing asked of the device.
+fn meanwhile() -> Duration {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(5) {
+        thread::yield_now();
+    }
+    start.elapsed()
+}
+
+fn seconds(start: &Event, end: &Event) -> f64 {
+    end.seconds_since(start).wait().unwrap()
+}
+
+/// Returns when the device has noted the time of an event.
+fn noted(event: &Event) {
+    assert_eq!(seconds(event, event), 0.0);
+}
+
+/// A marker of an idle queue is where the device comes by, behind what the host did before.
+fn idle(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = timed(&ctx, "watched");
+    let mut x = queue.zeros::<u32, 1>([N]).unwrap();
+    queue.finish().wait().unwrap();
+    let start = Instant::now();
+    queue.fill(&mut x, 1).unwrap();
+    let before = queue.marker();
+    noted(&before);
+    let inside = meanwhile();
+    let behind = queue.marker();
+    assert!(behind.is_complete().unwrap(), "it covers nothing that is not done");
+    queue.fill(&mut x, 2).unwrap();
+    let end = queue.marker();
+    let between = seconds(&before, &behind);
+    assert_between(inside, between, start.elapsed());
+    assert!(seconds(&behind, &end) > 0.0);
+    assert!(seconds(&before, &end) > between, "it has the other inside");
+}
+
+/// Both markers are made before the gate opens, and only the device comes by the second one later.
+fn held(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, gate) = (timed(&ctx, "watched"), ctx.user_event("gate"));
+    let mut x = queue.zeros::<u32, 1>([N]).unwrap();
+    queue.finish().wait().unwrap();
+    let begun = Instant::now();
+    queue.fill(&mut x, 1).unwrap();
+    let start = queue.marker();
+    noted(&start);
+    let held = Instant::now();
+    queue.wait_for(&gate.event()).unwrap();
+    let gone_by = queue.marker();
+    queue.fill(&mut x, 2).unwrap();
+    let end = queue.marker();
+    meanwhile();
+    let inside = held.elapsed();
+    gate.signal();
+    let took = seconds(&start, &end);
+    let around = begun.elapsed();
+    assert_between(inside, took, around);
+    assert_between(inside, seconds(&start, &gone_by), around);
+    assert!(seconds(&gone_by, &end) > 0.0);
+}
+
+/// What the device does, whatever it is, lies between the call that enqueues it and the end of the wait for it.
+fn around(subject: &Subject) {
+    let ctx = subject.options(|options| options.shared_memory = false);
+    let (queue, spin) = (timed(&ctx, "watched"), ctx.kernel::<Spin>().unwrap());
+    let mut x = queue.zeros([N]).unwrap();
+    queue.finish().wait().unwrap();
+    for turn in 1..=5 {
+        let begun = Instant::now();
+        let start = queue.marker();
+        queue.upload(&[turn; N], &mut x).unwrap();
+        queue.launch(&spin, Grid::threads([N]), Spin { rounds: 200 * turn, out: &mut x }).unwrap();
+        let end = queue.marker();
+        let took = seconds(&start, &end);
+        assert!(took > 0.0, "{took}");
+        assert_between(Duration::ZERO, took, begun.elapsed());
+    }
+}
+
+/// The clock is read behind the kernel, not when it starts.
+fn inside_a_kernel(subject: &Subject) {
+    let ctx = subject.ctx();
+    let took = Arc::new(Mutex::new(Duration::ZERO));
+    let tells = took.clone();
+    let slow = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
+        *tells.lock().unwrap() = meanwhile();
+    };
+    ctx.host_kernel("slow", Arc::new(slow)).unwrap();
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn slow() { out[0] = 1u; }";
+    let kernel = ctx.kernel_from(text, "slow").unwrap();
+    let queue: CommandQueue = timed(&ctx, "watched");
+    let mut out = queue.zeros::<u32, 1>([1]).unwrap();
+    queue.finish().wait().unwrap();
+    let begun = Instant::now();
+    let start = queue.marker();
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![&mut out]).unwrap();
+    let end = queue.marker();
+    let seconds = seconds(&start, &end);
+    assert_between(*took.lock().unwrap(), seconds, begun.elapsed());
+}
