@@ -1,6 +1,7 @@
 //! E07: events of one context, waits of another.
 
-use crate::common::partners::{each_pair, every_pair, partners, without_threads};
+use crate::common::full::full;
+use crate::common::partners::{self, partners, without_threads};
 use crate::common::{Case, Subject, case, dump};
 use fencepost::{CommandQueue, Context, CpuOptions, Kind, Policy};
 use std::sync::mpsc::channel;
@@ -30,8 +31,24 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
+/// Calls `each` with a context of the subject and one of each partner, both ways round. All pairs share the subject's
+/// context; in a full run each has its own.
+fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
+    if full() {
+        return partners::each_pair(s, each);
+    }
+    let (own, others) = (s.ctx(), partners(s, Policy::Ordered));
+    for (name, other) in &others {
+        each(&format!("{} and {name}", s.name()), &own, other);
+    }
+    for (name, other) in &others[1..] {
+        each(&format!("{name} and {}", s.name()), other, &own);
+    }
+}
+
 fn waits(s: &Subject) {
-    every_pair(s, |names, source, waiter| {
+    let pairs = if full() { partners::every_pair } else { each_pair };
+    pairs(s, |names, source, waiter| {
         let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
         let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
         from.wait_for(&gate.event()).unwrap();
@@ -305,8 +322,8 @@ fn would_deadlock(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    // Each waits for the other, and nobody keeps either.
-    each_pair(s, |_, source, waiter| {
+    // Each waits for the other, and the program keeps neither.
+    partners::each_pair(s, |_, source, waiter| {
         let (from, to) = (source.queue("from"), waiter.queue("to"));
         let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
         for round in 0..5_u32 {

@@ -3,7 +3,7 @@
 use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
 use fencepost::{Kernel, Kind, QueueOptions};
 use std::time::Duration;
@@ -270,11 +270,17 @@ const ENCODING: &[Verb<Encodes>] = &[
     ("flush", |e| e.queue.flush().unwrap()),
 ];
 
+fn adopt(subject: &Subject) -> Context {
+    let (device, queue) = raw::open(subject);
+    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    subject.watch(&ctx);
+    ctx
+}
+
 fn busy(subject: &Subject) {
     for adopted in [false, true] {
         let make = || {
-            let [own, other] = beside(subject).map(|(ctx, _)| ctx);
-            let ctx = if adopted { other } else { own };
+            let ctx = if adopted { adopt(subject) } else { subject.ctx() };
             let busy = ctx.queue("busy");
             // What is made when it is first used is made here.
             let mut things = Encodes::new(&ctx, &busy, 1);

@@ -93,8 +93,9 @@ fn numbers(subject: &Subject) {
 }
 
 fn high_first(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
     for (made_first, filled_first) in [(false, false), (false, true), (true, false), (true, true)] {
-        let race = Race::new(subject.ctx_with(Policy::Unchecked));
+        let race = Race::new(ctx.clone());
         let mut order = [Priority::Low, Priority::High];
         if made_first {
             order.reverse();
