@@ -5,9 +5,13 @@
 #![allow(unused_imports, reason = "each test program uses its part")]
 
 pub mod adapters;
+pub mod busy;
 pub mod case;
 pub mod clock;
+pub mod counted;
+pub mod dump;
 pub mod full;
+pub mod held;
 pub mod kernels;
 pub mod one_place;
 pub mod partners;

@@ -167,11 +167,16 @@ impl Subject {
 
     /// A context that does nothing unasked.
     pub fn without_threads(&self) -> Context {
+        self.without_threads_with(Policy::Ordered)
+    }
+
+    /// As [`without_threads`](Self::without_threads), under a policy.
+    pub fn without_threads_with(&self, policy: Policy) -> Context {
         let ctx = if self.is_cpu() {
-            Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() })
+            Context::on_cpu_with(CpuOptions { threads: false, ..CpuOptions::default() }, policy)
         } else {
             let (device, queue) = raw::open(self);
-            let options = AdoptOptions { threads: false, ..AdoptOptions::default() };
+            let options = AdoptOptions { policy, threads: false, ..AdoptOptions::default() };
             Context::adopt(device, queue, options).expect("a context")
         };
         self.watch(&ctx);

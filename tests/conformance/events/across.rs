@@ -1,7 +1,8 @@
 //! E07: events of one context, waits of another.
 
-use crate::common::partners::{each_pair, every_pair, partners, without_threads};
-use crate::common::{Case, Subject, case};
+use crate::common::full::full;
+use crate::common::partners::{self, partners, without_threads};
+use crate::common::{Case, Subject, case, dump};
 use fencepost::{CommandQueue, Context, CpuOptions, Kind, Policy};
 use std::sync::mpsc::channel;
 
@@ -24,15 +25,30 @@ pub fn cases() -> Vec<Case> {
         case("e07_contexts_that_wait_for_each_other_may_be_dropped", dropped),
         case("e07_a_chain_of_hundreds_of_waits_ends", long_chain),
         case("e07_a_context_without_threads_signals_in_a_callback", signalled_in_callback),
-        case("e07_contexts_without_threads_wait_for_each_other_by_seed", threadless)
-            .cpu_only("others have threads"),
+        case("e07_contexts_without_threads_wait_for_each_other_by_seed", threadless),
     ]
 }
 
 const N: usize = 64;
 
+/// Calls `each` with a context of the subject and one of each partner, both ways round. All pairs share the subject's
+/// context; in a full run each has its own.
+fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
+    if full() {
+        return partners::each_pair(s, each);
+    }
+    let (own, others) = (s.ctx(), partners(s, Policy::Ordered));
+    for (name, other) in &others {
+        each(&format!("{} and {name}", s.name()), &own, other);
+    }
+    for (name, other) in &others[1..] {
+        each(&format!("{name} and {}", s.name()), other, &own);
+    }
+}
+
 fn waits(s: &Subject) {
-    every_pair(s, |names, source, waiter| {
+    let pairs = if full() { partners::every_pair } else { each_pair };
+    pairs(s, |names, source, waiter| {
         let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
         let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
         from.wait_for(&gate.event()).unwrap();
@@ -71,7 +87,7 @@ fn others_go_on(s: &Subject) {
     });
 }
 
-/// Where nothing happens by itself, nothing has happened: a thread of the waiting context would start what it waits for.
+/// A thread of the waiting context would start what it waits for.
 fn submits_nothing(s: &Subject) {
     let source = without_threads(s, 1, Policy::Ordered);
     let (from, waiter) = (source.queue("from"), s.without_threads());
@@ -97,14 +113,27 @@ fn starts(s: &Subject) {
     });
 }
 
-/// Over there nothing happens by itself, and nobody waits.
+/// On neither side anything happens by itself: all is done by the flush.
 fn flushes(s: &Subject) {
-    let (source, waiter) = (without_threads(s, 1, Policy::Ordered), s.ctx());
-    let (from, to, (ran, runs)) = (source.queue("from"), waiter.queue("to"), channel());
-    from.callback(move || ran.send(()).unwrap()).unwrap();
-    to.wait_for(&from.marker()).unwrap();
-    to.flush().unwrap();
-    runs.recv().unwrap();
+    let cpu = |seed| without_threads(s, seed, Policy::Ordered);
+    for [source, waiter] in [[cpu(1), s.without_threads()], [s.without_threads(), cpu(2)]] {
+        let (from, to, (ran, runs)) = (source.queue("from"), waiter.queue("to"), channel());
+        let mut x = source.zeros([N]).unwrap();
+        source.synchronize().wait().unwrap();
+        let before = dump::submitted(&source);
+        from.fill(&mut x, 1_u32).unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        assert_eq!(dump::submitted(&source), before, "the wait submitted the work");
+        to.flush().unwrap();
+        assert!(dump::submitted(&source) > before, "the flush left the work unsubmitted");
+        from.finish().wait().unwrap();
+        from.callback(move || ran.send(()).unwrap()).unwrap();
+        to.wait_for(&from.marker()).unwrap();
+        assert!(runs.try_recv().is_err(), "the wait ran the callback");
+        to.flush().unwrap();
+        assert!(runs.try_recv().is_ok(), "the flush did not run the callback");
+        to.finish().wait().unwrap();
+    }
 }
 
 fn starts_for_executors(s: &Subject) {
@@ -125,7 +154,8 @@ fn starts_for_executors(s: &Subject) {
         from.wait_for(&gate.event()).unwrap();
         to.wait_for(&from.marker()).unwrap();
         let mut done = to.finish();
-        assert!(done.wait_timeout(std::time::Duration::from_millis(5)).unwrap().is_none(), "{names}");
+        assert!(done.wait_timeout(std::time::Duration::from_millis(1)).unwrap().is_none(), "{names}");
+        assert!(dump::is_held(waiter, "to"), "{names}");
         gate.signal();
         pollster::block_on(done).unwrap();
     });
@@ -292,8 +322,8 @@ fn would_deadlock(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    // Each waits for the other, and nobody keeps either.
-    each_pair(s, |_, source, waiter| {
+    // Each waits for the other, and the program keeps neither.
+    partners::each_pair(s, |_, source, waiter| {
         let (from, to) = (source.queue("from"), waiter.queue("to"));
         let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
         for round in 0..5_u32 {
@@ -346,10 +376,15 @@ fn long_chain(s: &Subject) {
     last.wait().unwrap();
 }
 
+/// One of three contexts is the subject's own.
 fn threadless(s: &Subject) {
+    let own = (!s.is_cpu()).then(|| s.without_threads());
     for seed in 0..20 {
-        let contexts: Vec<Context> =
+        let mut contexts: Vec<Context> =
             (0..3).map(|at| without_threads(s, 3 * seed + at, Policy::Ordered)).collect();
+        if let Some(own) = &own {
+            contexts[seed as usize % 3] = own.clone();
+        }
         let queues: Vec<CommandQueue> = contexts.iter().map(|ctx| ctx.queue("q")).collect();
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut done = [0_u32; 3];
@@ -366,6 +401,11 @@ fn threadless(s: &Subject) {
         } else {
             pollster::block_on(queues[last].finish()).unwrap();
         }
+        assert!(
+            dump::has_noticed_the_end(&contexts[last], "q"),
+            "seed {seed}: {}",
+            contexts[last].state_dump()
+        );
         for at in 0..3 {
             assert_eq!(queues[at].read(&arrays[at]).wait().unwrap(), [done[at]; N], "seed {seed}");
         }

@@ -1,7 +1,8 @@
 //! E07 for contexts on one wgpu device, which submit to one queue: the device keeps the order, not the host.
 
+use crate::common::full::full;
 use crate::common::program::Program;
-use crate::common::{Case, Subject, case, raw};
+use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, CpuOptions, Kind, Policy, RecorderChoice};
 use std::sync::mpsc::channel;
@@ -28,10 +29,16 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 500;
 const RECORDERS: [RecorderChoice; 2] = [RecorderChoice::Wgpu, RecorderChoice::Hal];
 
-/// Calls `each` with two contexts on a device of the program's, each with threads if that is wanted, for every recorder of
+/// The recorders of two contexts: in a full run each with each, else each once on each side.
+fn recorders() -> Vec<(RecorderChoice, RecorderChoice)> {
+    let all = RECORDERS.into_iter().flat_map(|one| RECORDERS.map(|other| (one, other)));
+    all.filter(|(one, other)| full() || one != other).collect()
+}
+
+/// Calls `each` with two contexts on a device of the program's, each with threads if that is wanted, for several recorders of
 /// the first and of the second.
 fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Context)) {
-    for (one, other) in RECORDERS.into_iter().flat_map(|one| RECORDERS.map(|other| (one, other))) {
+    for (one, other) in recorders() {
         let (device, queue) = raw::open(subject);
         let adopt = |recorder, threads| {
             let options = AdoptOptions { recorder, threads, ..AdoptOptions::default() };
@@ -45,15 +52,7 @@ fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Cont
 
 /// How many submissions a context has noticed the end of, and how many it has made.
 fn noticed(ctx: &Context) -> (u64, u64) {
-    let dump = ctx.state_dump();
-    let number = |name| {
-        let rest = dump.split_once(name).expect("a lane").1.trim_start();
-        rest.split(|c: char| !c.is_ascii_digit())
-            .next()
-            .and_then(|number| number.parse().ok())
-            .expect("a number")
-    };
-    (number("completed"), number("submitted"))
+    (dump::completed(ctx), dump::submitted(ctx))
 }
 
 /// An array of `waiter` on a buffer that a queue of `source` takes its time to fill with sevens, that queue, and when it has.
@@ -63,7 +62,7 @@ fn filled_late(
     waiter: &Context,
 ) -> (DeviceArray<u32>, CommandQueue, Event) {
     let (buffer, from) = (Program::of(source).buffer(N), source.queue("from"));
-    subject.spin(source, &from, 100);
+    subject.spin(source, &from, 30);
     from.fill(&mut source.array_on::<u32, 1>(&buffer, [N]).unwrap(), 7).unwrap();
     let filled = from.marker();
     (waiter.array_on(&buffer, [N]).unwrap(), from, filled)
@@ -105,7 +104,7 @@ fn not_early(subject: &Subject) {
     each_two(subject, [true; 2], |source, waiter| {
         let (from, to, elsewhere) = (source.queue("from"), waiter.queue("to"), third.queue("elsewhere"));
         let behind = || {
-            subject.spin(source, &from, 50);
+            subject.spin(source, &from, 20);
             let done = from.marker();
             from.flush().unwrap();
             to.wait_for(&done).unwrap();
@@ -153,14 +152,14 @@ fn in_place(subject: &Subject) {
         let mut x = own.zeros::<u32, 1>([N]).unwrap();
         from.fill(&mut x, 1).unwrap();
         assert_eq!(from.read(&x).wait().unwrap(), [1; N]); // later writers make it visible to the host
-        subject.spin(&own, &from, 50);
+        subject.spin(&own, &from, 20);
         from.fill(&mut x, 7).unwrap();
         let filled = from.marker();
         from.flush().unwrap();
         between.wait_for(&filled).unwrap();
         last.wait_for(&between.marker()).unwrap();
         assert_eq!(last.read(&x).wait().unwrap(), [7; N]);
-        subject.spin(&own, &from, 50);
+        subject.spin(&own, &from, 20);
         between.wait_for(&from.marker()).unwrap();
         last.wait_for(&between.marker()).unwrap();
         last.upload(&[9; N], &mut x).unwrap();
@@ -175,19 +174,19 @@ fn copies(subject: &Subject) {
         let (busy, last, from) = (own.queue("busy"), own.queue("last"), other.queue("from"));
         let (x, mut y) = (from.full::<u32, 1>([N], 5).unwrap(), own.full([N], 1).unwrap());
         assert_eq!(last.read(&y).wait().unwrap(), [1; N]);
-        subject.spin(&own, &busy, 50);
+        subject.spin(&own, &busy, 20);
         busy.flush().unwrap();
         from.copy(&x, &mut y).unwrap();
         from.finish().wait().unwrap();
         assert_eq!(last.read(&y).wait().unwrap(), [5; N]);
-        subject.spin(&own, &busy, 50);
+        subject.spin(&own, &busy, 20);
         busy.flush().unwrap();
         from.copy(&y, &mut x.handle()).unwrap();
         last.wait_for(&from.marker()).unwrap();
         last.fill(&mut y, 6).unwrap();
         assert_eq!(from.read(&x).wait().unwrap(), [5; N]);
         // On the queue of the target, which waits for the source's.
-        subject.spin(&own, &last, 50);
+        subject.spin(&own, &last, 20);
         last.fill(&mut y, 7).unwrap();
         from.wait_for(&last.marker()).unwrap();
         from.copy(&y, &mut x.handle()).unwrap();
@@ -205,7 +204,7 @@ fn two_instances(subject: &Subject) {
     });
     let (from, to) = (contexts[0].queue("from"), contexts[1].queue("to"));
     let mut x = to.zeros::<u32, 1>([N]).unwrap();
-    subject.spin(&contexts[0], &from, 100);
+    subject.spin(&contexts[0], &from, 30);
     let done = from.marker();
     from.flush().unwrap();
     to.wait_for(&done).unwrap();

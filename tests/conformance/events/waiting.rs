@@ -1,8 +1,9 @@
 //! E03, E04, E08: queues that wait for events, and waits that flush.
 
-use crate::common::{Case, Subject, case};
+use crate::common::counted::Counted;
+use crate::common::{Case, Subject, case, dump};
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, Kind};
+use fencepost::{Activity, Kind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,12 +11,13 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("e03_a_queue_waits_for_all_of_several_events_while_the_host_goes_on", for_several),
         case("e03_an_empty_list_is_nothing", for_none),
-        case("e03_a_wait_submits_nothing", submits_nothing)
-            .cpu_only("needs a context without threads, which does nothing unasked"),
+        case("e03_a_wait_submits_nothing", submits_nothing),
         case("e04_waiting_for_a_queue_is_waiting_for_its_marker", for_a_queue),
+        case("e04_a_queue_that_waits_for_one_that_fails_works_on_without_an_error", for_a_failed_queue),
         case("e07_an_event_is_recorded_on_its_own_context_only", own_context),
         case("e08_a_wait_flushes_what_it_needs_over_several_queues", flushes_a_chain),
         case("e08_a_wait_needs_nothing_of_queues_that_are_held", needs_no_more),
+        case("e08_what_a_wait_needs_is_in_a_batch_without_what_it_does_not_need", batches_no_more),
         case("e08_waits_in_both_directions_end", no_cycle),
     ]
 }
@@ -58,15 +60,21 @@ fn for_none(subject: &Subject) {
 }
 
 fn submits_nothing(subject: &Subject) {
-    let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
-    subject.watch(&ctx);
-    let (first, second, ran) = (ctx.queue("first"), ctx.queue("second"), Arc::new(AtomicU32::new(0)));
-    let counter = ran.clone();
-    first.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
+    let counted = Counted::new(subject);
+    let (ctx, ran) = (&counted.ctx, Arc::new(AtomicU32::new(0)));
+    let (first, second, mut x) = (ctx.queue("first"), ctx.queue("second"), ctx.zeros([N]).unwrap());
+    ctx.synchronize().wait().unwrap();
+    let (before, counter) = (counted.submissions(), ran.clone());
+    first.fill(&mut x, 1_u32).unwrap();
     second.wait_for(&first.marker()).unwrap();
+    first.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
+    second.wait_for(&[first.marker(), ctx.event()]).unwrap();
     second.wait_for_queue(&first).unwrap();
+    second.join(&first).unwrap();
+    assert_eq!(counted.submissions(), before);
     assert_eq!(ran.load(Ordering::SeqCst), 0);
     second.finish().wait().unwrap();
+    assert!(counted.submissions() > before);
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }
 
@@ -85,6 +93,29 @@ fn for_a_queue(subject: &Subject) {
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
     assert!(!first.is_complete().unwrap());
     later.signal();
+}
+
+/// The wait asks for order: the memory is as what was not done has left it.
+fn for_a_failed_queue(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let mut x = ctx.full([N], 5_u32).unwrap();
+    first.fill(&mut x.slice(0..1).unwrap(), 6).unwrap();
+    first.wait_for(&gate.event()).unwrap();
+    first.fill(&mut x, 7).unwrap();
+    second.wait_for_queue(&first).unwrap();
+    let read = second.read(&x);
+    assert!(!second.is_complete().unwrap());
+    assert!(dump::is_held(&ctx, "second"));
+    drop(gate);
+    assert_eq!(read.wait().unwrap(), [[6; 1].as_slice(), &[5; N - 1]].concat());
+    second.finish().wait().unwrap();
+    let error = first.finish().wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
+    // The same of a queue that has failed before the wait.
+    second.wait_for_queue(&first).unwrap();
+    second.fill(&mut x, 8).unwrap();
+    assert_eq!(second.read(&x).wait().unwrap(), [8; N]);
 }
 
 fn own_context(subject: &Subject) {
@@ -126,6 +157,31 @@ fn needs_no_more(subject: &Subject) {
     assert!(!held.is_complete().unwrap() && !queue.is_complete().unwrap());
     gate.signal();
     assert_eq!(queue.read(&x).wait().unwrap(), [3; N]);
+}
+
+/// Without threads the wait itself makes the batches.
+fn batches_no_more(subject: &Subject) {
+    let ctx = subject.without_threads();
+    let [first, second, other] = ["first", "second", "other"].map(|label| ctx.queue(label));
+    let [mut x, mut y, mut z] = [0; 3].map(|_| ctx.zeros([N]).unwrap());
+    ctx.synchronize().wait().unwrap();
+    let profiler = ctx.profile();
+    other.fill(&mut z, 1_u32).unwrap();
+    first.fill(&mut x, 2_u32).unwrap();
+    second.wait_for_queue(&first).unwrap();
+    second.fill(&mut y, 3_u32).unwrap();
+    let needed = second.marker();
+    first.fill(&mut x, 4).unwrap();
+    second.fill(&mut y, 5).unwrap();
+    needed.wait().unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    let batches = |label: &str| -> Vec<usize> {
+        let rows = profile.rows.iter().filter(|row| &*row.queue == label && row.activity == Activity::Fill);
+        rows.map(|row| row.batch.expect("it was submitted")).collect()
+    };
+    let (first, second, other) = (batches("first"), batches("second"), batches("other"));
+    assert_eq!((first[0], second[0]), (0, 0), "what is needed");
+    assert!([first[1], second[1], other[0]].iter().all(|batch| *batch > 0), "{first:?} {second:?} {other:?}");
 }
 
 fn no_cycle(subject: &Subject) {

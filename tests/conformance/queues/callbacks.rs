@@ -1,6 +1,6 @@
 //! Q11: host functions in queue order.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump};
 use fencepost::Kind;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -57,13 +57,19 @@ fn sees_what_is_before(subject: &Subject) {
 
 fn holds_what_is_behind(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, (go, told)) = (ctx.queue("main"), channel::<()>());
+    let (queue, (go, told), (begin, begun)) = (ctx.queue("main"), channel::<()>(), channel());
     let mut x = ctx.zeros([N]).unwrap();
-    queue.callback(move || told.recv().unwrap()).unwrap();
+    let call = move || {
+        begin.send(()).unwrap();
+        told.recv().unwrap();
+    };
+    queue.callback(call).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     let mut read = queue.read(&x);
+    begun.recv().unwrap();
     assert!(!queue.is_complete().unwrap());
-    assert!(read.wait_timeout(std::time::Duration::from_millis(5)).unwrap().is_none());
+    assert!(read.wait_timeout(std::time::Duration::ZERO).unwrap().is_none());
+    assert!(dump::is_held(&ctx, "main"), "what is behind the callback is planned while it runs");
     go.send(()).unwrap();
     assert_eq!(read.wait().unwrap(), [1; N]);
 }

@@ -1,6 +1,6 @@
 //! Q08: the queue that is current on a thread.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump};
 use fencepost::ScopeOptions;
 use fencepost::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -26,7 +26,6 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 100;
-const SHORT: Duration = Duration::from_millis(5);
 
 fn current(ctx: &Context) -> String {
     ctx.current_queue().label().to_owned()
@@ -76,7 +75,8 @@ fn entry_waits(subject: &Subject) {
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
     let mut read = first.scope(|| second.scope(|| ctx.current_queue().read(&x)));
-    assert!(read.wait_timeout(SHORT).unwrap().is_none());
+    assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
+    assert!(dump::is_held(&ctx, "second"), "the queue of the scope waits for the one before");
     assert!(third.read(&x).wait().unwrap() == [0; N], "no other queue waits");
     gate.signal();
     assert_eq!(read.wait().unwrap(), [1; N]);
@@ -89,7 +89,8 @@ fn entry_waits_for_default(subject: &Subject) {
     default.wait_for(&gate.event()).unwrap();
     default.fill(&mut x, 1_u32).unwrap();
     let mut read = queue.scope(|| ctx.current_queue().read(&x));
-    assert!(read.wait_timeout(SHORT).unwrap().is_none());
+    assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
+    assert!(dump::is_held(&ctx, "main"));
     gate.signal();
     assert_eq!(read.wait().unwrap(), [1; N]);
 }
@@ -121,7 +122,8 @@ fn entry_of_failed(subject: &Subject) {
             ctx.current_queue().read(&x)
         })
     });
-    assert!(read.wait_timeout(SHORT).unwrap().is_none());
+    assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
+    assert!(dump::is_held(&ctx, "failed"));
     gate.signal();
     assert_eq!(read.wait().unwrap(), [1; N]);
 }

@@ -1,8 +1,9 @@
 //! Q13, the part with commands of the caller's own: they are in the order of a queue, and of the policy.
 
+use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
 use fencepost::{Kernel, Kind, QueueOptions};
 use std::time::Duration;
@@ -28,7 +29,6 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 2000;
-const SHORT: Duration = Duration::from_millis(5);
 
 fn shared_by(ctx: &Context) -> DeviceArray<u32> {
     ctx.shared_array([N], Usages::empty()).unwrap()
@@ -227,10 +227,11 @@ fn events(subject: &Subject) {
         let encoded = one.marker();
         two.wait_for(&encoded).unwrap();
         let mut read = two.read(&y);
-        assert!(encoded.done().wait_timeout(SHORT).unwrap().is_none());
-        assert!(read.wait_timeout(SHORT).unwrap().is_none());
+        assert!(encoded.done().wait_timeout(Duration::ZERO).unwrap().is_none());
+        assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
+        assert!(dump::is_held(&ctx, "one") && dump::is_held(&ctx, "two"));
         // The host is kept out as it is kept out of a launch.
-        assert!(y.map_read().wait_timeout(SHORT).unwrap().is_none());
+        assert!(y.map_read().wait_timeout(Duration::ZERO).unwrap().is_none());
         gate.signal();
         encoded.wait().unwrap();
         assert_eq!(read.wait().unwrap(), [4; N]);
@@ -238,21 +239,59 @@ fn events(subject: &Subject) {
     }
 }
 
+/// What is encoded behind a busy kernel.
+struct Encodes {
+    queue: CommandQueue,
+    program: Program,
+    other: wgpu::Buffer,
+    x: DeviceArray<u32>,
+    y: DeviceArray<u32>,
+    turn: u32,
+}
+
+impl Encodes {
+    fn new(ctx: &Context, queue: &CommandQueue, turn: u32) -> Self {
+        let (x, y, program) = (shared_by(ctx), shared_by(ctx), Program::of(ctx));
+        Self { queue: queue.clone(), other: program.buffer(4), program, x, y, turn }
+    }
+
+    /// Hands over what the program has finished.
+    fn submit(&mut self) {
+        let mut encoder = self.program.device.create_command_encoder(&Default::default());
+        encoder.clear_buffer(&self.other, 0, None);
+        self.queue.submit_foreign([encoder.finish()], |_| Ok(())).unwrap();
+    }
+}
+
+const ENCODING: &[Verb<Encodes>] = &[
+    ("fill of a shared array", |e| e.queue.fill(&mut e.x, e.turn).unwrap()),
+    ("encode", |e| copy(&e.queue, &e.x, &mut e.y).unwrap()),
+    ("submit_foreign", Encodes::submit),
+    ("flush", |e| e.queue.flush().unwrap()),
+];
+
+fn adopt(subject: &Subject) -> Context {
+    let (device, queue) = raw::open(subject);
+    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    subject.watch(&ctx);
+    ctx
+}
+
 fn busy(subject: &Subject) {
-    for (ctx, _) in beside(subject) {
-        let queue = ctx.queue("main");
-        let (mut x, mut y) = (shared_by(&ctx), shared_by(&ctx));
-        let returned = [300, 1000, 3000].into_iter().any(|milliseconds| {
-            subject.spin(&ctx, &queue, milliseconds);
-            let spun = queue.marker();
-            queue.flush().unwrap();
-            queue.fill(&mut x, milliseconds).unwrap();
-            copy(&queue, &x, &mut y).unwrap();
-            let returned = !spun.is_complete().unwrap();
-            assert_eq!(queue.read(&y).wait().unwrap(), [milliseconds; N]);
-            returned
+    for adopted in [false, true] {
+        let make = || {
+            let ctx = if adopted { adopt(subject) } else { subject.ctx() };
+            let busy = ctx.queue("busy");
+            // What is made when it is first used is made here.
+            let mut things = Encodes::new(&ctx, &busy, 1);
+            ENCODING.iter().for_each(|(_, verb)| verb(&mut things));
+            things.queue.finish().wait().unwrap();
+            things.turn = 2;
+            Setup { ctx, busy, things }
+        };
+        each_returns(subject, make, ENCODING, |things| {
+            assert_eq!(things.queue.read(&things.y).wait().unwrap(), [2; N]);
         });
-        assert!(returned, "no call returned before the kernel was done");
     }
 }
 

@@ -1,15 +1,27 @@
 //! Q04, Q15: flush, finish, and the ends of queues and contexts.
 
+use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::program::Program;
+use crate::common::{Case, Subject, case, dump};
 use fencepost::prelude::*;
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
+use std::task::{Context as Task, Wake, Waker};
+use std::thread;
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("q04_flush_starts_the_work_and_nothing_else_is_needed", flush_starts),
+        case("q04_a_flush_submits_what_it_waits_for_on_other_queues", flush_submits_both),
+        case("q04_the_owner_of_a_device_finds_what_a_flush_has_started", owner_finds)
+            .gpu_only("there is no wgpu device"),
+        case("q04_with_threads_a_flush_is_enough_for_a_callback_to_run", flush_with_threads),
         case("q04_finish_waits_for_everything_before_it", finish_waits),
         case("q04_finish_waits_for_its_own_queue_only", finish_is_of_one_queue),
         case("q15_dropping_a_queue_loses_none_of_its_work", drop_queue),
@@ -23,7 +35,56 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 200;
 
+/// Without threads nothing is submitted unasked.
 fn flush_starts(subject: &Subject) {
+    let counted = Counted::new(subject);
+    let (ctx, ran) = (&counted.ctx, Arc::new(AtomicU32::new(0)));
+    let (queue, mut x) = (ctx.queue("main"), ctx.zeros([N]).unwrap());
+    queue.finish().wait().unwrap();
+    for turn in 1..=3 {
+        let (before, counter) = (counted.submissions(), ran.clone());
+        queue.callback(move || counter.store(turn, Ordering::SeqCst)).unwrap();
+        queue.fill(&mut x, turn).unwrap();
+        assert_eq!(counted.submissions(), before, "the fill was submitted unasked");
+        assert_eq!(ran.load(Ordering::SeqCst), turn - 1, "the callback ran unasked");
+        queue.flush().unwrap();
+        assert_eq!(ran.load(Ordering::SeqCst), turn, "the flush ran the callback");
+        queue.flush().unwrap();
+        assert!(counted.submissions() > before, "the flush submitted the fill behind it");
+        assert_eq!(queue.read(&x).wait().unwrap(), [turn; N]);
+    }
+}
+
+fn flush_submits_both(subject: &Subject) {
+    let ctx = subject.without_threads();
+    let (first, second) = (ctx.queue("first"), ctx.queue("second"));
+    let mut arrays = [0; 2].map(|_| ctx.zeros([N]).unwrap());
+    ctx.synchronize().wait().unwrap();
+    let before = dump::submitted(&ctx);
+    first.fill(&mut arrays[0], 1_u32).unwrap();
+    second.wait_for_queue(&first).unwrap();
+    second.fill(&mut arrays[1], 2).unwrap();
+    assert_eq!([&first, &second].map(|queue| dump::pending(&ctx, queue.label())), [1, 2]);
+    second.flush().unwrap();
+    assert_eq!([&first, &second].map(|queue| dump::pending(&ctx, queue.label())), [0, 0]);
+    assert!(dump::submitted(&ctx) > before, "the work of both queues is planned and not submitted");
+    assert_eq!(second.read(&arrays[0]).wait().unwrap(), [1; N]);
+}
+
+/// What the owner reads by wgpu comes behind what is submitted, and waits for nothing else.
+fn owner_finds(subject: &Subject) {
+    let ctx = subject.without_threads();
+    let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
+    let buffer = program.buffer(N);
+    program.submit(&[7; N], &buffer);
+    let mut x = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
+    queue.fill(&mut x, 8).unwrap();
+    assert_eq!(program.read(&buffer, N), [7; N], "before the flush");
+    queue.flush().unwrap();
+    assert_eq!(program.read(&buffer, N), [8; N], "behind the flush");
+}
+
+fn flush_with_threads(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, (sender, receiver)) = (ctx.queue("main"), channel());
     let mut x = ctx.zeros([N]).unwrap();
@@ -105,11 +166,63 @@ fn drop_context(subject: &Subject) {
     let mut y = ctx.zeros([N]).unwrap();
     let queue = ctx.queue("short");
     enqueue_some(&ctx, &queue, &mut y);
-    let counter = ran.clone();
+    let (counter, threads) = (ran.clone(), Threads::default());
+    let (of_callbacks, of_completer) = (threads.clone(), Waker::from(Arc::new(threads.clone())));
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
+    queue.callback(move || of_callbacks.enter()).unwrap();
+    queue.fill(&mut y, 1).unwrap();
+    let mut end = queue.finish();
+    assert!(Pin::new(&mut end).poll(&mut Task::from_waker(&of_completer)).is_pending());
     queue.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
-    drop((y, queue, ctx));
+    gate.signal();
+    drop((gate, end, y, queue, ctx));
     assert_eq!(ran.load(Ordering::SeqCst), 1, "what was enqueued has run");
-    assert!(watch.state_dump().is_none(), "the threads have ended");
+    assert!(watch.state_dump().is_none(), "the threads have let go of the context");
+    let entered = threads.entered.load(Ordering::SeqCst);
+    assert!(entered > 0, "the callback ran on a thread of the context");
+    assert_eq!(threads.ended.load(Ordering::SeqCst), entered, "the threads have ended");
+}
+
+/// Threads of a context that take their time to end.
+#[derive(Clone, Default)]
+struct Threads {
+    entered: Arc<AtomicU32>,
+    ended: Arc<AtomicU32>,
+}
+
+/// Dropped at the end of a thread.
+struct Last(Threads);
+
+thread_local! {
+    static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+}
+
+impl Threads {
+    /// Counts the end of this thread, if it is one of a context.
+    fn enter(&self) {
+        let own = thread::current().name().is_some_and(|name| name.starts_with("fencepost "));
+        LAST.with_borrow_mut(|last| {
+            if own && last.is_none() {
+                self.entered.fetch_add(1, Ordering::SeqCst);
+                *last = Some(Last(self.clone()));
+            }
+        });
+    }
+}
+
+impl Wake for Threads {
+    fn wake(self: Arc<Self>) {
+        self.enter();
+    }
+}
+
+impl Drop for Last {
+    /// Late, so that what does not wait for the thread is done before.
+    fn drop(&mut self) {
+        thread::sleep(Duration::from_millis(20));
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 fn arrays_are_handles(subject: &Subject) {

@@ -1,128 +1,179 @@
 //! Q01: enqueueing and flushing return before the work is done, whatever the driver does.
 
+use crate::common::busy::{Busy, Setup, Verb, each_returns};
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 
+const ONE_LOCK: &str = "on the CPU recorder a kernel that runs holds up the submissions of every lane";
+
 pub fn cases() -> Vec<Case> {
     vec![
         case("q01_every_verb_returns_while_its_queue_is_held", behind_a_gate),
-        case("q01_every_verb_returns_before_a_busy_kernel_is_done", behind_a_busy_kernel)
-            .gpu_only("on the CPU recorder whoever looks does the steps"),
-        case("q01_other_queues_take_work_while_a_kernel_is_busy", beside_a_busy_kernel)
-            .gpu_only("on the CPU recorder whoever looks does the steps"),
+        case("q01_every_verb_returns_before_a_busy_kernel_is_done", behind_a_busy_kernel).one_lane(ONE_LOCK),
+        case("q01_other_queues_take_work_while_a_kernel_is_busy", beside_a_busy_kernel).one_lane(ONE_LOCK),
+        case("q01_what_takes_new_memory_returns_before_a_busy_kernel_is_done", new_memory).one_lane(ONE_LOCK),
     ]
 }
 
 /// What the verbs work on.
 struct Things {
     ctx: Context,
+    queue: CommandQueue,
     mix: fencepost::Kernel<Mix<'static>>,
     x: DeviceArray<u32>,
     y: DeviceArray<u32>,
     pinned: HostArray<u32, Upload>,
     result: HostArray<u32, Download>,
+    event: Event,
+    late: Late,
 }
 
 /// What they give at the end.
+#[derive(Default)]
 struct Late {
-    end: Event,
-    finished: Pending<()>,
-    read: Pending<Vec<u32>>,
+    end: Option<Event>,
+    finished: Option<Pending<()>>,
+    read: Option<Pending<Vec<u32>>>,
 }
 
 const N: usize = 1000;
 
+/// Each verb once, in an order that shows in the result.
+const VERBS: &[Verb<Things>] = &[
+    ("fill", |t| t.queue.fill(&mut t.y, 3).unwrap()),
+    ("upload", |t| t.queue.upload(&[7; N], &mut t.x).unwrap()),
+    ("launch", |t| t.launch(2, 1)),
+    ("flush", |t| t.queue.flush().unwrap()),
+    ("upload pinned", |t| t.queue.upload(&t.pinned, &mut t.x).unwrap()),
+    ("launch behind a flush", |t| t.launch(2, 1)),
+    ("record", |t| t.queue.record(&t.event).unwrap()),
+    ("wait_for", |t| t.queue.wait_for(&t.event).unwrap()),
+    ("copy", |t| t.queue.copy(&t.y, &mut t.x).unwrap()),
+    ("launch behind a copy", |t| t.launch(1, 0)),
+    ("download", |t| t.queue.download(&t.y, &mut t.result).unwrap()),
+    ("callback", |t| t.queue.callback(|| ()).unwrap()),
+    ("fork and join", |t| t.queue.join(&t.queue.fork("side")).unwrap()),
+    ("read", |t| t.late.read = Some(t.queue.read(&t.y))),
+    ("marker", |t| t.late.end = Some(t.queue.marker())),
+    ("finish", |t| t.late.finished = Some(t.queue.finish())),
+    ("flush behind a finish", |t| t.queue.flush().unwrap()),
+    ("flush of the context", |t| t.ctx.flush().unwrap()),
+];
+
 impl Things {
-    fn new(subject: &Subject) -> Self {
-        let ctx = subject.ctx();
+    /// On a queue of the context.
+    fn new(ctx: &Context, queue: &CommandQueue) -> Self {
         let mut pinned = ctx.pinned([N]).unwrap();
         pinned.write(|host| host.fill(5)).unwrap();
         let mix = ctx.kernel::<Mix>().unwrap();
         let (x, y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
-        let result = ctx.pinned([N]).unwrap();
-        Self { ctx, mix, x, y, pinned, result }
+        let (result, event, late) = (ctx.pinned([N]).unwrap(), ctx.event(), Late::default());
+        Self { ctx: ctx.clone(), queue: queue.clone(), mix, x, y, pinned, result, event, late }
     }
 
-    /// Each verb once.
-    fn enqueue(&mut self, queue: &CommandQueue) -> Late {
-        let Self { ctx, mix, x, y, pinned, result } = self;
-        let event = ctx.event();
-        queue.fill(y, 3).unwrap();
-        queue.upload(&[7; N], x).unwrap();
-        queue.launch(mix, Grid::threads([N]), Mix { a: 2, b: 1, x, y }).unwrap();
-        queue.flush().unwrap();
-        queue.upload(pinned, x).unwrap();
-        queue.launch(mix, Grid::threads([N]), Mix { a: 2, b: 1, x, y }).unwrap();
-        queue.record(&event).unwrap();
-        queue.wait_for(&event).unwrap();
-        queue.copy(y, x).unwrap();
-        queue.launch(mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();
-        queue.download(y, result).unwrap();
-        queue.callback(|| ()).unwrap();
-        let (read, end) = (queue.read(y), queue.marker());
-        let finished = queue.finish();
-        queue.flush().unwrap();
-        Late { end, finished, read }
+    /// As [`new`](Self::new), when each verb has compiled and allocated what it needs when it is first used.
+    fn used(ctx: &Context, queue: &CommandQueue) -> Self {
+        let mut things = Self::new(ctx, queue);
+        VERBS.iter().for_each(|(_, verb)| verb(&mut things));
+        things.check();
+        things
     }
 
-    fn check(&self, late: Late) {
+    fn launch(&mut self, a: u32, b: u32) {
+        let Self { queue, mix, x, y, .. } = self;
+        queue.launch(mix, Grid::threads([N]), Mix { a, b, x, y }).unwrap();
+    }
+
+    fn check(&mut self) {
         let y = 2 * mixed(mixed(3, 2, 7, 1), 2, 5, 1);
-        assert_eq!(late.read.wait().unwrap(), [y; N]);
-        late.finished.wait().unwrap();
-        assert!(late.end.is_complete().unwrap());
+        let Late { end, finished, read } = std::mem::take(&mut self.late);
+        assert_eq!(read.unwrap().wait().unwrap(), [y; N]);
+        finished.unwrap().wait().unwrap();
+        assert!(end.unwrap().is_complete().unwrap());
         assert_eq!(self.result.read(<[u32]>::to_vec).unwrap(), [y; N]);
     }
 }
 
 fn behind_a_gate(subject: &Subject) {
-    let mut things = Things::new(subject);
-    let (queue, gate) = (things.ctx.queue("held"), things.ctx.user_event("gate"));
+    let ctx = subject.ctx();
+    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let mut things = Things::new(&ctx, &queue);
     queue.wait_for(&gate.event()).unwrap();
-    let late = things.enqueue(&queue);
-    assert!(!late.end.is_complete().unwrap());
+    VERBS.iter().for_each(|(_, verb)| verb(&mut things));
+    assert!(!things.late.end.as_ref().unwrap().is_complete().unwrap());
     gate.signal();
-    things.check(late);
+    things.check();
 }
 
-/// A verb that blocks does so for as long as the kernel is busy, so it fails at every length; a slow machine does
-/// not.
-const LENGTHS: [u32; 4] = [300, 1000, 3000, 9000];
-
 fn behind_a_busy_kernel(subject: &Subject) {
-    let mut things = Things::new(subject);
-    let queue = things.ctx.queue("busy");
-    // What compiles or allocates when first used does so here.
-    let late = things.enqueue(&queue);
-    things.check(late);
-    let returned = LENGTHS.into_iter().any(|milliseconds| {
-        let busy = busy(subject, &things.ctx, &queue, milliseconds);
-        let late = things.enqueue(&queue);
-        let returned = !busy.is_complete().unwrap();
-        things.check(late);
-        returned
-    });
-    assert!(returned, "some verb returned only when the kernel before it was done");
+    let make = || {
+        let ctx = subject.ctx();
+        let busy = ctx.queue("busy");
+        let things = Things::used(&ctx, &busy);
+        Setup { ctx, busy, things }
+    };
+    each_returns(subject, make, VERBS, |mut things| things.check());
 }
 
 fn beside_a_busy_kernel(subject: &Subject) {
-    let mut things = Things::new(subject);
-    let (queue, other) = (things.ctx.queue("busy"), things.ctx.queue("other"));
-    let late = things.enqueue(&other);
-    things.check(late);
-    let returned = LENGTHS.into_iter().any(|milliseconds| {
-        let busy = busy(subject, &things.ctx, &queue, milliseconds);
-        let late = things.enqueue(&other);
-        let returned = !busy.is_complete().unwrap();
-        things.check(late);
-        returned
-    });
-    assert!(returned, "some verb of one queue returned only when the kernel of another was done");
+    let make = || {
+        let ctx = subject.ctx();
+        let (busy, other) = (ctx.queue("busy"), ctx.queue("other"));
+        let things = Things::used(&ctx, &other);
+        Setup { ctx, busy, things }
+    };
+    each_returns(subject, make, VERBS, |mut things| things.check());
 }
 
-/// The end of a kernel that is on its way.
-fn busy(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Event {
-    subject.spin(ctx, queue, milliseconds);
-    queue.flush().unwrap();
-    queue.marker()
+/// Memory that the pool has none of.
+#[derive(Default)]
+struct Made {
+    arrays: Vec<(u32, DeviceArray<u32>)>,
+    pinned: Vec<HostArray<u32, Upload>>,
+}
+
+struct Makes {
+    ctx: Context,
+    queue: CommandQueue,
+    made: Made,
+}
+
+impl Makes {
+    fn keep(&mut self, value: u32, array: fencepost::Result<DeviceArray<u32>>) {
+        self.made.arrays.push((value, array.unwrap()));
+    }
+}
+
+const MAKES: &[Verb<Makes>] = &[
+    ("zeros of the context", |m| m.keep(0, m.ctx.zeros([N]))),
+    ("full of the context", |m| m.keep(4, m.ctx.full([2 * N], 4))),
+    ("array of the context", |m| m.keep(5, m.ctx.array(&[5; 4 * N]))),
+    ("zeros of a queue", |m| m.keep(0, m.queue.zeros([8 * N]))),
+    ("full of a queue", |m| m.keep(6, m.queue.full([16 * N], 6))),
+    ("array of a queue", |m| m.keep(7, m.queue.array(&[7; 32 * N]))),
+    ("pinned", |m| m.made.pinned.push(m.ctx.pinned([64 * N]).unwrap())),
+    ("queue", |m| m.queue = m.ctx.queue("another")),
+];
+
+/// GL lets one thread in at a time: there new memory waits for the submission that is running, as the rule says.
+fn new_memory(subject: &Subject) {
+    let waits = subject.place().info().is_some_and(|info| info.backend == "GL");
+    let make = || {
+        let ctx = subject.ctx();
+        let (busy, queue) = (ctx.queue("busy"), ctx.queue("makes"));
+        Setup { busy, things: Makes { ctx: ctx.clone(), queue, made: Made::default() }, ctx }
+    };
+    let check = |makes: Makes| {
+        for (value, array) in &makes.made.arrays {
+            assert_eq!(makes.queue.read(array).wait().unwrap(), vec![*value; array.len()]);
+        }
+    };
+    if waits {
+        let Setup { ctx, busy, things: mut makes } = make();
+        let _busy = Busy::start(subject, &ctx, &busy, 50);
+        MAKES.iter().for_each(|(_, verb)| verb(&mut makes));
+        return check(makes);
+    }
+    each_returns(subject, make, MAKES, check);
 }

@@ -2,7 +2,7 @@
 
 use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};
-use crate::common::{Case, Subject, case, raw};
+use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, Download, HostArray, Kind, Policy, RecorderChoice, Upload};
 
@@ -180,7 +180,7 @@ fn hazard(subject: &Subject) {
     // What the program was not told is not over, however far the device is.
     let filled = one.marker();
     one.flush().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    dump::until_done(&ctx, "one");
     let error = two.fill(&mut on(&ctx, &buffer), 2).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
     two.wait_for(&filled).unwrap();

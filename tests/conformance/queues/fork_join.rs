@@ -1,8 +1,9 @@
 //! Q12: queues made from queues.
 
 use crate::common::kernels::Mix;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump};
 use fencepost::prelude::*;
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -23,7 +24,8 @@ fn fork(subject: &Subject) {
     let child = parent.fork("child");
     assert_eq!(child.label(), "child");
     let mut read = child.read(&x);
-    assert!(read.wait_timeout(std::time::Duration::from_millis(2)).unwrap().is_none());
+    assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
+    assert!(dump::is_held(&ctx, "child"));
     gate.signal();
     assert_eq!(read.wait().unwrap(), [1; N]);
 }
@@ -41,6 +43,7 @@ fn join(subject: &Subject) {
     child.fill(&mut x, 2).unwrap();
     child.flush().unwrap();
     assert!(!parent.is_complete().unwrap());
+    assert!(dump::is_held(&ctx, "parent"));
     gate.signal();
     assert_eq!(parent.read(&x).wait().unwrap(), [1; N]);
     later.signal();

@@ -1,25 +1,24 @@
 //! Q10: which queue's work goes first.
 
+use crate::common::busy::{Busy, LENGTHS};
 use crate::common::kernels::tick;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, DynKernel, Priority, QueueOptions};
+use fencepost::{DynKernel, Priority, QueueOptions};
 use std::sync::mpsc::channel;
 use std::time::Duration;
+
+const ONE_LANE: &str = "a priority says what one hardware queue takes next";
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("q10_numbers_out_of_range_clamp_and_a_queue_tells_its_priority", numbers),
-        case("q10_high_comes_first_whichever_was_made_or_filled_first", high_first)
-            .one_lane("a priority says what one hardware queue takes next"),
-        case("q10_high_goes_ahead_of_low_work_that_is_flushed", high_overtakes)
-            .gpu_only("on the CPU recorder whoever looks does the steps"),
-        case("q10_low_work_that_high_work_waits_for_is_lifted", needed_is_lifted)
-            .one_lane("a priority says what one hardware queue takes next"),
-        case("q10_waiting_for_a_low_queue_lifts_it", waited_for_is_lifted)
-            .cpu_only("needs a context without threads, which does nothing unasked"),
+        case("q10_high_comes_first_whichever_was_made_or_filled_first", high_first).one_lane(ONE_LANE),
+        case("q10_high_goes_ahead_of_low_work_that_is_flushed", high_overtakes).one_lane(ONE_LANE),
+        case("q10_low_work_that_high_work_waits_for_is_lifted", needed_is_lifted).one_lane(ONE_LANE),
+        case("q10_waiting_for_a_low_queue_lifts_it", waited_for_is_lifted),
         case("q10_low_is_never_starved", not_starved)
-            .gpu_only("on the CPU recorder whoever looks does the steps"),
+            .gpu_only("on the CPU recorder whoever waits does the steps"),
     ]
 }
 
@@ -94,8 +93,9 @@ fn numbers(subject: &Subject) {
 }
 
 fn high_first(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
     for (made_first, filled_first) in [(false, false), (false, true), (true, false), (true, true)] {
-        let race = Race::new(subject.ctx_with(Policy::Unchecked));
+        let race = Race::new(ctx.clone());
         let mut order = [Priority::Low, Priority::High];
         if made_first {
             order.reverse();
@@ -127,17 +127,16 @@ fn high_first(subject: &Subject) {
 
 /// Whether the high queue came first can be told only if both were there before the busy kernel was done.
 fn high_overtakes(subject: &Subject) {
-    let told = [300, 1000, 3000, 9000].into_iter().any(|milliseconds| {
+    let told = LENGTHS.into_iter().any(|milliseconds| {
         let race = Race::new(subject.ctx_with(Policy::Unchecked));
         let [busy, low, high] = [Priority::Normal, Priority::Low, Priority::High].map(|p| race.queue(p));
-        subject.spin(&race.ctx, &busy, milliseconds);
-        busy.flush().unwrap();
+        let busy = Busy::start(subject, &race.ctx, &busy, milliseconds);
         race.run(&low, 100..200);
         low.flush().unwrap();
         race.run(&high, 0..60);
         high.flush().unwrap();
-        let told = !busy.is_complete().unwrap();
-        let times = race.times(&[&low, &high], || ());
+        let told = !busy.is_over();
+        let times = race.times(&[&low, &high], || busy.let_go());
         assert!(!told || last(&times[..60]) < first(&times[100..200]), "{times:?}");
         told
     });
@@ -162,9 +161,7 @@ fn needed_is_lifted(subject: &Subject) {
 
 fn waited_for_is_lifted(subject: &Subject) {
     for wait in [false, true] {
-        let options = CpuOptions { threads: false, ..CpuOptions::default() };
-        let race = Race::new(Context::on_cpu_with(options, Policy::Unchecked));
-        subject.watch(&race.ctx);
+        let race = Race::new(subject.without_threads_with(Policy::Unchecked));
         let (normal, low) = (race.queue(Priority::Normal), race.queue(Priority::Low));
         race.run(&normal, 0..10);
         race.run(&low, 10..20);
@@ -184,11 +181,10 @@ fn waited_for_is_lifted(subject: &Subject) {
 /// Behind eight batches of high work comes one of low. That can be told only if all were there before the busy kernel
 /// was done.
 fn not_starved(subject: &Subject) {
-    let told = [300, 1000, 3000, 9000].into_iter().any(|milliseconds| {
+    let told = LENGTHS.into_iter().any(|milliseconds| {
         let race = Race::new(subject.ctx_with(Policy::Unchecked));
         let [busy, low, high] = [Priority::Normal, Priority::Low, Priority::High].map(|p| race.queue(p));
-        subject.spin(&race.ctx, &busy, milliseconds);
-        busy.finish().wait_timeout(Duration::from_millis(50)).unwrap(); // it has begun
+        let busy = Busy::start(subject, &race.ctx, &busy, milliseconds);
         race.run(&low, 0..1);
         low.flush().unwrap();
         for at in 1..40 {
@@ -196,8 +192,8 @@ fn not_starved(subject: &Subject) {
             // Whoever waits has a batch of its own.
             high.finish().wait_timeout(Duration::ZERO).unwrap();
         }
-        let told = !busy.is_complete().unwrap();
-        let times = race.times(&[&high, &low], || ());
+        let told = !busy.is_over();
+        let times = race.times(&[&high, &low], || busy.let_go());
         assert!(!told || times[0] < 10, "low came after {} batches of high", times[0]);
         told
     });

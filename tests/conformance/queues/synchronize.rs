@@ -1,6 +1,6 @@
 //! Q04, Q07: starting, and waiting for, all queues of a context, or of the process.
 
-use crate::common::{Case, Subject, case, raw};
+use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, Kind, synchronize_all};
 use std::sync::mpsc::channel;
@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("q04_flushing_the_context_starts_the_work_of_all_queues_together", together),
         case("q07_synchronize_waits_for_all_queues_and_flushes_them", all_queues),
+        case("q07_synchronize_submits_the_work_of_all_queues_before_anything_waits", flushes),
         case("q07_what_is_enqueued_later_is_not_waited_for", not_later),
         case("q07_the_work_of_a_queue_that_is_gone_is_waited_for", gone),
         case("q07_the_first_error_is_given_and_the_others_are_waited_for", errors),
@@ -23,7 +24,6 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 300;
-const SHORT: Duration = Duration::from_millis(5);
 
 fn together(subject: &Subject) {
     let ctx = subject.without_threads();
@@ -34,7 +34,9 @@ fn together(subject: &Subject) {
     for (queue, x) in queues.iter().zip(&mut arrays) {
         queue.fill(x, 7_u32).unwrap();
     }
+    let before = dump::submitted(&ctx);
     ctx.flush().unwrap();
+    assert_eq!(dump::submitted(&ctx), before + 1, "the flush has submitted it");
     let profile = profiler.finish().wait().unwrap();
     let batches: Vec<_> = profile.rows.iter().map(|row| row.batch).collect();
     assert_eq!(batches, [Some(0); 3], "one batch");
@@ -49,13 +51,33 @@ fn all_queues(subject: &Subject) {
         queue.fill(x, 7_u32).unwrap();
     }
     let mut all = ctx.synchronize();
-    assert!(all.wait_timeout(SHORT).unwrap().is_none());
+    // The others are done: the one that is held is all that is left.
+    [0, 2].iter().for_each(|at| queues[*at].finish().wait().unwrap());
+    assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
+    assert!(dump::is_held(&ctx, "queue 1"));
     gate.signal();
     all.wait().unwrap();
     assert!(queues.iter().all(|queue| queue.marker().is_complete().unwrap()));
     queues.iter().zip(&mut arrays).for_each(|(queue, x)| queue.fill(x, 8).unwrap());
     pollster::block_on(ctx.synchronize()).unwrap();
     assert!(queues.iter().all(|queue| queue.marker().is_complete().unwrap()));
+}
+
+fn flushes(subject: &Subject) {
+    let ctx = subject.without_threads();
+    let queues = [0, 1, 2].map(|at| ctx.queue(&format!("queue {at}")));
+    let mut arrays = [0; 3].map(|_| ctx.zeros([N]).unwrap());
+    ctx.synchronize().wait().unwrap();
+    for (queue, x) in queues.iter().zip(&mut arrays) {
+        queue.fill(x, 7_u32).unwrap();
+    }
+    let before = dump::submitted(&ctx);
+    let pending = || queues.each_ref().map(|queue| dump::pending(&ctx, queue.label()));
+    assert_eq!(pending(), [1; 3]);
+    let all = ctx.synchronize();
+    assert_eq!(pending(), [0; 3]);
+    assert!(dump::submitted(&ctx) > before);
+    all.wait().unwrap();
 }
 
 fn not_later(subject: &Subject) {
@@ -74,12 +96,15 @@ fn gone(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("short-lived"), ctx.user_event("gate"));
     let mut x = ctx.zeros([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 3_u32).unwrap();
     let end = queue.marker();
     drop(queue);
     let mut all = ctx.synchronize();
-    assert!(all.wait_timeout(SHORT).unwrap().is_none());
+    // Everything else is done: the queue that is gone is all that is left.
+    assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
+    assert!(dump::is_held(&ctx, "short-lived"));
     gate.signal();
     all.wait().unwrap();
     assert!(end.is_complete().unwrap());
@@ -95,7 +120,9 @@ fn errors(subject: &Subject) {
     second.wait_for(&gate.event()).unwrap();
     second.fill(&mut ctx.zeros::<u32, 1>([N]).unwrap(), 1).unwrap();
     let mut all = ctx.synchronize();
-    assert!(all.wait_timeout(SHORT).unwrap().is_none(), "the second is still waited for");
+    [&first, &third].iter().for_each(|queue| _ = queue.finish().wait().unwrap_err());
+    assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none(), "the second is still waited for");
+    assert!(dump::is_held(&ctx, "second"));
     gate.signal();
     let error = all.wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "for the first"), "{error}");
@@ -112,7 +139,8 @@ fn known(subject: &Subject) {
     one.fill(&mut x, 1_u32).unwrap();
     gone.fill(&mut y, 1_u32).unwrap();
     drop(gone);
-    std::thread::sleep(20 * SHORT); // so that its work is over, and nobody was told
+    // The work is over, and the program was not told.
+    ["one", "gone"].iter().for_each(|label| dump::until_done(&ctx, label));
     assert!(two.fill(&mut x, 2).is_err() && two.fill(&mut y, 2).is_err());
     ctx.synchronize().wait().unwrap();
     two.fill(&mut x, 2).unwrap();
@@ -128,7 +156,8 @@ fn not_known(subject: &Subject) {
     held.wait_for(&gate.event()).unwrap();
     held.callback(|| ()).unwrap();
     let mut all = ctx.synchronize();
-    assert!(all.wait_timeout(Duration::from_millis(100)).unwrap().is_none());
+    dump::until_done(&ctx, "one");
+    assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
     let error = two.fill(&mut x, 2).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
     gate.signal();
@@ -164,9 +193,11 @@ fn every_context(subject: &Subject) {
         (queue, gate)
     });
     let mut all = synchronize_all();
-    for (_, gate) in &gates {
-        assert!(all.wait_timeout(SHORT).unwrap().is_none());
+    for (queue, gate) in &gates {
+        // What was signalled is done: the next gate is all that is left.
+        assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
         gate.signal();
+        queue.finish().wait().unwrap();
     }
     all.wait().unwrap();
     assert!(gates.iter().all(|(queue, _)| queue.marker().is_complete().unwrap()));
@@ -192,7 +223,7 @@ fn owner(subject: &Subject) {
     subject.watch(&ours);
     let busy = theirs.queue("busy");
     for _ in 0..3 {
-        subject.spin(&theirs, &busy, 200);
+        subject.spin(&theirs, &busy, 40);
         let end = busy.marker();
         busy.flush().unwrap();
         ours.synchronize().wait().unwrap();

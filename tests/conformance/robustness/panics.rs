@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, HostBuffer, Kind};
+use fencepost::{HostBuffer, Kind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -19,10 +19,8 @@ pub fn cases() -> Vec<Case> {
         case(
             "q05_without_threads_asking_a_user_event_runs_the_callback_that_signals_it",
             asking_without_threads,
-        )
-        .cpu_only("a device without threads is adopted"),
-        case("e05_without_threads_awaiting_does_the_work", without_threads)
-            .cpu_only("only such contexts can do without threads"),
+        ),
+        case("e05_without_threads_awaiting_does_the_work", without_threads),
         case("q15_short_lived_queues_lose_no_work_and_gather", short_lived),
     ]
 }
@@ -112,9 +110,7 @@ fn destroyed(subject: &Subject) {
 }
 
 fn without_threads(subject: &Subject) {
-    let options = CpuOptions { threads: false, ..CpuOptions::default() };
-    let ctx = Context::on_cpu_with(options, Policy::Ordered);
-    subject.watch(&ctx);
+    let ctx = subject.without_threads();
     let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
     let mut x = ctx.zeros([4]).unwrap();
     for value in 0..50_u32 {
@@ -127,8 +123,7 @@ fn without_threads(subject: &Subject) {
 }
 
 fn asking_without_threads(subject: &Subject) {
-    let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
-    subject.watch(&ctx);
+    let ctx = subject.without_threads();
     let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
     let event = gate.event();
     queue.callback(move || gate.signal()).unwrap();

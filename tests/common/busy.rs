@@ -1,0 +1,190 @@
+//! A device that is busy, and calls that must return meanwhile.
+//!
+//! On Vulkan and on the CPU recorder the device is busy until the test lets it go on, so that a call which waits for it
+//! never returns. Elsewhere a kernel runs for a while, and a longer one where the machine was slow.
+
+use super::held::HeldLane;
+use super::{Subject, dump};
+use fencepost::prelude::*;
+use fencepost::{Event, HostBuffer};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// Milliseconds of the kernels that are tried where a device cannot be held.
+pub const LENGTHS: [u32; 4] = [50, 150, 450, 1350];
+/// A call beside a device that is held returns within this, however slow the machine is.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Work of a queue that is on the device.
+pub struct Busy {
+    hold: Hold,
+    end: Event,
+}
+
+enum Hold {
+    /// The hardware queue is held, before a write to this.
+    Lane(HeldLane, DeviceArray<u32>),
+    /// A kernel of the CPU recorder waits for the other end of this.
+    Kernel(Mutex<Option<Sender<()>>>),
+    /// Nothing: the kernel ends by itself.
+    Time,
+}
+
+impl Busy {
+    /// Has `queue` keep the device busy: until it is [let go](Self::let_go), or for about so long. The context must be
+    /// idle, and with threads.
+    pub fn start(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
+        ctx.synchronize().wait().expect("an idle context");
+        if subject.is_cpu() {
+            return stand_still(ctx, queue);
+        }
+        let held = ctx.wgpu().and_then(|(device, _)| HeldLane::new(device));
+        let Some(lane) = held else {
+            subject.spin(ctx, queue, milliseconds);
+            let end = queue.marker();
+            queue.flush().expect("a flush");
+            return Self { hold: Hold::Time, end };
+        };
+        let before = dump::submitted(ctx);
+        let work = queue.full([1], 1_u32).expect("memory");
+        let end = queue.marker();
+        queue.flush().expect("a flush");
+        // Some drivers stay in the call that submits as long as the hardware queue is held.
+        dump::until(|| dump::submitted(ctx) > before || ctx.state_dump().contains(", submitting"));
+        Self { hold: Hold::Lane(lane, work), end }
+    }
+
+    /// Whether the device stays busy until it is let go.
+    pub fn is_held(&self) -> bool {
+        !matches!(self.hold, Hold::Time)
+    }
+
+    /// Whether the device is no longer busy with this.
+    pub fn is_over(&self) -> bool {
+        !self.is_held() && self.end.is_complete().expect("work that cannot fail")
+    }
+
+    /// Ends the hold. What only takes its time goes on.
+    pub fn let_go(&self) {
+        match &self.hold {
+            Hold::Lane(lane, _) => lane.let_go(),
+            Hold::Kernel(sender) => drop(sender.lock().expect("no panic while it is taken").take()),
+            Hold::Time => {}
+        }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
+const STAND_STILL: &str = "
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(1)
+fn stand_still() {
+    out[0] = 1u;
+}
+";
+
+/// Launches a kernel of the CPU recorder that ends when it is let go; returns when it has begun.
+fn stand_still(ctx: &Context, queue: &CommandQueue) -> Busy {
+    let ((go, told), (begin, begun)) = (channel::<()>(), channel());
+    let (told, begin): (Mutex<Receiver<()>>, Mutex<Sender<()>>) = (Mutex::new(told), Mutex::new(begin));
+    let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
+        let told = told.lock().expect("one run at a time");
+        // The test has ended if nothing listens.
+        let _ = begin.lock().expect("one run at a time").send(());
+        let _ = told.recv();
+    };
+    ctx.host_kernel("stand_still", Arc::new(run)).expect("a context on the CPU recorder");
+    let kernel = ctx.kernel_from(STAND_STILL, "stand_still").expect("the kernel is right");
+    let mut out = queue.zeros::<u32, 1>([1]).expect("memory");
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out]).expect("a launch");
+    let end = queue.marker();
+    queue.flush().expect("a flush");
+    begun.recv().expect("the kernel begins");
+    Busy { hold: Hold::Kernel(Mutex::new(Some(go))), end }
+}
+
+/// A call by its name.
+pub type Verb<T> = (&'static str, fn(&mut T));
+
+/// What calls are made on, and the queue that keeps the device busy.
+pub struct Setup<T> {
+    pub ctx: Context,
+    pub busy: CommandQueue,
+    pub things: T,
+}
+
+/// Makes each call while the device is busy. `check` looks at what came of them when it no longer is.
+///
+/// # Panics
+/// With the name of a call that returned only when the device was no longer busy. Where a kernel runs for a while, that
+/// call is the same one three times: a slow machine is late with any.
+pub fn each_returns<T: Send>(
+    subject: &Subject,
+    make: impl Fn() -> Setup<T>,
+    verbs: &[Verb<T>],
+    check: impl Fn(T),
+) {
+    let mut late = Vec::new();
+    for milliseconds in LENGTHS {
+        let Setup { ctx, busy, mut things } = make();
+        let device = Busy::start(subject, &ctx, &busy, milliseconds);
+        let outcome = if device.is_held() {
+            beside(&device, &mut things, verbs)
+        } else {
+            before_the_end(&device, &mut things, verbs)
+        };
+        device.let_go();
+        let Err(verb) = outcome else {
+            return check(things);
+        };
+        late.push(verb);
+        let times = late.iter().filter(|other| **other == verb).count();
+        assert!(!device.is_held() && times < 3, "`{verb}` returned only when the device was no longer busy");
+    }
+    panic!("the machine is too slow to tell: {late:?}");
+}
+
+/// Makes the calls on a thread of their own; the first that does not return before the device is let go.
+fn beside<T: Send>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(), &'static str> {
+    thread::scope(|scope| {
+        let (sender, returned) = channel();
+        scope.spawn(move || {
+            for (_, verb) in verbs {
+                verb(things);
+                sender.send(()).expect("the test listens until the thread ends");
+            }
+        });
+        for &(name, _) in verbs {
+            match returned.recv_timeout(PATIENCE) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    device.let_go();
+                    (0..).take_while(|_| returned.recv().is_ok()).for_each(drop);
+                    return Err(name);
+                }
+                // The call has panicked, and so does the scope.
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Makes the calls one after the other; the first after which the kernel was over.
+fn before_the_end<T>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(), &'static str> {
+    let mut late = None;
+    for &(name, verb) in verbs {
+        verb(things);
+        if late.is_none() && device.is_over() {
+            late = Some(name);
+        }
+    }
+    late.map_or(Ok(()), Err)
+}

@@ -1,0 +1,35 @@
+//! A context that does nothing unasked, and the number of its submissions.
+
+use super::refusing::{self, Driver, Rule};
+use super::{Subject, dump, raw};
+use fencepost::{AdoptOptions, Context};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// A context without threads whose submissions are counted: by the functions of the driver on Vulkan, elsewhere by the
+/// state dump.
+pub struct Counted {
+    pub ctx: Context,
+    driver: Option<Arc<Driver>>,
+    seen: Cell<u64>,
+}
+
+impl Counted {
+    pub fn new(subject: &Subject) -> Self {
+        if !subject.place().is_vulkan() {
+            return Self { ctx: subject.without_threads(), driver: None, seen: Cell::new(0) };
+        }
+        let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
+        let options = AdoptOptions { threads: false, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device, queue, options).expect("a context");
+        subject.watch(&ctx);
+        Self { ctx, driver: Some(driver), seen: Cell::new(0) }
+    }
+
+    /// How many submissions there have been.
+    pub fn submissions(&self) -> u64 {
+        let Some(driver) = &self.driver else { return dump::submitted(&self.ctx) };
+        self.seen.set(self.seen.get() + driver.set(Rule::Nothing).submissions);
+        self.seen.get()
+    }
+}
