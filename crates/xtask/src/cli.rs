@@ -104,7 +104,7 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "json")]
         list: bool,
         /// Seconds after which a test program that is not over has seen the fault
-        #[arg(long, default_value_t = 180)]
+        #[arg(long, default_value_t = 300)]
         limit: u64,
         /// A part of a fault's name
         filter: Option<String>,

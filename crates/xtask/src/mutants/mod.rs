@@ -44,15 +44,17 @@ pub(crate) fn mutants(workspace: &Workspace, options: &Options) -> Result<bool> 
         return Ok(true);
     }
     let begun = Instant::now();
-    let outcomes = run(workspace, &placed, &chosen, options.limit)?;
-    print(&outcomes, begun.elapsed(), options.json)?;
+    let outcomes = run(workspace, &placed, &chosen, options)?;
+    if !options.json {
+        print!("{}", table::of(&outcomes, begun.elapsed()));
+    }
     Ok(outcomes.iter().all(Outcome::is_fine))
 }
 
 /// Builds the copy with every fault in it, sees that all tests pass without one, and runs them with each of `chosen`.
-fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], limit: Duration) -> Result<Vec<Outcome>> {
+fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Options) -> Result<Vec<Outcome>> {
     let scratch = Scratch::new(workspace)?;
-    let (proofs, broken) = build(&scratch, all, limit)?;
+    let (proofs, broken) = build(&scratch, all, options.limit)?;
     eprintln!("+ every proof without a fault");
     if let Run::Failed(by) = proofs.run(None)? {
         bail!("without a fault `{by}` fails: nothing can be said of the faults");
@@ -66,7 +68,11 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], limit: Duratio
             true => Ended::DoesNotBuild,
             false => proofs.run(Some(&placed.fault.name))?.into(),
         };
-        outcomes.push(Outcome::new(placed, ended, begun.elapsed()));
+        let outcome = Outcome::new(placed, ended, begun.elapsed());
+        if options.json {
+            println!("{}", serde_json::to_string(&outcome)?); // at once: a run may take long
+        }
+        outcomes.push(outcome);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -91,15 +97,4 @@ fn build(scratch: &Scratch, all: &[Placed], limit: Duration) -> Result<(Proofs, 
         }
         eprintln!("mutants: does not build: {}\n{}", broken[before..].join(", "), refused.said);
     }
-}
-
-fn print(outcomes: &[Outcome], after: Duration, json: bool) -> Result<()> {
-    if !json {
-        print!("{}", table::of(outcomes, after));
-        return Ok(());
-    }
-    for outcome in outcomes {
-        println!("{}", serde_json::to_string(outcome)?);
-    }
-    Ok(())
 }

@@ -52,17 +52,20 @@ fn send_lines(from: impl Read + Send + 'static, to: Sender<String>) {
 }
 
 fn follow(child: &mut Child, lines: &Receiver<String>, deadline: Instant) -> Result<Seen> {
+    let mut panicked = None;
     loop {
         match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(line) => {
                 if let Some(seen) = failure(&line) {
                     return Ok(seen);
                 }
+                panicked = panicking(&line).or(panicked);
             }
             Err(RecvTimeoutError::Timeout) => return Ok(Seen::Late),
             Err(RecvTimeoutError::Disconnected) => {
                 let status = child.wait()?;
-                return Ok(if status.success() { Seen::Passed } else { Seen::Ended(status.to_string()) });
+                let how = panicked.map_or_else(|| status.to_string(), |name| format!("{name}, {status}"));
+                return Ok(if status.success() { Seen::Passed } else { Seen::Ended(how) });
             }
         }
     }
@@ -79,6 +82,12 @@ fn failure(line: &str) -> Option<Seen> {
         .filter(|_| !name.starts_with("result"))
 }
 
+/// The thread that a line says has panicked: it has the name of its test.
+fn panicking(line: &str) -> Option<String> {
+    let (name, rest) = line.strip_prefix("thread '")?.split_once('\'')?;
+    rest.contains("panicked at").then(|| name.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +99,7 @@ mod tests {
         assert_eq!(failure("test q04_it_holds::cpu_1     ... FAILED"), test("q04_it_holds::cpu_1"));
         assert_eq!(failure("test q04_it_holds::cpu_1     ... ok"), None);
         assert_eq!(failure("test result: FAILED. 1 passed; 1 failed"), None);
+        assert_eq!(panicking("thread 'a::b' (77) panicked at x.rs:1:2:"), Some("a::b".to_owned()));
         let seed = failure("the program of seed 17 fails, looking for a smaller one: element 3");
         assert_eq!(seed, Some(Seen::Seed("17".to_owned())));
     }
