@@ -92,6 +92,28 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = 0)]
         from: u64,
     },
+    /// Puts seeded faults into a copy of the library, and prints which test sees each
+    #[command(
+        after_help = "Examples:\n  cargo xtask mutants\n  cargo xtask mutants --list\n  cargo xtask mutants pool\n  \
+        cargo xtask mutants --json > mutants.jsonl\n\n\
+        The faults are those of tests/faults.json. The copy is below target/mutants, and all faults are built into it at\n\
+        once; FENCEPOST_FAULT=<name> chooses one when a test program of the copy starts. Run are, up to the first failure,\n\
+        the unit tests of core and sync, the random programs and the conformance suite, on the CPU recorder. Exits with 1\n\
+        if a fault survives that the list does not explain, or does not build."
+    )]
+    Mutants {
+        /// Print a line of JSON for each fault instead of the table
+        #[arg(long)]
+        json: bool,
+        /// Print the faults, and build and run nothing
+        #[arg(long, conflicts_with = "json")]
+        list: bool,
+        /// Seconds after which a test program that is not over has seen the fault
+        #[arg(long, default_value_t = 300)]
+        limit: u64,
+        /// A part of a fault's name
+        filter: Option<String>,
+    },
     /// Runs the double buffer for minutes: every block right, memory flat
     #[command(
         after_help = "Examples:\n  cargo xtask soak\n  cargo xtask soak --minutes 1 --adapter swiftshader --seed 7 --json\n\n\

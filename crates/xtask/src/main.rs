@@ -12,6 +12,7 @@ mod deny;
 mod environment;
 mod lint;
 mod model;
+mod mutants;
 mod package;
 mod packages;
 mod progress;
@@ -64,6 +65,10 @@ fn run(command: Command) -> Result<bool> {
             return semantics::semantics(&workspace, &options);
         }
         Command::Seeds { count, from } => seeds::seeds(&workspace, from, count),
+        Command::Mutants { json, list, limit, filter } => {
+            let limit = std::time::Duration::from_secs(limit);
+            return mutants::mutants(&workspace, &mutants::Options { json, list, limit, filter });
+        }
         Command::Soak { args } => soak::soak(&workspace, &args),
         Command::Targets { web, metal, dx12, debian, no_install } => {
             let sources = targets::Sources { may_install: !no_install, debian };

@@ -343,4 +343,92 @@ mod tests {
             assert!(size >= bytes && size <= (bytes + bytes / 4).max(256) + 256, "{bytes} -> {size}");
         }
     }
+
+    fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
+        pool.reserve(heap, size).expect("the limit allows it");
+        let memory = crate::memory::Memory::Host(crate::memory::Cells::zeroed(size));
+        Arc::new(Block::new(BlockId::next(), heap, size, memory))
+    }
+
+    #[test]
+    fn m08_all_of_a_limit_can_be_had_and_no_more() {
+        let mut pool = Pool::default();
+        pool.set_limit(Some(1024));
+        let device = made(&mut pool, Heap::Device, 512);
+        let pinned = made(&mut pool, Heap::Upload, 256);
+        let refused = pool.reserve(Heap::Download, 512).expect_err("768 and 512 are more than 1024");
+        assert_eq!((refused.used, refused.limit), (768, 1024));
+        pool.give(device);
+        let refused = pool.reserve(Heap::Device, 512).expect_err("what is free counts too");
+        assert_eq!(refused.used, 256);
+        made(&mut pool, Heap::Download, 256);
+        pool.give(pinned);
+        assert!(pool.reserve(Heap::Device, 1).is_err());
+    }
+
+    #[test]
+    fn m08_the_statistics_follow_each_block() {
+        let mut pool = Pool::default();
+        let (device, pinned) = (made(&mut pool, Heap::Device, 512), made(&mut pool, Heap::Download, 256));
+        let both = PoolStats {
+            used: 512,
+            high_water: 512,
+            pinned: 256,
+            arrays: 2,
+            blocks: 2,
+            ..PoolStats::default()
+        };
+        assert_eq!(pool.stats(), both);
+        pool.give(device);
+        pool.give(pinned);
+        let free = PoolStats { free: 768, high_water: 512, blocks: 2, ..PoolStats::default() };
+        assert_eq!(pool.stats(), free);
+        assert!(pool.take(Heap::Upload, 256, |_| true).is_none(), "it is for downloads");
+        assert!(pool.take(Heap::Device, 512, |_| true).is_some());
+        assert_eq!(pool.stats(), PoolStats { used: 512, free: 256, arrays: 1, ..free });
+        made(&mut pool, Heap::Device, 256);
+        pool.unreserve(Heap::Device, 256);
+        assert_eq!(pool.stats(), PoolStats { used: 512, free: 256, arrays: 1, high_water: 768, ..free });
+        pool.reset_high_water();
+        assert_eq!(pool.stats().high_water, 512);
+    }
+
+    #[test]
+    fn m07_a_block_is_taken_only_if_it_is_usable() {
+        let mut pool = Pool::default();
+        let blocks = [(); 3].map(|()| made(&mut pool, Heap::Device, 256));
+        let wanted = blocks[1].id;
+        blocks.into_iter().for_each(|block| pool.give(block));
+        assert!(pool.take(Heap::Device, 256, |_| false).is_none());
+        let taken = pool.take(Heap::Device, 256, |block| block.id == wanted).expect("it is free");
+        assert_eq!(taken.id, wanted);
+    }
+
+    #[test]
+    fn m08_idle_blocks_go_until_what_is_kept_is_left() {
+        let mut pool = Pool::default();
+        let blocks = [(); 4].map(|()| made(&mut pool, Heap::Device, 256));
+        let running = blocks[0].clone();
+        blocks.into_iter().for_each(|block| pool.give(block));
+        assert_eq!(pool.take_idle(1024).len(), 0);
+        let gone = pool.take_idle(512);
+        assert_eq!((gone.len(), pool.stats().free, pool.stats().blocks), (2, 512, 2));
+        let gone: Vec<_> = gone.into_iter().chain(pool.take_idle(0)).collect();
+        assert!(gone.len() == 3 && gone.iter().all(|block| block.id != running.id));
+        drop(running);
+        assert_eq!(pool.take_idle(0).len(), 1);
+        assert_eq!(pool.stats(), PoolStats { high_water: 1024, ..PoolStats::default() });
+    }
+
+    #[test]
+    fn m08_a_surplus_is_more_than_the_threshold() {
+        let mut pool = Pool::default();
+        let block = made(&mut pool, Heap::Device, 256);
+        pool.give(block);
+        assert!(!pool.has_surplus(), "without a threshold all is kept");
+        for (threshold, surplus) in [(256, false), (255, true), (0, true)] {
+            pool.set_threshold(Some(threshold));
+            assert_eq!(pool.has_surplus(), surplus, "threshold {threshold}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A batch of the CPU recorder on its way: which of its steps may come next.
 
 use super::LaneValue;
-use crate::command::Step;
+use crate::command::{Step, Work};
 use crate::scheduler::State;
 use fencepost_sync::Value;
 use std::collections::HashMap;
@@ -23,6 +23,7 @@ pub(super) struct Running {
 impl Running {
     pub(super) fn new(steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Self {
         let before = before(steps);
+        debug_assert!(levels_rise(steps, &before), "bug: a step is not above all that come before it");
         let mut next = vec![Vec::new(); steps.len()];
         for (at, first) in before.iter().enumerate() {
             first.iter().for_each(|&first| next[first].push(at as u32));
@@ -67,4 +68,16 @@ fn before(steps: &[Step]) -> Vec<Vec<usize>> {
         befores.push(own.into_iter().chain(context).chain(step.after.iter().map(|&s| s as usize)).collect());
     }
     befores
+}
+
+/// Whether a recorder that does one level after the other, and a level in any order, does each step after those that
+/// come before it. Of one stamp, what moves no bytes may share a level: a command's times, what is made visible.
+fn levels_rise(steps: &[Step], before: &[Vec<usize>]) -> bool {
+    let moves =
+        |step: &Step| !matches!(step.work, Work::Start(_) | Work::End(_) | Work::Publish(_) | Work::Nothing);
+    let rises = |first: &Step, step: &Step| {
+        let shares = first.level == step.level && first.stamp == step.stamp;
+        first.level < step.level || (shares && !(moves(first) && moves(step)))
+    };
+    steps.iter().zip(before).all(|(step, before)| before.iter().all(|&first| rises(&steps[first], step)))
 }

@@ -583,3 +583,6 @@ fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
         busy.then_some(Hold::Host(touch.block.id))
     })
 }
+
+#[cfg(test)]
+mod tests;

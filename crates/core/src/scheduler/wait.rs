@@ -517,3 +517,6 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

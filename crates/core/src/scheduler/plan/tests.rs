@@ -1,0 +1,303 @@
+//! What a planning leaves in the lists of the lanes, looked at before anything is submitted.
+
+use super::*;
+use crate::command::{Bound, Pattern, What};
+use crate::memory::{BlockId, Cells, Heap, Memory};
+use crate::ordering::{Admission, Policy};
+use crate::recorder::cpu::{self, CpuOptions};
+use crate::scheduler::Engine;
+use crate::user_event::Signaller;
+use fencepost_kernels::Access;
+use fencepost_sync::Clock;
+use std::panic::Location;
+
+/// An engine without threads, so that nothing is planned or submitted unasked.
+fn engine(lanes: usize) -> Arc<Engine> {
+    let (device, lanes) = cpu::open(&CpuOptions { lanes, ..CpuOptions::default() });
+    Engine::new(device, lanes, Policy::Unchecked, false)
+}
+
+fn queue(engine: &Engine, priority: Priority) -> Slot {
+    engine.new_queue("q", priority, false).expect("the device is there")
+}
+
+fn block() -> Arc<Block> {
+    Arc::new(Block::new(BlockId::next(), Heap::Device, 64, Memory::Host(Cells::zeroed(64))))
+}
+
+fn span(block: &Arc<Block>) -> Span {
+    Span { block: block.clone(), offset: 0, size: 64 }
+}
+
+fn fill(block: &Arc<Block>) -> Work {
+    Work::Fill { dst: span(block), pattern: Pattern::ZERO }
+}
+
+/// A launch that is never run: it has no kernel.
+fn launch(block: &Arc<Block>) -> Work {
+    let bound = Bound { at: 0, block: block.clone(), offset: 0, size: 64, used: Some(Access::ReadWrite) };
+    let mut launch = Launch::default();
+    launch.bindings.push(bound);
+    Work::Launch(Box::new(launch))
+}
+
+fn enqueue(engine: &Engine, slot: Slot, work: Work) -> Point {
+    let by = Admission { slot, what: What::Fill, at: Location::caller() };
+    let stamp = engine.enqueue(by, work).expect("nothing has failed");
+    Point { slot, stamp }
+}
+
+fn wait_for(engine: &Engine, slot: Slot, point: Point) {
+    engine.enqueue_wait(slot, point, &Clock::default(), Location::caller()).expect("nothing has failed");
+}
+
+/// The batches in a list: how many steps each has.
+fn lengths(state: &mut State, lane: usize, priority: Priority) -> Vec<usize> {
+    state.lanes[lane].list(priority).iter().map(|batch| batch.steps.len()).collect()
+}
+
+/// The stamps of the first step of each batch in a list.
+fn firsts(state: &mut State, lane: usize, priority: Priority) -> Vec<Stamp> {
+    state.lanes[lane].list(priority).iter().map(|batch| batch.steps[0].stamp).collect()
+}
+
+#[test]
+fn e08_what_is_behind_the_point_stays_pending() {
+    for work in [fill, launch] {
+        let engine = engine(1);
+        let (slot, block) = (queue(&engine, Priority::Normal), block());
+        let points: Vec<Point> = (0..4).map(|_| enqueue(&engine, slot, work(&block))).collect();
+        let mut state = engine.lock();
+        state.plan([points[1]], Priority::Normal);
+        assert_eq!(state.queue(slot).pending.len(), 2);
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), [2]);
+    }
+}
+
+#[test]
+fn q10_batches_are_small_only_while_a_more_urgent_queue_is_open() {
+    for (other, expected) in
+        [(Priority::Low, vec![7]), (Priority::Normal, vec![7]), (Priority::High, vec![3, 3, 1])]
+    {
+        for work in [fill, launch] {
+            let engine = engine(1);
+            let (slot, block) = (queue(&engine, Priority::Normal), block());
+            queue(&engine, other);
+            let last = (0..7).map(|_| enqueue(&engine, slot, work(&block))).last();
+            let mut state = engine.lock();
+            state.lanes[0].step_seconds = SLICE / 3.5;
+            state.plan(last, Priority::Normal);
+            assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "beside a queue of {other:?}");
+        }
+    }
+}
+
+#[test]
+fn q10_a_queue_that_is_gone_is_not_urgent() {
+    let engine = engine(1);
+    let urgent = queue(&engine, Priority::High);
+    assert!(engine.lock().urgent_above(Priority::Normal));
+    engine.close_queue(urgent);
+    assert!(!engine.lock().urgent_above(Priority::Normal));
+}
+
+#[test]
+fn q10_each_priority_of_a_lane_has_batches_of_its_own() {
+    let engine = engine(1);
+    for priority in Priority::ORDER {
+        let slot = queue(&engine, priority);
+        enqueue(&engine, slot, fill(&block()));
+    }
+    let mut state = engine.lock();
+    state.plan_lane(0);
+    for priority in Priority::ORDER {
+        assert_eq!(lengths(&mut state, 0, priority), [1], "{priority:?}");
+    }
+}
+
+#[test]
+fn q10_what_urgent_work_waits_for_is_lifted_before_it() {
+    for lanes in [1, 2] {
+        let engine = engine(lanes);
+        let (low, middle, high) =
+            (queue(&engine, Priority::Low), queue(&engine, Priority::Low), queue(&engine, Priority::High));
+        let first = enqueue(&engine, low, fill(&block()));
+        wait_for(&engine, middle, first);
+        let second = enqueue(&engine, middle, fill(&block()));
+        wait_for(&engine, high, second);
+        let third = enqueue(&engine, high, fill(&block()));
+        let mut state = engine.lock();
+        for point in [first, second] {
+            state.plan([point], Priority::Low);
+        }
+        state.plan([third], Priority::High);
+        let lane = |slot: Slot| state.queue(slot).lane;
+        let mut expected = vec![Vec::new(); lanes];
+        for point in [first, second, third] {
+            expected[lane(point.slot)].push(point.stamp);
+        }
+        for (lane, expected) in expected.into_iter().enumerate() {
+            assert_eq!(firsts(&mut state, lane, Priority::High), expected, "lane {lane} of {lanes}");
+            assert!(state.lanes[lane].list(Priority::Low).is_empty());
+        }
+    }
+}
+
+#[test]
+fn q10_a_batch_comes_after_what_it_waits_for_on_its_own_lane() {
+    let engine = engine(1);
+    let (low, high) = (queue(&engine, Priority::Low), queue(&engine, Priority::High));
+    let first = enqueue(&engine, low, fill(&block()));
+    wait_for(&engine, high, first);
+    let second = enqueue(&engine, high, fill(&block()));
+    let mut state = engine.lock();
+    state.plan([first], Priority::Low);
+    state.plan([second], Priority::High);
+    let seqs: Vec<Seq> = state.lanes[0].list(Priority::High).iter().map(|batch| batch.seq).collect();
+    assert_eq!(state.lanes[0].list(Priority::High)[1].deps[..], seqs[..1]);
+}
+
+#[test]
+fn q02_lifting_a_batch_that_is_as_urgent_moves_nothing() {
+    let engine = engine(1);
+    let slot = queue(&engine, Priority::Normal);
+    let points: Vec<Point> = (0..2).map(|_| enqueue(&engine, slot, fill(&block()))).collect();
+    let mut state = engine.lock();
+    for &point in &points {
+        state.plan([point], Priority::Normal);
+    }
+    let before = firsts(&mut state, 0, Priority::Normal);
+    let first = state.lanes[0].list(Priority::Normal)[0].seq;
+    state.lift(first, Priority::Normal);
+    assert_eq!(firsts(&mut state, 0, Priority::Normal), before);
+    state.lift(first, Priority::Low);
+    assert_eq!(firsts(&mut state, 0, Priority::Normal), before);
+}
+
+#[test]
+fn q10_a_lifted_batch_can_be_lifted_again() {
+    let engine = engine(1);
+    let slot = queue(&engine, Priority::Low);
+    let point = enqueue(&engine, slot, fill(&block()));
+    let mut state = engine.lock();
+    state.plan([point], Priority::Low);
+    let seq = state.lanes[0].list(Priority::Low)[0].seq;
+    state.lift(seq, Priority::Normal);
+    state.lift(seq, Priority::High);
+    assert_eq!(state.batches.status(seq), Status::Ready(Priority::High));
+    assert_eq!(firsts(&mut state, 0, Priority::High), [point.stamp]);
+}
+
+#[test]
+fn e09_a_held_queue_holds_the_queues_that_need_it_and_no_other() {
+    let engine = engine(1);
+    let [held, needs, free] = [(); 3].map(|()| queue(&engine, Priority::Normal));
+    let gate = Signaller::new(&engine, "gate");
+    engine.enqueue_user_wait(held, gate.state().clone(), Location::caller()).expect("nothing has failed");
+    let behind = enqueue(&engine, held, fill(&block()));
+    wait_for(&engine, needs, behind);
+    let ends = [enqueue(&engine, needs, fill(&block())), enqueue(&engine, free, fill(&block()))];
+    let mut state = engine.lock();
+    state.plan(ends, Priority::Normal);
+    let hold = Some(Hold::User(gate.state().hold));
+    assert_eq!([held, needs, free].map(|slot| state.queue(slot).hold), [hold, hold, None]);
+    assert_eq!(lengths(&mut state, 0, Priority::Normal), [1]);
+    drop(state);
+    gate.signal();
+}
+
+#[test]
+fn e05_a_task_is_woken_if_planning_alone_gets_its_queue_there() {
+    let engine = engine(1);
+    let (first, second) = (queue(&engine, Priority::Normal), queue(&engine, Priority::Normal));
+    let point = enqueue(&engine, first, fill(&block()));
+    wait_for(&engine, second, point);
+    let end = engine.lock().queue(second).end(second);
+    engine.attend(end, Waker::noop());
+    engine.lock().plan([point], Priority::Normal);
+    while engine.lock().reached(point) != Reached::Done {
+        engine.pump(0, 1);
+        engine.look(0);
+    }
+    let mut state = engine.lock();
+    assert!(state.after.wakers.is_empty());
+    state.plan([end], Priority::Normal);
+    assert_eq!(state.queue(second).reached(end.stamp), Reached::Done);
+    assert_eq!(state.after.wakers.len(), 1);
+}
+
+#[test]
+fn m02_a_batch_that_writes_what_the_host_reads_ends_with_making_it_visible() {
+    let engine = engine(1);
+    let (slot, seen, unseen) = (queue(&engine, Priority::Normal), block(), block());
+    seen.order().host_reads = true;
+    let last =
+        [fill(&seen), fill(&unseen), fill(&seen)].map(|work| enqueue(&engine, slot, work)).last().copied();
+    let mut state = engine.lock();
+    state.plan(last, Priority::Normal);
+    assert!(seen.order().visible && !unseen.order().visible);
+    let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
+    let published = |step: &Step| matches!(&step.work, Work::Publish(block) if block.id == seen.id);
+    assert_eq!(steps.iter().map(published).collect::<Vec<_>>(), [false, false, false, true]);
+    assert!(steps[..3].iter().all(|step| step.level < steps[3].level));
+}
+
+#[test]
+fn m02_a_read_of_what_is_not_visible_makes_it_visible_first() {
+    let engine = engine(1);
+    let (slot, block) = (queue(&engine, Priority::Normal), block());
+    for visible in [false, true] {
+        block.order().visible = visible;
+        block.order().host_reads = false;
+        let read = ReadSlot::new();
+        let end = enqueue(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
+        let mut state = engine.lock();
+        state.plan([end], Priority::Normal);
+        let list = state.lanes[0].list(Priority::Normal);
+        let published = list.pop_front().map(|batch| batch.steps.len());
+        assert_eq!(published, (!visible).then_some(1), "visible before: {visible}");
+        assert!(matches!(read.place(), Place::Lazy) && block.order().host_reads && block.order().visible);
+    }
+}
+
+#[test]
+fn m02_memory_used_again_saves_what_was_read_of_it_before() {
+    let engine = engine(1);
+    let (slot, block) = (queue(&engine, Priority::Normal), block());
+    let read = ReadSlot::new();
+    enqueue(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
+    let end = engine.lock().queue(slot).end(slot);
+    engine.lock().plan([end], Priority::Normal);
+    block.order().host_reads = false; // as the pool says of a block that another array gets
+    let end = enqueue(&engine, slot, fill(&block));
+    let mut state = engine.lock();
+    state.plan([end], Priority::Normal);
+    let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
+    assert!(matches!(&steps[0].work, Work::Read { slot, .. } if read.owns(slot)));
+    assert!(matches!(steps[1].work, Work::Fill { .. }) && steps[0].level < steps[1].level);
+}
+
+#[test]
+fn m06_a_reading_host_stops_writers_and_no_readers() {
+    let (block, other) = (block(), block());
+    block.order().readers = 1;
+    let reads = Work::Copy { src: span(&block), dst: span(&other) };
+    assert_eq!(host_conflict(1, &reads), None);
+    assert_eq!(host_conflict(1, &fill(&block)), Some(Hold::Host(block.id)));
+    assert_eq!(host_conflict(0, &fill(&block)), None);
+    (block.order().readers, block.order().host) = (0, HostUse::Writing);
+    assert_eq!(host_conflict(1, &reads), Some(Hold::Host(block.id)));
+}
+
+#[test]
+fn m06_a_launch_behind_another_waits_for_the_host_at_its_own_bytes() {
+    let engine = engine(1);
+    let (slot, free, busy) = (queue(&engine, Priority::Normal), block(), block());
+    let end = [launch(&free), launch(&busy)].map(|work| enqueue(&engine, slot, work))[1];
+    let mut state = engine.lock();
+    busy.order().host = HostUse::Writing;
+    state.host_uses = 1;
+    state.plan([end], Priority::Normal);
+    assert_eq!(lengths(&mut state, 0, Priority::Normal), [1]);
+    assert_eq!(state.queue(slot).hold, Some(Hold::Host(busy.id)));
+}

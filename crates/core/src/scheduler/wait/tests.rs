@@ -1,0 +1,328 @@
+//! What a wait, a poll and a flush do, on an engine whose threads never run: nothing happens but in the calls of a test.
+
+use super::*;
+use crate::command::{Pattern, Span, What, Work};
+use crate::memory::{Block, BlockId, Cells, Heap, Memory};
+use crate::ordering::{Admission, Policy};
+use crate::recorder::cpu::{self, CpuOptions};
+use crate::user_event::Signaller;
+use std::panic::Location;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
+
+/// More turns than anything here takes.
+const TURNS: usize = 1000;
+
+/// With `threads` the engine counts on threads, which nobody starts.
+fn engine(threads: bool) -> Arc<Engine> {
+    let (device, lanes) = cpu::open(&CpuOptions::default());
+    Engine::new(device, lanes, Policy::Unchecked, threads)
+}
+
+fn queue(engine: &Engine, priority: Priority) -> Slot {
+    engine.new_queue("q", priority, false).expect("the device is there")
+}
+
+fn enqueue(engine: &Engine, slot: Slot) -> Point {
+    let memory = Memory::Host(Cells::zeroed(16));
+    let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
+    let work = Work::Fill { dst: Span { block, offset: 0, size: 16 }, pattern: Pattern::ZERO };
+    let by = Admission { slot, what: What::Fill, at: Location::caller() };
+    let stamp = engine.enqueue(by, work).expect("nothing has failed");
+    Point { slot, stamp }
+}
+
+fn batch_of(engine: &Engine, point: Point) -> Seq {
+    match engine.lock().reached(point) {
+        Reached::Planned(seq) => seq,
+        reached => panic!("the point is {reached:?}"),
+    }
+}
+
+/// Has two queues, the second of which comes to a point by planning alone: it has waited for nothing but the first.
+fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
+    let (first, second) = (queue(engine, Priority::Normal), queue(engine, Priority::Normal));
+    let point = enqueue(engine, first);
+    let waited = engine.enqueue_wait(second, point, &Clock::default(), Location::caller());
+    waited.expect("nothing has failed");
+    let there = engine.lock().queue(second).end(second);
+    engine.lock().plan([point], Priority::Normal);
+    while engine.lock().reached(point) != Reached::Done {
+        engine.pump(0, 1);
+        engine.look(0);
+    }
+    (second, there)
+}
+
+/// A task that counts how often it is woken.
+#[derive(Default)]
+struct Task(AtomicUsize);
+
+impl Task {
+    fn new() -> (Arc<Self>, Waker) {
+        let task = Arc::new(Self::default());
+        (task.clone(), Waker::from(task))
+    }
+
+    /// How often since it was asked last.
+    fn woken(&self) -> usize {
+        self.0.swap(0, Ordering::SeqCst)
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn finish(engine: &Engine, point: Point) {
+    assert!(engine.wait(point, Deadline::after(None)).expect("nothing has failed"));
+}
+
+#[test]
+fn e05_every_task_that_awaits_a_point_is_woken_once() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let point = enqueue(&engine, slot);
+    let [(one, first), (two, second)] = [Task::new(), Task::new()];
+    for waker in [&first, &second, &first] {
+        assert!(engine.attend(point, waker).is_none());
+    }
+    finish(&engine, point);
+    assert_eq!([one.woken(), two.woken()], [1, 1]);
+}
+
+#[test]
+fn e05_every_task_that_awaits_a_batch_is_woken_once() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let point = enqueue(&engine, slot);
+    engine.lock().plan([point], Priority::Normal);
+    let seq = batch_of(&engine, point);
+    let [(one, first), (two, second)] = [Task::new(), Task::new()];
+    for waker in [&first, &second, &first] {
+        assert!(!engine.attend_batch(seq, waker).expect("the device is there"));
+    }
+    finish(&engine, point);
+    assert_eq!([one.woken(), two.woken()], [1, 1]);
+    assert!(engine.attend_batch(seq, &first).expect("the device is there"));
+}
+
+#[test]
+fn e05_without_threads_a_task_is_woken_as_long_as_there_is_something_to_do() {
+    for by_batch in [false, true] {
+        let engine = engine(false);
+        let slot = queue(&engine, Priority::Normal);
+        let point = enqueue(&engine, slot);
+        engine.lock().plan([point], Priority::Normal);
+        let seq = batch_of(&engine, point);
+        let (task, waker) = Task::new();
+        let over = || match by_batch {
+            true => engine.poll_batch(seq, &waker).expect("the device is there"),
+            false => engine.poll(point, &waker).is_some(),
+        };
+        while !over() {
+            assert!(task.woken() > 0, "a batch: {by_batch}");
+        }
+    }
+}
+
+#[test]
+fn e05_without_threads_a_task_is_not_woken_while_there_is_nothing_to_do() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let gate = Signaller::new(&engine, "gate");
+    engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+    let point = enqueue(&engine, slot);
+    let (task, waker) = Task::new();
+    assert!(engine.poll(point, &waker).is_none());
+    assert_eq!(task.woken(), 0);
+    gate.signal();
+    assert!(task.woken() > 0);
+}
+
+#[test]
+fn e05_a_wait_that_plans_wakes_the_tasks_whose_points_it_comes_by() {
+    let engine = engine(false);
+    let (slot, there) = reached_by_planning(&engine);
+    let gate = Signaller::new(&engine, "gate");
+    engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+    let behind = enqueue(&engine, slot);
+    let (task, waker) = Task::new();
+    assert!(engine.attend(there, &waker).is_none());
+    assert!(!engine.wait(behind, Deadline::now()).expect("nothing has failed"));
+    assert_eq!(task.woken(), 1);
+    gate.signal();
+}
+
+#[test]
+fn e05_a_flush_that_submits_wakes_the_tasks_whose_points_it_comes_by() {
+    let engine = engine(true);
+    let (slot, there) = reached_by_planning(&engine);
+    enqueue(&engine, slot);
+    let (task, waker) = Task::new();
+    assert!(engine.attend(there, &waker).is_none());
+    engine.flush_soon(slot).expect("nothing has failed");
+    assert_eq!(task.woken(), 1);
+}
+
+#[test]
+fn d03_every_task_that_awaits_an_event_of_the_host_hears_of_a_loss() {
+    let engine = engine(false);
+    let gate = Signaller::new(&engine, "gate");
+    let [(one, first), (two, second)] = [Task::new(), Task::new()];
+    for waker in [&first, &second] {
+        assert!(engine.await_user(gate.state(), waker).is_none());
+    }
+    engine.lose("the test says so");
+    assert_eq!([one.woken(), two.woken()], [1, 1]);
+    assert!(engine.await_user(gate.state(), &first).is_some());
+    assert!(engine.is_signalled(gate.state()).is_err());
+}
+
+#[test]
+fn d03_every_wait_ends_with_the_loss() {
+    for threads in [false, true] {
+        let engine = engine(threads);
+        let slot = queue(&engine, Priority::Normal);
+        let planned = enqueue(&engine, slot);
+        engine.lock().plan([planned], Priority::Normal);
+        let (seq, point) = (batch_of(&engine, planned), enqueue(&engine, slot));
+        engine.lose("the test says so");
+        let clock = Clock::default();
+        for point in [planned, point] {
+            assert!(engine.wait(point, Deadline::after(None)).is_err());
+            assert!(engine.is_complete(point, &clock).is_err());
+            assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
+            assert!(matches!(engine.attend(point, Waker::noop()), Some(Err(_))));
+        }
+        assert!(engine.wait_batch(seq, Deadline::after(None)).is_err());
+        assert!(engine.attend_batch(seq, Waker::noop()).is_err());
+        assert!(engine.poll_batch(seq, Waker::noop()).is_err());
+        assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
+    }
+}
+
+#[test]
+fn r01_every_wait_for_what_failed_gives_its_error() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let point = enqueue(&engine, slot);
+    engine.lock().fail_queue(slot, point.stamp, Kind::Busy { array: "x".into() }.into());
+    assert!(engine.wait(point, Deadline::after(None)).is_err());
+    assert!(engine.is_complete(point, &Clock::default()).is_err());
+    assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
+    assert!(matches!(engine.attend(point, Waker::noop()), Some(Err(_))));
+    assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
+}
+
+#[test]
+fn q06_a_wait_of_no_time_asked_again_and_again_ends() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let point = enqueue(&engine, slot);
+    let wait = |_| engine.wait(point, Deadline::now()).expect("nothing has failed");
+    assert!((0..TURNS).any(wait));
+    assert_eq!(engine.lock().lanes[0].watchers, 0);
+}
+
+#[test]
+fn q05_polling_ends_and_tells_the_host() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let point = enqueue(&engine, slot);
+    let poll = |_| engine.is_complete(point, &Clock::default()).expect("nothing has failed");
+    assert!(!engine.lock().host_clock().covers(slot, point.stamp));
+    assert!((0..TURNS).any(poll));
+    assert!(engine.lock().host_clock().covers(slot, point.stamp));
+}
+
+#[test]
+fn q10_waiting_for_a_low_queue_lifts_what_is_planned_and_what_is_not() {
+    for planned in [false, true] {
+        let engine = engine(false);
+        let slot = queue(&engine, Priority::Low);
+        let point = enqueue(&engine, slot);
+        let mut state = engine.lock();
+        if planned {
+            state.plan([point], Priority::Low);
+        }
+        engine.plan_target(&mut state, Target::Point(point)).expect("it is no callback");
+        let Reached::Planned(seq) = state.reached(point) else { panic!("it is planned") };
+        engine.turn_for(&mut state, seq);
+        assert_eq!(state.batches.status(seq), Status::Ready(Priority::Normal), "planned: {planned}");
+    }
+}
+
+#[test]
+fn q04_what_is_flushed_is_planned_or_urgent() {
+    for other in [Priority::Normal, Priority::High] {
+        let engine = engine(true);
+        let slot = queue(&engine, Priority::Normal);
+        queue(&engine, other);
+        enqueue(&engine, slot);
+        assert!(!engine.lock().urgent_for(0));
+        engine.flush(slot).expect("nothing has failed");
+        // With one priority the thread of the lane plans it, so that what comes together makes one batch.
+        assert_eq!(engine.lock().lanes[0].has_ready(), other == Priority::High);
+        assert!(engine.lock().urgent_for(0));
+    }
+}
+
+#[test]
+fn q04_a_flush_before_a_wait_submits_and_leaves_the_end_to_the_completer() {
+    let engine = engine(true);
+    let slot = queue(&engine, Priority::Normal);
+    enqueue(&engine, slot);
+    engine.flush_soon(slot).expect("nothing has failed");
+    let state = engine.lock();
+    assert_eq!((state.lanes[0].timeline.in_flight(), state.lanes[0].watchers), (1, 0));
+    assert!(state.unwatched(0));
+}
+
+#[test]
+fn q04_without_threads_a_flush_submits() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let point = enqueue(&engine, slot);
+    engine.flush(slot).expect("nothing has failed");
+    assert!(matches!(engine.lock().reached(point), Reached::Done | Reached::Planned(_)));
+    assert!(!engine.lock().lanes[0].has_ready());
+}
+
+#[test]
+fn e07_starting_a_point_submits_it_whether_or_not_it_is_planned() {
+    for planned in [false, true] {
+        let engine = engine(false);
+        let slot = queue(&engine, Priority::Normal);
+        let point = enqueue(&engine, slot);
+        if planned {
+            engine.lock().plan([point], Priority::Normal);
+        }
+        engine.start_point(point);
+        assert_ne!(engine.lock().reached(point), Reached::Unplanned);
+        assert!(!engine.lock().lanes[0].has_ready(), "planned: {planned}");
+    }
+}
+
+#[test]
+fn q11_a_wait_in_a_callback_is_refused_only_behind_a_callback() {
+    let engine = engine(false);
+    let (first, second) = (queue(&engine, Priority::Normal), queue(&engine, Priority::Normal));
+    let other = enqueue(&engine, second);
+    let seen = Arc::new(fencepost_sync::prim::Mutex::new(None));
+    let (inside, note) = (Arc::downgrade(&engine), seen.clone());
+    let callback = Box::new(move || {
+        let engine = inside.upgrade().expect("it runs on it");
+        let behind = Point { slot: first, stamp: fencepost_sync::Stamp(u64::MAX) };
+        let free = engine.wait(other, Deadline::after(None)).is_ok();
+        let refused = engine.check_deadlock(&engine.lock(), behind).is_err();
+        let allowed = engine.check_deadlock(&engine.lock(), other).is_ok();
+        *fencepost_sync::prim::lock(&note) = Some([free, refused, allowed]);
+    });
+    engine.enqueue_callback(first, callback, Location::caller()).expect("nothing has failed");
+    let end = engine.lock().queue(first).end(first);
+    finish(&engine, end);
+    assert_eq!(*fencepost_sync::prim::lock(&seen), Some([true; 3]));
+}

@@ -1,0 +1,100 @@
+//! `cargo xtask mutants`: seeded faults of the library, and the test that sees each.
+//!
+//! All faults are built at once into a copy of the sources: each stands beside the text that it replaces, and a variable
+//! chooses one of them, or none, when a test program starts.
+
+mod faults;
+mod outcome;
+mod proofs;
+mod scratch;
+mod table;
+mod watch;
+mod weave;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use self::faults::{Fault, Placed};
+use self::outcome::{Ended, Outcome};
+use self::proofs::{Proofs, Run};
+use self::scratch::Scratch;
+use crate::progress;
+use crate::workspace::Workspace;
+
+/// What the command line of `mutants` asks for.
+pub(crate) struct Options {
+    pub(crate) json: bool,
+    pub(crate) list: bool,
+    pub(crate) limit: Duration,
+    pub(crate) filter: Option<String>,
+}
+
+/// Tries the faults and prints which test sees each; true if none survives unexplained and each builds.
+pub(crate) fn mutants(workspace: &Workspace, options: &Options) -> Result<bool> {
+    let all = faults::read(&workspace.path(faults::LIST))?;
+    let placed = faults::place_all(workspace.root(), all)?;
+    let wanted = |fault: &Fault| options.filter.as_deref().is_none_or(|part| fault.name.contains(part));
+    let chosen: Vec<&Placed> = placed.iter().filter(|placed| wanted(&placed.fault)).collect();
+    if chosen.is_empty() {
+        bail!("no fault of {} has `{}` in its name", faults::LIST, options.filter.as_deref().unwrap_or(""));
+    }
+    if options.list {
+        print!("{}", table::list(&chosen));
+        return Ok(true);
+    }
+    let begun = Instant::now();
+    let outcomes = run(workspace, &placed, &chosen, options)?;
+    if !options.json {
+        print!("{}", table::of(&outcomes, begun.elapsed()));
+    }
+    Ok(outcomes.iter().all(Outcome::is_fine))
+}
+
+/// Builds the copy with every fault in it, sees that all tests pass without one, and runs them with each of `chosen`.
+fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Options) -> Result<Vec<Outcome>> {
+    let scratch = Scratch::new(workspace)?;
+    let (proofs, broken) = build(&scratch, all, options.limit)?;
+    eprintln!("+ every proof without a fault");
+    if let Run::Failed(by) = proofs.run(None)? {
+        bail!("without a fault `{by}` fails: nothing can be said of the faults");
+    }
+    let bar = progress::bar(chosen.len() as u64);
+    let mut outcomes = Vec::new();
+    for placed in chosen {
+        bar.set_message(placed.fault.name.clone());
+        let begun = Instant::now();
+        let ended = match broken.contains(&placed.fault.name) {
+            true => Ended::DoesNotBuild,
+            false => proofs.run(Some(&placed.fault.name))?.into(),
+        };
+        let outcome = Outcome::new(placed, ended, begun.elapsed());
+        if options.json {
+            println!("{}", serde_json::to_string(&outcome)?); // at once: a run may take long
+        }
+        outcomes.push(outcome);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(outcomes)
+}
+
+/// Builds the copy. Faults in the lines that the compiler refuses are left out; their names come with the proofs.
+fn build(scratch: &Scratch, all: &[Placed], limit: Duration) -> Result<(Proofs, Vec<String>)> {
+    let mut broken: Vec<String> = Vec::new();
+    loop {
+        let whole: Vec<&Placed> = all.iter().filter(|placed| !broken.contains(&placed.fault.name)).collect();
+        scratch.lay(&whole)?;
+        let refused = match Proofs::build(scratch, limit)? {
+            Ok(proofs) => return Ok((proofs, broken)),
+            Err(refused) => refused,
+        };
+        let hit = whole.iter().filter(|placed| refused.has(placed)).map(|placed| placed.fault.name.clone());
+        let before = broken.len();
+        broken.extend(hit);
+        if broken.len() == before {
+            bail!("the copy does not build, and no fault is where the compiler points:\n{}", refused.said);
+        }
+        eprintln!("mutants: does not build: {}\n{}", broken[before..].join(", "), refused.said);
+    }
+}

@@ -1,0 +1,75 @@
+//! What became of a fault.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::faults::Placed;
+use super::proofs::Run;
+
+/// How its run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// This saw it.
+    Killed(String),
+    Survived,
+    DoesNotBuild,
+}
+
+impl From<Run> for Ended {
+    fn from(run: Run) -> Self {
+        match run {
+            Run::Passed => Self::Survived,
+            Run::Failed(by) => Self::Killed(by),
+        }
+    }
+}
+
+/// The verdict on a fault, for people and programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Verdict {
+    Killed,
+    /// No test has seen it, and the list says why.
+    Explained,
+    Survived,
+    DoesNotBuild,
+}
+
+/// A fault and what became of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Outcome {
+    pub(super) fault: String,
+    pub(super) place: String,
+    pub(super) breaks: String,
+    pub(super) result: Verdict,
+    pub(super) killed_by: Option<String>,
+    pub(super) explained: Option<String>,
+    pub(super) seconds: f64,
+}
+
+impl Outcome {
+    pub(super) fn new(placed: &Placed, ended: Ended, after: Duration) -> Self {
+        let fault = &placed.fault;
+        let (result, killed_by) = match ended {
+            Ended::Killed(by) => (Verdict::Killed, Some(by)),
+            Ended::Survived if fault.explained.is_some() => (Verdict::Explained, None),
+            Ended::Survived => (Verdict::Survived, None),
+            Ended::DoesNotBuild => (Verdict::DoesNotBuild, None),
+        };
+        Self {
+            fault: fault.name.clone(),
+            place: placed.place(),
+            breaks: fault.breaks.clone(),
+            result,
+            killed_by,
+            explained: fault.explained.clone(),
+            seconds: (after.as_secs_f64() * 10.0).round() / 10.0,
+        }
+    }
+
+    /// Whether nothing has to be done about it.
+    pub(super) fn is_fine(&self) -> bool {
+        matches!(self.result, Verdict::Killed | Verdict::Explained)
+    }
+}

@@ -1,0 +1,211 @@
+//! The quick proofs: unit tests, random programs and the conformance suite, all on the CPU recorder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::faults::Placed;
+use super::scratch::Scratch;
+use super::watch::{Seen, watch};
+use super::weave::{VARIABLE, meet};
+use crate::shell::cargo;
+
+/// Variables that would change what a test does.
+const UNSET: [&str; 5] = [
+    "FENCEPOST_RECORDER",
+    "FENCEPOST_TEST_MEMORY",
+    "FENCEPOST_TEST_RESULTS",
+    "FENCEPOST_SEED",
+    "FENCEPOST_SEEDS",
+];
+/// How often a test that failed is run again, to see that it was the fault.
+const AGAIN: usize = 3;
+
+/// The test programs, with faults in them.
+pub(super) struct Proofs {
+    proofs: Vec<Proof>,
+    limit: Duration,
+}
+
+/// One of them, with what it is run with.
+struct Proof {
+    what: &'static str,
+    program: PathBuf,
+    dir: PathBuf,
+    args: &'static [&'static str],
+    seeds: Option<&'static str>,
+}
+
+/// How a run of all proofs ended.
+pub(super) enum Run {
+    Passed,
+    /// What saw the fault.
+    Failed(String),
+}
+
+/// What the compiler refuses, in the form of its JSON messages.
+pub(super) struct RefusedBuild {
+    /// For people.
+    pub(super) said: String,
+    /// Files and lines.
+    places: Vec<(String, std::ops::Range<usize>)>,
+}
+
+/// A proof before it is built: name, target and kind of its program, folder, arguments, seeds. The fastest comes first.
+type Plan =
+    (&'static str, (&'static str, &'static str), &'static str, &'static [&'static str], Option<&'static str>);
+
+const PLANS: [Plan; 6] = [
+    ("core", ("fencepost_core", "lib"), "crates/core", &[], None),
+    ("sync", ("fencepost_sync", "lib"), "crates/sync", &[], None),
+    (
+        "programs",
+        ("programs", "test"),
+        "crates/fencepost",
+        &["--skip", "match_the_oracle", "--skip", "r02_a_fault", "--skip", "r02_without_threads"],
+        None,
+    ),
+    ("programs", ("programs", "test"), "crates/fencepost", &[], Some("0..150")),
+    ("conformance", ("conformance", "test"), "crates/fencepost", &["--test-threads", "4", "::cpu_1"], None),
+    ("conformance", ("conformance", "test"), "crates/fencepost", &["--test-threads", "4", "::cpu_4"], None),
+];
+
+impl Proofs {
+    /// Builds them, or says what the compiler refuses.
+    pub(super) fn build(scratch: &Scratch, limit: Duration) -> Result<Result<Self, RefusedBuild>> {
+        let line = cargo().args(["test", "--quiet", "--workspace", "--features", "fencepost/validation"]);
+        let line = line.args(["--no-run", "--lib", "--test", "conformance", "--test", "programs"]);
+        let line = line.args(["--message-format", "json"]).dir(scratch.root());
+        let line = line.var("CARGO_TARGET_DIR", scratch.target()).var("CARGO_PROFILE_DEV_DEBUG", "0");
+        let (built, said) = line.run_quietly()?;
+        let messages: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        if !built {
+            return Ok(Err(RefusedBuild::of(&messages, &said)));
+        }
+        let proof = |&(what, target, dir, args, seeds): &Plan| {
+            let program = executable(&messages, target)
+                .with_context(|| format!("cargo does not say where the test program of {what} is"))?;
+            Ok(Proof { what, program, dir: scratch.root().join(dir), args, seeds })
+        };
+        Ok(Ok(Self { proofs: PLANS.iter().map(proof).collect::<Result<_>>()?, limit }))
+    }
+
+    /// Runs them with a fault, or without, up to the first failure.
+    pub(super) fn run(&self, fault: Option<&str>) -> Result<Run> {
+        for proof in &self.proofs {
+            if let Some(by) = proof.run(fault, self.limit)? {
+                return Ok(Run::Failed(by));
+            }
+        }
+        Ok(Run::Passed)
+    }
+}
+
+impl Proof {
+    /// What failed, if anything did. A test that fails has to fail again, or it does not count and the rest goes on
+    /// without it.
+    fn run(&self, fault: Option<&str>, limit: Duration) -> Result<Option<String>> {
+        let what = self.what;
+        let mut skipped: Vec<String> = Vec::new();
+        loop {
+            let skip = skipped.iter().flat_map(|name| ["--skip", name]);
+            match watch(self.command(fault).args(self.args).args(skip), limit)? {
+                Seen::Passed => return Ok(None),
+                Seen::Seed(seed) => return Ok(Some(format!("{what}: seed {seed}"))),
+                Seen::Late => return Ok(Some(format!("{what}: the time limit"))),
+                Seen::Ended(how) => return Ok(Some(format!("{what}: it ended with {how}"))),
+                Seen::Test(name) if self.fails_again(fault, &name, limit)? => {
+                    return Ok(Some(format!("{what}: {name}")));
+                }
+                Seen::Test(name) => skipped.push(name),
+            }
+        }
+    }
+
+    fn fails_again(&self, fault: Option<&str>, name: &str, limit: Duration) -> Result<bool> {
+        for _ in 0..AGAIN {
+            if watch(self.command(fault).args([name, "--exact"]), limit)? != Seen::Passed {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn command(&self, fault: Option<&str>) -> Command {
+        let mut command = Command::new(&self.program);
+        command.current_dir(&self.dir);
+        for name in UNSET {
+            command.env_remove(name);
+        }
+        command.env("FENCEPOST_TEST_ADAPTERS", "none").env("RUST_BACKTRACE", "0").env("RUST_LOG", "off");
+        command.env(VARIABLE, fault.unwrap_or_default());
+        if let Some(seeds) = self.seeds {
+            command.env("FENCEPOST_SEEDS", seeds);
+        }
+        command
+    }
+}
+
+/// Where cargo's messages say that the test program of a target is.
+fn executable(messages: &[Value], (name, kind): (&str, &str)) -> Option<PathBuf> {
+    messages.iter().find_map(|message| {
+        let target = &message["target"];
+        let is = target["name"] == name && target["kind"][0] == kind && message["profile"]["test"] == true;
+        message["executable"].as_str().filter(|_| is).map(PathBuf::from)
+    })
+}
+
+impl RefusedBuild {
+    fn of(messages: &[Value], said: &str) -> Self {
+        let errors = messages.iter().map(|message| &message["message"]).filter(|m| m["level"] == "error");
+        let (mut text, mut places) = (String::new(), Vec::new());
+        for error in errors {
+            text.push_str(error["rendered"].as_str().unwrap_or_default());
+            let spans = error["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
+            places.extend(spans.iter().filter_map(|span| {
+                let lines = span["line_start"].as_u64()? as usize..span["line_end"].as_u64()? as usize + 1;
+                Some((span["file_name"].as_str()?.to_owned(), lines))
+            }));
+        }
+        if places.is_empty() {
+            text.push_str(said);
+        }
+        Self { said: text, places }
+    }
+
+    /// Whether the compiler points at a line of this fault.
+    pub(super) fn has(&self, placed: &Placed) -> bool {
+        let here = |file: &str| Path::new(file).ends_with(&placed.fault.file);
+        self.places.iter().any(|(file, lines)| here(file) && meet(lines, &placed.lines))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::faults::tests::fault;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_test_program_of_a_library_is_not_the_library() {
+        let messages = [
+            json!({"target": {"name": "a", "kind": ["lib"]}, "profile": {"test": false}, "executable": null}),
+            json!({"target": {"name": "a", "kind": ["lib"]}, "profile": {"test": true}, "executable": "/x/a-1"}),
+        ];
+        assert_eq!(executable(&messages, ("a", "lib")), Some(PathBuf::from("/x/a-1")));
+        assert_eq!(executable(&messages, ("a", "test")), None);
+    }
+
+    #[test]
+    fn the_compiler_points_at_the_fault_that_does_not_build() {
+        let span = json!({"file_name": "a.rs", "line_start": 4, "line_end": 5});
+        let error = json!({"message": {"level": "error", "rendered": "no such type", "spans": [span]}});
+        let refused = RefusedBuild::of(&[error], "");
+        let at = |lines| Placed { fault: fault("f", "a", "b"), range: 0..1, lines };
+        assert!(refused.has(&at(5..6)) && !refused.has(&at(6..7)));
+        assert_eq!(refused.said, "no such type");
+    }
+}
