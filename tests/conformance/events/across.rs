@@ -47,25 +47,29 @@ fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
 }
 
 fn waits(s: &Subject) {
-    let pairs = if full() { partners::every_pair } else { each_pair };
-    pairs(s, |names, source, waiter| {
-        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
-        let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
-        from.wait_for(&gate.event()).unwrap();
-        from.fill(&mut x, 1_u32).unwrap();
-        let filled = from.marker();
-        to.fill(&mut y, 1_u32).unwrap();
-        let before = to.marker();
-        to.wait_for(&filled).unwrap();
-        to.fill(&mut y, 2).unwrap();
-        before.wait().unwrap();
-        assert!(!to.is_complete().unwrap(), "{names}");
-        assert!(!filled.is_complete().unwrap(), "{names}");
-        gate.signal();
-        assert_eq!(to.read(&y).wait().unwrap(), [2; N], "{names}");
-        assert!(filled.is_complete().unwrap(), "{names}: the wait was over too early");
-        assert_eq!(from.read(&x).wait().unwrap(), [1; N], "{names}");
-    });
+    each_pair(s, waits_between);
+    if full() {
+        partners::every_pair(s, waits_between);
+    }
+}
+
+fn waits_between(names: &str, source: &Context, waiter: &Context) {
+    let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+    let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
+    from.wait_for(&gate.event()).unwrap();
+    from.fill(&mut x, 1_u32).unwrap();
+    let filled = from.marker();
+    to.fill(&mut y, 1_u32).unwrap();
+    let before = to.marker();
+    to.wait_for(&filled).unwrap();
+    to.fill(&mut y, 2).unwrap();
+    before.wait().unwrap();
+    assert!(!to.is_complete().unwrap(), "{names}");
+    assert!(!filled.is_complete().unwrap(), "{names}");
+    gate.signal();
+    assert_eq!(to.read(&y).wait().unwrap(), [2; N], "{names}");
+    assert!(filled.is_complete().unwrap(), "{names}: the wait was over too early");
+    assert_eq!(from.read(&x).wait().unwrap(), [1; N], "{names}");
 }
 
 fn others_go_on(s: &Subject) {
