@@ -1,16 +1,23 @@
 //! wgpu's noop back end, on which nothing executes: what is left of a launch is the work of the host.
 
 use anyhow::{Context as _, Result};
-use fencepost::{AdoptOptions, Context, RecorderChoice};
+use fencepost::{AdoptOptions, Context, Policy, RecorderChoice};
 use wgpu::{
     Adapter, BackendOptions, Backends, DeviceDescriptor, Features, Instance, InstanceDescriptor, Limits,
     NoopBackendOptions,
 };
 
-use crate::{expert::Expert, fencepost::Fencepost, implementation::Handover, recorders::RECORDERS};
+use crate::{
+    expert::Expert,
+    fencepost::Fencepost,
+    implementation::Handover,
+    recorders::{RECORDERS, Recorder},
+};
 
 /// The contestant that is no recorder of ours.
 const EXPERT: &str = "expert";
+/// The cheapest recorder, on contexts that order nothing: its rows with one queue show what the default policy costs.
+const UNCHECKED: &str = "fencepost direct unchecked";
 
 /// Names of the implementations that take the back end.
 ///
@@ -18,10 +25,18 @@ const EXPERT: &str = "expert";
 /// A context on the back end cannot be opened.
 pub fn noop_contestants() -> Result<Vec<&'static str>> {
     let mut names = vec![EXPERT];
-    for recorder in RECORDERS {
-        names.extend(Fencepost::with_recorder(&recorder, context)?.map(|_| recorder.contestant));
+    for (recorder, policy) in contestants() {
+        let opened = Fencepost::with_recorder(&recorder, |choice| context(choice, policy))?;
+        names.extend(opened.map(|_| recorder.contestant));
     }
     Ok(names)
+}
+
+/// Every recorder under the default policy, and one that orders nothing.
+fn contestants() -> impl Iterator<Item = (Recorder, Policy)> {
+    let ordered = RECORDERS.into_iter().map(|recorder| (recorder, Policy::Ordered));
+    let direct = RECORDERS.into_iter().filter(|recorder| recorder.choice == RecorderChoice::Direct);
+    ordered.chain(direct.map(|recorder| (recorder.called(UNCHECKED), Policy::Unchecked)))
 }
 
 /// Opens the implementation of this name.
@@ -32,9 +47,9 @@ pub(crate) fn open(name: &str) -> Result<Box<dyn Handover>> {
     if name == EXPERT {
         return Ok(Box::new(Expert::open(&adapter()?)?));
     }
-    let recorder = RECORDERS.iter().find(|recorder| recorder.contestant == name);
-    let recorder = recorder.with_context(|| format!("`{name}` is no contestant"))?;
-    let opened = Fencepost::with_recorder(recorder, context)?;
+    let found = contestants().find(|(recorder, _)| recorder.contestant == name);
+    let (recorder, policy) = found.with_context(|| format!("`{name}` is no contestant"))?;
+    let opened = Fencepost::with_recorder(&recorder, |choice| context(choice, policy))?;
     Ok(Box::new(opened.with_context(|| format!("the noop back end does not take `{name}`"))?))
 }
 
@@ -50,13 +65,13 @@ fn adapter() -> Result<Adapter> {
 }
 
 /// A context on a device of its own, without threads: all that it does is done by whoever calls.
-fn context(recorder: RecorderChoice) -> Result<Context> {
+fn context(recorder: RecorderChoice, policy: Policy) -> Result<Context> {
     let (device, queue) = pollster::block_on(adapter()?.request_device(&DeviceDescriptor {
         required_features: Features::IMMEDIATES,
         required_limits: Limits { max_immediate_size: 64, ..Limits::default() },
         ..DeviceDescriptor::default()
     }))?;
-    let options = AdoptOptions { recorder, alone: true, threads: false, ..AdoptOptions::default() };
+    let options = AdoptOptions { recorder, policy, alone: true, threads: false, ..AdoptOptions::default() };
     Ok(Context::adopt(device, queue, options)?)
 }
 
