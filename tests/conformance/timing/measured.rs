@@ -1,10 +1,11 @@
 //! T04, T05: rows have a time or a reason why there is none, wherever they run.
 
 use super::{no_memory, refusing_context, timed};
+use crate::common::full::full;
 use crate::common::kernels::Spin;
 use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
-use crate::devices::losing::{doomed, lost as noticed};
+use crate::devices::losing::{doomed, lost as noticed, own};
 use fencepost::prelude::*;
 use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeasured};
 
@@ -173,7 +174,8 @@ fn refused(subject: &Subject) {
 }
 
 fn lost(subject: &Subject) {
-    for doomed in doomed(subject) {
+    let contexts = if full() { doomed(subject) } else { vec![own(subject)] };
+    for doomed in contexts {
         let profiler = doomed.ctx.profile();
         doomed.ctx.queue("q").full([N], 1_u32).unwrap();
         noticed(&doomed);
