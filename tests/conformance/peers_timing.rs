@@ -13,7 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("t02_every_repeat_of_a_benchmark_has_a_time", benchmark),
         case("t05_a_tuning_queue_sums_up_its_kernels", tuning_queue),
         case("t04_a_launch_of_no_workgroups_completes_and_its_time_is_no_zero", no_workgroups),
-        case("t05_a_scope_that_nobody_finishes_disturbs_no_other", dropped_scopes),
+        case("t05_a_scope_that_is_never_finished_disturbs_no_other", dropped_scopes),
     ]
 }
 

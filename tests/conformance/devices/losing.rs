@@ -45,7 +45,8 @@ pub fn with_threads(s: &Subject) -> Vec<Doomed> {
     ]
 }
 
-fn own(s: &Subject) -> Doomed {
+/// A context on a device of its own.
+pub fn own(s: &Subject) -> Doomed {
     let ctx = s.ctx();
     let breaker = s.is_cpu().then(|| breaker(&ctx));
     Doomed { name: "own", ctx, threads: true, by_wgpu: false, breaker }

@@ -74,7 +74,7 @@ fn add_up(subject: &Subject) {
 /// The fastest of some tries counts, by turns, so that a busy machine makes nothing long. One is thousands of times the
 /// work of the other.
 fn longer(subject: &Subject) {
-    let long = if subject.is_cpu() { 2_000 } else { 20_000 };
+    let long = if subject.is_cpu() { 1_000 } else { 5_000 };
     let (queue, kernel, mut out) = set_up(subject);
     let mut fastest = [f64::INFINITY; 2];
     for _ in 0..5 {

@@ -13,7 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("t05_every_command_is_in_the_profile_once_with_its_line", every_command),
         case("t05_nothing_starts_before_it_is_submitted_nor_ends_before_it_starts", in_order),
         case("t05_a_wait_names_its_queue_and_what_waits_comes_later", waits),
-        case("t05_a_wait_says_who_asked_for_it", causes),
+        case("t05_a_wait_names_its_cause", causes),
         case("t05_a_profile_changes_no_result_and_makes_no_queue_timed", changes_nothing),
         case("t05_profiles_may_overlap_and_each_has_its_part", nested),
         case("t05_a_profile_is_late_and_waits_for_all_that_it_holds", late),

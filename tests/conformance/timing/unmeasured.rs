@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("t03_an_untimed_queue_says_what_to_set", untimed),
         case("t03_a_queue_that_is_gone_is_not_mistaken_for_the_next", gone),
-        case("t03_what_the_host_signals_or_nobody_recorded_has_no_time", no_work),
+        case("t03_what_the_host_signals_or_was_never_recorded_has_no_time", no_work),
         case("t03_work_that_failed_has_its_error_and_no_time", failed)
             .cpu_only("its submissions are refused by chance"),
         case("t03_work_that_a_driver_has_no_memory_for_has_its_error_and_no_time", refused)
