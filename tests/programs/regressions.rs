@@ -27,6 +27,11 @@ pub fn trials() -> Vec<Trial> {
         trial("an_array_of_a_queue_is_made_in_its_order", Policy::Checked, made_in_order()),
         trial("a_read_that_timed_out_tells_the_host_nothing", Policy::Checked, told_nothing()),
         trial("an_indirect_launch_of_no_workgroups_along_one_axis_is_none", Policy::Ordered, no_groups()),
+        trial(
+            "an_array_without_contents_comes_after_the_one_that_was_there_before",
+            Policy::Ordered,
+            made_where_another_was(),
+        ),
         trial("a_map_behind_a_copy_within_an_array_covers_all_of_it", Policy::Checked, map_behind_a_copy()),
     ]
 }
@@ -235,5 +240,26 @@ fn no_groups() -> Vec<Op> {
         let how = How::Indirect(part(none.a, 0..3));
         ops.extend([counts(none.a), fill(1, none, 0), Op::Launch { q: 1, kernel, how }]);
     }
+    ops
+}
+
+fn made_where_another_was() -> Vec<Op> {
+    let mut ops = with(
+        queues::<2>(),
+        [
+            array(Maker::Queue(1), 1, 64, Contents::Zeros),
+            Op::UserEvent { u: 1 },
+            Op::WaitForUser { q: 1, u: 1 },
+            fill(1, part(1, 0..64), 7),
+            Op::DropArray { a: 1 },
+        ],
+    );
+    ops.extend([
+        array(Maker::Queue(1), 2, 64, Contents::Empty),
+        fill(2, part(2, 0..64), 9),
+        Op::Flush { q: 2 },
+        Op::Signal { u: 1 },
+        Op::Finish { q: 1, how: Wait::Block },
+    ]);
     ops
 }

@@ -108,7 +108,8 @@ pub(crate) enum Command {
         /// Print the faults, and build and run nothing
         #[arg(long, conflicts_with = "json")]
         list: bool,
-        /// Seconds after which a test program that is not over has seen the fault
+        /// Seconds after which a test program hangs; with a fault it has eight times what it takes without one, at most
+        /// these
         #[arg(long, default_value_t = 300)]
         limit: u64,
         /// A part of a fault's name

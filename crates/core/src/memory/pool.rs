@@ -145,6 +145,11 @@ impl Pool {
     }
 }
 
+/// The size of a block for so many bytes, on a device with a largest one.
+fn size_for(bytes: u64, limit: u64) -> u64 {
+    rounded(bytes).min(limit / 16 * 16).max(bytes.next_multiple_of(16))
+}
+
 /// Sizes come in steps of an eighth of a power of two, so that a block fits more than one array.
 fn rounded(bytes: u64) -> u64 {
     let step = (bytes.next_power_of_two() / 8).max(256);
@@ -167,7 +172,7 @@ impl Owner {
         if bytes > limit {
             return Err(Kind::TooLarge { object: format!("array `{label}`"), bytes, limit }.into());
         }
-        let size = rounded(bytes).min(limit / 16 * 16).max(bytes.next_multiple_of(16));
+        let size = size_for(bytes, limit);
         let (block, tracked) = self.reuse(heap, size, label, by.slot)?;
         let block = match block {
             Some(block) => block,
@@ -335,6 +340,11 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::{Pattern, Span, What, Work};
+    use crate::context::Context;
+    use crate::memory::{Cells, Memory};
+    use crate::recorder::cpu::CpuOptions;
+    use std::panic::Location;
 
     #[test]
     fn a_size_is_rounded_by_an_eighth_at_most() {
@@ -346,7 +356,7 @@ mod tests {
 
     fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
         pool.reserve(heap, size).expect("the limit allows it");
-        let memory = crate::memory::Memory::Host(crate::memory::Cells::zeroed(size));
+        let memory = Memory::Host(Cells::zeroed(size));
         Arc::new(Block::new(BlockId::next(), heap, size, memory))
     }
 
@@ -430,5 +440,82 @@ mod tests {
             pool.set_threshold(Some(threshold));
             assert_eq!(pool.has_surplus(), surplus, "threshold {threshold}");
         }
+    }
+
+    #[test]
+    fn m10_a_rounded_size_stays_within_the_largest_block() {
+        assert_eq!(size_for(1000, 4096), 1024);
+        assert_eq!(size_for(1000, 1008), 1008);
+        assert_eq!(size_for(1008, 1008), 1008);
+        assert_eq!(size_for(1, 4096), 256);
+    }
+
+    /// A context that does nothing unasked, on a device with so much memory.
+    fn context(memory: u64) -> Context {
+        Context::on_cpu(CpuOptions { threads: false, memory, ..CpuOptions::default() })
+    }
+
+    fn by(slot: Slot) -> Admission {
+        Admission { slot, what: What::Fill, at: Location::caller() }
+    }
+
+    fn allocate(ctx: &Context, bytes: u64, label: &str, slot: Slot) -> Result<Arc<Storage>> {
+        ctx.owner.allocate(Heap::Device, bytes, &label.into(), by(slot))
+    }
+
+    #[test]
+    fn m10_the_largest_array_can_be_had_and_none_that_is_larger() {
+        let ctx = context(1 << 34);
+        let limit = ctx.owner.device().caps().max_block;
+        assert!(allocate(&ctx, limit, "largest", State::CONTEXT).is_ok());
+        let refused = allocate(&ctx, limit + 1, "larger", State::CONTEXT).err().expect("it is too large");
+        assert!(matches!(refused.kind(), Kind::TooLarge { bytes, .. } if *bytes == limit + 1), "{refused}");
+    }
+
+    #[test]
+    fn m10_an_array_that_could_not_be_made_counts_for_nothing() {
+        let ctx = context(1024);
+        assert!(allocate(&ctx, 4096, "large", State::CONTEXT).is_err());
+        assert_eq!(ctx.pool_stats(), PoolStats { high_water: 4096, ..PoolStats::default() });
+        ctx.reset_high_water();
+        assert_eq!(ctx.pool_stats(), PoolStats::default());
+    }
+
+    #[test]
+    fn m07_memory_that_is_used_again_has_a_new_name_and_its_old_uses() {
+        let ctx = context(1 << 20);
+        let [one, two] = ["one", "two"].map(|label| ctx.queue(label));
+        let (own, other) = (one.slot().expect("it is there"), two.slot().expect("it is there"));
+        let first = allocate(&ctx, 256, "first", own).expect("there is room");
+        let (block, engine) = (first.block().clone(), ctx.owner.engine());
+        let dst = Span { block: block.clone(), offset: 0, size: 256 };
+        engine.enqueue(by(own), Work::Fill { dst, pattern: Pattern::ZERO }).expect("nothing has failed");
+        block.order().host_reads = true;
+        drop(first);
+        let elsewhere = allocate(&ctx, 256, "elsewhere", other).expect("there is room");
+        assert_ne!(elsewhere.block().id, block.id, "the fill is not over");
+        let second = allocate(&ctx, 256, "second", own).expect("there is room");
+        assert_eq!(second.block().id, block.id);
+        let order = block.order();
+        assert_eq!((&*order.label, order.host_reads, order.uses.all().len()), ("second", false, 1));
+    }
+
+    #[test]
+    fn m07_the_context_takes_memory_only_if_nothing_uses_it_and_forgets_its_uses() {
+        let ctx = context(1 << 20);
+        let queue = ctx.queue("queue");
+        let slot = queue.slot().expect("it is there");
+        let first = allocate(&ctx, 256, "first", slot).expect("there is room");
+        let id = first.block().id;
+        let dst = Span { block: first.block().clone(), offset: 0, size: 256 };
+        let fill = Work::Fill { dst, pattern: Pattern::ZERO };
+        ctx.owner.engine().enqueue(by(slot), fill).expect("nothing has failed");
+        drop(first);
+        let elsewhere = allocate(&ctx, 256, "elsewhere", State::CONTEXT).expect("there is room");
+        assert_ne!(elsewhere.block().id, id, "the fill is not over");
+        queue.finish().wait().expect("nothing has failed");
+        let second = allocate(&ctx, 256, "second", State::CONTEXT).expect("there is room");
+        assert_eq!(second.block().id, id);
+        assert!(second.block().order().uses.all().is_empty());
     }
 }

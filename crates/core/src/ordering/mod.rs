@@ -11,3 +11,6 @@ pub(crate) use log::{WaitLog, note_added, note_asked};
 pub use policy::Policy;
 pub use report::{AddedWait, Already, RedundantWait, WaitReport};
 pub(crate) use tracker::{Tracker, Use};
+
+#[cfg(test)]
+mod tests;

@@ -54,9 +54,9 @@ pub(crate) fn mutants(workspace: &Workspace, options: &Options) -> Result<bool> 
 /// Builds the copy with every fault in it, sees that all tests pass without one, and runs them with each of `chosen`.
 fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Options) -> Result<Vec<Outcome>> {
     let scratch = Scratch::new(workspace)?;
-    let (proofs, broken) = build(&scratch, all, options.limit)?;
+    let (mut proofs, broken) = build(&scratch, all, options.limit)?;
     eprintln!("+ every proof without a fault");
-    if let Run::Failed(by) = proofs.run(None)? {
+    if let Run::Failed(by) = proofs.try_out()? {
         bail!("without a fault `{by}` fails: nothing can be said of the faults");
     }
     let bar = progress::bar(chosen.len() as u64);
@@ -66,7 +66,7 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Opti
         let begun = Instant::now();
         let ended = match broken.contains(&placed.fault.name) {
             true => Ended::DoesNotBuild,
-            false => proofs.run(Some(&placed.fault.name))?.into(),
+            false => proofs.run(&placed.fault.name)?.into(),
         };
         let outcome = Outcome::new(placed, ended, begun.elapsed());
         if options.json {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -21,13 +21,14 @@ const UNSET: [&str; 5] = [
     "FENCEPOST_SEED",
     "FENCEPOST_SEEDS",
 ];
+/// The time that a proof has with a fault: so many times what it takes without, and this at least.
+const PATIENCE: (u32, Duration) = (8, Duration::from_secs(20));
 /// How often a test that failed is run again, to see that it was the fault.
 const AGAIN: usize = 3;
 
 /// The test programs, with faults in them.
 pub(super) struct Proofs {
     proofs: Vec<Proof>,
-    limit: Duration,
 }
 
 /// One of them, with what it is run with.
@@ -37,6 +38,8 @@ struct Proof {
     dir: PathBuf,
     args: &'static [&'static str],
     seeds: Option<&'static str>,
+    /// What is not over then hangs.
+    limit: Duration,
 }
 
 /// How a run of all proofs ended.
@@ -88,15 +91,28 @@ impl Proofs {
         let proof = |&(what, target, dir, args, seeds): &Plan| {
             let program = executable(&messages, target)
                 .with_context(|| format!("cargo does not say where the test program of {what} is"))?;
-            Ok(Proof { what, program, dir: scratch.root().join(dir), args, seeds })
+            Ok(Proof { what, program, dir: scratch.root().join(dir), args, seeds, limit })
         };
-        Ok(Ok(Self { proofs: PLANS.iter().map(proof).collect::<Result<_>>()?, limit }))
+        Ok(Ok(Self { proofs: PLANS.iter().map(proof).collect::<Result<_>>()? }))
     }
 
-    /// Runs them with a fault, or without, up to the first failure.
-    pub(super) fn run(&self, fault: Option<&str>) -> Result<Run> {
+    /// Runs them without a fault, and learns how long each takes; what fails, if anything does.
+    pub(super) fn try_out(&mut self) -> Result<Run> {
+        for proof in &mut self.proofs {
+            let begun = Instant::now();
+            if let Some(by) = proof.run(None)? {
+                return Ok(Run::Failed(by));
+            }
+            let (times, least) = PATIENCE;
+            proof.limit = proof.limit.min((begun.elapsed() * times).max(least));
+        }
+        Ok(Run::Passed)
+    }
+
+    /// Runs them with a fault up to the first failure.
+    pub(super) fn run(&self, fault: &str) -> Result<Run> {
         for proof in &self.proofs {
-            if let Some(by) = proof.run(fault, self.limit)? {
+            if let Some(by) = proof.run(Some(fault))? {
                 return Ok(Run::Failed(by));
             }
         }
@@ -107,17 +123,17 @@ impl Proofs {
 impl Proof {
     /// What failed, if anything did. A test that fails has to fail again, or it does not count and the rest goes on
     /// without it.
-    fn run(&self, fault: Option<&str>, limit: Duration) -> Result<Option<String>> {
+    fn run(&self, fault: Option<&str>) -> Result<Option<String>> {
         let what = self.what;
         let mut skipped: Vec<String> = Vec::new();
         loop {
             let skip = skipped.iter().flat_map(|name| ["--skip", name]);
-            match watch(self.command(fault).args(self.args).args(skip), limit)? {
+            match watch(self.command(fault).args(self.args).args(skip), self.limit)? {
                 Seen::Passed => return Ok(None),
                 Seen::Seed(seed) => return Ok(Some(format!("{what}: seed {seed}"))),
                 Seen::Late => return Ok(Some(format!("{what}: the time limit"))),
                 Seen::Ended(how) => return Ok(Some(format!("{what}: it ended with {how}"))),
-                Seen::Test(name) if self.fails_again(fault, &name, limit)? => {
+                Seen::Test(name) if self.fails_again(fault, &name)? => {
                     return Ok(Some(format!("{what}: {name}")));
                 }
                 Seen::Test(name) => skipped.push(name),
@@ -125,9 +141,9 @@ impl Proof {
         }
     }
 
-    fn fails_again(&self, fault: Option<&str>, name: &str, limit: Duration) -> Result<bool> {
+    fn fails_again(&self, fault: Option<&str>, name: &str) -> Result<bool> {
         for _ in 0..AGAIN {
-            if watch(self.command(fault).args([name, "--exact"]), limit)? != Seen::Passed {
+            if watch(self.command(fault).args([name, "--exact"]), self.limit)? != Seen::Passed {
                 return Ok(true);
             }
         }
