@@ -80,7 +80,7 @@ pub fn cpu_options(seed: u64) -> CpuOptions {
 /// The behaviour of the second context of a program: another seed, and another number of lanes.
 fn second_options(first: &CpuOptions) -> CpuOptions {
     let seed = first.seed ^ 0x5EC0;
-    CpuOptions { seed, lanes: 1 + first.lanes % 3, ..first.clone() }
+    CpuOptions { seed, lanes: 1 + first.lanes % 3, ..*first }
 }
 
 /// Programs to run, one for each seed, all in the same way.

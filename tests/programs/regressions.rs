@@ -248,7 +248,7 @@ fn made_where_another_was() -> Vec<Op> {
         queues::<2>(),
         [
             array(Maker::Queue(1), 1, 64, Contents::Zeros),
-            Op::UserEvent { u: 1 },
+            Op::UserEvent { u: 1, at: 0 },
             Op::WaitForUser { q: 1, u: 1 },
             fill(1, part(1, 0..64), 7),
             Op::DropArray { a: 1 },
