@@ -40,20 +40,19 @@ impl Busy {
         if subject.is_cpu() {
             return stand_still(ctx, queue);
         }
-        let held = ctx.wgpu().and_then(|(device, _)| HeldLane::new(device));
-        let Some(lane) = held else {
-            subject.spin(ctx, queue, milliseconds);
-            let end = queue.marker();
-            queue.flush().expect("a flush");
-            return Self { hold: Hold::Time, end };
-        };
         let before = dump::submitted(ctx);
-        let work = queue.full([1], 1_u32).expect("memory");
+        let held = ctx.wgpu().and_then(|(device, _)| HeldLane::new(device));
+        let hold = if let Some(lane) = held {
+            Hold::Lane(lane, queue.full([1], 1_u32).expect("memory"))
+        } else {
+            subject.spin(ctx, queue, milliseconds);
+            Hold::Time
+        };
         let end = queue.marker();
         queue.flush().expect("a flush");
-        // Some drivers stay in the call that submits as long as the hardware queue is held.
+        // Some drivers stay in the call that submits for as long.
         dump::until(|| dump::submitted(ctx) > before || ctx.state_dump().contains(", submitting"));
-        Self { hold: Hold::Lane(lane, work), end }
+        Self { hold, end }
     }
 
     /// Whether the device stays busy until it is let go.
