@@ -40,14 +40,25 @@ impl Busy {
         if subject.is_cpu() {
             return stand_still(ctx, queue);
         }
-        let before = dump::submitted(ctx);
         let held = ctx.wgpu().and_then(|(device, _)| HeldLane::new(device));
-        let hold = if let Some(lane) = held {
-            Hold::Lane(lane, queue.full([1], 1_u32).expect("memory"))
-        } else {
-            subject.spin(ctx, queue, milliseconds);
-            Hold::Time
+        let Some(lane) = held else {
+            return Self::for_a_while(subject, ctx, queue, milliseconds);
         };
+        let before = dump::submitted(ctx);
+        let work = queue.full([1], 1_u32).expect("memory");
+        Self::begun(ctx, queue, before, Hold::Lane(lane, work))
+    }
+
+    /// As [`start`](Self::start), for about so long on every device.
+    pub fn for_a_while(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
+        ctx.synchronize().wait().expect("an idle context");
+        let before = dump::submitted(ctx);
+        subject.spin(ctx, queue, milliseconds);
+        Self::begun(ctx, queue, before, Hold::Time)
+    }
+
+    /// Flushes what is enqueued, and returns when it is on its way.
+    fn begun(ctx: &Context, queue: &CommandQueue, before: u64, hold: Hold) -> Self {
         let end = queue.marker();
         queue.flush().expect("a flush");
         // Some drivers stay in the call that submits for as long.
