@@ -42,18 +42,28 @@ impl Busy {
         }
         let held = ctx.wgpu().and_then(|(device, _)| HeldLane::new(device));
         let Some(lane) = held else {
-            subject.spin(ctx, queue, milliseconds);
-            let end = queue.marker();
-            queue.flush().expect("a flush");
-            return Self { hold: Hold::Time, end };
+            return Self::for_a_while(subject, ctx, queue, milliseconds);
         };
         let before = dump::submitted(ctx);
         let work = queue.full([1], 1_u32).expect("memory");
+        Self::begun(ctx, queue, before, Hold::Lane(lane, work))
+    }
+
+    /// As [`start`](Self::start), for about so long on every device.
+    pub fn for_a_while(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
+        ctx.synchronize().wait().expect("an idle context");
+        let before = dump::submitted(ctx);
+        subject.spin(ctx, queue, milliseconds);
+        Self::begun(ctx, queue, before, Hold::Time)
+    }
+
+    /// Flushes what is enqueued, and returns when it is on its way.
+    fn begun(ctx: &Context, queue: &CommandQueue, before: u64, hold: Hold) -> Self {
         let end = queue.marker();
         queue.flush().expect("a flush");
-        // Some drivers stay in the call that submits as long as the hardware queue is held.
+        // Some drivers stay in the call that submits for as long.
         dump::until(|| dump::submitted(ctx) > before || ctx.state_dump().contains(", submitting"));
-        Self { hold: Hold::Lane(lane, work), end }
+        Self { hold, end }
     }
 
     /// Whether the device stays busy until it is let go.

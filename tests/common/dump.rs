@@ -1,7 +1,8 @@
 //! What the state dump of a context says about its lanes and queues.
 
-use fencepost::Context;
+use fencepost::{CommandQueue, Context};
 use std::thread;
+use std::time::Duration;
 
 /// How many submissions the lanes of a context have made.
 pub fn submitted(ctx: &Context) -> u64 {
@@ -13,8 +14,16 @@ pub fn completed(ctx: &Context) -> u64 {
     of_lanes(&ctx.state_dump(), "completed")
 }
 
-/// Whether a queue waits for the host: what is behind the wait is neither planned nor submitted. A wait for the queue,
-/// even one of no time, plans it first, so that the answer does not depend on the time.
+/// Whether what comes next on a queue waits for the host. The queue is planned here and now, so that the answer does not
+/// depend on the time.
+pub fn holds(ctx: &Context, queue: &CommandQueue) -> bool {
+    let waiting =
+        queue.marker().done().wait_timeout(Duration::ZERO).expect("work that has not failed").is_none();
+    waiting && is_held(ctx, queue.label())
+}
+
+/// Whether a queue waits for the host: what is behind the wait is neither planned nor submitted. A wait for work of the
+/// queue, even one of no time, has planned it before.
 pub fn is_held(ctx: &Context, label: &str) -> bool {
     of_queue(&ctx.state_dump(), label).is_some_and(|line| line.contains(", held: "))
 }

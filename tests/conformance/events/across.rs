@@ -159,7 +159,7 @@ fn starts_for_executors(s: &Subject) {
         to.wait_for(&from.marker()).unwrap();
         let mut done = to.finish();
         assert!(done.wait_timeout(std::time::Duration::from_millis(1)).unwrap().is_none(), "{names}");
-        assert!(dump::is_held(waiter, "to"), "{names}");
+        assert!(dump::holds(waiter, &to), "{names}");
         gate.signal();
         pollster::block_on(done).unwrap();
     });

@@ -89,6 +89,7 @@ fn for_a_queue(subject: &Subject) {
     first.wait_for(&later.event()).unwrap();
     second.fill(&mut x, 2).unwrap();
     assert!(!second.is_complete().unwrap());
+    assert!(dump::holds(&ctx, &second));
     gate.signal();
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
     assert!(!first.is_complete().unwrap());
@@ -106,7 +107,7 @@ fn for_a_failed_queue(subject: &Subject) {
     second.wait_for_queue(&first).unwrap();
     let read = second.read(&x);
     assert!(!second.is_complete().unwrap());
-    assert!(dump::is_held(&ctx, "second"));
+    assert!(dump::holds(&ctx, &second));
     drop(gate);
     assert_eq!(read.wait().unwrap(), [[6; 1].as_slice(), &[5; N - 1]].concat());
     second.finish().wait().unwrap();

@@ -69,7 +69,7 @@ fn holds_what_is_behind(subject: &Subject) {
     begun.recv().unwrap();
     assert!(!queue.is_complete().unwrap());
     assert!(read.wait_timeout(std::time::Duration::ZERO).unwrap().is_none());
-    assert!(dump::is_held(&ctx, "main"), "what is behind the callback is planned while it runs");
+    assert!(dump::holds(&ctx, &queue), "what is behind the callback is planned while it runs");
     go.send(()).unwrap();
     assert_eq!(read.wait().unwrap(), [1; N]);
 }

@@ -4,12 +4,13 @@ use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
 use crate::common::program::Program;
 use crate::common::{Case, Subject, case, dump};
+use fencepost::ContextWatch;
 use fencepost::prelude::*;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::task::{Context as Task, Wake, Waker};
 use std::thread;
@@ -161,34 +162,53 @@ fn drop_held_queue(subject: &Subject) {
 }
 
 fn drop_context(subject: &Subject) {
-    let ctx = subject.ctx();
-    let (watch, ran) = (ctx.watch(), Arc::new(AtomicU32::new(0)));
-    let mut y = ctx.zeros([N]).unwrap();
-    let queue = ctx.queue("short");
-    enqueue_some(&ctx, &queue, &mut y);
-    let (counter, threads) = (ran.clone(), Threads::default());
-    let (of_callbacks, of_completer) = (threads.clone(), Waker::from(Arc::new(threads.clone())));
-    let gate = ctx.user_event("gate");
+    for with_waker in [false, true] {
+        let ctx = subject.ctx();
+        let (watch, ran, threads) = (ctx.watch(), Arc::new(AtomicU32::new(0)), Threads::of(&ctx));
+        let mut y = ctx.zeros([N]).unwrap();
+        let queue = ctx.queue("short");
+        if with_waker {
+            woken(&ctx, &queue, &threads);
+        } else {
+            let of_callbacks = threads.clone();
+            queue.callback(move || of_callbacks.enter()).unwrap();
+        }
+        enqueue_some(&ctx, &queue, &mut y);
+        let counter = ran.clone();
+        queue.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
+        drop((y, queue, ctx));
+        let ended = threads.ended.load(Ordering::SeqCst);
+        threads.returned.store(true, Ordering::SeqCst);
+        assert_eq!(ran.load(Ordering::SeqCst), 1, "what was enqueued has run");
+        assert!(watch.state_dump().is_none(), "the threads have let go of the context");
+        assert_eq!(
+            threads.entered.load(Ordering::SeqCst),
+            1,
+            "code of the program ran on one of its threads"
+        );
+        assert_eq!(ended, 1, "the drop returned before the thread had ended");
+    }
+}
+
+/// Has the thread of the context that notices the end of some work enter.
+fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
+    let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
     queue.wait_for(&gate.event()).unwrap();
-    queue.callback(move || of_callbacks.enter()).unwrap();
-    queue.fill(&mut y, 1).unwrap();
-    let mut end = queue.finish();
-    assert!(Pin::new(&mut end).poll(&mut Task::from_waker(&of_completer)).is_pending());
-    queue.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    let (mut end, waker) = (queue.finish(), Waker::from(Arc::new(threads.clone())));
+    assert!(Pin::new(&mut end).poll(&mut Task::from_waker(&waker)).is_pending());
     gate.signal();
-    drop((gate, end, y, queue, ctx));
-    assert_eq!(ran.load(Ordering::SeqCst), 1, "what was enqueued has run");
-    assert!(watch.state_dump().is_none(), "the threads have let go of the context");
-    let entered = threads.entered.load(Ordering::SeqCst);
-    assert!(entered > 0, "the callback ran on a thread of the context");
-    assert_eq!(threads.ended.load(Ordering::SeqCst), entered, "the threads have ended");
+    dump::until(|| threads.entered.load(Ordering::SeqCst) > 0);
 }
 
 /// Threads of a context that take their time to end.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Threads {
+    watch: ContextWatch,
     entered: Arc<AtomicU32>,
     ended: Arc<AtomicU32>,
+    /// Whether the drop of the context has returned.
+    returned: Arc<AtomicBool>,
 }
 
 /// Dropped at the end of a thread.
@@ -199,6 +219,11 @@ thread_local! {
 }
 
 impl Threads {
+    fn of(ctx: &Context) -> Self {
+        let (entered, ended, returned) = (Arc::default(), Arc::default(), Arc::default());
+        Self { watch: ctx.watch(), entered, ended, returned }
+    }
+
     /// Counts the end of this thread, if it is one of a context.
     fn enter(&self) {
         let own = thread::current().name().is_some_and(|name| name.starts_with("fencepost "));
@@ -218,10 +243,15 @@ impl Wake for Threads {
 }
 
 impl Drop for Last {
-    /// Late, so that what does not wait for the thread is done before.
+    /// A thread that waits for this one keeps the context. A context that is gone has not waited: then the drop of it
+    /// returns first.
     fn drop(&mut self) {
+        let Threads { watch, ended, returned, .. } = &self.0;
         thread::sleep(Duration::from_millis(20));
-        self.0.ended.fetch_add(1, Ordering::SeqCst);
+        while watch.state_dump().is_none() && !returned.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+        ended.fetch_add(1, Ordering::SeqCst);
     }
 }
 

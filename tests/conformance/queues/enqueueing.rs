@@ -72,9 +72,12 @@ impl Things {
         Self { ctx: ctx.clone(), queue: queue.clone(), mix, x, y, pinned, result, event, late }
     }
 
-    /// As [`new`](Self::new), when each verb has compiled and allocated what it needs when it is first used.
-    fn used(ctx: &Context, queue: &CommandQueue) -> Self {
+    /// As [`new`](Self::new). On GL each verb has allocated what it needs when it is first used.
+    fn ready(subject: &Subject, ctx: &Context, queue: &CommandQueue) -> Self {
         let mut things = Self::new(ctx, queue);
+        if !is_gl(subject) {
+            return things;
+        }
         VERBS.iter().for_each(|(_, verb)| verb(&mut things));
         things.check();
         things
@@ -95,6 +98,11 @@ impl Things {
     }
 }
 
+/// GL lets one thread in at a time: there new memory waits for the submission that is running, as the rule says.
+fn is_gl(subject: &Subject) -> bool {
+    subject.place().info().is_some_and(|info| info.backend == "GL")
+}
+
 fn behind_a_gate(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
@@ -110,7 +118,7 @@ fn behind_a_busy_kernel(subject: &Subject) {
     let make = || {
         let ctx = subject.ctx();
         let busy = ctx.queue("busy");
-        let things = Things::used(&ctx, &busy);
+        let things = Things::ready(subject, &ctx, &busy);
         Setup { ctx, busy, things }
     };
     each_returns(subject, make, VERBS, |mut things| things.check());
@@ -120,7 +128,7 @@ fn beside_a_busy_kernel(subject: &Subject) {
     let make = || {
         let ctx = subject.ctx();
         let (busy, other) = (ctx.queue("busy"), ctx.queue("other"));
-        let things = Things::used(&ctx, &other);
+        let things = Things::ready(subject, &ctx, &other);
         Setup { ctx, busy, things }
     };
     each_returns(subject, make, VERBS, |mut things| things.check());
@@ -156,9 +164,8 @@ const MAKES: &[Verb<Makes>] = &[
     ("queue", |m| m.queue = m.ctx.queue("another")),
 ];
 
-/// GL lets one thread in at a time: there new memory waits for the submission that is running, as the rule says.
+/// On GL the calls return late, and give what they give elsewhere.
 fn new_memory(subject: &Subject) {
-    let waits = subject.place().info().is_some_and(|info| info.backend == "GL");
     let make = || {
         let ctx = subject.ctx();
         let (busy, queue) = (ctx.queue("busy"), ctx.queue("makes"));
@@ -169,7 +176,7 @@ fn new_memory(subject: &Subject) {
             assert_eq!(makes.queue.read(array).wait().unwrap(), vec![*value; array.len()]);
         }
     };
-    if waits {
+    if is_gl(subject) {
         let Setup { ctx, busy, things: mut makes } = make();
         let _busy = Busy::start(subject, &ctx, &busy, 50);
         MAKES.iter().for_each(|(_, verb)| verb(&mut makes));

@@ -43,7 +43,7 @@ fn join(subject: &Subject) {
     child.fill(&mut x, 2).unwrap();
     child.flush().unwrap();
     assert!(!parent.is_complete().unwrap());
-    assert!(dump::is_held(&ctx, "parent"));
+    assert!(dump::holds(&ctx, &parent));
     gate.signal();
     assert_eq!(parent.read(&x).wait().unwrap(), [1; N]);
     later.signal();

@@ -108,17 +108,20 @@ fn timeout_and_again(subject: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [6; N]);
 }
 
+/// A finish, a read and a marker of one queue.
+type Late = (Pending<()>, Pending<Vec<u32>>, Pending<()>);
+
 /// Late results behind a kernel that is busy.
 struct Waited {
     queue: CommandQueue,
     x: DeviceArray<u32>,
-    late: Option<(Pending<()>, Pending<Vec<u32>>, Pending<()>)>,
+    late: Option<Late>,
     /// Whether a wait has given a result.
     early: bool,
 }
 
 impl Waited {
-    fn late(&mut self) -> &mut (Pending<()>, Pending<Vec<u32>>, Pending<()>) {
+    fn late(&mut self) -> &mut Late {
         self.late.as_mut().expect("it is enqueued first")
     }
 }
