@@ -105,7 +105,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(chosen(&[]).expect("all").len(), MODES.len());
         assert_eq!(chosen(&names(&["hal"])).expect("it is known")[0].name, "hal");
-        let error = chosen(&names(&["hale"])).err().expect("it is not known").to_string();
+        let error = chosen(&names(&["hale"])).expect_err("it is not known").to_string();
         assert!(error.contains("hale") && error.contains("discrete"), "{error}");
     }
 }
