@@ -108,20 +108,20 @@ fn timeout_and_again(subject: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [6; N]);
 }
 
-/// A finish, a read and a marker of one queue.
-type Late = (Pending<()>, Pending<Vec<u32>>, Pending<()>);
+/// Of the end of a queue, of a read, of an event.
+type Results = (Pending<()>, Pending<Vec<u32>>, Pending<()>);
 
 /// Late results behind a kernel that is busy.
 struct Waited {
     queue: CommandQueue,
     x: DeviceArray<u32>,
-    late: Option<Late>,
+    late: Option<Results>,
     /// Whether a wait has given a result.
     early: bool,
 }
 
 impl Waited {
-    fn late(&mut self) -> &mut Late {
+    fn late(&mut self) -> &mut Results {
         self.late.as_mut().expect("it is enqueued first")
     }
 }

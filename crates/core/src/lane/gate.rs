@@ -31,6 +31,14 @@ impl Gate {
         Some(turn)
     }
 
+    /// Waits for its turn to submit, on every backend. Some drivers stay in the call as long as earlier work runs, and wgpu
+    /// holds up every poll meanwhile: a poll that looks at [`turn`](Self::turn) first comes back at once.
+    pub(crate) fn enter_to_submit(&self) -> MutexGuard<'_, ()> {
+        let turn = lock(&self.turn);
+        self.clear();
+        turn
+    }
+
     /// Runs `work` if that takes no waiting.
     pub(crate) fn try_inside(&self, work: impl FnOnce()) {
         if !self.one_at_a_time {

@@ -54,7 +54,7 @@ pub(in crate::recorder) fn submit<K>(
     if device.lost().is_raised() {
         return Err(failure(device, None, false));
     }
-    let _inside = device.gate().enter();
+    let _inside = device.gate().enter_to_submit();
     let submit = || {
         let (commands, kept) = record()?;
         device.queue().submit(commands);
