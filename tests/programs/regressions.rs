@@ -141,11 +141,11 @@ fn order_by_a_third() -> Vec<Op> {
 
 fn marker_behind_a_wait() -> Vec<Op> {
     with(
-        queues::<3>(),
+        queues::<4>(),
         [
             array(Maker::Context(0), 1, 64, Contents::Zeros),
             array(Maker::Context(0), 2, 64, Contents::Zeros),
-            // All of it is planned at once.
+            // All of it is planned at once, after the signal.
             Op::UserEvent { u: 1, at: 0 },
             Op::WaitForUser { q: 1, u: 1 },
             fill(1, part(1, 0..64), 1),
@@ -155,6 +155,8 @@ fn marker_behind_a_wait() -> Vec<Op> {
             Op::WaitFor { q: 3, events: vec![1] },
             fill(3, part(1, 0..64), 3),
             Op::Signal { u: 1 },
+            // Without threads a turn plans all queues, each to its end.
+            Op::Flush { q: 4 },
         ],
     )
 }

@@ -112,8 +112,8 @@ pub(crate) enum Command {
         /// these
         #[arg(long, default_value_t = 300)]
         limit: u64,
-        /// A part of a fault's name
-        filter: Option<String>,
+        /// Words, one of which a fault's name must contain; without, all are tried
+        filter: Vec<String>,
     },
     /// Runs the double buffer for minutes: every block right, memory flat
     #[command(

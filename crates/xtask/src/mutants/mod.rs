@@ -27,17 +27,18 @@ pub(crate) struct Options {
     pub(crate) json: bool,
     pub(crate) list: bool,
     pub(crate) limit: Duration,
-    pub(crate) filter: Option<String>,
+    pub(crate) filter: Vec<String>,
 }
 
 /// Tries the faults and prints which test sees each; true if none survives unexplained and each builds.
 pub(crate) fn mutants(workspace: &Workspace, options: &Options) -> Result<bool> {
     let all = faults::read(&workspace.path(faults::LIST))?;
     let placed = faults::place_all(workspace.root(), all)?;
-    let wanted = |fault: &Fault| options.filter.as_deref().is_none_or(|part| fault.name.contains(part));
+    let words = &options.filter;
+    let wanted = |fault: &Fault| words.is_empty() || words.iter().any(|word| fault.name.contains(word));
     let chosen: Vec<&Placed> = placed.iter().filter(|placed| wanted(&placed.fault)).collect();
     if chosen.is_empty() {
-        bail!("no fault of {} has `{}` in its name", faults::LIST, options.filter.as_deref().unwrap_or(""));
+        bail!("no fault of {} has any of these words in its name: {}", faults::LIST, words.join(" "));
     }
     if options.list {
         print!("{}", table::list(&chosen));

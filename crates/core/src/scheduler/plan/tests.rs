@@ -175,6 +175,47 @@ fn q02_lifting_a_batch_that_is_as_urgent_moves_nothing() {
 }
 
 #[test]
+fn q10_what_a_lifted_batch_depends_on_goes_before_it() {
+    let engine = engine(2);
+    let [first, second, third] = [(); 3].map(|()| queue(&engine, Priority::Low));
+    let waited = enqueue(&engine, first, fill(&block()));
+    wait_for(&engine, second, waited);
+    let point = enqueue(&engine, second, fill(&block()));
+    let other = enqueue(&engine, third, fill(&block()));
+    let mut state = engine.lock();
+    for point in [other, waited, point] {
+        state.plan([point], Priority::Low);
+    }
+    let Reached::Planned(seq) = state.reached(point) else { panic!("it is planned") };
+    state.lift(seq, Priority::Normal);
+    for lifted in [waited, point] {
+        let lane = state.queue(lifted.slot).lane;
+        assert_eq!(firsts(&mut state, lane, Priority::Normal), [lifted.stamp]);
+    }
+    let lane = state.queue(third).lane;
+    assert_eq!(firsts(&mut state, lane, Priority::Low), [other.stamp]);
+}
+
+#[test]
+fn t02_the_clock_is_read_before_and_after_a_timed_command_and_on_its_level() {
+    let engine = engine(1);
+    let slot = engine.new_queue("timed", Priority::Normal, true).expect("the device is there");
+    let end = [fill(&block()), fill(&block())].map(|work| enqueue(&engine, slot, work))[1];
+    let mut state = engine.lock();
+    state.plan([end], Priority::Normal);
+    let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
+    for (at, step) in steps.iter().enumerate() {
+        let right = match at % 3 {
+            0 => matches!(step.work, Work::Start(_)),
+            1 => matches!(step.work, Work::Fill { .. }),
+            _ => matches!(step.work, Work::End(_)),
+        };
+        assert!(right && step.level == at as u32 / 3, "step {at}");
+    }
+    assert_eq!(steps.len(), 6);
+}
+
+#[test]
 fn q10_a_lifted_batch_can_be_lifted_again() {
     let engine = engine(1);
     let slot = queue(&engine, Priority::Low);
@@ -224,6 +265,45 @@ fn e05_a_task_is_woken_if_planning_alone_gets_its_queue_there() {
     state.plan([end], Priority::Normal);
     assert_eq!(state.queue(second).reached(end.stamp), Reached::Done);
     assert_eq!(state.after.wakers.len(), 1);
+}
+
+/// The commands that the first batch has do before this one, besides those of its own queue.
+fn after(state: &mut State, point: Point) -> Vec<Point> {
+    let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
+    let step = steps.iter().find(|step| step.slot == point.slot && step.stamp == point.stamp);
+    let after = &step.expect("it is planned").after;
+    after.iter().map(|&at| &steps[at as usize]).map(|s| Point { slot: s.slot, stamp: s.stamp }).collect()
+}
+
+#[test]
+fn e01_a_marker_behind_a_wait_covers_the_wait_whatever_is_planned_behind_it() {
+    for to_the_end in [false, true] {
+        let engine = engine(1);
+        let [first, second, third] = [(); 3].map(|()| queue(&engine, Priority::Normal));
+        let (waited, own) =
+            (enqueue(&engine, first, fill(&block())), enqueue(&engine, second, fill(&block())));
+        wait_for(&engine, second, waited);
+        let marker = engine.lock().queue(second).end(second);
+        let behind = enqueue(&engine, second, fill(&block()));
+        wait_for(&engine, third, marker);
+        let last = enqueue(&engine, third, fill(&block()));
+        let mut state = engine.lock();
+        let roots = if to_the_end { [behind, last] } else { [last, last] };
+        state.plan(roots, Priority::Normal);
+        assert_eq!(after(&mut state, last), [waited, own]);
+    }
+}
+
+#[test]
+fn e03_of_one_queue_the_last_step_stands_for_all() {
+    let engine = engine(1);
+    let [first, second, third] = [(); 3].map(|()| queue(&engine, Priority::Normal));
+    let points: Vec<Point> = [first, first, second].map(|slot| enqueue(&engine, slot, fill(&block()))).into();
+    points.iter().for_each(|&point| wait_for(&engine, third, point));
+    let last = enqueue(&engine, third, fill(&block()));
+    let mut state = engine.lock();
+    state.plan([last], Priority::Normal);
+    assert_eq!(after(&mut state, last), points[1..]);
 }
 
 #[test]

@@ -6,8 +6,10 @@ use crate::memory::{Block, BlockId, Cells, Heap, Memory};
 use crate::ordering::{Admission, Policy};
 use crate::recorder::cpu::{self, CpuOptions};
 use crate::user_event::Signaller;
+use fencepost_sync::Lost;
+use fencepost_sync::backend::Fence;
 use std::panic::Location;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Wake;
 
 /// More turns than anything here takes.
@@ -17,6 +19,37 @@ const TURNS: usize = 1000;
 fn engine(threads: bool) -> Arc<Engine> {
     let (device, lanes) = cpu::open(&CpuOptions::default());
     Engine::new(device, lanes, Policy::Unchecked, threads)
+}
+
+/// A fence that can be told that its device is gone, which no work of it says.
+struct Losable {
+    fence: Arc<dyn Fence>,
+    lost: AtomicBool,
+}
+
+impl Losable {
+    fn checked(&self, reached: Result<Value, Lost>) -> std::result::Result<Value, Lost> {
+        let lost = self.lost.load(Ordering::SeqCst);
+        if lost { Err(Lost { reason: "the test says so".into() }) } else { reached }
+    }
+}
+
+impl Fence for Losable {
+    fn completed(&self) -> Result<Value, Lost> {
+        self.checked(self.fence.completed())
+    }
+
+    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+        self.checked(self.fence.wait(value, limit))
+    }
+}
+
+/// An engine without threads, and the fence that says when its device is gone.
+fn losable() -> (Arc<Engine>, Arc<Losable>) {
+    let (device, mut lanes) = cpu::open(&CpuOptions::default());
+    let fence = Arc::new(Losable { fence: lanes[0].fence.clone(), lost: AtomicBool::new(false) });
+    lanes[0].fence = fence.clone();
+    (Engine::new(device, lanes, Policy::Unchecked, false), fence)
 }
 
 fn queue(engine: &Engine, priority: Priority) -> Slot {
@@ -205,6 +238,30 @@ fn d03_every_wait_ends_with_the_loss() {
 }
 
 #[test]
+fn d03_without_threads_every_wait_for_an_event_of_the_host_sees_the_loss() {
+    type Ask = fn(&Engine, &UserState, Point) -> bool;
+    let asks: [Ask; 4] = [
+        |engine, _, point| engine.wait(point, Deadline::now()).is_err(),
+        |engine, _, point| engine.is_complete(point, &Clock::default()).is_err(),
+        |engine, event, _| engine.is_signalled(event).is_err(),
+        |engine, _, _| {
+            engine.turn(Duration::from_nanos(1));
+            engine.lock().lost.is_some()
+        },
+    ];
+    for (at, ask) in asks.into_iter().enumerate() {
+        let (engine, fence) = losable();
+        let slot = queue(&engine, Priority::Normal);
+        let gate = Signaller::new(&engine, "gate");
+        engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+        let point = enqueue(&engine, slot);
+        assert!(!ask(&engine, gate.state(), point), "way {at}");
+        fence.lost.store(true, Ordering::SeqCst);
+        assert!((0..TURNS).any(|_| ask(&engine, gate.state(), point)), "way {at}");
+    }
+}
+
+#[test]
 fn r01_every_wait_for_what_failed_gives_its_error() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
@@ -250,6 +307,8 @@ fn q10_waiting_for_a_low_queue_lifts_what_is_planned_and_what_is_not() {
         }
         engine.plan_target(&mut state, Target::Point(point)).expect("it is no callback");
         let Reached::Planned(seq) = state.reached(point) else { panic!("it is planned") };
+        let at_first = if planned { Priority::Low } else { Priority::Normal };
+        assert_eq!(state.batches.status(seq), Status::Ready(at_first));
         engine.turn_for(&mut state, seq);
         assert_eq!(state.batches.status(seq), Status::Ready(Priority::Normal), "planned: {planned}");
     }
