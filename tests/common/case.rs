@@ -1,7 +1,7 @@
 //! A case, and the trials that it makes: one for each subject.
 
 use super::adapters::{self, Found};
-use super::full::full;
+use super::full::{full, in_another_mode};
 use super::results::{self, Ended};
 use super::subject::{Place, Subject};
 use super::{validation, watchdog};
@@ -91,11 +91,6 @@ impl Case {
             again.then_some("the host decides this: it runs in the default mode and in the full suite");
         self.needs.missing(place).or(repeated)
     }
-}
-
-/// Whether a variable exchanges the recorder or the memory of the default mode.
-fn in_another_mode() -> bool {
-    ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY"].iter().any(|name| std::env::var_os(name).is_some())
 }
 
 impl Needs {

@@ -37,6 +37,7 @@ mod working;
 mod common;
 
 use case::{Adapter, Cpu, Matching, cpu_options, run_all};
+use common::full::seeds;
 use common::refusing;
 use common::results::{self, CPU, NOTHING, On};
 use common::subject::{Place, context_options};
@@ -179,7 +180,7 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
         let pinned = policy != Policy::Checked;
         let place = |seed| Adapter { options: options.clone(), seed };
         run_all(
-            asked().unwrap_or(10_000..10_000 + ON_ADAPTER),
+            asked().unwrap_or(10_000..10_000 + seeds(ON_ADAPTER)),
             &Matching { policy, pinned, encodes: true, place },
         )
     })
@@ -189,7 +190,7 @@ fn faults_on_adapter(place: &Arc<Place>, index: usize) -> Trial {
     let name = "r02_a_fault_on_an_adapter_gives_no_wrong_byte_and_no_hang".to_owned();
     watched(place, name, move || {
         let place = Where::Adapter(options(index, Policy::Ordered));
-        run_all(asked().unwrap_or(20_000..20_000 + FAULTY_ON_ADAPTER), &Faulty { place })
+        run_all(asked().unwrap_or(20_000..20_000 + seeds(FAULTY_ON_ADAPTER)), &Faulty { place })
     })
 }
 
@@ -203,7 +204,7 @@ fn refusals_on_adapter(place: &Arc<Place>, recorder: RecorderChoice) -> Trial {
     trial(name, place.on(), move || {
         common::validation::forget();
         let place = Where::Driver(common::raw::adapter(&own), recorder);
-        run_all(asked().unwrap_or(31_020..31_020 + REFUSED_ON_ADAPTER), &Faulty { place })?;
+        run_all(asked().unwrap_or(31_020..31_020 + seeds(REFUSED_ON_ADAPTER)), &Faulty { place })?;
         common::validation::check_but(refusing::leaked_by_hal)
     })
 }
