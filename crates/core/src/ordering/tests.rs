@@ -1,4 +1,4 @@
-//! Who has to wait for whom, as a context without threads says it: nothing is done but in the calls of a test.
+//! Which command has to wait for which, as a context without threads says it: nothing is done but in the calls of a test.
 
 use super::Policy;
 use crate::context::Context;

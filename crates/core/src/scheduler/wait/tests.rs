@@ -17,7 +17,7 @@ use std::task::Wake;
 /// More turns than anything here takes.
 const TURNS: usize = 1000;
 
-/// With `threads` the engine counts on threads, which nobody starts.
+/// With `threads` the engine counts on threads, which no test starts.
 fn engine(threads: bool) -> Arc<Engine> {
     let (device, lanes) = cpu::open(&CpuOptions::default());
     Engine::new(device, lanes, Policy::Unchecked, threads)
@@ -149,7 +149,7 @@ fn e05_without_threads_a_task_is_woken_as_long_as_there_is_something_to_do() {
     for by_batch in [false, true] {
         let engine = engine(false);
         let slot = queue(&engine, Priority::Normal);
-        let point = enqueue(&engine, slot);
+        let point = [(); 64].map(|()| enqueue(&engine, slot))[63]; // more than one turn does
         engine.lock().plan([point], Priority::Normal);
         let seq = batch_of(&engine, point);
         let (task, waker) = Task::new();
@@ -436,4 +436,30 @@ fn q11_a_wait_in_a_callback_is_refused_only_behind_a_callback() {
     let end = engine.lock().queue(first).end(first);
     finish(&engine, end);
     assert_eq!(*lock(&seen), Some([true; 3]));
+}
+
+#[test]
+fn e07_polling_gets_the_other_context_on_that_it_waits_for() {
+    let contexts = [1, 2]
+        .map(|seed| crate::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() }));
+    let [here, there] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
+    let filled = there.full::<u32, 1>([16], 7).expect("there is memory");
+    here.wait_for(&there.marker()).expect("nothing has failed");
+    let own = here.full::<u32, 1>([16], 8).expect("there is memory");
+    let end = here.marker();
+    assert!((0..TURNS).any(|_| end.is_complete().expect("nothing has failed")));
+    drop((filled, own));
+}
+
+#[test]
+fn e05_every_task_that_awaits_an_event_of_the_host_is_woken_once() {
+    let engine = engine(false);
+    let gate = Signaller::new(&engine, "gate");
+    let [(one, first), (two, second)] = [Task::new(), Task::new()];
+    for waker in [&first, &second, &first] {
+        assert!(gate.state().wake(waker));
+    }
+    gate.signal();
+    assert_eq!([one.woken(), two.woken()], [1, 1]);
+    assert!(!gate.state().wake(&first));
 }
