@@ -97,7 +97,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  cargo xtask mutants\n  cargo xtask mutants --list\n  cargo xtask mutants pool\n  \
         cargo xtask mutants --json > mutants.jsonl\n\n\
         The faults are those of tests/faults.json. The copy is below target/mutants, and all faults are built into it at\n\
-        once; FENCEPOST_FAULT=<name> chooses one when a test program of the copy starts. Run are, up to the first failure,\n\
+        once; FENCEPOST_FAULT=<name> chooses one when a test program of the copy starts. It runs, up to the first failure,\n\
         the unit tests of core and sync, the random programs and the conformance suite, on the CPU recorder. Exits with 1\n\
         if a fault survives that the list does not explain, or does not build."
     )]

@@ -1,4 +1,4 @@
-//! Who has to wait for whom, as a context without threads says it: nothing is done but in the calls of a test.
+//! Which command has to wait for which, as a context without threads says it: nothing is done but in the calls of a test.
 
 use super::Policy;
 use crate::context::Context;
@@ -56,6 +56,24 @@ fn p02_a_host_that_was_told_of_a_use_knows_what_came_before_it() {
     assert_eq!(hazard(&three, &x, 0..64), 0..256);
     drop(y.map_read().wait().expect("nothing has failed"));
     fill(&three, &x, 0..64);
+}
+
+#[test]
+fn p02_how_far_the_device_is_changes_no_answer() {
+    let (ctx, [one, two, _]) = context(Policy::Checked);
+    let x = zeros(&ctx);
+    for at in 0..32 {
+        fill(&one, &x, at..at + 1);
+    }
+    let busy = || ctx.owner.engine().lock().busy();
+    one.flush().expect("nothing has failed");
+    while busy() {
+        one.flush().expect("nothing has failed"); // a turn, which tells the program nothing
+    }
+    fill(&one, &x, 32..33);
+    assert_eq!(hazard(&two, &x, 0..1), 0..4);
+    one.finish().wait().expect("nothing has failed");
+    fill(&two, &x, 0..1);
 }
 
 #[test]

@@ -172,3 +172,72 @@ impl State {
         self.after.wakers.extend(wakers);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Pattern, Span, What};
+    use crate::error::Kind;
+    use crate::memory::{Block, BlockId, Cells, Heap, Memory};
+    use crate::ordering::{Admission, Policy};
+    use crate::recorder::cpu::{self, CpuOptions};
+    use std::panic::Location;
+
+    fn engine() -> Arc<Engine> {
+        let (device, lanes) = cpu::open(&CpuOptions::default());
+        Engine::new(device, lanes, Policy::Unchecked, false)
+    }
+
+    fn block() -> Arc<Block> {
+        let memory = Memory::Host(Cells::zeroed(16));
+        Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory))
+    }
+
+    fn fill(engine: &Engine, slot: Slot, block: &Arc<Block>) -> Point {
+        let dst = Span { block: block.clone(), offset: 0, size: 16 };
+        let by = Admission { slot, what: What::Fill, at: Location::caller() };
+        let work = Work::Fill { dst, pattern: Pattern::ZERO };
+        Point { slot, stamp: engine.enqueue(by, work).expect("nothing has failed") }
+    }
+
+    /// Plans up to `point`, and has the device refuse a step of the batch; `before`: once more.
+    fn refuse(engine: &Engine, point: Point, step: usize, before: bool) {
+        let mut state = engine.lock();
+        state.plan([point], Priority::Normal);
+        let batch = state.lanes[0].take(Priority::Normal).expect("it is planned");
+        state.lanes[0].token = true;
+        drop(state);
+        let Batch { seq, steps, deps, refused: _ } = batch;
+        let (object, message) = ("a step".into(), "refused by the test".into());
+        let failure =
+            Failure { step: Some(step), error: Kind::Device { object, message }.into(), lost: false };
+        engine.fail_batch(0, Refused { seq, steps: Arc::new(steps), deps, before }, failure);
+    }
+
+    #[test]
+    fn r01_a_queue_fails_alone_and_all_do_behind_the_contexts_own_work() {
+        for (step, failed) in [(0, [true; 3]), (1, [false, true, false])] {
+            let engine = engine();
+            let [one, two] = ["one", "two"]
+                .map(|label| engine.new_queue(label, Priority::Normal, false).expect("the device is there"));
+            let array = block();
+            let slots = [State::CONTEXT, one, two];
+            let points = slots.map(|slot| fill(&engine, slot, &array));
+            refuse(&engine, points[1], step, false);
+            let state = engine.lock();
+            assert_eq!(slots.map(|slot| state.queue(slot).error.is_some()), failed, "step {step}");
+        }
+    }
+
+    #[test]
+    fn m02_what_a_refused_batch_should_have_made_visible_is_not() {
+        let engine = engine();
+        let slot = engine.new_queue("queue", Priority::Normal, false).expect("the device is there");
+        let array = block();
+        array.order().host_reads = true;
+        let point = fill(&engine, slot, &array);
+        refuse(&engine, point, 0, true);
+        assert!(engine.lock().queue(slot).error.is_some());
+        assert!(!array.order().visible);
+    }
+}

@@ -242,3 +242,58 @@ impl Drop for HostAccess {
         self.engine.unlock(state);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{BlockId, Cells, Heap};
+    use crate::ordering::Policy;
+    use crate::recorder::cpu::{self, CpuOptions};
+
+    #[test]
+    fn m06_the_host_writes_alone_and_reads_beside_readers() {
+        let map = |write| Want::Map { write };
+        // What is there, and whether a read, a write, a map to read and a map to write may join it.
+        let table = [
+            (None, [true, true, true, true]),
+            (Some(Want::Read), [true, false, true, false]),
+            (Some(Want::Write), [false, false, false, false]),
+            (Some(map(false)), [true, false, false, false]),
+            (Some(map(true)), [true, false, false, false]),
+        ];
+        for (there, expected) in table {
+            let joins = [Want::Read, Want::Write, map(false), map(true)].map(|want| {
+                let mut order = Order::default();
+                assert!(there.is_none_or(|there| order.join(there)));
+                order.join(want)
+            });
+            assert_eq!(joins, expected, "beside {there:?}");
+        }
+    }
+
+    #[test]
+    fn m02_a_read_that_is_dropped_is_forgotten() {
+        let (device, lanes) = cpu::open(&CpuOptions::default());
+        let engine = Engine::new(device, lanes, Policy::Unchecked, false);
+        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(Cells::zeroed(16)));
+        let (dropped, kept) = (ReadSlot::new(), ReadSlot::new());
+        block.order().lazy =
+            vec![(0..8, dropped.clone()), (8..16, dropped.part(8..16)), (0..16, kept.clone())];
+        engine.drop_read(&block, &dropped);
+        let order = block.order();
+        let [(range, left)] = order.lazy.as_slice() else { panic!("{} are left", order.lazy.len()) };
+        assert!(*range == (0..16) && Arc::ptr_eq(left, &kept) && matches!(dropped.place(), Place::Dropped));
+    }
+
+    #[test]
+    fn m06_the_host_is_idle_only_after_its_last_use() {
+        let mut order = Order::default();
+        assert!(order.join(Want::Read) && order.join(Want::Read));
+        order.leave(Want::Read);
+        assert!(!order.host_idle());
+        order.leave(Want::Read);
+        assert!(order.host_idle() && order.join(Want::Write) && !order.host_idle());
+        order.leave(Want::Write);
+        assert!(order.host_idle());
+    }
+}

@@ -397,4 +397,69 @@ mod tests {
         q.settle(|_| true);
         assert!(q.result(Stamp(1)).is_ok() && q.result(Stamp(3)).is_err());
     }
+
+    #[test]
+    fn a_point_comes_after_the_batches_up_to_its_own() {
+        let mut q = queue(3);
+        for seq in [7, 8, 9] {
+            q.pop_work(Seq(seq));
+        }
+        let before = |stamp, since| q.batches_before(Stamp(stamp), Stamp(since)).collect::<Vec<_>>();
+        assert_eq!(before(1, 0), [Seq(7)]);
+        assert_eq!(before(2, 0), [Seq(7), Seq(8)]);
+        assert_eq!(before(3, 2), [Seq(8), Seq(9)]);
+    }
+
+    #[test]
+    fn the_last_batch_with_work_and_what_is_waited_for_since_stand_for_all() {
+        let mut q = queue(4);
+        q.pop_work(Seq(1));
+        q.pop_work(Seq(2));
+        assert_eq!(q.batches_since_work().collect::<Vec<_>>(), [Seq(2)]);
+        q.pop_wait(&[Seq(3), Seq(4)]);
+        assert_eq!(q.batches_since_work().collect::<Vec<_>>(), [Seq(2), Seq(3), Seq(4)]);
+        assert_eq!(q.reached(Stamp(3)), Reached::Planned(Seq(4)));
+        q.settle(|seq| seq != Seq(3));
+        assert_eq!(q.completed(), Stamp(2));
+    }
+
+    #[test]
+    fn how_far_a_queue_has_come_after_another_never_falls() {
+        let mut q = queue(0);
+        let came = [5, 3, 4, 6, 1].map(|stamp| q.come_after(Point { slot: Slot(2), stamp: Stamp(stamp) }).0);
+        assert_eq!(came, [0, 5, 5, 5, 6]);
+    }
+
+    #[test]
+    fn a_queue_that_fails_keeps_its_waits_and_its_error_and_is_not_held() {
+        let mut q = queue(1);
+        let waited = Point { slot: Slot(2), stamp: Stamp(1) };
+        q.push(Command { stamp: Stamp(2), op: Op::Wait(waited) });
+        q.hold = Some(Hold::User(HoldId(1)));
+        let dropped = q.fail(Stamp(1), crate::Kind::Busy { array: "x".into() }.into());
+        assert!(dropped.len() == 1 && q.error.is_some() && q.hold.is_none());
+        let waits = q.pending.iter().filter(|c| matches!(c.op, Op::Wait(point) if point == waited));
+        assert_eq!(waits.count(), 1);
+        assert!(q.result(Stamp(1)).is_err() && q.result(Stamp(2)).is_err() && q.result(Stamp(3)).is_ok());
+    }
+
+    #[test]
+    fn the_failures_of_a_queue_that_is_gone_are_known_to_the_next_one_in_its_slot() {
+        let (mut gone, mut next) = (queue(1), queue(0));
+        gone.fail(Stamp(1), crate::Kind::Busy { array: "x".into() }.into());
+        next.succeed(&mut gone);
+        assert!(next.result(Stamp(1)).is_err() && next.error.is_none());
+    }
+
+    #[test]
+    fn what_stands_in_for_a_batch_that_is_gone_is_waited_for() {
+        let mut q = queue(2);
+        q.pop_work(Seq(1));
+        q.pop_work(Seq(2));
+        assert!(q.replace_batch(Seq(2), &[Seq(8), Seq(9)]) && !q.replace_batch(Seq(3), &[Seq(8)]));
+        q.settle(|seq| seq.0 < 9);
+        assert_eq!(q.completed(), Stamp(1));
+        q.settle(|_| true);
+        assert_eq!(q.completed(), Stamp(2));
+    }
 }

@@ -154,6 +154,23 @@ mod tests {
     }
 
     #[test]
+    fn a_barrier_names_what_was_written_since_the_last_and_nothing_else() {
+        let blocks = Blocks::default();
+        let (first, second) = ([blocks.touch(1, SHADER, true)], [blocks.touch(2, SHADER, true)]);
+        let found = barriers(&[&first, &first, &second, &second, &second]);
+        assert_eq!(found, [None, Some(vec![1]), None, Some(vec![1, 2]), Some(vec![2])]);
+    }
+
+    #[test]
+    fn a_barrier_behind_a_write_says_how_other_blocks_were_read() {
+        let blocks = Blocks::default();
+        let mut hazards = Hazards::new(0, false);
+        assert!(hazards.admit(&[blocks.touch(1, SOURCE, false), blocks.touch(2, SHADER, true)]).is_none());
+        let barrier = hazards.admit(&[blocks.touch(1, SHADER, true)]).expect("the copy may still read");
+        assert_eq!(barrier, [(2, SHADER | SOURCE)]);
+    }
+
+    #[test]
     fn a_batch_has_nothing_to_do_with_the_one_before() {
         let blocks = Blocks::default();
         let mut first = Hazards::new(0, false);

@@ -8,14 +8,16 @@ use crate::recorder::cpu::{self, CpuOptions};
 use crate::user_event::Signaller;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::Fence;
+use fencepost_sync::prim::{Mutex, lock};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{OnceLock, Weak};
 use std::task::Wake;
 
 /// More turns than anything here takes.
 const TURNS: usize = 1000;
 
-/// With `threads` the engine counts on threads, which nobody starts.
+/// With `threads` the engine counts on threads, which no test starts.
 fn engine(threads: bool) -> Arc<Engine> {
     let (device, lanes) = cpu::open(&CpuOptions::default());
     Engine::new(device, lanes, Policy::Unchecked, threads)
@@ -147,7 +149,7 @@ fn e05_without_threads_a_task_is_woken_as_long_as_there_is_something_to_do() {
     for by_batch in [false, true] {
         let engine = engine(false);
         let slot = queue(&engine, Priority::Normal);
-        let point = enqueue(&engine, slot);
+        let point = [(); 64].map(|()| enqueue(&engine, slot))[63]; // more than one turn does
         engine.lock().plan([point], Priority::Normal);
         let seq = batch_of(&engine, point);
         let (task, waker) = Task::new();
@@ -198,6 +200,45 @@ fn e05_a_flush_that_submits_wakes_the_tasks_whose_points_it_comes_by() {
     assert!(engine.attend(there, &waker).is_none());
     engine.flush_soon(slot).expect("nothing has failed");
     assert_eq!(task.woken(), 1);
+}
+
+/// A fence that notes how many callers are noted as looking at it while one does.
+struct Watched {
+    fence: Arc<dyn Fence>,
+    engine: OnceLock<Weak<Engine>>,
+    watchers: Mutex<Vec<u32>>,
+}
+
+impl Fence for Watched {
+    fn completed(&self) -> Result<Value, Lost> {
+        self.fence.completed()
+    }
+
+    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+        if let Some(engine) = self.engine.get().and_then(Weak::upgrade) {
+            lock(&self.watchers).push(engine.lock().lanes[0].watchers);
+        }
+        self.fence.wait(value, limit)
+    }
+}
+
+#[test]
+fn e05_a_caller_watches_only_the_value_that_comes_next() {
+    let (device, mut lanes) = cpu::open(&CpuOptions::default());
+    let (fence, watchers) = (lanes[0].fence.clone(), Mutex::default());
+    let fence = Arc::new(Watched { fence, engine: OnceLock::new(), watchers });
+    lanes[0].fence = fence.clone();
+    let engine = Engine::new(device, lanes, Policy::Unchecked, true);
+    fence.engine.set(Arc::downgrade(&engine)).expect("it is set once");
+    let slot = queue(&engine, Priority::Normal);
+    for (batches, expected) in [(2, [0]), (1, [1])] {
+        let points: Vec<Point> = (0..batches).map(|_| enqueue(&engine, slot)).collect();
+        points.iter().for_each(|&point| engine.lock().plan([point], Priority::Normal));
+        engine.pump(0, batches);
+        finish(&engine, points[batches - 1]);
+        assert_eq!(std::mem::take(&mut *lock(&fence.watchers)), expected, "{batches} batches");
+        assert_eq!(engine.lock().lanes[0].watchers, 0);
+    }
 }
 
 #[test]
@@ -272,6 +313,17 @@ fn r01_every_wait_for_what_failed_gives_its_error() {
     assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
     assert!(matches!(engine.attend(point, Waker::noop()), Some(Err(_))));
     assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
+}
+
+#[test]
+fn r01_nothing_is_let_in_once_the_contexts_own_work_has_failed() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let own = enqueue(&engine, State::CONTEXT);
+    assert!(engine.flush(slot).is_ok());
+    engine.lock().fail_queue(State::CONTEXT, own.stamp, Kind::Busy { array: "x".into() }.into());
+    assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
+    assert!(engine.lock().queue(slot).error.is_none());
 }
 
 #[test]
@@ -370,7 +422,7 @@ fn q11_a_wait_in_a_callback_is_refused_only_behind_a_callback() {
     let engine = engine(false);
     let (first, second) = (queue(&engine, Priority::Normal), queue(&engine, Priority::Normal));
     let other = enqueue(&engine, second);
-    let seen = Arc::new(fencepost_sync::prim::Mutex::new(None));
+    let seen = Arc::new(Mutex::new(None));
     let (inside, note) = (Arc::downgrade(&engine), seen.clone());
     let callback = Box::new(move || {
         let engine = inside.upgrade().expect("it runs on it");
@@ -378,10 +430,36 @@ fn q11_a_wait_in_a_callback_is_refused_only_behind_a_callback() {
         let free = engine.wait(other, Deadline::after(None)).is_ok();
         let refused = engine.check_deadlock(&engine.lock(), behind).is_err();
         let allowed = engine.check_deadlock(&engine.lock(), other).is_ok();
-        *fencepost_sync::prim::lock(&note) = Some([free, refused, allowed]);
+        *lock(&note) = Some([free, refused, allowed]);
     });
     engine.enqueue_callback(first, callback, Location::caller()).expect("nothing has failed");
     let end = engine.lock().queue(first).end(first);
     finish(&engine, end);
-    assert_eq!(*fencepost_sync::prim::lock(&seen), Some([true; 3]));
+    assert_eq!(*lock(&seen), Some([true; 3]));
+}
+
+#[test]
+fn e07_polling_gets_the_other_context_on_that_it_waits_for() {
+    let contexts = [1, 2]
+        .map(|seed| crate::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() }));
+    let [here, there] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
+    let filled = there.full::<u32, 1>([16], 7).expect("there is memory");
+    here.wait_for(&there.marker()).expect("nothing has failed");
+    let own = here.full::<u32, 1>([16], 8).expect("there is memory");
+    let end = here.marker();
+    assert!((0..TURNS).any(|_| end.is_complete().expect("nothing has failed")));
+    drop((filled, own));
+}
+
+#[test]
+fn e05_every_task_that_awaits_an_event_of_the_host_is_woken_once() {
+    let engine = engine(false);
+    let gate = Signaller::new(&engine, "gate");
+    let [(one, first), (two, second)] = [Task::new(), Task::new()];
+    for waker in [&first, &second, &first] {
+        assert!(gate.state().wake(waker));
+    }
+    gate.signal();
+    assert_eq!([one.woken(), two.woken()], [1, 1]);
+    assert!(!gate.state().wake(&first));
 }
