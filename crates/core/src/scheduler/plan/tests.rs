@@ -83,10 +83,10 @@ fn q10_batches_are_small_only_while_a_more_urgent_queue_is_open() {
             let engine = engine(1);
             let (slot, block) = (queue(&engine, Priority::Normal), block());
             queue(&engine, other);
-            let stamps: Vec<_> = (0..7).map(|_| enqueue(&engine, slot, work(&block))).collect();
+            let points: Vec<Point> = (0..7).map(|_| enqueue(&engine, slot, work(&block))).collect();
             let mut state = engine.lock();
             state.lanes[0].step_seconds = SLICE / 3.5;
-            state.plan(stamps.last().copied(), Priority::Normal);
+            state.plan(points.last().copied(), Priority::Normal);
             assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "beside a queue of {other:?}");
         }
     }
