@@ -12,6 +12,10 @@ use std::time::Duration;
 /// A hang is a failure after this long.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Some contexts end on a thread of their own, behind the case that made them. A message of the layer then comes later, and a
+/// process that ends meanwhile takes the driver away from under them: so the next case, and the end, wait for so long at most.
+const SETTLE: Duration = Duration::from_secs(10);
+
 /// One conformance test: a rule's number and a sentence that could be false.
 #[derive(Clone)]
 pub struct Case {
@@ -154,5 +158,6 @@ fn watched(id: &str, subject: &Subject, run: fn(&Subject)) -> Result<(), String>
         validation::forget();
     }
     watchdog::guard(id, LIMIT, subject, run)?;
+    subject.settle(SETTLE);
     if watched { validation::check() } else { Ok(()) }
 }

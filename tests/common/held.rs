@@ -52,7 +52,7 @@ impl HeldLane {
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.semaphore).value(GO);
         // SAFETY: the semaphore is of this device.
         if unsafe { raw.raw_device().get_semaphore_counter_value(self.semaphore) } == Ok(0) {
-            // SAFETY: the semaphore is of this device, and nobody else signals it.
+            // SAFETY: the semaphore is of this device, and no other code signals it.
             unsafe { raw.raw_device().signal_semaphore(&info) }.expect("a signal");
         }
     }

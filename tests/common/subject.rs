@@ -8,6 +8,8 @@ use fencepost::{
 };
 use std::env;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// An adapter of this machine, or the CPU recorder; one for all cases.
 pub struct Place {
@@ -144,6 +146,15 @@ impl Subject {
     /// Has the watchdog look at a context that was made otherwise.
     pub fn watch(&self, ctx: &Context) {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(ctx.watch());
+    }
+
+    /// Waits until its contexts have ended, for so long at most.
+    pub fn settle(&self, limit: Duration) {
+        let begun = Instant::now();
+        let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        while begun.elapsed() < limit && watches.iter().any(ContextWatch::lives) {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// The state of its contexts, as far as they live.

@@ -18,8 +18,21 @@ pub fn guard(
     let own = subject.clone();
     within(name, limit, move || run(&own)).map_err(|ended| match ended {
         Ended::Panicked(message) => message,
-        Ended::Late => format!("not over within {limit:?}; its contexts:\n{}", subject.dump()),
+        Ended::Late => format!("not over within {limit:?}; its contexts:\n{}", shown(subject)),
     })
+}
+
+/// The state of a subject's contexts. Where a thread stays in a context's lock there is none to be had.
+fn shown(subject: &Subject) -> String {
+    let subject = subject.clone();
+    in_time(move || subject.dump()).unwrap_or_else(|| "a thread stays in the lock of a context".into())
+}
+
+/// What `look` gives on a thread of its own, if it gives it within some seconds.
+pub fn in_time<R: Send + 'static>(look: impl FnOnce() -> R + Send + 'static) -> Option<R> {
+    let (sender, seen) = channel();
+    thread::spawn(move || sender.send(look()));
+    seen.recv_timeout(Duration::from_secs(5)).ok()
 }
 
 /// How a thread ended that gave nothing.

@@ -1,13 +1,12 @@
 //! Runs a program beside its oracle and compares what both show.
 
 use super::checked::Model;
-use super::common::watchdog::{Ended, within};
+use super::common::watchdog::{Ended, in_time, within};
 use super::machine::{Machine, Outcome};
 use super::op::Op;
 use super::oracle::{Oracle, Word};
 use fencepost::{Context, ContextWatch, Policy};
 use std::sync::mpsc::{Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 /// A hang is a failure after this long.
@@ -57,11 +56,9 @@ fn states_of(watches: impl Iterator<Item = ContextWatch>) -> String {
 
 /// The state of a context, if its lock can be had at all.
 fn state_of(watch: ContextWatch) -> String {
-    let (sender, state) = channel();
-    thread::spawn(move || sender.send(watch.state_dump()));
-    match state.recv_timeout(Duration::from_secs(5)) {
-        Ok(state) => state.unwrap_or_else(|| "the context is gone".into()),
-        Err(_) => "somebody keeps the lock of the scheduler".into(),
+    match in_time(move || watch.state_dump()) {
+        Some(state) => state.unwrap_or_else(|| "the context is gone".into()),
+        None => "a thread stays in the lock of the context".into(),
     }
 }
 

@@ -1,12 +1,16 @@
 //! Ends a process in which a context lives too long, and shows the state of that context first: `FENCEPOST_WATCHDOG`.
 
 use crate::watch::ContextWatch;
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The variable with the limit in seconds; without it nothing is watched.
 const VARIABLE: &str = "FENCEPOST_WATCHDOG";
+
+/// How long the state of a context may take to be had.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The contexts and when each was made.
 static WATCHED: Mutex<Vec<(Instant, ContextWatch)>> = Mutex::new(Vec::new());
@@ -40,10 +44,21 @@ fn look(limit: Duration) {
         let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|(_, watch)| watch.lives());
         if watched.iter().any(|(made, _)| made.elapsed() > limit) {
-            let states: Vec<String> = watched.iter().filter_map(|(_, watch)| watch.state_dump()).collect();
-            eprintln!("{VARIABLE}: a context is older than {limit:?}; all contexts:\n{}", states.join("\n"));
+            eprintln!("{VARIABLE}: a context is older than {limit:?}; all contexts:");
+            watched.iter().for_each(|(_, watch)| show(watch));
             std::process::abort();
         }
+    }
+}
+
+/// Prints the state of a context, from a thread of its own: another thread may stay in the context's lock.
+fn show(watch: &ContextWatch) {
+    let (sender, state) = channel();
+    let watch = watch.clone();
+    let looked = thread::Builder::new().spawn(move || sender.send(watch.state_dump()));
+    match looked.ok().and_then(|_| state.recv_timeout(PATIENCE).ok()) {
+        Some(state) => eprintln!("{}", state.unwrap_or_else(|| "a context that has ended meanwhile".into())),
+        None => eprintln!("a context whose lock a thread stays in"),
     }
 }
 

@@ -26,9 +26,17 @@ impl ContextWatch {
         Self { engine: Arc::downgrade(engine), info: info.clone() }
     }
 
-    /// Whether the context has not ended.
-    #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
-    pub(crate) fn lives(&self) -> bool {
+    /// Whether the context has not ended. Looks at no lock.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let watch = ctx.watch();
+    /// assert!(watch.lives());
+    /// drop((ctx, queue));
+    /// assert!(!watch.lives());
+    /// ```
+    pub fn lives(&self) -> bool {
         self.engine.strong_count() > 0
     }
 

@@ -131,10 +131,11 @@ impl Line {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).envs(self.vars.iter().map(|(name, value)| (name, value)));
+        command.args(&self.args);
         for name in &self.removed {
             command.env_remove(name);
         }
+        command.envs(self.vars.iter().map(|(name, value)| (name, value)));
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
         }

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything a change must pass, in one table.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
@@ -49,36 +50,44 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
         programs = suite::build(workspace)?;
         Ok(())
     });
-    let mut slowest = String::new();
+    let (mut slowest, ran) = (String::new(), AtomicUsize::new(0));
     thread::scope(|scope| {
-        let checks = scope.spawn(|| checks(workspace, options));
+        let checks = scope.spawn(|| checks(workspace, options, &ran));
         steps.run("tests", || {
             let results = suite::no_results(workspace, "test")?;
-            let ran = run_suite(&programs, &vars, options, &results);
+            let tests = run_suite(&programs, &vars, options, &results);
             slowest = suite::slowest(&results, SLOWEST);
-            ran
+            ran.fetch_add(tests?, Ordering::Relaxed);
+            Ok(())
         });
         steps.extend(checks.join().expect("bug: a step panicked"));
     });
+    if !options.filter.is_empty() && ran.into_inner() == 0 {
+        let filter = options.filter.join(" ");
+        steps.run("filter", || bail!("no test has `{filter}` in its name"));
+    }
     steps.finish(&slowest)
 }
 
 /// Runs the test programs: in every mode, unless only some tests are wanted.
-fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Path) -> Result<()> {
+fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Path) -> Result<usize> {
     let modes: Vec<_> = MODES.iter().take(if options.filter.is_empty() { MODES.len() } else { 1 }).collect();
     let plan = Plan { vars, modes: &modes, full: options.full, filter: &options.filter, results };
-    suite::run(&suite::cut(programs, &plan)?, &plan)
+    suite::run(&suite::cut(programs, &plan)?)
 }
 
-/// The steps that no device test waits for: what reads the sources or compiles.
-fn checks(workspace: &Workspace, options: &Options) -> Vec<Step> {
+/// The steps that no device test waits for: what reads the sources or compiles. Adds its tests to `ran`.
+fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<Step> {
     let may_install = options.request.may_install;
     let sources = Sources { may_install, debian: false };
     let may_build = may_install && (options.install_tools || flag("CI"));
     let done = |line: Line| line.dir(workspace.root()).run().map(|()| Done::Yes);
     let web = || targets::check(workspace, &[Target::Web], sources).map(|()| Done::Yes);
     let mut steps = vec![
-        timed("doc tests", || suite::doc_tests(workspace, &options.filter).map(|()| Done::Yes)),
+        timed("doc tests", || {
+            ran.fetch_add(suite::doc_tests(workspace, &options.filter)?, Ordering::Relaxed);
+            Ok(Done::Yes)
+        }),
         timed("clippy", || done(clippy())),
         timed("doc", || done(doc())),
         timed("targets --web", || when_changed(workspace, "web", Inputs::Library, web)),

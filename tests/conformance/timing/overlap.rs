@@ -71,6 +71,9 @@ fn counted_once(profile: &Profile) {
     let [queues, lanes]: [f64; 2] =
         [&overlap.queues, &overlap.lanes].map(|all| all.iter().map(|busy| busy.seconds).sum());
     assert!(queues > 0.0 && (queues - twice - lanes).abs() <= queues * 1e-9, "{twice} {overlap:?}");
+    // The fill comes after both, so only the copy and the launch can be at once.
+    let (compute, both) = ((overlap.compute - other.seconds()).abs(), (overlap.both - at_once).abs());
+    assert!(compute <= queues * 1e-9 && both <= queues * 1e-9, "{at_once} {overlap:?}");
 }
 
 fn one_after_the_other(subject: &Subject) {

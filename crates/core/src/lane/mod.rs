@@ -87,8 +87,8 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// Lets the driver's housekeeping run and returns at once; false if another call is in its way.
     fn tick(&self) -> bool;
 
-    /// [Ticks](Self::tick), and asks now and then whether the device is still there: some losses are told only to who
-    /// asks. Its fences say it then.
+    /// [Ticks](Self::tick), and asks now and then whether the device is still there: a driver reports some losses only when it
+    /// is asked. Its fences say it then.
     fn look_for_loss(&self) -> bool;
 
     /// Asks now whether the device is gone.

@@ -44,7 +44,7 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     let (results, filter) =
         (suite::no_results(workspace, "semantics")?, Vec::from_iter(options.filter.clone()));
     let plan = Plan { vars: &found.vars, modes: &modes, full: true, filter: &filter, results: &results };
-    let mut outcomes = programs.run(&plan, &ids)?;
+    let (mut outcomes, failed) = programs.run(&plan, &ids)?;
     if options.models && options.filter.as_deref().is_none_or(|part| "r03_models".contains(part)) {
         outcomes.push(models(workspace.root())?);
     }
@@ -53,7 +53,8 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     }
     let shown = if options.filter.is_some() { of_outcomes(rules, &outcomes) } else { rules };
     print(&shown, &outcomes, options.json)?;
-    Ok(outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
+    failed.iter().for_each(|error| eprintln!("semantics: {error:#}"));
+    Ok(failed.is_none() && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
 }
 
 /// The modes with these names; all of them if none is given.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 
 use super::outcome::{Ended, Outcome, parse, unended};
 use crate::environment::Vars;
@@ -38,14 +38,13 @@ impl Programs {
     }
 
     /// Runs every case in the modes, each mode where it differs from the default mode.
-    pub(super) fn run(&self, plan: &Plan<'_>, ids: &Ids) -> Result<Vec<Outcome>> {
+    ///
+    /// Returns the outcomes, and the error of shards that failed: a program may fail after its last test.
+    pub(super) fn run(&self, plan: &Plan<'_>, ids: &Ids) -> Result<(Vec<Outcome>, Option<Error>)> {
         let shards = suite::cut(&self.programs, plan)?;
-        // What failed stands in the outcomes.
-        if let Err(error) = suite::run(&shards, plan) {
-            eprintln!("semantics: {error:#}");
-        }
+        let failed = suite::run(&shards).err();
         let of_mode = |mode: &&Mode| of_mode(mode, plan, &shards, ids);
-        Ok(plan.modes.iter().map(of_mode).collect::<Result<Vec<_>>>()?.concat())
+        Ok((plan.modes.iter().map(of_mode).collect::<Result<Vec<_>>>()?.concat(), failed))
     }
 }
 

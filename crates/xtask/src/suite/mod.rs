@@ -60,35 +60,36 @@ pub(crate) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     shards::cut(programs, plan).context("the tests cannot be listed")
 }
 
-/// Runs every shard, however many fail.
+/// Runs every shard, however many fail; how many tests there were.
 ///
 /// # Errors
-/// A shard failed: all that failed are named; or the filter of the plan leaves no test.
-pub(crate) fn run(shards: &[Shard], plan: &Plan<'_>) -> Result<()> {
+/// There is no shard, or one failed: all that failed are named.
+pub(crate) fn run(shards: &[Shard]) -> Result<usize> {
     let Summary { failed, tests } = pool::run(shards);
+    if shards.is_empty() {
+        bail!("there is no test program");
+    }
     if !failed.is_empty() {
         bail!("{} of {} shards: {}", failed.len(), shards.len(), failed.join(", "));
     }
-    if tests == 0 && !plan.filter.is_empty() {
-        bail!("no test has `{}` in its name", plan.filter.join(" "));
-    }
-    Ok(())
+    Ok(tests)
 }
 
-/// Builds and runs the examples of the documentation.
+/// Builds and runs the examples of the documentation; how many there were.
 ///
 /// # Errors
 /// An example does not compile, fails or hangs.
-pub(crate) fn doc_tests(workspace: &Workspace, filter: &[String]) -> Result<()> {
+pub(crate) fn doc_tests(workspace: &Workspace, filter: &[String]) -> Result<usize> {
     let tests = programs::tests().args(["--doc", "--no-fail-fast", "--"]).args(filter).dir(workspace.root());
     let tests = tests.var(shards::WATCHDOG.0, shards::WATCHDOG.1);
     eprintln!("+ {tests}");
     let ended = watched::run(&tests);
-    if ended.passed {
-        return Ok(());
+    if !ended.passed {
+        eprintln!("{}", ended.said);
+        bail!("`{}` failed", tests.brief());
     }
-    eprintln!("{}", ended.said);
-    bail!("`{}` failed", tests.brief())
+    let counts = ended.said.lines().filter_map(pool::counts);
+    Ok(counts.map(|counts| counts.iter().sum::<usize>()).sum())
 }
 
 /// One line for each of the slowest tests in a folder of results, the slowest last.

@@ -47,22 +47,36 @@ fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
 /// Runs one shard, says how it ended, and prints what it said if it failed. Whether it passed, and its tests.
 fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
     let Ended { passed, said, took } = watched::run(&shard.line);
-    let (word, [good, bad, out]) = (if passed { "pass" } else { "FAIL" }, counts(&said));
-    let seconds = took.as_secs_f64();
+    let wrong = verdict(passed, counts(&said), shard.tests);
+    let ([good, bad, out], seconds) = (counts(&said).unwrap_or_default(), took.as_secs_f64());
+    let word = if wrong.is_none() { "pass" } else { "FAIL" };
     let head = format!("{word}  {}  {seconds:.1} s  {good} passed, {bad} failed, {out} ignored", shard.name);
-    let text = if passed { head } else { format!("{head}\n+ {}\n{}", shard.line, failures(&said)) };
-    if !passed || good + out > 0 {
+    let text = wrong.as_ref().map_or(head.clone(), |wrong| {
+        format!("{head}\n+ {}\n{}\n{}: {wrong}", shard.line, failures(&said), shard.name)
+    });
+    if wrong.is_some() || good + out > 0 {
         bar.suspend(|| eprintln!("{text}")); // a filter leaves most shards empty
     }
-    (passed, good + bad + out)
+    (wrong.is_none(), good + bad + out)
+}
+
+/// Why a shard failed, if it did: its status, no result of its harness, or other tests than it has.
+fn verdict(passed: bool, counts: Option<[usize; 3]>, tests: Option<usize>) -> Option<String> {
+    let Some(counts) = counts else { return Some("its harness printed no result".to_owned()) };
+    let ran: usize = counts.iter().sum();
+    match tests {
+        _ if !passed || counts[1] > 0 => Some("a test failed, or the program did".to_owned()),
+        Some(tests) if tests != ran => Some(format!("{ran} tests ran, it has {tests}")),
+        _ => None,
+    }
 }
 
 /// The tests that passed, failed and were left out, by the last result that a test harness printed.
-fn counts(said: &str) -> [usize; 3] {
-    let result = said.lines().rev().find_map(|line| line.strip_prefix("test result: ")).unwrap_or_default();
+pub(super) fn counts(said: &str) -> Option<[usize; 3]> {
+    let result = said.lines().rev().find_map(|line| line.strip_prefix("test result: "))?;
     let words: Vec<&str> = result.split([' ', ';']).filter(|word| !word.is_empty()).collect();
     let count = |name| words.windows(2).find(|pair| pair[1] == name).and_then(|pair| pair[0].parse().ok());
-    ["passed", "failed", "ignored"].map(|name| count(name).unwrap_or(0))
+    Some(["passed", "failed", "ignored"].map(|name| count(name).unwrap_or(0)))
 }
 
 /// Everything but the tests that passed and those that were left out.
@@ -83,9 +97,10 @@ mod tests {
 
     #[test]
     fn the_counts_are_those_of_the_harness() {
-        assert_eq!(counts(SAID), [1, 1, 1]);
-        assert_eq!(counts("test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured"), [12, 0, 3]);
-        assert_eq!(counts("no harness"), [0, 0, 0]);
+        assert_eq!(counts(SAID), Some([1, 1, 1]));
+        let passed = "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured";
+        assert_eq!(counts(passed), Some([12, 0, 3]));
+        assert_eq!(counts("no harness"), None);
     }
 
     #[test]
@@ -95,13 +110,33 @@ mod tests {
         assert!(!shown.contains("test a") && !shown.contains("test b"), "{shown}");
     }
 
+    #[test]
+    fn a_shard_passes_only_if_all_its_tests_ran_and_none_failed() {
+        assert_eq!(verdict(true, Some([3, 0, 1]), Some(4)), None);
+        assert_eq!(verdict(true, Some([0, 0, 0]), None), None, "a filter leaves nothing of it");
+        let failures = [
+            verdict(false, Some([4, 0, 0]), Some(4)),
+            verdict(true, Some([3, 1, 0]), Some(4)),
+            verdict(true, Some([0, 0, 0]), Some(4)),
+            verdict(true, None, None),
+        ];
+        assert!(failures.iter().all(Option::is_some), "{failures:?}");
+    }
+
     #[cfg(unix)]
     #[test]
     fn every_shard_runs_once_and_those_that_fail_are_named_in_order() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let file = dir.path().join("ran");
+        let script = |at: usize, file: &std::path::Path| {
+            format!(
+                "echo {at} >> {}; echo 'test result: ok. 1 passed; 0 failed'; exit {}",
+                file.display(),
+                at % 2
+            )
+        };
         let shard = |at: usize| {
-            let line = line("sh").args(["-c", &format!("echo {at} >> {}; exit {}", file.display(), at % 2)]);
+            let line = line("sh").args(["-c", &script(at, &file)]);
             Shard::of_one_program(&format!("shard {at}"), line)
         };
         let Summary { failed, .. } = run(&(0..5).map(shard).collect::<Vec<_>>());

@@ -18,6 +18,17 @@ pub(crate) struct Program {
     dir: PathBuf,
 }
 
+/// The variables that choose tests, recorders or adapters: a run of the suite sets its own.
+const CHOICES: [&str; 7] = [
+    "FENCEPOST_TEST_PLACE",
+    "FENCEPOST_TEST_FULL",
+    "FENCEPOST_TEST_MEMORY",
+    "FENCEPOST_TEST_RESULTS",
+    "FENCEPOST_RECORDER",
+    "FENCEPOST_REFUSALS",
+    "FENCEPOST_WATCHDOG",
+];
+
 /// The flags of every build of tests: with others, cargo builds the dependencies once more.
 const TESTS: [&str; 5] = ["test", "--quiet", "--workspace", "--features", "fencepost/validation"];
 
@@ -64,9 +75,11 @@ fn package(id: &str, dir: &Path) -> Option<String> {
 }
 
 impl Program {
-    /// The line that starts it as cargo would.
+    /// The line that starts it as cargo would, whatever the caller's variables choose.
     pub(crate) fn line(&self) -> Line {
-        line(&self.path)
+        CHOICES
+            .iter()
+            .fold(line(&self.path), |line, name| line.without(name))
             .var("CARGO_MANIFEST_DIR", &self.dir)
             .var("CARGO_PKG_NAME", &self.package)
             .dir(&self.dir)

@@ -35,13 +35,16 @@ pub(crate) struct Shard {
     pub(crate) mode: &'static str,
     /// The place, for a program that is cut by place.
     place: Option<String>,
+    /// How many tests it has, if a filter leaves none out.
+    pub(super) tests: Option<usize>,
     pub(super) line: Line,
 }
 
 impl Shard {
     /// A program that is not cut.
     pub(super) fn of_one_program(name: &str, line: Line) -> Self {
-        Self { name: name.to_owned(), program: name.to_owned(), mode: MODES[0].name, place: None, line }
+        let program = name.to_owned();
+        Self { name: name.to_owned(), program, mode: MODES[0].name, place: None, tests: None, line }
     }
 
     /// Whether a test of its program, `<test>::<adapter>`, belongs to the shard.
@@ -59,8 +62,8 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     for program in ordered {
         let line = line(program, plan);
         if BY_PLACE.contains(&program.name.as_str()) {
-            let places = places(&program.ids(plan.vars)?);
-            shards.extend(places.iter().flat_map(|place| at_place(program, &line, place, plan)));
+            let ids = program.ids(plan.vars)?;
+            shards.extend(places(&ids).iter().flat_map(|place| at_place(program, &line, place, plan, &ids)));
         } else if plan.modes.contains(&&MODES[0]) {
             let line = line.var(RESULTS, results(plan.results, &MODES[0]));
             shards.push(Shard::of_one_program(&program.name, line));
@@ -83,10 +86,12 @@ fn line(program: &Program, plan: &Plan<'_>) -> Line {
 }
 
 /// The shards of one place: those modes of the plan that differ there.
-fn at_place(program: &Program, line: &Line, place: &str, plan: &Plan<'_>) -> Vec<Shard> {
+fn at_place(program: &Program, line: &Line, place: &str, plan: &Plan<'_>, ids: &[String]) -> Vec<Shard> {
     let again = IN_MODES.contains(&program.name.as_str());
     let modes = plan.modes.iter().filter(|mode| mode.var.is_none() || (again && mode.differs_at(place)));
-    modes.map(|mode| in_mode(&program.name, line, place, mode, plan.results)).collect()
+    let shards = modes.map(|mode| in_mode(&program.name, line, place, mode, plan.results));
+    let tests = |shard: &Shard| ids.iter().filter(|id| shard.has(id)).count();
+    shards.map(|shard| Shard { tests: plan.filter.is_empty().then(|| tests(&shard)), ..shard }).collect()
 }
 
 fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) -> Shard {
@@ -94,7 +99,8 @@ fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) 
     let line = mode.var.iter().fold(line, |line, (name, value)| line.var(name, value));
     let words = [program, place].into_iter().chain(mode.var.map(|_| mode.name));
     let name = words.collect::<Vec<_>>().join(" ");
-    Shard { name, program: program.to_owned(), mode: mode.name, place: Some(place.to_owned()), line }
+    let (program, place) = (program.to_owned(), Some(place.to_owned()));
+    Shard { name, program, mode: mode.name, place, tests: None, line }
 }
 
 /// The places of tests, each once, in their order.

@@ -1,6 +1,8 @@
 //! Runs one test program and ends it when a test in it hangs.
 
-use std::io::{BufRead, BufReader, pipe};
+use std::io::{BufRead, BufReader, PipeReader, pipe};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -19,36 +21,59 @@ pub(super) struct Ended {
     pub(super) took: Duration,
 }
 
+/// A program that writes nothing for so long hangs where no watchdog sees it. The compiler may be at work that long.
+const SILENCE: Duration = Duration::from_secs(900);
+
 /// Runs a program to its end, or to the first test that hangs.
 pub(super) fn run(line: &Line) -> Ended {
+    within(line, SILENCE)
+}
+
+fn within(line: &Line, silence: Duration) -> Ended {
     let start = Instant::now();
-    let (passed, said) = follow(line).unwrap_or_else(|error| (false, format!("{error:#}")));
+    let (passed, said) = follow(line, silence).unwrap_or_else(|error| (false, format!("{error:#}")));
     Ended { passed, said, took: start.elapsed() }
 }
 
-fn follow(line: &Line) -> Result<(bool, String)> {
+fn follow(line: &Line, silence: Duration) -> Result<(bool, String)> {
     let (reader, writer) = pipe().context("no pipe")?;
     let mut child = line.start(writer)?;
-    let (mut said, mut hangs) = (String::new(), false);
-    let mut reader = BufReader::new(reader);
-    let mut bytes = Vec::new();
-    while reader.read_until(b'\n', &mut bytes).is_ok_and(|read| read > 0) {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        said += &text;
-        bytes.clear();
-        if text.contains(HANGS) {
-            hangs = true;
-            child.kill().context("a program that hangs cannot be ended")?;
-            break; // programs that it has started may keep the pipe open
+    let (sender, lines) = channel();
+    thread::spawn(move || send_lines(reader, &sender)); // ends with the last program that holds the pipe
+    let mut said = String::new();
+    let hang = loop {
+        match lines.recv_timeout(silence) {
+            Ok(text) => {
+                said += &text;
+                if text.contains(HANGS) {
+                    break Some("a test hangs".to_owned());
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => break None,
+            Err(RecvTimeoutError::Timeout) => break Some(format!("it has said nothing for {silence:?}")),
         }
+    };
+    if let Some(why) = hang {
+        child.kill().context("a program that hangs cannot be ended")?;
+        child.wait().context("the program's end")?;
+        return Ok((false, format!("{said}the program was ended: {why}\n")));
     }
     let status = child.wait().context("the program's end")?;
-    if hangs {
-        said += "the program was ended: a test hangs\n";
-    } else if !status.success() {
+    if !status.success() {
         said += &format!("the program ended with {status}\n");
     }
-    Ok((status.success() && !hangs, said))
+    Ok((status.success(), said))
+}
+
+/// Sends what a program writes, line by line.
+fn send_lines(reader: PipeReader, lines: &Sender<String>) {
+    let (mut reader, mut bytes) = (BufReader::new(reader), Vec::new());
+    while reader.read_until(b'\n', &mut bytes).is_ok_and(|read| read > 0) {
+        if lines.send(String::from_utf8_lossy(&bytes).into_owned()).is_err() {
+            return; // the program was ended
+        }
+        bytes.clear();
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -74,6 +99,14 @@ mod tests {
         let ended = sh("echo test waits has been running for over 60 seconds; sleep 600 & wait");
         assert!(!ended.passed && ended.said.ends_with("a test hangs\n"), "{ended:?}");
         assert!(ended.took < Duration::from_secs(300), "{ended:?}");
+    }
+
+    #[test]
+    fn a_program_that_says_nothing_is_ended() {
+        let line = line("sh").args(["-c", "echo one; sleep 600 & wait"]);
+        let ended = within(&line, Duration::from_millis(300));
+        assert!(!ended.passed && ended.said.starts_with("one\n"), "{ended:?}");
+        assert!(ended.said.contains("it has said nothing for 300ms"), "{ended:?}");
     }
 
     #[test]
