@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Some contexts end on a thread of their own, behind the case that made them. A message of the layer then comes later, and a
 /// process that ends meanwhile takes the driver away from under them: so the next case, and the end, wait for so long at most.
-const SETTLE: Duration = Duration::from_secs(10);
+pub const SETTLE: Duration = Duration::from_secs(10);
 
 /// One conformance test: a rule's number and a sentence that could be false.
 #[derive(Clone)]

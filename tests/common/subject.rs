@@ -148,13 +148,15 @@ impl Subject {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(ctx.watch());
     }
 
+    /// Has [`settle`](Self::settle) wait for none of the contexts so far: the case keeps one for good.
+    pub fn leaks(&self) {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Waits until its contexts have ended, for so long at most.
     pub fn settle(&self, limit: Duration) {
-        let begun = Instant::now();
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        while begun.elapsed() < limit && watches.iter().any(ContextWatch::lives) {
-            thread::sleep(Duration::from_millis(1));
-        }
+        settle(&watches, limit);
     }
 
     /// The state of its contexts, as far as they live.
@@ -198,5 +200,13 @@ impl Subject {
     /// shorter. Flushes nothing.
     pub fn spin(&self, ctx: &Context, queue: &CommandQueue, milliseconds: u32) {
         spin::enqueue(self, ctx, queue, milliseconds);
+    }
+}
+
+/// Waits until contexts have ended, for so long at most.
+pub fn settle(watches: &[ContextWatch], limit: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < limit && watches.iter().any(ContextWatch::lives) {
+        thread::sleep(Duration::from_millis(1));
     }
 }

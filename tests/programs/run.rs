@@ -1,6 +1,8 @@
 //! Runs a program beside its oracle and compares what both show.
 
 use super::checked::Model;
+use super::common::case::SETTLE;
+use super::common::subject::settle;
 use super::common::watchdog::{Ended, in_time, within};
 use super::machine::{Machine, Outcome};
 use super::op::Op;
@@ -44,10 +46,12 @@ pub fn guarded<R: Send + 'static>(
     body: impl FnOnce(Sender<ContextWatch>) -> Result<R, String> + Send + 'static,
 ) -> Result<R, String> {
     let (sender, watch) = channel();
-    within("program", LIMIT, move || body(sender)).unwrap_or_else(|ended| match ended {
+    let ended = within("program", LIMIT, move || body(sender)).unwrap_or_else(|ended| match ended {
         Ended::Panicked(message) => Err(format!("panic: {message}")),
         Ended::Late => Err(format!("{HANG} {LIMIT:?}\n{}", states_of(watch.try_iter()))),
-    })
+    });
+    settle(&watch.try_iter().collect::<Vec<_>>(), SETTLE);
+    ended
 }
 
 fn states_of(watches: impl Iterator<Item = ContextWatch>) -> String {

@@ -126,6 +126,8 @@ struct Shared {
     default_queue: OnceLock<Result<Slot>>,
     #[cfg(not(target_arch = "wasm32"))]
     threads: crate::threads::Threads,
+    /// Dropped last: as long as it is there, something of the context is, and be it the device.
+    alive: Arc<()>,
 }
 
 impl Owner {
@@ -143,11 +145,16 @@ impl Owner {
             wgpu: wgpu.map(Opaque::new),
             info,
             default_queue: OnceLock::new(),
+            alive: Arc::default(),
         }));
         living::note(owner.downgrade());
         #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
-        crate::overdue::watch(|| ContextWatch::new(owner.engine(), &owner.0.info));
+        crate::overdue::watch(|| owner.watch());
         owner
+    }
+
+    pub(crate) fn watch(&self) -> ContextWatch {
+        ContextWatch::new(self.engine(), &self.0.alive, &self.0.info)
     }
 
     pub(crate) fn downgrade(&self) -> WeakOwner {
@@ -195,7 +202,7 @@ impl WeakOwner {
 impl Drop for Shared {
     fn drop(&mut self) {
         #[cfg(not(target_arch = "wasm32"))]
-        self.threads.end(&self.engine);
+        self.threads.end(&self.engine, &self.alive);
         #[cfg(target_arch = "wasm32")]
         self.engine.flush_all();
     }
@@ -543,7 +550,7 @@ impl Context {
 
     /// Something that shows [`state_dump`](Self::state_dump) later and keeps nothing alive.
     pub fn watch(&self) -> ContextWatch {
-        ContextWatch::new(self.owner.engine(), &self.owner.0.info)
+        self.owner.watch()
     }
 
     /// Takes an error that came up where nobody could be told: in a `Drop`, or in the work of the context itself,

@@ -45,13 +45,17 @@ impl Threads {
 
     /// Flushes, waits unless the device is lost, and joins. On a thread of the context's own (the last handle was
     /// in a callback or a waker) a thread of its own does that, as none can wait for itself; so it does where work
-    /// waits for another context, which may wait for this very thread.
-    pub(crate) fn end(&self, engine: &Arc<Engine>) {
+    /// waits for another context, which may wait for this very thread. `alive` is kept until the device is gone.
+    pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = std::mem::take(&mut *lock(&self.0));
         let own = threads.iter().any(|thread| thread.thread().id() == thread::current().id());
         if own || engine.waits_across() {
-            let engine = engine.clone();
-            let ended = thread::Builder::new().spawn(move || finish(&engine, threads));
+            let (engine, alive) = (engine.clone(), alive.clone());
+            let ended = thread::Builder::new().spawn(move || {
+                finish(&engine, threads);
+                drop(engine); // and the device with it
+                drop(alive);
+            });
             if let Err(error) = ended {
                 log::error!("a context is leaked: the system refuses a thread to end it: {error}");
             }

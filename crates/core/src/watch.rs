@@ -18,15 +18,19 @@ use std::sync::{Arc, Weak};
 #[derive(Clone)]
 pub struct ContextWatch {
     engine: Weak<Engine>,
+    alive: Weak<()>,
     info: AdapterInfo,
 }
 
 impl ContextWatch {
-    pub(crate) fn new(engine: &Arc<Engine>, info: &AdapterInfo) -> Self {
-        Self { engine: Arc::downgrade(engine), info: info.clone() }
+    pub(crate) fn new(engine: &Arc<Engine>, alive: &Arc<()>, info: &AdapterInfo) -> Self {
+        Self { engine: Arc::downgrade(engine), alive: Arc::downgrade(alive), info: info.clone() }
     }
 
-    /// Whether the context has not ended. Looks at no lock.
+    /// Whether anything of the context is left: its work, its threads, its device. Looks at no lock.
+    ///
+    /// Where the last handle goes in a callback, or while work waits for another context, the context ends on a thread of its
+    /// own, after the handle is gone. A program that returns from `main` meanwhile takes the driver away from under it.
     ///
     /// # Example
     /// ```
@@ -37,7 +41,7 @@ impl ContextWatch {
     /// assert!(!watch.lives());
     /// ```
     pub fn lives(&self) -> bool {
-        self.engine.strong_count() > 0
+        self.alive.strong_count() > 0
     }
 
     /// What [`Context::state_dump`](crate::Context::state_dump) says; `None` once the context has ended.

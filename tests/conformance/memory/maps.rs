@@ -154,6 +154,7 @@ fn leaked(s: &Subject) {
     drop(x);
     let again = ctx.zeros::<u32, 1>([64]).unwrap();
     assert_eq!(queue.read(&again).wait().unwrap(), [0; 64], "the spoilt memory is not used again");
+    s.leaks(); // the guard is a handle
 }
 
 fn futures(s: &Subject) {

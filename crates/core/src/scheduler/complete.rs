@@ -337,6 +337,6 @@ mod tests {
         engine.wait(Point { slot, stamp }, Deadline::after(None)).expect("nothing has failed");
         let tidied = |sight: &Sight| sight.dropped_after.is_some_and(|before| sight.ticks > before);
         assert!(seen.wait(Duration::from_secs(10), tidied), "no tick came after it");
-        threads.end(&engine);
+        threads.end(&engine, &Arc::default());
     }
 }
