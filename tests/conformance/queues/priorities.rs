@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("q10_low_work_that_high_work_waits_for_is_lifted", needed_is_lifted).one_lane(ONE_LANE),
         case("q10_waiting_for_a_low_queue_lifts_it", waited_for_is_lifted),
         case("q10_low_is_never_starved", not_starved)
-            .gpu_only("on the CPU recorder whoever waits does the steps"),
+            .gpu_only("on the CPU recorder the thread that waits does the steps"),
     ]
 }
 

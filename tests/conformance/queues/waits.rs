@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("q05_is_complete_says_what_failed", failed_says_so),
         case("q06_after_a_timeout_the_same_pending_can_be_waited_for", timeout_and_again),
         case("q06_a_timeout_is_kept_behind_a_busy_kernel", timeout_when_busy)
-            .gpu_only("on the CPU recorder whoever waits does the steps"),
+            .gpu_only("on the CPU recorder the thread that waits does the steps"),
         case("q06_a_wait_of_no_time_asked_again_and_again_ends", no_time_ends),
         case("q06_a_wait_of_no_time_does_the_work_of_a_context_without_threads", no_time_without_threads),
     ]

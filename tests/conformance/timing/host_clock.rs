@@ -53,7 +53,7 @@ fn noted(event: &Event) {
     assert_eq!(seconds(event, event), 0.0);
 }
 
-/// A marker of an idle queue is where the device comes by, behind what the host did before.
+/// A marker of an idle queue completes when the device reaches it, behind what the host did before.
 fn idle(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = timed(&ctx, "watched");
@@ -74,7 +74,7 @@ fn idle(subject: &Subject) {
     assert!(seconds(&before, &end) > between, "it has the other inside");
 }
 
-/// Both markers are made before the gate opens, and only the device comes by the second one later.
+/// Both markers are made before the gate opens, and the device reaches the second one later.
 fn held(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (timed(&ctx, "watched"), ctx.user_event("gate"));
