@@ -71,9 +71,12 @@ fn counted_once(profile: &Profile) {
     let [queues, lanes]: [f64; 2] =
         [&overlap.queues, &overlap.lanes].map(|all| all.iter().map(|busy| busy.seconds).sum());
     assert!(queues > 0.0 && (queues - twice - lanes).abs() <= queues * 1e-9, "{twice} {overlap:?}");
-    // The fill comes after both, so only the copy and the launch can be at once.
-    let (compute, both) = ((overlap.compute - other.seconds()).abs(), (overlap.both - at_once).abs());
-    assert!(compute <= queues * 1e-9 && both <= queues * 1e-9, "{at_once} {overlap:?}");
+    // The fill comes after both; the clocks of two hardware queues may show a bit of it beside the launch.
+    let fill = profile.rows[row(profile, Activity::Fill)].time.unwrap();
+    let late = (fill.end.min(other.end) - fill.start.max(other.start)).max(0.0);
+    let (least, most, slack) = (at_once.max(late), at_once + late, queues * 1e-9);
+    assert!((overlap.compute - other.seconds()).abs() <= slack, "{overlap:?}");
+    assert!((least - slack..=most + slack).contains(&overlap.both), "{least} to {most}: {overlap:?}");
 }
 
 fn one_after_the_other(subject: &Subject) {

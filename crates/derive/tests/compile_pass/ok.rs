@@ -48,7 +48,8 @@ struct Inline<'a> {
 #[kernel(wgsl = "@compute @workgroup_size(1) fn nothing() {}", crate = fencepost_kernels)]
 struct Nothing;
 
-fn main() {
+#[test]
+fn structs_of_every_form_are_taken() {
     let (x, mut y) = (DeviceArray(vec![1.0f32]), DeviceArray(vec![2.0f32]));
     let _ = Saxpy { a: 1.0, x: &x, y: &mut y };
     let _ = Generic { a: 1.0, x: &x, y: &mut y };

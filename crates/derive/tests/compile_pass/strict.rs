@@ -2,7 +2,8 @@
 #![deny(warnings, missing_docs, unreachable_pub, private_bounds, private_interfaces, unused_qualifications)]
 
 use fencepost_derive::KernelArgs;
-use fencepost_kernels::{Element, TypedBuffer};
+use fencepost_kernels::{BufferArg, DType, Element, KernelArgs as _, TypedBuffer};
+use std::any::Any;
 
 /// Public, and generic in everything.
 #[derive(KernelArgs)]
@@ -20,4 +21,30 @@ where
     pub y: &'b mut Y,
 }
 
-fn main() {}
+/// Stands for device memory.
+struct Words(Vec<u32>);
+
+impl BufferArg for Words {
+    fn dtype(&self) -> DType {
+        u32::DTYPE
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn handle(&self) -> &dyn Any {
+        &self.0
+    }
+}
+
+impl TypedBuffer for Words {
+    type Element = u32;
+}
+
+/// Compiling this is the larger part of the test: every lint above is an error.
+#[test]
+fn a_struct_that_is_generic_in_everything_describes_its_fields() {
+    let names: Vec<_> = Saxpy::<u32, Words, Words>::fields().iter().map(|field| field.name).collect();
+    assert_eq!(names, ["a", "x", "y"]);
+}
