@@ -52,8 +52,8 @@ fn launch(kernel: &SpinKernel, queue: &CommandQueue, work: Work) {
     queue.launch(kernel, Grid::threads([work.invocations]), args).expect("a launch");
 }
 
-/// Doubles the work until it takes a while; the fastest of some tries counts, so that a busy machine makes spins
-/// longer, never shorter.
+/// Doubles the work until it takes a while; the fastest of some tries counts. On a machine that is busy meanwhile spins come out
+/// shorter than asked for, so a case that needs a kernel to run tries longer ones, too.
 fn measure(subject: &Subject) -> Rate {
     let (short_loops, ctx) = (subject.place().is_llvmpipe(), subject.ctx());
     let (kernel, queue) = (ctx.kernel::<Spin>().expect("a built-in kernel"), ctx.queue("spin rate"));
