@@ -80,8 +80,7 @@ fn trial(
         let run = move |subject: &Subject| run(&mut Bed::new(subject, recorder));
         let watched = || {
             validation::forget();
-            let limit = if everything() { LIMIT * 15 } else { LIMIT }; // each call of some hundred is refused, twice
-            watchdog::guard(&id, limit, &subject, run)?;
+            watchdog::guard(&id, LIMIT, &subject, run)?;
             validation::check_but(leaked_by_hal)
         };
         results::noted(&name, place.on(), watched).map_err(Failed::from)?;

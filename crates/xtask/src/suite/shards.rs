@@ -25,8 +25,6 @@ const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"]
 
 /// The variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`: the dump of a test that hangs.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
-/// The limit of programs that compare several contexts for minutes where the machine is busy.
-const PATIENT: (&[&str], &str) = (&["quick", "soak"], "900");
 /// The programs whose cases have a watchdog and a dump of their own.
 const WATCHED: [&str; 5] = ["conformance", "programs", "refusals", "b3sum", "overdue"];
 
@@ -83,8 +81,7 @@ pub(crate) fn results(folder: &Path, mode: &Mode) -> PathBuf {
 fn line(program: &Program, plan: &Plan<'_>) -> Line {
     let line = program.line().vars(plan.vars).args(plan.filter);
     let watched = WATCHED.contains(&program.name.as_str());
-    let limit = if PATIENT.0.contains(&program.name.as_str()) { PATIENT.1 } else { WATCHDOG.1 };
-    let line = if watched { line } else { line.var(WATCHDOG.0, limit) };
+    let line = if watched { line } else { line.var(WATCHDOG.0, WATCHDOG.1) };
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
 }
 
