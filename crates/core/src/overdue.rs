@@ -44,6 +44,7 @@ fn look(limit: Duration) {
         let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|(_, watch)| watch.lives());
         if watched.iter().any(|(made, _)| made.elapsed() > limit) {
+            // Standard error and no log: the process ends here, and a program without a logger must see why.
             eprintln!("{VARIABLE}: a context is older than {limit:?}; all contexts:");
             watched.iter().for_each(|(_, watch)| show(watch));
             std::process::abort();
