@@ -21,7 +21,19 @@ pub fn run_beside(trials: Vec<Trial>, at_once: usize) -> Conclusion {
         Some(place) => trials.into_iter().filter(|trial| is_at(trial.name(), &place)).collect(),
         None => trials,
     };
-    libtest_mimic::run(&arguments, trials)
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(mebibytes) = peak().filter(|_| !arguments.list) {
+        eprintln!("peak memory: {mebibytes} MiB");
+    }
+    conclusion
+}
+
+/// The most memory that the process had, in MiB, on systems that say it in a file: `cargo xtask test` has a limit for it.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes / 1024)
 }
 
 /// Whether a test of this name runs at the place; `cpu` is the CPU recorder with any number of lanes.

@@ -47,10 +47,12 @@ fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
 /// Runs one shard, says how it ended, and prints what it said if it failed. Whether it passed, and its tests.
 fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
     let Ended { passed, said, took } = watched::run(&shard.line);
-    let wrong = verdict(passed, counts(&said), shard.tests);
+    let wrong = verdict(passed, counts(&said), shard.tests).or_else(|| too_much(peak(&said), shard.memory()));
     let ([good, bad, out], seconds) = (counts(&said).unwrap_or_default(), took.as_secs_f64());
     let word = if wrong.is_none() { "pass" } else { "FAIL" };
-    let head = format!("{word}  {}  {seconds:.1} s  {good} passed, {bad} failed, {out} ignored", shard.name);
+    let memory = peak(&said).map(|peak| format!(", {peak} MiB")).unwrap_or_default();
+    let head =
+        format!("{word}  {}  {seconds:.1} s{memory}  {good} passed, {bad} failed, {out} ignored", shard.name);
     let text = wrong.as_ref().map_or(head.clone(), |wrong| {
         format!("{head}\n+ {}\n{}\n{}: {wrong}", shard.line, failures(&said), shard.name)
     });
@@ -69,6 +71,18 @@ fn verdict(passed: bool, counts: Option<[usize; 3]>, tests: Option<usize>) -> Op
         Some(tests) if tests != ran => Some(format!("{ran} tests ran, it has {tests}")),
         _ => None,
     }
+}
+
+/// Why a shard failed whose process took more memory than it may.
+fn too_much(peak: Option<u64>, limit: u64) -> Option<String> {
+    let peak = peak.filter(|peak| *peak > limit)?;
+    Some(format!("the process took {peak} MiB, the limit is {limit} MiB"))
+}
+
+/// The most memory that a test program had, in MiB, where it says so: `tests/common/one_place.rs`.
+fn peak(said: &str) -> Option<u64> {
+    let words = said.lines().rev().find_map(|line| line.strip_prefix("peak memory: "))?;
+    words.strip_suffix(" MiB")?.parse().ok()
 }
 
 /// The tests that passed, failed and were left out, by the last result that a test harness printed.
@@ -101,6 +115,16 @@ mod tests {
         let passed = "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured";
         assert_eq!(counts(passed), Some([12, 0, 3]));
         assert_eq!(counts("no harness"), None);
+    }
+
+    #[test]
+    fn a_process_that_takes_too_much_memory_fails_its_shard() {
+        let said = |mebibytes: u64| format!("test result: ok\npeak memory: {mebibytes} MiB\n");
+        assert_eq!(peak(&said(900)), Some(900));
+        assert_eq!(too_much(peak(&said(1536)), 1536), None);
+        let wrong = too_much(peak(&said(1537)), 1536);
+        assert!(wrong.is_some_and(|wrong| wrong.contains("1537") && wrong.contains("1536")));
+        assert_eq!(too_much(peak("test result: ok"), 1536), None, "a system that does not say it");
     }
 
     #[test]

@@ -18,6 +18,9 @@ const FULL: &str = "FENCEPOST_TEST_FULL";
 
 /// The programs that are cut by place: the validation layers report to a process, and a place has one process.
 const BY_PLACE: [&str; 3] = ["conformance", "programs", "refusals"];
+/// The program that has a process for each test: each device that is lost keeps its memory, and with every call refused
+/// that came to 12 GB in one process.
+const BY_TEST: &str = "refusals";
 /// The programs that run once more in other modes.
 const IN_MODES: [&str; 2] = ["conformance", "programs"];
 /// The programs that start first, because they take longest.
@@ -33,23 +36,41 @@ pub(crate) struct Shard {
     pub(crate) name: String,
     pub(crate) program: String,
     pub(crate) mode: &'static str,
-    /// The place, for a program that is cut by place.
-    place: Option<String>,
+    /// The tests of the program that it runs.
+    part: Part,
     /// How many tests it has, if a filter leaves none out.
     pub(super) tests: Option<usize>,
     pub(super) line: Line,
 }
 
+/// The tests of a program that one process runs.
+enum Part {
+    All,
+    /// Those of one place.
+    Place(String),
+    /// The one of this name.
+    Test(String),
+}
+
 impl Shard {
+    /// The most memory that its process may take, in MiB.
+    pub(super) fn memory(&self) -> u64 {
+        if self.program == BY_TEST { 2560 } else { 1536 }
+    }
+
     /// A program that is not cut.
     pub(super) fn of_one_program(name: &str, line: Line) -> Self {
         let program = name.to_owned();
-        Self { name: name.to_owned(), program, mode: MODES[0].name, place: None, tests: None, line }
+        Self { name: name.to_owned(), program, mode: MODES[0].name, part: Part::All, tests: None, line }
     }
 
     /// Whether a test of its program, `<test>::<adapter>`, belongs to the shard.
     pub(crate) fn has(&self, id: &str) -> bool {
-        self.place.as_deref().is_none_or(|place| place_of(id) == Some(place))
+        match &self.part {
+            Part::All => true,
+            Part::Place(place) => place_of(id) == Some(place),
+            Part::Test(test) => test == id,
+        }
     }
 }
 
@@ -63,7 +84,12 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
         let line = line(program, plan);
         if BY_PLACE.contains(&program.name.as_str()) {
             let ids = program.ids(plan.vars)?;
-            shards.extend(places(&ids).iter().flat_map(|place| at_place(program, &line, place, plan, &ids)));
+            if plan.filter.is_empty() && program.name == BY_TEST {
+                shards.extend(by_test(&program.name, &line, plan, &ids));
+            } else {
+                let of_place = |place: &String| at_place(program, &line, place, plan, &ids);
+                shards.extend(places(&ids).iter().flat_map(of_place));
+            }
         } else if plan.modes.contains(&&MODES[0]) {
             let line = line.var(RESULTS, results(plan.results, &MODES[0]));
             shards.push(Shard::of_one_program(&program.name, line));
@@ -94,13 +120,24 @@ fn at_place(program: &Program, line: &Line, place: &str, plan: &Plan<'_>, ids: &
     shards.map(|shard| Shard { tests: plan.filter.is_empty().then(|| tests(&shard)), ..shard }).collect()
 }
 
+/// A process for each test, in the default mode if the plan has it.
+fn by_test(program: &str, line: &Line, plan: &Plan<'_>, ids: &[String]) -> Vec<Shard> {
+    let ids = if plan.modes.contains(&&MODES[0]) { ids } else { &[] };
+    let shard = |id: &String| {
+        let line = line.clone().args(["--exact", id]).var(RESULTS, results(plan.results, &MODES[0]));
+        let (name, program, part) = (format!("{program} {id}"), program.to_owned(), Part::Test(id.clone()));
+        Shard { name, program, mode: MODES[0].name, part, tests: Some(1), line }
+    };
+    ids.iter().map(shard).collect()
+}
+
 fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) -> Shard {
     let line = line.clone().var(PLACE, place).var(RESULTS, results(folder, mode));
     let line = mode.var.iter().fold(line, |line, (name, value)| line.var(name, value));
     let words = [program, place].into_iter().chain(mode.var.map(|_| mode.name));
     let name = words.collect::<Vec<_>>().join(" ");
-    let (program, place) = (program.to_owned(), Some(place.to_owned()));
-    Shard { name, program, mode: mode.name, place, tests: None, line }
+    let (program, part) = (program.to_owned(), Part::Place(place.to_owned()));
+    Shard { name, program, mode: mode.name, part, tests: None, line }
 }
 
 /// The places of tests, each once, in their order.
@@ -132,6 +169,22 @@ mod tests {
     fn every_place_of_the_tests_is_found_once() {
         let ids = owned(&["q01_a::lavapipe", "q01_a::cpu_1", "q02_b::lavapipe", "q02_b::cpu_2", "no_place"]);
         assert_eq!(places(&ids), ["lavapipe", "cpu"]);
+    }
+
+    #[test]
+    fn each_test_of_a_program_that_is_cut_by_test_has_its_own_process() {
+        let (ids, vars) =
+            (owned(&["m10_a::lavapipe", "m10_b::lavapipe"]), crate::environment::Vars::default());
+        let cut = |modes: &[&Mode]| {
+            let plan = Plan { vars: &vars, modes, full: true, filter: &[], results: Path::new("r") };
+            by_test("refusals", &crate::shell::line("p"), &plan, &ids)
+        };
+        let shards = cut(&[&MODES[0], &MODES[2]]);
+        let names: Vec<_> = shards.iter().map(|shard| shard.name.as_str()).collect();
+        assert_eq!(names, ["refusals m10_a::lavapipe", "refusals m10_b::lavapipe"]);
+        assert!(shards[1].line.to_string().ends_with("p --exact m10_b::lavapipe"), "{}", shards[1].line);
+        assert!(shards[1].has("m10_b::lavapipe") && !shards[1].has("m10_a::lavapipe"));
+        assert!(cut(&[&MODES[2]]).is_empty(), "refusals choose the recorder themselves");
     }
 
     #[test]
