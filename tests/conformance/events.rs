@@ -2,6 +2,7 @@
 
 mod across;
 mod executors;
+mod late;
 mod markers;
 mod one_device;
 mod pipelines;
@@ -15,6 +16,7 @@ pub fn cases() -> Vec<Case> {
     [
         markers::cases(),
         waiting::cases(),
+        late::cases(),
         host_side(executors::cases()),
         host_side(recording::cases()),
         host_side(user::cases()),

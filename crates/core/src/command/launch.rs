@@ -76,6 +76,12 @@ impl Launch {
         self.kernel.as_ref().expect("bug: a launch that is over")
     }
 
+    /// The number of its kernel in its context.
+    #[inline]
+    pub(crate) fn kernel_number(&self) -> u32 {
+        self.kernel.as_ref().map_or(u32::MAX, |kernel| kernel.id.0)
+    }
+
     /// What its bindings, and the numbers of groups, touch.
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {

@@ -102,4 +102,16 @@ pub(crate) struct Lane {
     /// Whether submitting to an idle queue returns before the work is done, so that a waiting caller may submit
     /// itself and see its timeout kept.
     pub(crate) async_submit: bool,
+    pub(crate) pace: Pace,
+}
+
+/// How it is known what a lane's commands take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// From the time that their batches took.
+    Measured,
+    /// From a seed: now and then a command counts as a long one, the same ones in each run.
+    Drawn(u64),
+    /// Not at all: no command counts as long.
+    Unknown,
 }

@@ -106,7 +106,7 @@ fn assemble(
     // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which
     // some drivers block.
     let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
-    Ok((opened, vec![Lane { recorder, fence, async_submit }]))
+    Ok((opened, vec![Lane { recorder, fence, async_submit, pace: super::Pace::Measured }]))
 }
 
 /// The way that is wanted, or the one that comes closest.

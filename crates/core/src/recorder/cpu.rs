@@ -8,7 +8,7 @@ use super::{Failure, Keep, LaneValue, Recorder, encoded};
 use crate::command::{Launch, RegionCopy, Step, Ticks, Work};
 use crate::error::{Kind, Result};
 use crate::kernel::{Pipeline, Recipe};
-use crate::lane::{Caps, Device, Lane};
+use crate::lane::{Caps, Device, Lane, Pace};
 use crate::memory::{Allocate, Block, Cells, Heap, Heaped, Memory, Meter, Place, Readback, Staged};
 use fencepost_kernels::{HostBuffer, HostKernel};
 use fencepost_sync::backend::Fence;
@@ -128,8 +128,18 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
         }),
         fence: Arc::new(CpuFence { world: world.clone(), lane }),
         async_submit: true,
+        pace: pace(options, lane as u64),
     };
     (device, (0..count).map(lane).collect())
+}
+
+/// Without threads, the same calls make the same batches, however long they take.
+fn pace(options: &CpuOptions, lane: u64) -> Pace {
+    match options {
+        CpuOptions { delays: true, seed, .. } => Pace::Drawn(seed.rotate_left(17) ^ lane),
+        CpuOptions { threads: true, .. } => Pace::Measured,
+        _ => Pace::Unknown,
+    }
 }
 
 impl CpuDevice {

@@ -54,7 +54,7 @@ impl Engine {
 impl State {
     /// The ends of all queues that are not gone, the oldest first. The first of them, the context's own, knows that those
     /// which are gone are done.
-    fn all_ends(&self) -> Vec<(Point, Arc<Clock>)> {
+    fn all_ends(&mut self) -> Vec<(Point, Arc<Clock>)> {
         let (gone, mut here): (Vec<Slot>, Vec<Slot>) = self.slots().partition(|&slot| self.queue(slot).free);
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);
         let mut ends: Vec<(Point, Arc<Clock>)> = here.into_iter().map(|slot| self.marker(slot)).collect();

@@ -1,5 +1,6 @@
 //! Commands that become one submission.
 
+use super::costs::Expected;
 use super::queue::Priority;
 use crate::command::Step;
 use crate::recorder::{Keep, LaneValue};
@@ -7,6 +8,7 @@ use fencepost_sync::{Slot, Value};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use web_time::Instant;
 
 /// The number of a batch in its context.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,6 +20,9 @@ pub(crate) struct Batch {
     pub(crate) steps: Vec<Step>,
     /// Batches that must have been submitted before, and on other lanes have completed before this one starts.
     pub(crate) deps: SmallVec<[Seq; 4]>,
+    pub(crate) expected: Expected,
+    /// Whether it was planned with the one before it, which ended so that its results are not late.
+    pub(crate) cut: bool,
     /// Whether the device has refused it before.
     pub(crate) refused: bool,
 }
@@ -28,6 +33,9 @@ pub(crate) struct Submitted {
     pub(crate) value: Value,
     pub(crate) steps: Arc<Vec<Step>>,
     pub(crate) keep: Keep,
+    pub(crate) expected: Expected,
+    /// When it was on its way to the device.
+    pub(crate) sent: Instant,
 }
 
 /// Where a batch is.

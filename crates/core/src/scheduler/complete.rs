@@ -1,6 +1,7 @@
 //! Noticing what the device has done.
 
 use super::batch::Submitted;
+use super::costs::Expected;
 use super::engine::Engine;
 use super::shield;
 use super::state::State;
@@ -72,10 +73,7 @@ impl Engine {
             return;
         }
         let (done, wakers) = state.complete(lane);
-        if self.threads {
-            // Without threads the same calls do the same, however long they take.
-            state.estimate(lane, done.iter().map(|batch| batch.steps.len()).sum());
-        }
+        state.learn(lane, &done);
         let (alarm, surplus) = (state.alarm(), state.pool.has_surplus());
         drop(state);
         // The memory of what is done is free before anybody is told of it.
@@ -141,17 +139,15 @@ impl State {
         (done, wakers)
     }
 
-    /// Learns how long a step takes, from the time between completions of a lane that was never idle between.
-    fn estimate(&mut self, lane: usize, steps: usize) {
-        let now = Instant::now();
-        let busy = self.lanes[lane].timeline.in_flight() > 0;
-        let at = &mut self.lanes[lane];
-        if let Some(last) = at.last_finish.filter(|_| steps > 0) {
-            let seconds = (now - last).as_secs_f64() / steps as f64;
-            at.step_seconds =
-                if at.step_seconds == 0.0 { seconds } else { 0.8 * at.step_seconds + 0.2 * seconds };
-        }
-        at.last_finish = busy.then_some(now);
+    /// Learns how long commands take from batches that are done: they ran since they were sent, or since the lane finished
+    /// what it had before.
+    fn learn(&mut self, lane: usize, done: &[Submitted]) {
+        let Some(first) = done.first() else { return };
+        let (now, at) = (Instant::now(), &mut self.lanes[lane]);
+        let start = at.last_finish.replace(now).map_or(first.sent, |last| last.max(first.sent));
+        let expected = done.iter().fold(Expected::default(), |all, batch| all.and(batch.expected));
+        let steps = done.iter().flat_map(|batch| batch.steps.iter());
+        at.costs.learn(steps, expected, (now - start).as_secs_f32());
     }
 
     /// Takes everything there is, for good.

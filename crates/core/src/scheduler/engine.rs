@@ -52,7 +52,7 @@ pub(crate) struct EngineLane {
 
 impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>, lanes: Vec<Lane>, policy: Policy, threads: bool) -> Arc<Self> {
-        let state = State::new(lanes.len(), policy);
+        let state = State::new(lanes.iter().map(|lane| lane.pace), policy);
         let engine = |_me: &Weak<Engine>| Self {
             state: Mutex::new(state),
             work: lanes.iter().map(|_| Condvar::new()).collect(),

@@ -175,11 +175,13 @@ impl Engine {
 }
 
 impl State {
-    pub(super) fn marker(&self, slot: Slot) -> (Point, Arc<Clock>) {
-        let queue = self.queue(slot);
+    pub(super) fn marker(&mut self, slot: Slot) -> (Point, Arc<Clock>) {
+        let queue = self.queue_mut(slot);
         let mut clock = queue.clock.clone();
         clock.see(slot, queue.enqueued());
-        (queue.end(slot), Arc::new(clock))
+        let clock = Arc::new(clock);
+        queue.look_for_end(&clock);
+        (queue.end(slot), clock)
     }
 
     /// Checks works that are enqueued together, and adds the waits that the policy asks for.

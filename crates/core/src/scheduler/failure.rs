@@ -1,6 +1,7 @@
 //! Work that the device refused.
 
 use super::batch::{Batch, Seq, Status};
+use super::costs::Expected;
 use super::engine::Engine;
 use super::queue::Priority;
 use super::state::State;
@@ -17,6 +18,7 @@ pub(crate) struct Refused {
     pub(crate) seq: Seq,
     pub(crate) steps: Arc<Vec<Step>>,
     pub(crate) deps: SmallVec<[Seq; 4]>,
+    pub(crate) expected: Expected,
     /// Whether that happened to it before.
     pub(crate) before: bool,
 }
@@ -27,7 +29,7 @@ impl Engine {
     ///
     /// The place in the order of whatever is not done stays: others may count on what it waited for.
     pub(crate) fn fail_batch(&self, lane: usize, batch: Refused, failure: Failure) {
-        let Refused { seq, steps, deps, before } = batch;
+        let Refused { seq, steps, deps, expected, before } = batch;
         if failure.lost {
             self.lose(&failure.error.to_string());
             std::mem::forget(steps);
@@ -50,7 +52,8 @@ impl Engine {
             state.dissolve(lane, seq, &deps);
         } else {
             state.batches.set(seq, Status::Ready(Priority::High));
-            let again = Batch { seq, steps: std::mem::take(&mut steps), deps, refused: true };
+            let steps = std::mem::take(&mut steps);
+            let again = Batch { seq, steps, deps, expected, cut: false, refused: true };
             state.lanes[lane].list(Priority::High).push_front(again);
         }
         self.unlock(state);
@@ -207,11 +210,11 @@ mod tests {
         let batch = state.lanes[0].take(Priority::Normal).expect("it is planned");
         state.lanes[0].token = true;
         drop(state);
-        let Batch { seq, steps, deps, refused: _ } = batch;
+        let Batch { seq, steps, deps, expected, .. } = batch;
         let (object, message) = ("a step".into(), "refused by the test".into());
         let failure =
             Failure { step: Some(step), error: Kind::Device { object, message }.into(), lost: false };
-        engine.fail_batch(0, Refused { seq, steps: Arc::new(steps), deps, before }, failure);
+        engine.fail_batch(0, Refused { seq, steps: Arc::new(steps), deps, expected, before }, failure);
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! A hardware queue as the scheduler sees it.
 
 use super::batch::{Batch, Submitted};
+use super::costs::Costs;
 use super::queue::Priority;
+use crate::lane::Pace;
 use fencepost_sync::Timeline;
 use std::collections::VecDeque;
 
 /// How many submissions a lane has at once: one running, one behind it; what comes later gathers.
 const DEPTH: u64 = 2;
+/// How many it has of those that were planned at once: each is short, and gathers nothing more.
+const DEPTH_OF_CUTS: u64 = 8;
 /// After how many urgent batches one of lower priority goes.
 const STARVATION: u32 = 8;
 
@@ -48,15 +52,19 @@ pub(crate) struct LaneState {
     pub(crate) untidy: bool,
     /// Callers that look at the lane's fence themselves, or are about to: they note what they see.
     pub(crate) watchers: u32,
-    /// Batches submitted in a row while one of lower priority was waiting.
+    /// How often in a row something that was planned at once was submitted while a lower priority was waiting.
     streak: u32,
-    /// Seconds a step takes, as a running estimate; 0 until one was seen.
-    pub(crate) step_seconds: f64,
-    /// When the device last finished something, for the estimate.
+    /// What its commands take.
+    pub(super) costs: Costs,
+    /// When the device last finished something.
     pub(crate) last_finish: Option<web_time::Instant>,
 }
 
 impl LaneState {
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self { costs: Costs::new(pace), ..Self::default() }
+    }
+
     pub(crate) fn list(&mut self, priority: Priority) -> &mut VecDeque<Batch> {
         &mut self.ready[priority as usize]
     }
@@ -76,6 +84,12 @@ impl LaneState {
         self.timeline.in_flight() < if urgent { 1 } else { DEPTH }
     }
 
+    /// As [`has_room`](Self::has_room), for the front batch of `priority`.
+    pub(crate) fn has_room_for(&self, priority: Priority, urgent: bool) -> bool {
+        let cut = self.ready[priority as usize].front().is_some_and(|batch| batch.cut);
+        self.has_room(urgent) || (cut && !urgent && self.timeline.in_flight() < DEPTH_OF_CUTS)
+    }
+
     /// The priority whose front batch goes next, among those for which `can_go` holds.
     pub(crate) fn choose(&self, can_go: impl Fn(&Batch) -> bool) -> Option<Priority> {
         let front = |priority: &Priority| self.ready[*priority as usize].front().is_some_and(&can_go);
@@ -88,8 +102,10 @@ impl LaneState {
     pub(crate) fn take(&mut self, priority: Priority) -> Option<Batch> {
         let lower_waits =
             Priority::ORDER.into_iter().any(|p| p < priority && !self.ready[p as usize].is_empty());
-        self.streak = if lower_waits { self.streak + 1 } else { 0 };
-        self.list(priority).pop_front()
+        let batch = self.list(priority).pop_front()?;
+        // What was planned at once counts once, into however many batches it was cut.
+        self.streak = if lower_waits { self.streak + u32::from(!batch.cut) } else { 0 };
+        Some(batch)
     }
 
     /// What is planned, of every priority.
@@ -114,6 +130,8 @@ mod tests {
                 seq: Seq(seq),
                 steps: vec![],
                 deps: Default::default(),
+                expected: Default::default(),
+                cut: false,
                 refused: false,
             });
         }

@@ -11,6 +11,7 @@ mod batch;
 mod callbacks;
 mod close;
 mod complete;
+mod costs;
 mod dump;
 mod engine;
 mod enqueue;

@@ -1,21 +1,21 @@
 //! From queues to batches.
 
+mod open;
+
 use super::batch::{Batch, Seq, Status};
+use super::costs::BOUND;
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
-use crate::command::{Launch, Op, Span, Step, Timed, Touch, Work};
+use crate::command::{Command, Op, Work};
 use crate::event::Point;
-use crate::memory::{Block, HostUse, Parts, Place, ReadSlot};
+use crate::memory::HostUse;
 use fencepost_sync::{Slot, Stamp};
+use open::{Open, read_in_place};
 use smallvec::SmallVec;
-use std::sync::Arc;
 use std::task::Waker;
 
-/// Steps of the largest batch: what comes later is encoded while this one runs.
+/// Steps of the largest batch, and commands of one planning: what comes later is encoded while this one runs.
 const LARGEST: usize = 4096;
-/// Seconds that a batch should take at most while more urgent work may come.
-const SLICE: f64 = 1e-3;
-
 /// A queue that should be planned up to a stamp.
 #[derive(Clone, Copy)]
 struct Goal {
@@ -25,32 +25,23 @@ struct Goal {
     needed: bool,
 }
 
+/// Which commands a round of planning takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// Those that make nothing in their batch late.
+    Short,
+    /// Of each queue that nothing in the batch comes before one that may take long, and what is short behind it.
+    Long,
+}
+
 /// What came of a look at the front of a queue.
 enum Next {
     Again,
     Reached,
     Needs(Point),
     Held(Hold),
-}
-
-/// What the next step of a queue comes after, inside an open batch.
-#[derive(Default)]
-struct Frontier {
-    last: Option<u32>,
-    after: SmallVec<[u32; 2]>,
-    level: u32,
-}
-
-/// A batch under construction.
-struct Open {
-    seq: Seq,
-    steps: Vec<Step>,
-    deps: SmallVec<[Seq; 4]>,
-    frontiers: Vec<(Slot, Frontier)>,
-    /// The lowest level of a queue's steps: 1 behind the context's own.
-    base: u32,
-    /// Blocks written here that the host reads now and then.
-    publish: Vec<Arc<Block>>,
+    /// Its command belongs into a later batch.
+    Later,
 }
 
 /// One planning. Batches stay open until it ends.
@@ -58,30 +49,31 @@ struct Planner<'s> {
     state: &'s mut State,
     priority: Priority,
     open: Vec<Option<Open>>,
-    /// Steps of the largest batch, lane by lane.
-    largest: Vec<usize>,
+    round: Round,
+    /// Commands taken so far.
+    taken: usize,
+    /// Whether a batch was closed before the last one.
+    cut: bool,
     /// The queue whose command came last, and the open batch that has all it depends on.
     joined: Option<(Slot, Seq)>,
 }
 
 impl State {
-    /// Plans the queues in `roots` up to their stamps, with all that they wait for, into batches of `priority`.
+    /// Plans the queues in `roots` up to their stamps, with all that they wait for, into batches of `priority`; no more than
+    /// a good deal at once, so that S is not held for long. The queues that have more are given back, and are asked for.
     ///
     /// Waits refer to smaller stamps only, so the stack of goals cannot grow for ever. A queue that waits for the
     /// host is held, and with it every queue that needed it here.
-    pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) {
+    pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> Vec<Point> {
         let open = self.lanes.iter().map(|_| None).collect();
-        let largest = (0..self.lanes.len()).map(|lane| self.largest(lane, priority)).collect();
-        let mut planner = Planner { state: self, priority, open, largest, joined: None };
+        let (round, taken, cut, joined) = (Round::Short, 0, false, None);
+        let mut planner = Planner { state: self, priority, open, round, taken, cut, joined };
         planner.drain_context();
-        for root in roots {
-            planner.state.queue_mut(root.slot).ask(root.stamp);
-            planner.reach(Goal { slot: root.slot, upto: root.stamp, needed: false });
-        }
-        for lane in 0..planner.open.len() {
-            planner.close(lane);
-        }
+        let roots: Vec<Point> = roots.into_iter().collect();
+        roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
+        let rest = planner.rounds(roots);
         self.collect_wakers();
+        rest
     }
 
     /// Plans everything that can be planned of the queues on `lane`, one priority a batch.
@@ -102,21 +94,54 @@ impl State {
     pub(crate) fn urgent_above(&self, priority: Priority) -> bool {
         self.queues.iter().skip(1).any(|q| q.open && q.priority > priority)
     }
-
-    fn largest(&self, lane: usize, priority: Priority) -> usize {
-        let seconds = self.lanes[lane].step_seconds;
-        if seconds == 0.0 || !self.urgent_above(priority) {
-            return LARGEST;
-        }
-        ((SLICE / seconds) as usize).clamp(1, LARGEST)
-    }
 }
 
 impl Planner<'_> {
-    fn reach(&mut self, root: Goal) {
+    /// Plans round after round until all is reached or held, or enough was taken: the roots that are left.
+    ///
+    /// A round of short commands, then one of long ones beside them, make a batch of each lane; if the program looks for a
+    /// result of the short ones, they make one alone.
+    fn rounds(&mut self, mut roots: Vec<Point>) -> Vec<Point> {
+        loop {
+            roots.retain(|root| !self.reach(Goal { slot: root.slot, upto: root.stamp, needed: false }));
+            if roots.is_empty() {
+                self.close_all();
+                return roots;
+            }
+            if self.round == Round::Short && !self.is_looked_for() {
+                self.round = Round::Long;
+                continue;
+            }
+            let stuck = self.open.iter().all(Option::is_none);
+            self.close_all();
+            self.cut = true;
+            self.round = Round::Short;
+            if self.taken >= LARGEST {
+                return roots;
+            }
+            if stuck {
+                return Vec::new();
+            }
+        }
+    }
+
+    /// Whether the program may be looking for a result of what is in the open batches.
+    fn is_looked_for(&self) -> bool {
+        let mut steps = self.open.iter().flatten().flat_map(|open| open.firsts());
+        steps.any(|(slot, first)| self.state.queue(slot).is_looked_for(first))
+    }
+
+    fn close_all(&mut self) {
+        (0..self.open.len()).for_each(|lane| self.close(lane));
+    }
+
+    /// Plans a queue up to a stamp, with all that it waits for; whether it got there or is held, so that nothing is left to
+    /// plan.
+    fn reach(&mut self, root: Goal) -> bool {
         let mut stack = vec![root];
         while let Some(&goal) = stack.last() {
             match self.look(goal) {
+                Next::Later => return false,
                 Next::Again => {}
                 Next::Reached => {
                     stack.pop();
@@ -125,6 +150,7 @@ impl Planner<'_> {
                 Next::Held(hold) => self.hold(&mut stack, hold),
             }
         }
+        true
     }
 
     /// Holds the queue on top, and every one below that needs it. All are let go together and looked at again.
@@ -138,6 +164,9 @@ impl Planner<'_> {
     }
 
     fn look(&mut self, goal: Goal) -> Next {
+        if self.taken >= LARGEST {
+            return Next::Later;
+        }
         let host_uses = self.state.host_uses;
         let queue = self.state.queue_mut(goal.slot);
         let Some(front) = queue.pending.front_mut().filter(|front| front.stamp <= goal.upto) else {
@@ -183,12 +212,40 @@ impl Planner<'_> {
         }
     }
 
+    /// The seconds that the command in front of a queue is expected to take.
+    fn cost(&mut self, slot: Slot) -> f32 {
+        let State { queues, lanes, .. } = &mut *self.state;
+        let queue = &queues[slot.0 as usize];
+        let costs = &mut lanes[queue.lane].costs;
+        match queue.pending.front().map(|front| &front.op) {
+            Some(Op::Work(work)) => costs.of_work(work),
+            Some(Op::Timed(timed)) => costs.of_work(&timed.work),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether a command of `cost` seconds may join the open batch of its lane: it makes nothing late there, or nothing
+    /// comes before it.
+    fn fits(&self, slot: Slot, cost: f32) -> bool {
+        let queue = self.state.queue(slot);
+        let Some(open) = &self.open[queue.lane] else { return cost <= BOUND || self.round == Round::Long };
+        if open.late(slot, cost) <= BOUND {
+            return true;
+        }
+        // Long commands of several queues run side by side, unless a result of one is looked for.
+        self.round == Round::Long && open.is_first(slot) && !open.sealed && !queue.front_is_looked_for()
+    }
+
     /// Takes the work in front into a batch, and the launches behind it, unless the host is at its bytes.
     fn take(&mut self, goal: Goal, hold: Option<Hold>) -> Next {
         if let Some(hold) = hold {
             return Next::Held(hold);
         }
-        self.append(goal.slot);
+        let cost = self.cost(goal.slot);
+        if !self.fits(goal.slot, cost) {
+            return Next::Later;
+        }
+        self.append(goal.slot, cost);
         if self.state.host_uses == 0 {
             self.append_launches(goal);
         }
@@ -197,6 +254,7 @@ impl Planner<'_> {
 
     fn skip(&mut self, slot: Slot) -> Next {
         self.state.after.moved = true;
+        self.taken += 1;
         self.state.queue_mut(slot).pop(None);
         Next::Again
     }
@@ -218,6 +276,7 @@ impl Planner<'_> {
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
         (self.joined, self.state.after.moved) = (None, true);
+        self.taken += 1;
         self.state.queue_mut(slot).pop_wait(seqs);
     }
 
@@ -269,28 +328,32 @@ impl Planner<'_> {
     fn drain_context(&mut self) {
         let mut any = false;
         while !self.state.queue(State::CONTEXT).pending.is_empty() {
-            self.append(State::CONTEXT);
+            let cost = self.cost(State::CONTEXT);
+            self.append(State::CONTEXT, cost);
             any = true;
         }
         if let Some(open) = self.open[0].as_mut().filter(|_| any) {
-            open.base = open.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
+            open.come_behind();
         }
     }
 
-    /// Moves the command in front of `slot` into the open batch of its lane.
-    fn append(&mut self, slot: Slot) {
-        let lane = self.state.queue(slot).lane;
-        let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= self.largest[lane]);
-        let alone = self.state.queue(slot).goes_alone();
+    /// Moves the command in front of `slot`, which takes `cost` seconds, into the open batch of its lane.
+    fn append(&mut self, slot: Slot, cost: f32) {
+        let queue = self.state.queue(slot);
+        let (lane, alone) = (queue.lane, queue.goes_alone());
+        let looked_for = cost > BOUND && queue.front_is_looked_for();
+        let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST);
         if (full || alone) && slot != State::CONTEXT {
             self.close(lane);
         }
         let seq = self.join(slot, lane);
+        self.taken += 1;
         let Some(command) = self.state.queue_mut(slot).pop_work(seq) else { return };
         let Some(open) = self.open[lane].as_mut() else { return };
+        open.sealed |= looked_for;
         match command.op {
-            Op::Work(work) => open.add(slot, command.stamp, work),
-            Op::Timed(timed) => open.add_timed(slot, command.stamp, *timed),
+            Op::Work(work) => open.add(slot, command.stamp, work, cost),
+            Op::Timed(timed) => open.add_timed(slot, command.stamp, *timed, cost),
             _ => {}
         }
         if alone {
@@ -298,16 +361,26 @@ impl Planner<'_> {
         }
     }
 
-    /// Moves the launches that follow in the queue into the same batch: behind a command of their own queue they need
-    /// no look of their own.
+    /// Moves the launches that follow in the queue into the same batch, as many as make nothing in it late: behind a command
+    /// of their own queue they need no look of their own.
     fn append_launches(&mut self, goal: Goal) {
-        let queue = &mut self.state.queues[goal.slot.0 as usize];
+        let State { queues, lanes, .. } = &mut *self.state;
+        let queue = &mut queues[goal.slot.0 as usize];
         let Some(open) = self.open[queue.lane].as_mut() else { return };
-        let room = self.largest[queue.lane].saturating_sub(open.steps.len());
-        let launches = queue.pop_launches(goal.upto, room, open.seq);
+        let (costs, room) = (&mut lanes[queue.lane].costs, LARGEST.saturating_sub(open.steps.len()));
+        let mut late = open.late(goal.slot, 0.0);
+        let cost = |command: &Command| {
+            let Op::Work(Work::Launch(launch)) = &command.op else { return None };
+            let cost = costs.of_launch(launch);
+            late += cost;
+            (late <= BOUND).then_some(cost)
+        };
+        let costs: SmallVec<[f32; 64]> = queue.pending.iter().take(room).map_while(cost).collect();
+        let launches = queue.pop_launches(goal.upto, costs.len(), open.seq);
+        self.taken += launches.len();
         open.steps.reserve(launches.len());
-        for (stamp, launch) in launches {
-            launch.into_iter().for_each(|launch| open.add_launch(goal.slot, stamp, launch));
+        for ((stamp, launch), cost) in launches.zip(costs) {
+            launch.into_iter().for_each(|launch| open.add_launch(goal.slot, stamp, launch, cost));
         }
     }
 
@@ -382,7 +455,8 @@ impl Planner<'_> {
             self.state.lift(seq, self.priority);
         }
         self.state.batches.set(open.seq, Status::Ready(self.priority));
-        let batch = Batch { seq: open.seq, steps: open.steps, deps: open.deps, refused: false };
+        let Open { seq, steps, deps, expected, .. } = open;
+        let batch = Batch { seq, steps, deps, expected, cut: self.cut, refused: false };
         self.state.lanes[lane].list(self.priority).push_back(batch);
     }
 }
@@ -406,170 +480,6 @@ impl State {
         self.batches.set(seq, Status::Ready(priority));
         self.lanes[lane].list(priority).push_back(batch);
     }
-}
-
-impl Open {
-    fn new(seq: Seq) -> Self {
-        let (steps, deps, frontiers) = (Vec::new(), SmallVec::new(), Vec::new());
-        Self { seq, steps, deps, frontiers, base: 0, publish: Vec::new() }
-    }
-
-    fn frontier(&mut self, slot: Slot) -> &mut Frontier {
-        let at = self.frontiers.iter().position(|(s, _)| *s == slot).unwrap_or_else(|| {
-            self.frontiers.push((slot, Frontier { level: self.base, ..Frontier::default() }));
-            self.frontiers.len() - 1
-        });
-        &mut self.frontiers[at].1
-    }
-
-    /// The steps that whatever waits for `point` comes after, and the level behind them.
-    fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
-        let frontier = self.frontier(point.slot);
-        if !frontier.after.is_empty() {
-            // The queue itself waits for something since its last step: all of that.
-            return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
-        }
-        let last = self.steps.iter().rposition(|step| step.slot == point.slot && step.stamp <= point.stamp);
-        // The steps of one queue are in order: the next one is behind the last.
-        let from = last.map_or(0, |last| last + 1);
-        let next =
-            self.steps[from..].iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
-        let mut after: SmallVec<[u32; 2]> = last.iter().map(|&at| at as u32).collect();
-        let mut level = last.map_or(0, |at| self.steps[at].level + 1);
-        if let Some(next) = next.map(|at| &self.steps[from + at]) {
-            // What the queue waited for at the point shows in its next step only.
-            after.extend(next.after.iter().copied());
-            level = level.max(next.level);
-        }
-        (after, level)
-    }
-
-    #[inline]
-    fn push(&mut self, slot: Slot, stamp: Stamp, work: Work) {
-        let at = self.steps.len() as u32;
-        let frontier = self.frontier(slot);
-        let (after, level) = (std::mem::take(&mut frontier.after), frontier.level);
-        frontier.last = Some(at);
-        frontier.level += 1;
-        self.steps.push(Step { slot, stamp, level, after, work });
-    }
-
-    /// Adds a command. A read of memory that the host reaches copies nothing; a writer first saves what such reads
-    /// have not fetched yet.
-    fn add(&mut self, slot: Slot, stamp: Stamp, work: Work) {
-        if let Work::Read { src, slot: read } = &work {
-            if src.block.direct() {
-                keep_in_place(src, read);
-                src.block.order().visible = true;
-                self.push(slot, stamp, Work::Publish(src.block.clone()));
-                return;
-            }
-            read.set(Place::Staging);
-        }
-        for touch in work.touches().filter(|touch| touch.write) {
-            self.write(slot, stamp, &touch);
-        }
-        self.push(slot, stamp, work);
-    }
-
-    /// As [`add`](Self::add), with what the clock shows before and after, on one level: nothing comes between.
-    #[cold]
-    fn add_timed(&mut self, slot: Slot, stamp: Stamp, Timed { work, time, clocked }: Timed) {
-        time.plan(self.seq);
-        if !clocked {
-            return self.add(slot, stamp, work);
-        }
-        // What has to be saved first is no part of it.
-        for touch in work.touches().filter(|touch| touch.write) {
-            self.write(slot, stamp, &touch);
-        }
-        let level = self.frontier(slot).level;
-        for work in [Work::Start(time.clone()), work, Work::End(time)] {
-            self.frontier(slot).level = level;
-            self.add(slot, stamp, work);
-        }
-    }
-
-    /// As [`add`](Self::add), for what comes by the thousand.
-    #[inline]
-    fn add_launch(&mut self, slot: Slot, stamp: Stamp, launch: Box<Launch>) {
-        for touch in launch.touches().filter(|touch| touch.write) {
-            self.write(slot, stamp, &touch);
-        }
-        self.push(slot, stamp, Work::Launch(launch));
-    }
-
-    /// Notes a write: what the host sees of the block is old now, and what reads have left there has to be saved.
-    #[inline]
-    fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
-        let mut order = touch.block.order();
-        order.visible = false;
-        if order.host_reads || !order.lazy.is_empty() {
-            let left = order.take_lazy(&touch.range);
-            let publish = order.host_reads;
-            drop(order);
-            self.write_what_is_read(slot, stamp, touch.block, publish, left);
-        }
-    }
-
-    #[cold]
-    fn write_what_is_read(
-        &mut self,
-        slot: Slot,
-        stamp: Stamp,
-        block: &Arc<Block>,
-        publish: bool,
-        left: Parts,
-    ) {
-        if publish && !self.publish.iter().any(|known| known.id == block.id) {
-            self.publish.push(block.clone());
-        }
-        for (range, read) in left {
-            read.save_in(self.seq);
-            let (offset, size) = (range.start, range.end - range.start);
-            self.push(
-                slot,
-                stamp,
-                Work::Read { src: Span { block: block.clone(), offset, size }, slot: read },
-            );
-        }
-    }
-
-    /// Makes what was written, and is read by the host now and then, visible to it: no later read needs a
-    /// submission of its own.
-    fn publish_all(&mut self) {
-        let level = self.steps.iter().map(|step| step.level + 1).max().unwrap_or(0);
-        for block in std::mem::take(&mut self.publish) {
-            let mut order = block.order();
-            if std::mem::replace(&mut order.visible, true) {
-                continue;
-            }
-            drop(order);
-            let (slot, stamp, after) = (State::CONTEXT, Stamp(u64::MAX), SmallVec::new());
-            self.steps.push(Step { slot, stamp, level, after, work: Work::Publish(block) });
-        }
-    }
-}
-
-/// Leaves a read to whoever waits for it, if the bytes can be reached where they are and are visible to the host
-/// without a submission.
-fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
-    if matches!(read.place(), Place::Dropped) {
-        return true;
-    }
-    let ready = src.block.direct() && src.block.order().visible;
-    if ready {
-        keep_in_place(src, read);
-    }
-    ready
-}
-
-/// From now on whoever plans a writer of these bytes saves them first.
-fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
-    let mut order = src.block.order();
-    order.host_reads = true;
-    order.lazy.push((src.range(), read.clone()));
-    read.set(Place::Lazy);
 }
 
 /// What a command has to wait for because the host is at its bytes.

@@ -32,8 +32,8 @@ impl Engine {
     /// Encodes and submits one batch, without S.
     fn submit(&self, lane: usize, going: Going) {
         let Going { batch, waits, value, at } = going;
-        let Batch { seq, steps, deps, refused } = batch;
-        let steps = Arc::new(steps);
+        let Batch { seq, steps, deps, expected, cut: _, refused } = batch;
+        let (steps, sent) = (Arc::new(steps), web_time::Instant::now());
         let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
             // Free memory may be what is missing.
@@ -49,14 +49,16 @@ impl Engine {
                 }
                 state.lanes[lane].token = false;
                 state.lanes[lane].timeline.submit(value);
-                state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep });
+                state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep, expected, sent });
                 state.batches.set(seq, Status::Submitted(value));
                 let sent = state.due_sent();
                 state.after.wakers.extend(sent);
                 state.note_submit(seq, lane, at);
                 self.unlock(state);
             }
-            Err(failure) => self.fail_batch(lane, Refused { seq, steps, deps, before: refused }, failure),
+            Err(failure) => {
+                self.fail_batch(lane, Refused { seq, steps, deps, expected, before: refused }, failure)
+            }
         }
     }
 }
@@ -67,7 +69,7 @@ impl State {
         let at = &self.lanes[lane];
         let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
         let priority = at.choose(submitted)?;
-        at.has_room(self.urgent_above(priority)).then_some(priority)
+        at.has_room_for(priority, self.urgent_above(priority)).then_some(priority)
     }
 
     /// Takes the token and the next batch of a lane, with its value and what it waits for on the device.

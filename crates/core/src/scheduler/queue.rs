@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 /// How soon a queue's work should run, compared with the other queues of its context.
@@ -55,6 +55,9 @@ impl Priority {
 const FAILURES: usize = 16;
 /// Commands of a queue that are worth starting before the program asks for them.
 const MANY: usize = 16;
+
+/// Commands among which a read is looked for.
+const SOON: usize = 8;
 
 /// Names whatever can hold a queue back on the host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -107,6 +110,8 @@ pub(crate) struct QueueState {
     segments: VecDeque<Segment>,
     /// The last batch with work of its own.
     own: Option<Seq>,
+    /// The ends that handles stand for, of what is not planned.
+    looked_for: VecDeque<(Stamp, Weak<Clock>)>,
     /// How far it is known to come after other queues: their batches up to there are among its segments, or done.
     behind: SmallVec<[(Slot, Stamp); 4]>,
     failed: Vec<(RangeInclusive<Stamp>, Error)>,
@@ -143,6 +148,7 @@ impl QueueState {
             completed: stamp,
             segments: VecDeque::new(),
             own: None,
+            looked_for: VecDeque::new(),
             behind: SmallVec::new(),
             failed: Vec::new(),
         }
@@ -170,6 +176,45 @@ impl QueueState {
     /// Whether the command in front makes a batch of its own.
     pub(crate) fn goes_alone(&self) -> bool {
         self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::Encoded(_))))
+    }
+
+    /// Notes that a handle stands for the end of what is enqueued, as long as `clock` lives.
+    pub(crate) fn look_for_end(&mut self, clock: &Arc<Clock>) {
+        while self.looked_for.front().is_some_and(|(stamp, _)| *stamp <= self.planned) {
+            self.looked_for.pop_front();
+        }
+        if self.enqueued > self.planned {
+            while self
+                .looked_for
+                .back()
+                .is_some_and(|(at, known)| *at == self.enqueued && known.strong_count() == 0)
+            {
+                self.looked_for.pop_back();
+            }
+            self.looked_for.push_back((self.enqueued, Arc::downgrade(clock)));
+        }
+    }
+
+    /// As [`is_looked_for`](Self::is_looked_for), from the command in front on.
+    pub(crate) fn front_is_looked_for(&self) -> bool {
+        self.is_looked_for(self.pending.front().map_or(self.enqueued, |front| front.stamp))
+    }
+
+    /// Whether the program may be looking for a result of a command from `first` on: it has a handle of a point there, waits
+    /// for one, or reads soon.
+    pub(crate) fn is_looked_for(&self, first: Stamp) -> bool {
+        let living = |(stamp, clock): &(Stamp, Weak<Clock>)| *stamp >= first && clock.strong_count() > 0;
+        self.looked_for.iter().any(living) || !self.wakers.is_empty() || self.is_read_soon()
+    }
+
+    /// Whether one of the next commands gives the host something.
+    fn is_read_soon(&self) -> bool {
+        let gives = |command: &Command| match &command.op {
+            Op::Work(Work::Read { .. }) | Op::Callback(_) => true,
+            Op::Timed(timed) => matches!(timed.work, Work::Read { .. }),
+            _ => false,
+        };
+        self.pending.iter().take(SOON).any(gives)
     }
 
     /// Whether everything that was planned is done.

@@ -8,6 +8,7 @@ use crate::command::{Callback, Command, Site, What};
 use crate::error::{Error, Result};
 use crate::event::Point;
 use crate::kernel::KernelId;
+use crate::lane::Pace;
 use crate::memory::{Block, Pool};
 use crate::ordering::{Policy, Use, WaitLog};
 use fencepost_sync::{Clock, Slot, Stamp};
@@ -57,6 +58,8 @@ pub(crate) struct State {
     pub(crate) user_wakers: Vec<(HoldId, Waker)>,
     /// An error that came up in a `Drop`.
     pub(crate) drop_error: Option<Error>,
+    /// Whether the planning for a wait stopped before its end, so that S is not held for long.
+    pub(crate) unfinished: bool,
     /// What has to be done once S is released.
     pub(crate) after: After,
     /// How many blocks the host is at.
@@ -81,12 +84,12 @@ impl State {
     /// The slot of the context's own queue: its commands never wait, and come before every later use on any queue.
     pub(crate) const CONTEXT: Slot = Slot(0);
 
-    pub(crate) fn new(lanes: usize, policy: Policy) -> Self {
+    pub(crate) fn new(lanes: impl Iterator<Item = Pace>, policy: Policy) -> Self {
         let own = QueueState::new("context".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
         Self {
             stamp: Stamp(0),
             queues: vec![own],
-            lanes: (0..lanes).map(|_| LaneState::default()).collect(),
+            lanes: lanes.map(LaneState::new).collect(),
             batches: Batches::default(),
             pool: Pool::default(),
             foreign: Vec::new(),
@@ -98,6 +101,7 @@ impl State {
             sent_wakers: Vec::new(),
             user_wakers: Vec::new(),
             drop_error: None,
+            unfinished: false,
             after: After::default(),
             host_uses: 0,
             callers_asleep: 0,

@@ -174,6 +174,10 @@ impl Engine {
                     continue;
                 }
                 Found::In(seq) => self.turn_for(&mut state, seq),
+                Found::Unplanned if std::mem::take(&mut state.unfinished) => {
+                    self.unlock(state); // others may have S between
+                    continue;
+                }
                 Found::Unplanned => state.elsewhere(target),
             };
             self.take_turn(state, turn, deadline)?;
@@ -193,7 +197,7 @@ impl Engine {
     fn plan_target(&self, state: &mut State, target: Target) -> Result<()> {
         if let (Target::Point(point), Found::Unplanned) = (target, state.find(target)) {
             let priority = state.queue(point.slot).priority.max(Priority::Normal);
-            state.plan([point], priority);
+            state.unfinished = !state.plan([point], priority).is_empty();
             self.check_deadlock(state, point)?;
         }
         Ok(())

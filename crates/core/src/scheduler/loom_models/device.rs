@@ -1,7 +1,7 @@
 //! A device that notes what it is given, and moves when the model says so.
 
 use crate::command::Step;
-use crate::lane::Lane;
+use crate::lane::{Lane, Pace};
 use crate::recorder::{Failure, Keep, LaneValue, Recorder};
 use fencepost_sync::Value;
 use fencepost_sync::backend::ManualFence;
@@ -40,6 +40,7 @@ impl World {
             recorder: Box::new(Notes { world: self.clone(), lane }),
             fence: self.fences[lane].clone(),
             async_submit: true,
+            pace: Pace::Unknown,
         };
         (0..self.fences.len()).map(lane).collect()
     }

@@ -1,20 +1,109 @@
 //! What a planning leaves in the lists of the lanes, looked at before anything is submitted.
 
 use super::*;
-use crate::command::{Bound, Pattern, What};
-use crate::memory::{BlockId, Cells, Heap, Memory};
+use crate::command::{Bound, Launch, Pattern, Span, Step, What};
+use crate::lane::Pace;
+use crate::memory::{Block, BlockId, Cells, Heap, Memory, Place, ReadSlot};
 use crate::ordering::{Admission, Policy};
 use crate::recorder::cpu::{self, CpuOptions};
 use crate::scheduler::Engine;
+use crate::scheduler::costs::Costs;
 use crate::user_event::Signaller;
 use fencepost_kernels::Access;
 use fencepost_sync::Clock;
 use std::panic::Location;
+use std::sync::Arc;
 
 /// An engine without threads, so that nothing is planned or submitted unasked.
 fn engine(lanes: usize) -> Arc<Engine> {
-    let (device, lanes) = cpu::open(&CpuOptions { lanes, ..CpuOptions::default() });
+    let (device, lanes) = cpu::open(&CpuOptions { lanes, threads: false, ..CpuOptions::default() });
     Engine::new(device, lanes, Policy::Unchecked, false)
+}
+
+/// As [`engine`], with commands of which fills are short, and launches take so many seconds.
+fn paced(seconds: f32) -> Arc<Engine> {
+    let engine = engine(1);
+    let mut costs = Costs::new(Pace::Measured);
+    if seconds.is_finite() {
+        costs.expect(&launch(&block()), seconds);
+    }
+    engine.lock().lanes[0].costs = costs;
+    engine
+}
+
+/// Enqueues works on one queue, plans it, and gives how many steps its batches have.
+fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work]) -> Vec<usize> {
+    let slot = queue(engine, Priority::Normal);
+    let points: Vec<Point> = works.iter().map(|work| enqueue(engine, slot, work(&block()))).collect();
+    let mut state = engine.lock();
+    let rest = state.plan(points.last().copied(), Priority::Normal);
+    assert!(rest.is_empty() && state.queue(slot).pending.is_empty());
+    lengths(&mut state, 0, Priority::Normal)
+}
+
+#[test]
+fn e02_a_batch_ends_before_a_command_that_would_make_what_is_in_it_late() {
+    for long in [f32::INFINITY, 0.5, 1.1 * BOUND] {
+        assert_eq!(cut(&paced(long), &[fill, fill, launch]), [2, 1], "{long} s: the fills are not late");
+        assert_eq!(
+            cut(&paced(long), &[launch, fill, fill]),
+            [3],
+            "{long} s: what is short makes it little late"
+        );
+        assert_eq!(cut(&paced(long), &[launch, launch, fill, launch]), [1, 2, 1], "{long} s");
+    }
+}
+
+#[test]
+fn e02_short_commands_share_a_batch_until_they_take_long_together() {
+    let launches: Vec<fn(&Arc<Block>) -> Work> = vec![launch; 10];
+    assert_eq!(cut(&paced(0.3 * BOUND), &launches), [3, 3, 3, 1]);
+    assert_eq!(cut(&paced(0.0), &launches), [10]);
+}
+
+#[test]
+fn e02_long_commands_of_several_queues_share_a_batch_unless_a_result_is_looked_for() {
+    for looked_for in [false, true] {
+        let engine = paced(0.5);
+        let slots = [(); 3].map(|()| queue(&engine, Priority::Normal));
+        let ends = slots.map(|slot| enqueue(&engine, slot, launch(&block())));
+        let _handle = looked_for.then(|| engine.marker(slots[1]));
+        let mut state = engine.lock();
+        state.plan(ends, Priority::Normal);
+        let expected: &[usize] = if looked_for { &[2, 1] } else { &[3] };
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "looked for: {looked_for}");
+    }
+}
+
+#[test]
+fn e02_a_short_result_that_is_looked_for_is_not_beside_a_long_command_of_another_queue() {
+    for (looked_for, expected) in [(false, vec![2]), (true, vec![1, 1])] {
+        let engine = paced(0.5);
+        let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let ends = [(long, launch as fn(&Arc<Block>) -> Work), (short, fill)]
+            .map(|(slot, work)| enqueue(&engine, slot, work(&block())));
+        let _handle = looked_for.then(|| engine.marker(short));
+        let mut state = engine.lock();
+        state.plan(ends, Priority::Normal);
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected);
+        let first = if looked_for { ends[1] } else { ends[0] };
+        assert!(
+            looked_for.then(|| firsts(&mut state, 0, Priority::Normal)[0] == first.stamp).unwrap_or(true)
+        );
+    }
+}
+
+#[test]
+fn q01_a_planning_takes_a_good_deal_at_once_and_no_more() {
+    let engine = engine(1);
+    let (slot, block) = (queue(&engine, Priority::Normal), block());
+    let points: Vec<Point> = (0..LARGEST + 5).map(|_| enqueue(&engine, slot, fill(&block))).collect();
+    let mut state = engine.lock();
+    let end = points.last().copied();
+    let rest = state.plan(end, Priority::Normal);
+    assert_eq!((rest.clone(), state.queue(slot).pending.len()), (Vec::from_iter(end), 5));
+    assert!(state.queue(slot).urgent(), "the rest is asked for");
+    assert!(state.plan(rest, Priority::Normal).is_empty());
 }
 
 fn queue(engine: &Engine, priority: Priority) -> Slot {
@@ -71,24 +160,6 @@ fn e08_what_is_behind_the_point_stays_pending() {
         state.plan([points[1]], Priority::Normal);
         assert_eq!(state.queue(slot).pending.len(), 2);
         assert_eq!(lengths(&mut state, 0, Priority::Normal), [2]);
-    }
-}
-
-#[test]
-fn q10_batches_are_small_only_while_a_more_urgent_queue_is_open() {
-    for (other, expected) in
-        [(Priority::Low, vec![7]), (Priority::Normal, vec![7]), (Priority::High, vec![3, 3, 1])]
-    {
-        for work in [fill, launch] {
-            let engine = engine(1);
-            let (slot, block) = (queue(&engine, Priority::Normal), block());
-            queue(&engine, other);
-            let points: Vec<Point> = (0..7).map(|_| enqueue(&engine, slot, work(&block))).collect();
-            let mut state = engine.lock();
-            state.lanes[0].step_seconds = SLICE / 3.5;
-            state.plan(points.last().copied(), Priority::Normal);
-            assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "beside a queue of {other:?}");
-        }
     }
 }
 

@@ -233,7 +233,7 @@ fn e05_a_caller_watches_only_the_value_that_comes_next() {
     let slot = queue(&engine, Priority::Normal);
     for (batches, expected) in [(2, [0]), (1, [1])] {
         let points: Vec<Point> = (0..batches).map(|_| enqueue(&engine, slot)).collect();
-        points.iter().for_each(|&point| engine.lock().plan([point], Priority::Normal));
+        points.iter().for_each(|&point| drop(engine.lock().plan([point], Priority::Normal)));
         engine.pump(0, batches);
         finish(&engine, points[batches - 1]);
         assert_eq!(std::mem::take(&mut *lock(&fence.watchers)), expected, "{batches} batches");

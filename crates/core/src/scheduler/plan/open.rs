@@ -1,0 +1,265 @@
+//! A batch under construction.
+
+use super::super::batch::Seq;
+use super::super::costs::{BOUND, Expected};
+use super::super::state::State;
+use crate::command::{Launch, Span, Step, Timed, Touch, Work};
+use crate::event::Point;
+use crate::memory::{Block, Parts, Place, ReadSlot};
+use fencepost_sync::{Slot, Stamp};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What the next step of a queue comes after, inside an open batch.
+#[derive(Default)]
+pub(super) struct Frontier {
+    last: Option<u32>,
+    pub(super) after: SmallVec<[u32; 2]>,
+    pub(super) level: u32,
+}
+
+/// When a step is expected to be done, in seconds.
+#[derive(Clone, Copy, Default)]
+struct End {
+    /// After the start of the batch.
+    finish: f32,
+    /// After the end of the long command that it comes behind, or else of the start.
+    late: f32,
+}
+
+impl End {
+    fn max(self, other: Self) -> Self {
+        Self { finish: self.finish.max(other.finish), late: self.late.max(other.late) }
+    }
+}
+
+/// A batch under construction.
+pub(super) struct Open {
+    pub(super) seq: Seq,
+    pub(super) steps: Vec<Step>,
+    pub(super) deps: SmallVec<[Seq; 4]>,
+    frontiers: Vec<(Slot, Frontier)>,
+    /// The lowest level of a queue's steps: 1 behind the context's own.
+    base: u32,
+    /// For each step, when it is expected to be done.
+    ends: Vec<End>,
+    /// The end of the context's own commands.
+    base_end: End,
+    /// The end of all steps, and whether one of them was never seen before.
+    pub(super) expected: Expected,
+    /// Whether a result of a long command in it is looked for: then no other long command joins.
+    pub(super) sealed: bool,
+    /// Blocks written here that the host reads now and then.
+    publish: Vec<Arc<Block>>,
+}
+
+impl Open {
+    pub(super) fn new(seq: Seq) -> Self {
+        let (steps, deps, frontiers, ends, publish, base_end, expected) = Default::default();
+        Self { seq, steps, deps, frontiers, base: 0, ends, base_end, expected, sealed: false, publish }
+    }
+
+    /// Each queue in it, with its first command there.
+    pub(super) fn firsts(&self) -> impl Iterator<Item = (Slot, Stamp)> {
+        let first = |slot: Slot| self.steps.iter().find(|step| step.slot == slot);
+        self.frontiers.iter().filter_map(move |(slot, _)| first(*slot).map(|step| (*slot, step.stamp)))
+    }
+
+    /// Everything from now on comes behind what is in it: the context's own commands.
+    pub(super) fn come_behind(&mut self) {
+        self.base = self.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
+        self.base_end = self.ends.iter().copied().fold(End::default(), End::max);
+    }
+
+    /// Whether nothing in it comes before the next command of `slot`.
+    pub(super) fn is_first(&self, slot: Slot) -> bool {
+        let frontier = self.frontiers.iter().find(|(known, _)| *known == slot).map(|(_, frontier)| frontier);
+        self.base == 0 && frontier.is_none_or(|at| at.last.is_none() && at.after.is_empty())
+    }
+
+    /// By how much a command of `slot` that takes `cost` seconds would be late, or make late what comes before it.
+    pub(super) fn late(&self, slot: Slot, cost: f32) -> f32 {
+        let frontier = self.frontiers.iter().find(|(known, _)| *known == slot).map(|(_, frontier)| frontier);
+        frontier.map_or(self.base_end, |at| self.start(at)).late + cost
+    }
+
+    /// When the next step of a queue starts.
+    fn start(&self, frontier: &Frontier) -> End {
+        let before = frontier.last.iter().chain(&frontier.after);
+        before.map(|&at| self.ends[at as usize]).fold(self.base_end, End::max)
+    }
+
+    /// Notes when the step that is pushed next is done.
+    fn note_end(&mut self, slot: Slot, cost: f32) {
+        let first = self.is_first(slot);
+        self.frontier(slot);
+        let at = self.frontiers.iter().find(|(known, _)| *known == slot);
+        let start = at.map_or(self.base_end, |(_, frontier)| self.start(frontier));
+        let known = if cost.is_finite() { cost } else { 0.0 };
+        let late = if first && cost > BOUND { 0.0 } else { start.late + known };
+        let end = End { finish: start.finish + known, late };
+        self.expected.seconds = self.expected.seconds.max(end.finish);
+        self.expected.unknown |= !cost.is_finite();
+        self.ends.push(end);
+    }
+
+    pub(super) fn frontier(&mut self, slot: Slot) -> &mut Frontier {
+        let at = self.frontiers.iter().position(|(s, _)| *s == slot).unwrap_or_else(|| {
+            self.frontiers.push((slot, Frontier { level: self.base, ..Frontier::default() }));
+            self.frontiers.len() - 1
+        });
+        &mut self.frontiers[at].1
+    }
+
+    /// The steps that whatever waits for `point` comes after, and the level behind them.
+    pub(super) fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
+        let frontier = self.frontier(point.slot);
+        if !frontier.after.is_empty() {
+            // The queue itself waits for something since its last step: all of that.
+            return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
+        }
+        let last = self.steps.iter().rposition(|step| step.slot == point.slot && step.stamp <= point.stamp);
+        // The steps of one queue are in order: the next one is behind the last.
+        let from = last.map_or(0, |last| last + 1);
+        let next =
+            self.steps[from..].iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
+        let mut after: SmallVec<[u32; 2]> = last.iter().map(|&at| at as u32).collect();
+        let mut level = last.map_or(0, |at| self.steps[at].level + 1);
+        if let Some(next) = next.map(|at| &self.steps[from + at]) {
+            // What the queue waited for at the point shows in its next step only.
+            after.extend(next.after.iter().copied());
+            level = level.max(next.level);
+        }
+        (after, level)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
+        self.note_end(slot, cost);
+        let at = self.steps.len() as u32;
+        let frontier = self.frontier(slot);
+        let (after, level) = (std::mem::take(&mut frontier.after), frontier.level);
+        frontier.last = Some(at);
+        frontier.level += 1;
+        self.steps.push(Step { slot, stamp, level, after, work });
+    }
+
+    /// Adds a command. A read of memory that the host reaches copies nothing; a writer first saves what such reads
+    /// have not fetched yet.
+    pub(super) fn add(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
+        if let Work::Read { src, slot: read } = &work {
+            if src.block.direct() {
+                keep_in_place(src, read);
+                src.block.order().visible = true;
+                self.push(slot, stamp, Work::Publish(src.block.clone()), 0.0);
+                return;
+            }
+            read.set(Place::Staging);
+        }
+        for touch in work.touches().filter(|touch| touch.write) {
+            self.write(slot, stamp, &touch);
+        }
+        self.push(slot, stamp, work, cost);
+    }
+
+    /// As [`add`](Self::add), with what the clock shows before and after, on one level: nothing comes between.
+    #[cold]
+    pub(super) fn add_timed(&mut self, slot: Slot, stamp: Stamp, timed: Timed, cost: f32) {
+        let Timed { work, time, clocked } = timed;
+        time.plan(self.seq);
+        if !clocked {
+            return self.add(slot, stamp, work, cost);
+        }
+        // What has to be saved first is no part of it.
+        for touch in work.touches().filter(|touch| touch.write) {
+            self.write(slot, stamp, &touch);
+        }
+        let level = self.frontier(slot).level;
+        for (work, cost) in [(Work::Start(time.clone()), 0.0), (work, cost), (Work::End(time), 0.0)] {
+            self.frontier(slot).level = level;
+            self.add(slot, stamp, work, cost);
+        }
+    }
+
+    /// As [`add`](Self::add), for what comes by the thousand.
+    #[inline]
+    pub(super) fn add_launch(&mut self, slot: Slot, stamp: Stamp, launch: Box<Launch>, cost: f32) {
+        for touch in launch.touches().filter(|touch| touch.write) {
+            self.write(slot, stamp, &touch);
+        }
+        self.push(slot, stamp, Work::Launch(launch), cost);
+    }
+
+    /// Notes a write: what the host sees of the block is old now, and what reads have left there has to be saved.
+    #[inline]
+    fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
+        let mut order = touch.block.order();
+        order.visible = false;
+        if order.host_reads || !order.lazy.is_empty() {
+            let left = order.take_lazy(&touch.range);
+            let publish = order.host_reads;
+            drop(order);
+            self.write_what_is_read(slot, stamp, touch.block, publish, left);
+        }
+    }
+
+    #[cold]
+    fn write_what_is_read(
+        &mut self,
+        slot: Slot,
+        stamp: Stamp,
+        block: &Arc<Block>,
+        publish: bool,
+        left: Parts,
+    ) {
+        if publish && !self.publish.iter().any(|known| known.id == block.id) {
+            self.publish.push(block.clone());
+        }
+        for (range, read) in left {
+            read.save_in(self.seq);
+            let (offset, size) = (range.start, range.end - range.start);
+            self.push(
+                slot,
+                stamp,
+                Work::Read { src: Span { block: block.clone(), offset, size }, slot: read },
+                0.0,
+            );
+        }
+    }
+
+    /// Makes what was written, and is read by the host now and then, visible to it: no later read needs a
+    /// submission of its own.
+    pub(super) fn publish_all(&mut self) {
+        let level = self.steps.iter().map(|step| step.level + 1).max().unwrap_or(0);
+        for block in std::mem::take(&mut self.publish) {
+            let mut order = block.order();
+            if std::mem::replace(&mut order.visible, true) {
+                continue;
+            }
+            drop(order);
+            let (slot, stamp, after) = (State::CONTEXT, Stamp(u64::MAX), SmallVec::new());
+            self.steps.push(Step { slot, stamp, level, after, work: Work::Publish(block) });
+        }
+    }
+}
+
+/// Leaves a read to whoever waits for it, if the bytes can be reached where they are and are visible to the host
+/// without a submission.
+pub(super) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
+    if matches!(read.place(), Place::Dropped) {
+        return true;
+    }
+    let ready = src.block.direct() && src.block.order().visible;
+    if ready {
+        keep_in_place(src, read);
+    }
+    ready
+}
+
+/// From now on whoever plans a writer of these bytes saves them first.
+fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
+    let mut order = src.block.order();
+    order.host_reads = true;
+    order.lazy.push((src.range(), read.clone()));
+    read.set(Place::Lazy);
+}

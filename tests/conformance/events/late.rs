@@ -1,0 +1,196 @@
+//! E01, E02, E08: a result is there when its work is done, while what was flushed with it still runs.
+//!
+//! The later work really runs: a kernel that takes long. A library that reports a result with the end of its batch fails
+//! these for every length.
+
+use crate::common::{Case, Subject, case, dump};
+use fencepost::{CommandQueue, Context, DeviceArray, Event};
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    const RUNS: &str = "a kernel runs for a while there, and the host goes on";
+    vec![
+        case("e02_each_kind_of_result_is_there_while_later_work_of_its_queue_runs", own_queue)
+            .vulkan_only(RUNS),
+        case("e02_each_kind_of_result_is_there_while_work_of_another_queue_runs", other_queue)
+            .vulkan_only(RUNS),
+        case("e02_a_result_is_not_late_behind_a_kernel_that_is_known_to_take_long", known).vulkan_only(RUNS),
+        case("m06_a_map_of_shared_memory_does_not_wait_for_work_that_was_submitted_later", map_later)
+            .vulkan_only(RUNS),
+        case("e02_without_threads_a_result_is_there_while_later_work_runs", without_threads)
+            .vulkan_only(RUNS),
+        case("e02_many_markers_between_short_launches_share_submissions", many_markers).vulkan_only(RUNS),
+    ]
+}
+
+/// Milliseconds of the later work; the longer one where the machine was slow.
+const LENGTHS: [u32; 2] = [200, 1000];
+
+/// A queue whose short work is enqueued, and an array that only that work writes.
+struct Before<'a> {
+    ctx: &'a Context,
+    queue: &'a CommandQueue,
+    x: DeviceArray<u32>,
+}
+
+/// What returns when the result is there.
+type Look<'a> = Box<dyn FnOnce() + 'a>;
+
+/// A way to look for a result: what is enqueued at once, and what is done when all is flushed.
+type Way = for<'a> fn(&Before<'a>) -> Look<'a>;
+
+const WAYS: [(&str, Way); 10] = [
+    ("a marker", |at| {
+        let marker = at.queue.marker();
+        Box::new(move || marker.wait().unwrap())
+    }),
+    ("a marker that is asked again and again", |at| {
+        let marker = at.queue.marker();
+        Box::new(move || dump::until(|| marker.is_complete().unwrap()))
+    }),
+    ("a marker with a time limit", |at| {
+        let marker = at.queue.marker();
+        Box::new(move || assert!(marker.done().wait_timeout(Duration::from_secs(60)).unwrap().is_some()))
+    }),
+    ("a marker that is awaited", |at| {
+        let marker = at.queue.marker();
+        Box::new(move || pollster::block_on(marker.done()).unwrap())
+    }),
+    ("a recorded event", |at| {
+        let event = at.ctx.event();
+        at.queue.record(&event).unwrap();
+        Box::new(move || event.wait().unwrap())
+    }),
+    ("the end of the queue", |at| {
+        let end = at.queue.finish();
+        Box::new(move || end.wait().unwrap())
+    }),
+    ("a read", |at| {
+        let read = at.queue.read(&at.x);
+        Box::new(move || assert_eq!(read.wait().unwrap(), [7; N]))
+    }),
+    ("a callback", |at| {
+        let (sender, called) = std::sync::mpsc::channel();
+        at.queue.callback(move || sender.send(()).unwrap()).unwrap();
+        Box::new(move || called.recv().unwrap())
+    }),
+    ("another context", |at| {
+        let other = Context::on_cpu(fencepost::CpuOptions::default());
+        let queue = other.queue("elsewhere");
+        queue.wait_for(&at.queue.marker()).unwrap();
+        Box::new(move || queue.finish().wait().unwrap())
+    }),
+    ("another queue that reads", |at| {
+        let reader = at.ctx.queue("reader");
+        let read = reader.read(&at.x);
+        Box::new(move || assert_eq!(read.wait().unwrap(), [7; N]))
+    }),
+];
+
+const N: usize = 64;
+
+/// Enqueues short work and looks for it in each way; `later` enqueues what runs long. Whether the result was there while
+/// that ran.
+fn not_late(ctx: &Context, look: Way, later: impl Fn(&CommandQueue) -> Event) -> bool {
+    let queue = ctx.queue("main");
+    let x = queue.full([N], 7_u32).unwrap();
+    let looked = look(&Before { ctx, queue: &queue, x });
+    let end = later(&queue);
+    ctx.flush().unwrap();
+    looked();
+    let early = !end.is_complete().unwrap();
+    ctx.synchronize().wait().unwrap();
+    early
+}
+
+/// Tries a longer kernel if the first was over before its end was looked for.
+fn each_way(s: &Subject, later: impl Fn(&Context, &CommandQueue, u32) -> Event) {
+    let ctx = s.ctx();
+    for (name, look) in WAYS {
+        let busy = ctx.queue("busy");
+        let early = |milliseconds| {
+            s.spin(&ctx, &busy, 20); // so that what follows comes together
+            busy.flush().unwrap();
+            not_late(&ctx, look, |queue| later(&ctx, queue, milliseconds))
+        };
+        assert!(LENGTHS.into_iter().any(early), "{name} comes with the end of what was flushed with it");
+    }
+}
+
+fn own_queue(s: &Subject) {
+    each_way(s, |ctx, queue, milliseconds| {
+        s.spin(ctx, queue, milliseconds);
+        queue.marker()
+    });
+}
+
+fn other_queue(s: &Subject) {
+    each_way(s, |ctx, _, milliseconds| {
+        let other = ctx.queue("other");
+        s.spin(ctx, &other, milliseconds);
+        other.marker()
+    });
+}
+
+/// The second time the kernel is known.
+fn known(s: &Subject) {
+    let ctx = s.ctx();
+    let once = |milliseconds| {
+        not_late(&ctx, WAYS[0].1, |queue| {
+            s.spin(&ctx, queue, milliseconds);
+            queue.marker()
+        })
+    };
+    let early = |milliseconds| [(); 3].map(|()| once(milliseconds)) == [true; 3];
+    assert!(LENGTHS.into_iter().any(early));
+}
+
+/// Where the host reaches the array, nothing has to be submitted for a map.
+fn map_later(s: &Subject) {
+    let ctx = s.options(|options| options.shared_memory = true);
+    let later = |look: Way| {
+        move |milliseconds| {
+            not_late(&ctx, look, |queue| {
+                s.spin(&ctx, queue, milliseconds);
+                queue.marker()
+            })
+        }
+    };
+    let late: Way = |at| {
+        let x = at.x.handle();
+        Box::new(move || assert_eq!(x.map_read().wait().unwrap()[..], [7; N]))
+    };
+    assert!(LENGTHS.into_iter().any(later(late)));
+}
+
+fn without_threads(s: &Subject) {
+    let ctx = s.without_threads();
+    let early = |milliseconds| {
+        not_late(&ctx, WAYS[0].1, |queue| {
+            s.spin(&ctx, queue, milliseconds);
+            queue.marker()
+        })
+    };
+    assert!(LENGTHS.into_iter().any(early));
+}
+
+/// A result is late by a bound, and not by nothing: what takes no time is not cut apart.
+fn many_markers(s: &Subject) {
+    const MARKERS: usize = 1000;
+    let ctx = s.ctx();
+    let (queue, busy) = (ctx.queue("main"), ctx.queue("busy"));
+    let x = queue.zeros([N]).unwrap();
+    s.spin(&ctx, &busy, 20);
+    busy.flush().unwrap();
+    let before = dump::submitted(&ctx);
+    let markers: Vec<Event> = (0..MARKERS)
+        .map(|at| {
+            queue.fill(&mut x.slice(0..4).unwrap(), at as u32).unwrap();
+            queue.marker()
+        })
+        .collect();
+    queue.finish().wait().unwrap();
+    let submissions = dump::submitted(&ctx) - before;
+    assert!(submissions < MARKERS as u64 / 4, "{submissions} submissions for {MARKERS} markers");
+    assert!(markers.iter().all(|marker| marker.is_complete().unwrap()));
+}
