@@ -3,24 +3,23 @@
 //! The later work really runs: a kernel that takes long. A library that reports a result with the end of its batch fails
 //! these for every length.
 
-use crate::common::{Case, Subject, case, dump};
+use crate::common::{Case, Subject, case, dump, host_side};
 use fencepost::{CommandQueue, Context, DeviceArray, Event};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     const RUNS: &str = "a kernel runs for a while there, and the host goes on";
-    vec![
-        case("e02_each_kind_of_result_is_there_while_later_work_of_its_queue_runs", own_queue)
-            .vulkan_only(RUNS),
-        case("e02_each_kind_of_result_is_there_while_work_of_another_queue_runs", other_queue)
-            .vulkan_only(RUNS),
-        case("e02_a_result_is_not_late_behind_a_kernel_that_is_known_to_take_long", known).vulkan_only(RUNS),
-        case("m06_a_map_of_shared_memory_does_not_wait_for_work_that_was_submitted_later", map_later)
-            .vulkan_only(RUNS),
-        case("e02_without_threads_a_result_is_there_while_later_work_runs", without_threads)
-            .vulkan_only(RUNS),
-        case("e02_many_markers_between_short_launches_share_submissions", many_markers).vulkan_only(RUNS),
-    ]
+    let planned = host_side(vec![
+        case("e02_each_kind_of_result_is_there_while_later_work_of_its_queue_runs", own_queue),
+        case("e02_each_kind_of_result_is_there_while_work_of_another_queue_runs", other_queue),
+    ]);
+    let run = vec![
+        case("e02_a_result_is_not_late_behind_a_kernel_that_is_known_to_take_long", known),
+        case("m06_a_map_of_shared_memory_does_not_wait_for_work_that_was_submitted_later", map_later),
+        case("e02_without_threads_a_result_is_there_while_later_work_runs", without_threads),
+        case("e02_many_markers_between_short_launches_share_submissions", many_markers),
+    ];
+    [planned, run].concat().into_iter().map(|case| case.vulkan_only(RUNS)).collect()
 }
 
 /// Milliseconds of the later work; the longer one where the machine was slow.
@@ -89,9 +88,21 @@ const WAYS: [(&str, Way); 10] = [
 
 const N: usize = 64;
 
-/// Enqueues short work and looks for it in each way; `later` enqueues what runs long. Whether the result was there while
-/// that ran.
-fn not_late(ctx: &Context, look: Way, later: impl Fn(&CommandQueue) -> Event) -> bool {
+/// Has the device do so much that what follows comes together.
+fn keep_busy(s: &Subject, ctx: &Context) {
+    let busy = ctx.queue("busy");
+    for _ in 0..2 {
+        let before = dump::submitted(ctx);
+        s.spin(ctx, &busy, 40);
+        busy.flush().unwrap();
+        dump::until(|| dump::submitted(ctx) > before);
+    }
+}
+
+/// Enqueues short work beside a device that is busy, and looks for it; `later` enqueues what runs long. Whether the result
+/// was there while that ran.
+fn not_late(s: &Subject, ctx: &Context, look: Way, later: impl Fn(&CommandQueue) -> Event) -> bool {
+    keep_busy(s, ctx);
     let queue = ctx.queue("main");
     let x = queue.full([N], 7_u32).unwrap();
     let looked = look(&Before { ctx, queue: &queue, x });
@@ -103,44 +114,33 @@ fn not_late(ctx: &Context, look: Way, later: impl Fn(&CommandQueue) -> Event) ->
     early
 }
 
+/// A long kernel on the same queue, and its end.
+fn spins(s: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Event {
+    s.spin(ctx, queue, milliseconds);
+    queue.marker()
+}
+
 /// Tries a longer kernel if the first was over before its end was looked for.
 fn each_way(s: &Subject, later: impl Fn(&Context, &CommandQueue, u32) -> Event) {
     let ctx = s.ctx();
     for (name, look) in WAYS {
-        let busy = ctx.queue("busy");
-        let early = |milliseconds| {
-            s.spin(&ctx, &busy, 20); // so that what follows comes together
-            busy.flush().unwrap();
-            not_late(&ctx, look, |queue| later(&ctx, queue, milliseconds))
-        };
+        let early = |milliseconds| not_late(s, &ctx, look, |queue| later(&ctx, queue, milliseconds));
         assert!(LENGTHS.into_iter().any(early), "{name} comes with the end of what was flushed with it");
     }
 }
 
 fn own_queue(s: &Subject) {
-    each_way(s, |ctx, queue, milliseconds| {
-        s.spin(ctx, queue, milliseconds);
-        queue.marker()
-    });
+    each_way(s, |ctx, queue, milliseconds| spins(s, ctx, queue, milliseconds));
 }
 
 fn other_queue(s: &Subject) {
-    each_way(s, |ctx, _, milliseconds| {
-        let other = ctx.queue("other");
-        s.spin(ctx, &other, milliseconds);
-        other.marker()
-    });
+    each_way(s, |ctx, _, milliseconds| spins(s, ctx, &ctx.queue("other"), milliseconds));
 }
 
-/// The second time the kernel is known.
+/// From the second time on the kernel is known.
 fn known(s: &Subject) {
     let ctx = s.ctx();
-    let once = |milliseconds| {
-        not_late(&ctx, WAYS[0].1, |queue| {
-            s.spin(&ctx, queue, milliseconds);
-            queue.marker()
-        })
-    };
+    let once = |milliseconds| not_late(s, &ctx, WAYS[0].1, |queue| spins(s, &ctx, queue, milliseconds));
     let early = |milliseconds| [(); 3].map(|()| once(milliseconds)) == [true; 3];
     assert!(LENGTHS.into_iter().any(early));
 }
@@ -148,28 +148,27 @@ fn known(s: &Subject) {
 /// Where the host reaches the array, nothing has to be submitted for a map.
 fn map_later(s: &Subject) {
     let ctx = s.options(|options| options.shared_memory = true);
-    let later = |look: Way| {
-        move |milliseconds| {
-            not_late(&ctx, look, |queue| {
-                s.spin(&ctx, queue, milliseconds);
-                queue.marker()
-            })
-        }
-    };
     let late: Way = |at| {
         let x = at.x.handle();
         Box::new(move || assert_eq!(x.map_read().wait().unwrap()[..], [7; N]))
     };
-    assert!(LENGTHS.into_iter().any(later(late)));
+    let early = |milliseconds| not_late(s, &ctx, late, |queue| spins(s, &ctx, queue, milliseconds));
+    assert!(LENGTHS.into_iter().any(early));
 }
 
+/// Nothing is submitted but in calls that flush or wait.
 fn without_threads(s: &Subject) {
     let ctx = s.without_threads();
     let early = |milliseconds| {
-        not_late(&ctx, WAYS[0].1, |queue| {
-            s.spin(&ctx, queue, milliseconds);
-            queue.marker()
-        })
+        let queue = ctx.queue("main");
+        let x = queue.full([N], 7_u32).unwrap();
+        let marker = queue.marker();
+        let end = spins(s, &ctx, &queue, milliseconds);
+        queue.flush().unwrap();
+        marker.wait().unwrap();
+        let early = !end.is_complete().unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), [7; N]);
+        early
     };
     assert!(LENGTHS.into_iter().any(early));
 }
@@ -178,10 +177,9 @@ fn without_threads(s: &Subject) {
 fn many_markers(s: &Subject) {
     const MARKERS: usize = 1000;
     let ctx = s.ctx();
-    let (queue, busy) = (ctx.queue("main"), ctx.queue("busy"));
+    let queue = ctx.queue("main");
     let x = queue.zeros([N]).unwrap();
-    s.spin(&ctx, &busy, 20);
-    busy.flush().unwrap();
+    keep_busy(s, &ctx);
     let before = dump::submitted(&ctx);
     let markers: Vec<Event> = (0..MARKERS)
         .map(|at| {
