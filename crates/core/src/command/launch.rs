@@ -76,6 +76,17 @@ impl Launch {
         self.kernel.as_ref().expect("bug: a launch that is over")
     }
 
+    /// Whether it differs from another in nothing that its time is known by.
+    #[inline]
+    pub(crate) fn costs_as(&self, other: &Self) -> bool {
+        self.kernel_number() == other.kernel_number()
+            && self.groups == other.groups
+            && self.indirect.is_some() == other.indirect.is_some()
+            && self.bindings.len() == other.bindings.len()
+            && self.bindings.iter().zip(&other.bindings).all(|(own, other)| own.size == other.size)
+            && self.params == other.params
+    }
+
     /// The number of its kernel in its context.
     #[inline]
     pub(crate) fn kernel_number(&self) -> u32 {

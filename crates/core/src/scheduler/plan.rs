@@ -6,7 +6,7 @@ use super::batch::{Batch, Seq, Status};
 use super::costs::BOUND;
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
-use crate::command::{Command, Op, Work};
+use crate::command::{Launch, Op, Work};
 use crate::event::Point;
 use crate::memory::HostUse;
 use fencepost_sync::{Slot, Stamp};
@@ -54,6 +54,8 @@ struct Planner<'s> {
     taken: usize,
     /// Whether a batch was closed before the last one.
     cut: bool,
+    /// What the launches that are being taken cost; kept for its memory.
+    costs: Vec<f32>,
     /// The queue whose command came last, and the open batch that has all it depends on.
     joined: Option<(Slot, Seq)>,
 }
@@ -66,8 +68,8 @@ impl State {
     /// host is held, and with it every queue that needed it here.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> Vec<Point> {
         let open = self.lanes.iter().map(|_| None).collect();
-        let (round, taken, cut, joined) = (Round::Short, 0, false, None);
-        let mut planner = Planner { state: self, priority, open, round, taken, cut, joined };
+        let (round, taken, cut, costs, joined) = (Round::Short, 0, false, Vec::new(), None);
+        let mut planner = Planner { state: self, priority, open, round, taken, cut, costs, joined };
         planner.drain_context();
         let roots: Vec<Point> = roots.into_iter().collect();
         roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
@@ -367,19 +369,28 @@ impl Planner<'_> {
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &mut queues[goal.slot.0 as usize];
         let Some(open) = self.open[queue.lane].as_mut() else { return };
-        let (costs, room) = (&mut lanes[queue.lane].costs, LARGEST.saturating_sub(open.steps.len()));
+        let costs = &mut lanes[queue.lane].costs;
+        let room = LARGEST.saturating_sub(open.steps.len().max(self.taken));
         let mut late = open.late(goal.slot, 0.0);
-        let cost = |command: &Command| {
-            let Op::Work(Work::Launch(launch)) = &command.op else { return None };
-            let cost = costs.of_launch(launch);
+        let mut run: Option<(&Launch, f32)> = None; // launches often come by the thousand, each as the one before
+        self.costs.clear();
+        for command in queue.pending.iter().take(room) {
+            let Op::Work(Work::Launch(launch)) = &command.op else { break };
+            let cost = match run {
+                Some((last, cost)) if launch.costs_as(last) => cost,
+                _ => costs.of_launch(launch),
+            };
             late += cost;
-            (late <= BOUND).then_some(cost)
-        };
-        let costs: SmallVec<[f32; 64]> = queue.pending.iter().take(room).map_while(cost).collect();
-        let launches = queue.pop_launches(goal.upto, costs.len(), open.seq);
+            if late > BOUND {
+                break;
+            }
+            self.costs.push(cost);
+            run = Some((launch, cost));
+        }
+        let launches = queue.pop_launches(goal.upto, self.costs.len(), open.seq);
         self.taken += launches.len();
         open.steps.reserve(launches.len());
-        for ((stamp, launch), cost) in launches.zip(costs) {
+        for ((stamp, launch), &cost) in launches.zip(&self.costs) {
             launch.into_iter().for_each(|launch| open.add_launch(goal.slot, stamp, launch, cost));
         }
     }

@@ -16,6 +16,10 @@ pub(super) struct Frontier {
     last: Option<u32>,
     pub(super) after: SmallVec<[u32; 2]>,
     pub(super) level: u32,
+    /// When the last step is done, or what comes before the first.
+    end: End,
+    /// The queue's first command in the batch.
+    first: Option<Stamp>,
 }
 
 /// When a step is expected to be done, in seconds.
@@ -28,6 +32,15 @@ struct End {
 }
 
 impl End {
+    /// The end of a command of `cost` seconds that starts here. What is short behind a long one that is first makes that late,
+    /// and not itself.
+    #[inline]
+    fn behind(self, cost: f32, first: bool) -> Self {
+        let known = if cost == f32::INFINITY { 0.0 } else { cost };
+        let late = if first && cost > BOUND { 0.0 } else { self.late + known };
+        Self { finish: self.finish + known, late }
+    }
+
     fn max(self, other: Self) -> Self {
         Self { finish: self.finish.max(other.finish), late: self.late.max(other.late) }
     }
@@ -61,8 +74,7 @@ impl Open {
 
     /// Each queue in it, with its first command there.
     pub(super) fn firsts(&self) -> impl Iterator<Item = (Slot, Stamp)> {
-        let first = |slot: Slot| self.steps.iter().find(|step| step.slot == slot);
-        self.frontiers.iter().filter_map(move |(slot, _)| first(*slot).map(|step| (*slot, step.stamp)))
+        self.frontiers.iter().filter_map(|(slot, frontier)| Some((*slot, frontier.first?)))
     }
 
     /// Everything from now on comes behind what is in it: the context's own commands.
@@ -73,39 +85,22 @@ impl Open {
 
     /// Whether nothing in it comes before the next command of `slot`.
     pub(super) fn is_first(&self, slot: Slot) -> bool {
-        let frontier = self.frontiers.iter().find(|(known, _)| *known == slot).map(|(_, frontier)| frontier);
-        self.base == 0 && frontier.is_none_or(|at| at.last.is_none() && at.after.is_empty())
+        self.base == 0 && self.known(slot).is_none_or(|at| at.last.is_none() && at.after.is_empty())
     }
 
     /// By how much a command of `slot` that takes `cost` seconds would be late, or make late what comes before it.
     pub(super) fn late(&self, slot: Slot, cost: f32) -> f32 {
-        let frontier = self.frontiers.iter().find(|(known, _)| *known == slot).map(|(_, frontier)| frontier);
-        frontier.map_or(self.base_end, |at| self.start(at)).late + cost
+        self.known(slot).map_or(self.base_end, |at| start(at, &self.ends)).late + cost
     }
 
-    /// When the next step of a queue starts.
-    fn start(&self, frontier: &Frontier) -> End {
-        let before = frontier.last.iter().chain(&frontier.after);
-        before.map(|&at| self.ends[at as usize]).fold(self.base_end, End::max)
-    }
-
-    /// Notes when the step that is pushed next is done.
-    fn note_end(&mut self, slot: Slot, cost: f32) {
-        let first = self.is_first(slot);
-        self.frontier(slot);
-        let at = self.frontiers.iter().find(|(known, _)| *known == slot);
-        let start = at.map_or(self.base_end, |(_, frontier)| self.start(frontier));
-        let known = if cost.is_finite() { cost } else { 0.0 };
-        let late = if first && cost > BOUND { 0.0 } else { start.late + known };
-        let end = End { finish: start.finish + known, late };
-        self.expected.seconds = self.expected.seconds.max(end.finish);
-        self.expected.unknown |= !cost.is_finite();
-        self.ends.push(end);
+    fn known(&self, slot: Slot) -> Option<&Frontier> {
+        self.frontiers.iter().find(|(known, _)| *known == slot).map(|(_, frontier)| frontier)
     }
 
     pub(super) fn frontier(&mut self, slot: Slot) -> &mut Frontier {
         let at = self.frontiers.iter().position(|(s, _)| *s == slot).unwrap_or_else(|| {
-            self.frontiers.push((slot, Frontier { level: self.base, ..Frontier::default() }));
+            let frontier = Frontier { level: self.base, end: self.base_end, ..Frontier::default() };
+            self.frontiers.push((slot, frontier));
             self.frontiers.len() - 1
         });
         &mut self.frontiers[at].1
@@ -135,13 +130,20 @@ impl Open {
 
     #[inline]
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
-        self.note_end(slot, cost);
-        let at = self.steps.len() as u32;
-        let frontier = self.frontier(slot);
+        let (at, base) = (self.steps.len() as u32, self.base);
+        self.frontier(slot);
+        let Self { frontiers, ends, expected, steps, .. } = self;
+        let Some((_, frontier)) = frontiers.iter_mut().find(|(known, _)| *known == slot) else { return };
+        let alone = base == 0 && frontier.last.is_none() && frontier.after.is_empty();
+        let end = start(frontier, ends).behind(cost, alone);
+        expected.seconds = expected.seconds.max(end.finish);
+        expected.unknown |= cost == f32::INFINITY;
         let (after, level) = (std::mem::take(&mut frontier.after), frontier.level);
-        frontier.last = Some(at);
+        (frontier.last, frontier.end) = (Some(at), end);
+        frontier.first.get_or_insert(stamp);
         frontier.level += 1;
-        self.steps.push(Step { slot, stamp, level, after, work });
+        ends.push(end);
+        steps.push(Step { slot, stamp, level, after, work });
     }
 
     /// Adds a command. A read of memory that the host reaches copies nothing; a writer first saves what such reads
@@ -241,6 +243,12 @@ impl Open {
             self.steps.push(Step { slot, stamp, level, after, work: Work::Publish(block) });
         }
     }
+}
+
+/// When the next step of a queue starts.
+#[inline]
+fn start(frontier: &Frontier, ends: &[End]) -> End {
+    frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, End::max)
 }
 
 /// Leaves a read to whoever waits for it, if the bytes can be reached where they are and are visible to the host
