@@ -180,17 +180,10 @@ impl QueueState {
 
     /// Notes that a handle stands for the end of what is enqueued, as long as `clock` lives.
     pub(crate) fn look_for_end(&mut self, clock: &Arc<Clock>) {
-        while self.looked_for.front().is_some_and(|(stamp, _)| *stamp <= self.planned) {
-            self.looked_for.pop_front();
+        while self.looked_for.back().is_some_and(|(_, known)| known.strong_count() == 0) {
+            self.looked_for.pop_back();
         }
         if self.enqueued > self.planned {
-            while self
-                .looked_for
-                .back()
-                .is_some_and(|(at, known)| *at == self.enqueued && known.strong_count() == 0)
-            {
-                self.looked_for.pop_back();
-            }
             self.looked_for.push_back((self.enqueued, Arc::downgrade(clock)));
         }
     }
@@ -203,8 +196,9 @@ impl QueueState {
     /// Whether the program may be looking for a result of a command from `first` on: it has a handle of a point there, waits
     /// for one, or reads soon.
     pub(crate) fn is_looked_for(&self, first: Stamp) -> bool {
-        let living = |(stamp, clock): &(Stamp, Weak<Clock>)| *stamp >= first && clock.strong_count() > 0;
-        self.looked_for.iter().any(living) || !self.wakers.is_empty() || self.is_read_soon()
+        let from = self.looked_for.partition_point(|(stamp, _)| *stamp < first);
+        let mut handles = self.looked_for.iter().skip(from);
+        handles.any(|(_, clock)| clock.strong_count() > 0) || !self.wakers.is_empty() || self.is_read_soon()
     }
 
     /// Whether one of the next commands gives the host something.
@@ -329,6 +323,8 @@ impl QueueState {
             self.completed = front.last;
             self.segments.pop_front();
         }
+        let over = self.looked_for.partition_point(|(stamp, _)| *stamp <= self.completed);
+        self.looked_for.drain(..over);
         self.due()
     }
 
