@@ -2,7 +2,7 @@
 
 mod open;
 
-use super::batch::{Batch, Seq, Status};
+use super::batch::{Batch, Info, Seq, Status};
 use super::costs::BOUND;
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
@@ -11,6 +11,7 @@ use crate::event::Point;
 use crate::memory::HostUse;
 use fencepost_sync::{Slot, Stamp};
 use open::{Open, read_in_place};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::task::Waker;
 
@@ -473,6 +474,21 @@ impl Planner<'_> {
 }
 
 impl State {
+    /// Moves a batch, and what it depends on, before all others of its lane and priority: a caller waits for it.
+    pub(crate) fn hurry(&mut self, seq: Seq) {
+        let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
+        let list = self.lanes[lane].list(priority);
+        let Some(at) = list.iter().position(|batch| batch.seq == seq) else { return };
+        let mut needed = FxHashSet::from_iter([seq]);
+        for batch in list.iter().take(at + 1).rev() {
+            if needed.contains(&batch.seq) {
+                needed.extend(&batch.deps);
+            }
+        }
+        // Each stays behind those that it was behind, of its own kind.
+        list.make_contiguous()[..=at].sort_by_key(|batch| !needed.contains(&batch.seq));
+    }
+
     /// Moves a batch, and what it depends on, up to `priority`: whoever waits for it is that urgent.
     pub(crate) fn lift(&mut self, seq: Seq, priority: Priority) {
         let Some(info) = self.batches.get(seq) else { return };

@@ -210,6 +210,7 @@ impl Engine {
             Status::Submitted(value) => Turn::Native(lane, value),
             Status::Ready(_) => {
                 state.lift(seq, Priority::Normal);
+                state.hurry(seq);
                 // What it depends on may lie on another lane, and comes first.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
                 let own = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));

@@ -94,6 +94,28 @@ fn e02_a_short_result_that_is_looked_for_is_not_beside_a_long_command_of_another
 }
 
 #[test]
+fn e02_what_a_caller_waits_for_goes_before_what_is_planned_already() {
+    let engine = paced(0.5);
+    let [other, one, two] = [(); 3].map(|()| queue(&engine, Priority::Normal));
+    let plan = |slot: Slot| {
+        let point = enqueue(&engine, slot, launch(&block()));
+        engine.lock().plan([point], Priority::Normal);
+        point
+    };
+    let others = [(); 3].map(|()| plan(other).stamp);
+    let first = plan(one);
+    wait_for(&engine, two, first);
+    let second = plan(two);
+    let mut state = engine.lock();
+    let Reached::Planned(seq) = state.reached(second) else { panic!("it is planned") };
+    state.hurry(seq);
+    let expected = [&[first.stamp, second.stamp][..], &others].concat();
+    assert_eq!(firsts(&mut state, 0, Priority::Normal), expected);
+    state.hurry(seq);
+    assert_eq!(firsts(&mut state, 0, Priority::Normal), expected, "it is in front already");
+}
+
+#[test]
 fn q01_a_planning_takes_a_good_deal_at_once_and_no_more() {
     let engine = engine(1);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
