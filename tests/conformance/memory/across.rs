@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
         case("m09_a_checked_context_adds_the_waits_on_the_side_without_a_queue", checked),
         case("m09_copies_both_ways_at_once_end", both_ways),
         case("m09_copies_from_several_threads_end", several_threads),
-        case("m09_a_large_copy_takes_no_memory_of_the_pool_and_staging_for_two_pieces", flat),
+        case("m09_a_large_copy_takes_no_memory_of_the_pool_and_staging_for_four_pieces", flat),
         case("m09_reading_goes_two_pieces_ahead_of_writing_and_no_further", two_ahead),
         case("m09_work_goes_on_by_itself_while_nobody_waits", by_itself),
         case("m09_a_wrong_copy_is_refused_before_anything_is_enqueued", refused),

@@ -28,6 +28,8 @@ const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"]
 
 /// The variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`: the dump of a test that hangs.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
+/// Few arenas for glibc's allocator: with one for each of many short-lived threads a process takes half as much memory again.
+const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
 /// The programs whose cases have a watchdog and a dump of their own.
 const WATCHED: [&str; 5] = ["conformance", "programs", "refusals", "b3sum", "overdue"];
 
@@ -105,7 +107,7 @@ pub(crate) fn results(folder: &Path, mode: &Mode) -> PathBuf {
 
 /// A line of a program, whatever it is cut into.
 fn line(program: &Program, plan: &Plan<'_>) -> Line {
-    let line = program.line().vars(plan.vars).args(plan.filter);
+    let line = program.line().vars(plan.vars).var(ARENAS.0, ARENAS.1).args(plan.filter);
     let watched = WATCHED.contains(&program.name.as_str());
     let line = if watched { line } else { line.var(WATCHDOG.0, WATCHDOG.1) };
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
