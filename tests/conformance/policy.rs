@@ -2,10 +2,12 @@
 
 mod access;
 mod checked;
+mod gone;
 mod hazards;
 mod host;
 mod ordered;
 mod report;
+mod told;
 
 use crate::common::{Case, host_side};
 
@@ -17,6 +19,8 @@ pub fn cases() -> Vec<Case> {
         host_side(access::cases()),
         host::cases(),
         host_side(report::cases()),
+        told::cases(),
+        host_side(gone::cases()),
     ];
     parts.into_iter().flatten().collect()
 }

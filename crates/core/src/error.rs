@@ -26,6 +26,11 @@ impl Error {
     pub fn kind(&self) -> &Kind {
         &self.0
     }
+
+    /// Whether this is `other` itself, not another error of the same kind.
+    pub(crate) fn is(&self, other: &Error) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl<K: Into<Kind>> From<K> for Error {
@@ -57,12 +62,14 @@ pub enum Kind {
     #[error(transparent)]
     Pending(#[from] fencepost_sync::Error),
     /// Under [`Policy::Checked`](crate::Policy::Checked): two queues use the same bytes and nothing orders them.
-    /// `access` is what the earlier one does, `later_access` what the later one does: `read` or `write`.
+    /// `access` is what the earlier one does, `later_access` what the later one does: `read` or `write`. `gone`: the
+    /// program has dropped the queue of the earlier one, so that no call can name it.
     #[error(
         "nothing orders two uses of bytes {range:?} of array `{array}`\n  \
         earlier: {access} by {earlier}\n  \
         later:   {later_access} by {later}\n  \
-        help:    add `{wait}` before it"
+        help:    add `{wait}` before it{}",
+        if *gone { format!("; queue `{}` is gone", earlier.queue) } else { String::new() }
     )]
     Hazard {
         array: String,
@@ -72,6 +79,7 @@ pub enum Kind {
         access: &'static str,
         later_access: &'static str,
         wait: String,
+        gone: bool,
     },
     /// Two arguments of a launch overlap, and one of them is written.
     #[error(

@@ -33,30 +33,39 @@ pub(crate) struct PointLate {
     pub(crate) clock: Arc<Clock>,
 }
 
-impl Late<(), Error> for PointLate {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let engine = self.owner.engine();
-        match engine.poll(self.point, cx.waker()) {
-            None => Poll::Pending,
-            Some(result) => {
-                engine.host_sees(self.point, &self.clock);
-                Poll::Ready(result)
-            }
+impl PointLate {
+    /// As [`Late::poll`], telling the program nothing.
+    pub(crate) fn poll_untold(&self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        self.owner.engine().poll(self.point, cx.waker()).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// As [`Late::wait`], telling the program nothing.
+    pub(crate) fn wait_untold(&self, deadline: Deadline) -> Option<Result<()>> {
+        match may_block().and_then(|()| self.owner.engine().wait(self.point, deadline)) {
+            Ok(false) => None,
+            result => Some(result.map(|_| ())),
         }
     }
 
+    /// Tells the program `answer`.
+    pub(crate) fn tell(&self, answer: &Result<()>) {
+        self.owner.engine().tell(self.point, &self.clock, answer);
+    }
+}
+
+impl Late<(), Error> for PointLate {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let answer = self.poll_untold(cx);
+        if let Poll::Ready(answer) = &answer {
+            self.tell(answer);
+        }
+        answer
+    }
+
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let engine = self.owner.engine();
-        match engine.wait(self.point, Deadline::after(limit)) {
-            Ok(false) => None,
-            result => {
-                engine.host_sees(self.point, &self.clock);
-                Some(result.map(|_| ()))
-            }
-        }
+        let answer = self.wait_untold(Deadline::after(limit));
+        answer.iter().for_each(|answer| self.tell(answer));
+        answer
     }
 }
 

@@ -59,7 +59,11 @@ impl Context {
     }
 
     /// Has at most so many free bytes kept for later arrays; what is more goes back to the driver as soon as nothing on
-    /// its way uses it. `None`, the default, keeps all of it until [`trim`](Self::trim).
+    /// its way uses it. `u64::MAX` keeps all of it until [`trim`](Self::trim).
+    ///
+    /// `None`, the default, keeps twice as many bytes as arrays and running work used at once while the last 1024 arrays
+    /// were dropped, or somewhat more of them, and 16 MiB in any case. What is more goes back when a block is made or a
+    /// batch is done, the memory first that has been free for the longest time.
     ///
     /// # Example
     /// ```

@@ -87,8 +87,8 @@ fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
     Pending::late(All(owners.into_iter().map(Everything::of).collect()))
 }
 
-/// All queues of some contexts. The host is told of none before it is told of all: a wait that has timed out must not
-/// have taught it anything.
+/// All queues of some contexts. The program is told of none before it is told of all, and of none if the wait is refused or
+/// has timed out.
 struct All(Vec<Everything>);
 
 /// All queues of a context, up to where they are.
@@ -142,8 +142,9 @@ impl All {
         let mut first = Ok(());
         for Everything { owner, ends } in &mut self.0 {
             for end in ends {
-                owner.engine().host_sees(end.point, &end.clock);
-                first = first.and(end.over.take().unwrap_or(Ok(())));
+                let answer = end.over.take().unwrap_or(Ok(()));
+                owner.engine().tell(end.point, &end.clock, &answer);
+                first = first.and(answer);
             }
         }
         first
@@ -156,7 +157,11 @@ impl Late<(), Error> for All {
         for Everything { owner, ends } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
                 end.over = owner.engine().poll(end.point, cx.waker());
-                all &= end.over.is_some();
+                match &end.over {
+                    None => all = false,
+                    Some(Err(error)) if would_deadlock(error) => return Poll::Ready(Err(error.clone())),
+                    Some(_) => {}
+                }
             }
         }
         if all { Poll::Ready(self.result()) } else { Poll::Pending }

@@ -3,7 +3,7 @@
 use crate::context::Owner;
 use crate::error::{Kind, Result};
 use crate::event::{Event, Point, Recording};
-use crate::pending::{Pending, PointLate, may_block};
+use crate::pending::{Pending, PointLate};
 use crate::scheduler::{Deadline, Moment};
 use fencepost_sync::{Clock, Late};
 use std::sync::Arc;
@@ -69,8 +69,7 @@ impl Event {
 
 /// Why a point of a queue without times has none.
 fn untimed(owner: &Owner, point: Point) -> Kind {
-    let label = owner.engine().lock().label_of(point);
-    let queue = label.map_or_else(|| "(gone)".into(), |label| label.to_string());
+    let queue = owner.engine().lock().name_of(point).to_string();
     let caps = owner.device().caps();
     if caps.timestamps {
         return Kind::Untimed { queue };
@@ -138,6 +137,16 @@ impl End {
 }
 
 impl Between {
+    fn ends(&self) -> [&End; 2] {
+        [&self.start, &self.end]
+    }
+
+    /// The answer once both are done. Only now is the program told of the first of them.
+    fn told(&self) -> Result<f64> {
+        self.ends().into_iter().for_each(|end| end.late.tell(&Ok(())));
+        self.seconds()
+    }
+
     /// Once both are done.
     fn seconds(&self) -> Result<f64> {
         let (start, end) = (self.start.tick()?, self.end.tick()?);
@@ -155,26 +164,22 @@ impl Between {
 
 impl Late<f64, crate::Error> for Between {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<f64>> {
-        for end in [&mut self.start, &mut self.end] {
-            match end.late.poll(cx) {
+        for end in self.ends() {
+            match end.late.poll_untold(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(result) => result?,
             }
         }
-        Poll::Ready(self.seconds())
+        Poll::Ready(self.told())
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
         let deadline = Deadline::after(limit);
-        for end in [&mut self.start, &mut self.end] {
-            match end.late.wait(limit.map(|_| deadline.left()))? {
-                Ok(()) => {}
-                Err(error) => return Some(Err(error)),
+        for end in self.ends() {
+            if let Err(error) = end.late.wait_untold(deadline)? {
+                return Some(Err(error));
             }
         }
-        Some(self.seconds())
+        Some(self.told())
     }
 }

@@ -15,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("m08_a_limit_below_what_is_there_ends_no_array", below),
         case("m08_threads_together_stay_within_the_limit", threads),
         case("m08_above_the_release_threshold_free_memory_goes_back", threshold),
+        case("m08_arrays_of_many_sizes_one_at_a_time_leave_a_bounded_pool", many_sizes),
         case("m08_memory_in_use_goes_back_once_it_is_done", threshold_in_use),
         case("m08_a_trim_gives_back_what_is_free_and_nothing_else", trim),
     ]
@@ -212,6 +213,23 @@ fn threshold(s: &Subject) {
     assert_eq!(ctx.pool_stats().free, 5 * MIB);
     ctx.set_release_threshold(Some(0));
     assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (0, 0));
+}
+
+fn many_sizes(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for turn in 0..60 {
+        let count = 1 + turn * 7 % 24;
+        let x = queue.empty::<u32, 1>([count * N]).unwrap();
+        queue.fill(&mut x.slice(0..16).unwrap(), 1).unwrap();
+        queue.finish().wait().unwrap();
+        drop(x);
+        let stats = ctx.pool_stats();
+        assert!(stats.free <= 2 * 24 * MIB, "{stats:?} after {count} mebibytes");
+    }
+    ctx.set_release_threshold(Some(u64::MAX));
+    (0..24).for_each(|count| drop(queue.empty::<u32, 1>([(1 + count) * N]).unwrap()));
+    assert!(ctx.pool_stats().free > 4 * 24 * MIB, "all is kept if the program says so");
 }
 
 fn threshold_in_use(s: &Subject) {

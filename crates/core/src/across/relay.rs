@@ -66,7 +66,7 @@ pub(crate) fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
 impl Origin {
     /// What messages call a point of another context.
     pub(crate) fn name(engine: &Engine, point: Point) -> String {
-        let label = engine.lock().queue(point.slot).label.clone();
+        let label = engine.lock().name_of(point);
         format!("queue `{label}` on `{}`", engine.device.caps().adapter)
     }
 

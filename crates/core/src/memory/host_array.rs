@@ -158,6 +158,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             HostPlace::Pinned(array) => {
                 let engine = array.storage.owner.engine();
                 let access = engine.host_access(&array.span(), Want::Read, deadline)?.ok_or_else(busy)?;
+                access.tell(array.span().range());
                 Ok(bytes::with(&access, array.offset, array.len, f))
             }
             HostPlace::Plain(_, plain) => {
@@ -177,6 +178,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 let engine = array.storage.owner.engine();
                 let mut access =
                     engine.host_access(&array.span(), Want::Write, deadline)?.ok_or_else(busy)?;
+                access.tell(array.span().range());
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
             HostPlace::Plain(_, plain) => {

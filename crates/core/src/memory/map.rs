@@ -95,6 +95,7 @@ impl<T: Element> Mapper<T> {
     }
 
     fn mapped(&self, access: HostAccess, copy: Option<Vec<T>>) -> Mapped<T> {
+        access.tell(self.array.span().range());
         Mapped { array: self.array.clone(), access: Some(access), copy, write: self.write }
     }
 

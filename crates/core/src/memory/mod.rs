@@ -6,6 +6,7 @@ mod bytes;
 mod cells;
 mod device_array;
 mod host_array;
+mod lately;
 mod map;
 mod meter;
 mod picked;

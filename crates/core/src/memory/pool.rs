@@ -1,5 +1,6 @@
 //! Blocks that are free for now.
 
+use super::lately::Lately;
 use super::tracker::{Book, Entries, Made};
 use super::{Block, BlockId, Heap, Staged, Storage};
 use crate::context::Owner;
@@ -42,25 +43,45 @@ impl PoolStats {
     }
 }
 
+/// Free bytes that are kept however little is in use.
+const LITTLE: u64 = 16 << 20;
+
 /// Free blocks by kind and size, and the count of all.
 #[derive(Default)]
 pub(crate) struct Pool {
-    free: FxHashMap<(Heap, u64), Vec<Arc<Block>>>,
+    free: FxHashMap<(Heap, u64), Vec<Free>>,
+    /// Blocks that were ever free: the number of the next one.
+    turn: u64,
+    lately: Lately,
     stats: PoolStats,
     /// Bytes that may be had of the driver.
     limit: Option<u64>,
-    /// Free bytes that are kept.
+    /// Free bytes that are kept, if the program says how many.
     threshold: Option<u64>,
     /// Who wants to know what is allocated.
     pub(crate) books: Vec<Arc<Book>>,
+}
+
+/// A block that no array has.
+struct Free {
+    /// When it became free: the smaller, the longer ago.
+    since: u64,
+    block: Arc<Block>,
+}
+
+impl Free {
+    /// Whether nothing on its way uses it any more.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.block) == 1
+    }
 }
 
 impl Pool {
     /// Takes a free block for which `usable` holds.
     fn take(&mut self, heap: Heap, size: u64, usable: impl Fn(&Arc<Block>) -> bool) -> Option<Arc<Block>> {
         let list = self.free.get_mut(&(heap, size))?;
-        let at = list.iter().rposition(usable)?;
-        let block = list.swap_remove(at);
+        let at = list.iter().rposition(|free| usable(&free.block))?;
+        let Free { block, .. } = list.swap_remove(at);
         self.stats.free -= size;
         self.used(heap, size);
         Some(block)
@@ -84,9 +105,12 @@ impl Pool {
     }
 
     fn give(&mut self, block: Arc<Block>) {
+        self.lately.turn(self.stats.used + self.stats.pinned);
         self.unused(block.heap, block.size);
         self.stats.free += block.size;
-        self.free.entry((block.heap, block.size)).or_default().push(block);
+        self.turn += 1;
+        let free = Free { since: self.turn, block };
+        self.free.entry((free.block.heap, free.block.size)).or_default().push(free);
     }
 
     /// Counts a block that is about to be made in, if the limit allows it.
@@ -106,26 +130,60 @@ impl Pool {
         self.unused(heap, size);
     }
 
-    /// Takes free blocks that nothing on its way uses, until at most `keep` free bytes are left.
+    /// Takes free blocks that nothing on its way uses, those first that have been free for the longest time, until at most
+    /// `keep` free bytes are left.
     fn take_idle(&mut self, keep: u64) -> Vec<Arc<Block>> {
-        let (mut idle, mut left) = (Vec::new(), self.stats.free);
+        let idle = self.free.values().flatten().filter(|free| free.is_idle());
+        let mut ages: Vec<(u64, u64)> = idle.map(|free| (free.since, free.block.size)).collect();
+        ages.sort_unstable();
+        let mut left = self.stats.free;
+        let surplus = ages.iter().take_while(|(_, size)| {
+            let goes = left > keep;
+            left -= if goes { *size } else { 0 };
+            goes
+        });
+        let Some(&(upto, _)) = surplus.last() else { return Vec::new() };
+        let mut taken = Vec::new();
         for list in self.free.values_mut() {
-            let surplus = |block: &mut Arc<Block>| {
-                let goes = left > keep && Arc::strong_count(block) == 1;
-                left -= if goes { block.size } else { 0 };
-                goes
-            };
-            idle.extend(list.extract_if(.., surplus));
+            taken.extend(
+                list.extract_if(.., |free| free.since <= upto && free.is_idle()).map(|free| free.block),
+            );
         }
-        self.stats.free = left;
-        self.stats.blocks -= idle.len() as u64;
-        idle
+        self.free.retain(|_, list| !list.is_empty());
+        self.stats.free -= taken.iter().map(|block| block.size).sum::<u64>();
+        self.stats.blocks -= taken.len() as u64;
+        taken
     }
 
-    /// Whether more is free than is to be kept.
+    /// Free bytes that are kept if a block of `size` bytes comes into use: as many as the program says or, if it says
+    /// nothing, twice as many as were in use at once lately. A loop that makes two arrays in turn finds both.
+    fn kept(&self, size: u64) -> u64 {
+        let used = self.stats.used + self.stats.pinned + size;
+        self.threshold.unwrap_or_else(|| self.lately.most().max(used).saturating_mul(2).max(LITTLE))
+    }
+
+    /// Whether more is free than the program wants.
+    fn over_threshold(&self) -> bool {
+        self.threshold.is_some_and(|threshold| self.stats.free > threshold)
+    }
+
+    /// Whether more is free than is kept.
     #[inline]
     pub(crate) fn has_surplus(&self) -> bool {
-        self.threshold.is_some_and(|threshold| self.stats.free > threshold)
+        self.stats.free > self.kept(0)
+    }
+
+    /// Takes what is free beyond what is kept, counting a block of `size` bytes that is about to be made as free: that it
+    /// will be.
+    fn take_surplus(&mut self, size: u64) -> Vec<Arc<Block>> {
+        if self.stats.free + size <= self.kept(size) {
+            return Vec::new();
+        }
+        // No array has what running work uses, and it is in use nevertheless.
+        let running = self.free.values().flatten().filter(|free| !free.is_idle());
+        let running: u64 = running.map(|free| free.block.size).sum();
+        self.lately.note(self.stats.used + self.stats.pinned + running);
+        self.take_idle(self.kept(size).saturating_sub(size))
     }
 
     pub(crate) fn stats(&self) -> PoolStats {
@@ -184,8 +242,10 @@ impl Owner {
         Ok(Storage::tracked(block, label.clone(), self.clone(), entries))
     }
 
-    /// A block of new memory. If there is none, or no more is allowed, free memory goes first.
+    /// A block of new memory. Free memory goes first if it is more than is kept, if there is no other, or if no more is
+    /// allowed.
     fn make(&self, heap: Heap, size: u64, label: &Arc<str>) -> Result<Arc<Block>> {
+        self.engine().make_room(size);
         self.reserve(heap, size, label)?;
         let memory = match self.device().allocate(heap, size, label) {
             Err(error) if matches!(error.kind(), Kind::OutOfMemory { .. }) => {
@@ -280,7 +340,8 @@ impl Engine {
         }
         if !block.is_foreign() {
             state.pool.give(block);
-            let surplus = state.pool.has_surplus();
+            // Nothing else goes back here: the driver may block for it, and dropping an array never does.
+            let surplus = state.pool.over_threshold();
             drop(state);
             if surplus {
                 self.let_surplus_go();
@@ -318,19 +379,24 @@ impl Engine {
     /// Gives all free memory that nothing on its way uses back to the driver; the bytes given back.
     pub(crate) fn trim(&self) -> u64 {
         let lost = self.lock().lost.is_some();
-        if lost { 0 } else { self.give_back(|_| 0) + self.device.trim_staging() }
+        if lost { 0 } else { self.give_back(|pool| pool.take_idle(0)) + self.device.trim_staging() }
     }
 
-    /// As [`trim`](Self::trim), of what is more than the threshold.
+    /// As [`trim`](Self::trim), of what is free beyond what is kept.
     pub(crate) fn let_surplus_go(&self) -> u64 {
-        self.give_back(|pool| pool.threshold.unwrap_or(u64::MAX))
+        self.give_back(|pool| pool.take_surplus(0))
     }
 
-    fn give_back(&self, keep: impl Fn(&Pool) -> u64) -> u64 {
+    /// As [`let_surplus_go`](Self::let_surplus_go), before a block of `size` bytes is made. A threshold of the program's is
+    /// about what is free, so it waits until that block is.
+    fn make_room(&self, size: u64) {
+        self.give_back(|pool| if pool.threshold.is_none() { pool.take_surplus(size) } else { Vec::new() });
+    }
+
+    fn give_back(&self, take: impl FnOnce(&mut Pool) -> Vec<Arc<Block>>) -> u64 {
         let idle = {
             let mut state = self.lock();
-            let keep = keep(&state.pool);
-            if state.lost.is_some() { Vec::new() } else { state.pool.take_idle(keep) }
+            if state.lost.is_some() { Vec::new() } else { take(&mut state.pool) }
         };
         idle.iter().for_each(|block| self.device.forget(block));
         idle.iter().map(|block| block.size).sum()
@@ -338,184 +404,4 @@ impl Engine {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::command::{Pattern, Span, What, Work};
-    use crate::context::Context;
-    use crate::memory::{Cells, Memory};
-    use crate::recorder::cpu::CpuOptions;
-    use std::panic::Location;
-
-    #[test]
-    fn a_size_is_rounded_by_an_eighth_at_most() {
-        for bytes in [1, 255, 256, 257, 5000, 1 << 20, (1 << 20) + 1] {
-            let size = rounded(bytes);
-            assert!(size >= bytes && size <= (bytes + bytes / 4).max(256) + 256, "{bytes} -> {size}");
-        }
-    }
-
-    fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
-        pool.reserve(heap, size).expect("the limit allows it");
-        let memory = Memory::Host(Cells::zeroed(size));
-        Arc::new(Block::new(BlockId::next(), heap, size, memory))
-    }
-
-    #[test]
-    fn m08_all_of_a_limit_can_be_had_and_no_more() {
-        let mut pool = Pool::default();
-        pool.set_limit(Some(1024));
-        let device = made(&mut pool, Heap::Device, 512);
-        let pinned = made(&mut pool, Heap::Upload, 256);
-        let refused = pool.reserve(Heap::Download, 512).expect_err("768 and 512 are more than 1024");
-        assert_eq!((refused.used, refused.limit), (768, 1024));
-        pool.give(device);
-        let refused = pool.reserve(Heap::Device, 512).expect_err("what is free counts too");
-        assert_eq!(refused.used, 256);
-        made(&mut pool, Heap::Download, 256);
-        pool.give(pinned);
-        assert!(pool.reserve(Heap::Device, 1).is_err());
-    }
-
-    #[test]
-    fn m08_the_statistics_follow_each_block() {
-        let mut pool = Pool::default();
-        let (device, pinned) = (made(&mut pool, Heap::Device, 512), made(&mut pool, Heap::Download, 256));
-        let both = PoolStats {
-            used: 512,
-            high_water: 512,
-            pinned: 256,
-            arrays: 2,
-            blocks: 2,
-            ..PoolStats::default()
-        };
-        assert_eq!(pool.stats(), both);
-        pool.give(device);
-        pool.give(pinned);
-        let free = PoolStats { free: 768, high_water: 512, blocks: 2, ..PoolStats::default() };
-        assert_eq!(pool.stats(), free);
-        assert!(pool.take(Heap::Upload, 256, |_| true).is_none(), "it is for downloads");
-        assert!(pool.take(Heap::Device, 512, |_| true).is_some());
-        assert_eq!(pool.stats(), PoolStats { used: 512, free: 256, arrays: 1, ..free });
-        made(&mut pool, Heap::Device, 256);
-        pool.unreserve(Heap::Device, 256);
-        assert_eq!(pool.stats(), PoolStats { used: 512, free: 256, arrays: 1, high_water: 768, ..free });
-        pool.reset_high_water();
-        assert_eq!(pool.stats().high_water, 512);
-    }
-
-    #[test]
-    fn m07_a_block_is_taken_only_if_it_is_usable() {
-        let mut pool = Pool::default();
-        let blocks = [(); 3].map(|()| made(&mut pool, Heap::Device, 256));
-        let wanted = blocks[1].id;
-        blocks.into_iter().for_each(|block| pool.give(block));
-        assert!(pool.take(Heap::Device, 256, |_| false).is_none());
-        let taken = pool.take(Heap::Device, 256, |block| block.id == wanted).expect("it is free");
-        assert_eq!(taken.id, wanted);
-    }
-
-    #[test]
-    fn m08_idle_blocks_go_until_what_is_kept_is_left() {
-        let mut pool = Pool::default();
-        let blocks = [(); 4].map(|()| made(&mut pool, Heap::Device, 256));
-        let running = blocks[0].clone();
-        blocks.into_iter().for_each(|block| pool.give(block));
-        assert_eq!(pool.take_idle(1024).len(), 0);
-        let gone = pool.take_idle(512);
-        assert_eq!((gone.len(), pool.stats().free, pool.stats().blocks), (2, 512, 2));
-        let gone: Vec<_> = gone.into_iter().chain(pool.take_idle(0)).collect();
-        assert!(gone.len() == 3 && gone.iter().all(|block| block.id != running.id));
-        drop(running);
-        assert_eq!(pool.take_idle(0).len(), 1);
-        assert_eq!(pool.stats(), PoolStats { high_water: 1024, ..PoolStats::default() });
-    }
-
-    #[test]
-    fn m08_a_surplus_is_more_than_the_threshold() {
-        let mut pool = Pool::default();
-        let block = made(&mut pool, Heap::Device, 256);
-        pool.give(block);
-        assert!(!pool.has_surplus(), "without a threshold all is kept");
-        for (threshold, surplus) in [(256, false), (255, true), (0, true)] {
-            pool.set_threshold(Some(threshold));
-            assert_eq!(pool.has_surplus(), surplus, "threshold {threshold}");
-        }
-    }
-
-    #[test]
-    fn m10_a_rounded_size_stays_within_the_largest_block() {
-        assert_eq!(size_for(1000, 4096), 1024);
-        assert_eq!(size_for(1000, 1008), 1008);
-        assert_eq!(size_for(1008, 1008), 1008);
-        assert_eq!(size_for(1, 4096), 256);
-    }
-
-    /// A context that does nothing unasked, on a device with so much memory.
-    fn context(memory: u64) -> Context {
-        Context::on_cpu(CpuOptions { threads: false, memory, ..CpuOptions::default() })
-    }
-
-    fn by(slot: Slot) -> Admission {
-        Admission { slot, what: What::Fill, at: Location::caller() }
-    }
-
-    fn allocate(ctx: &Context, bytes: u64, label: &str, slot: Slot) -> Result<Arc<Storage>> {
-        ctx.owner.allocate(Heap::Device, bytes, &label.into(), by(slot))
-    }
-
-    #[test]
-    fn m10_the_largest_array_can_be_had_and_none_that_is_larger() {
-        let ctx = context(1 << 34);
-        let limit = ctx.owner.device().caps().max_block;
-        assert!(allocate(&ctx, limit, "largest", State::CONTEXT).is_ok());
-        let refused = allocate(&ctx, limit + 1, "larger", State::CONTEXT).err().expect("it is too large");
-        assert!(matches!(refused.kind(), Kind::TooLarge { bytes, .. } if *bytes == limit + 1), "{refused}");
-    }
-
-    #[test]
-    fn m10_an_array_that_could_not_be_made_counts_for_nothing() {
-        let ctx = context(1024);
-        assert!(allocate(&ctx, 4096, "large", State::CONTEXT).is_err());
-        assert_eq!(ctx.pool_stats(), PoolStats { high_water: 4096, ..PoolStats::default() });
-        ctx.reset_high_water();
-        assert_eq!(ctx.pool_stats(), PoolStats::default());
-    }
-
-    #[test]
-    fn m07_memory_that_is_used_again_has_a_new_name_and_its_old_uses() {
-        let ctx = context(1 << 20);
-        let [one, two] = ["one", "two"].map(|label| ctx.queue(label));
-        let (own, other) = (one.slot().expect("it is there"), two.slot().expect("it is there"));
-        let first = allocate(&ctx, 256, "first", own).expect("there is room");
-        let (block, engine) = (first.block().clone(), ctx.owner.engine());
-        let dst = Span { block: block.clone(), offset: 0, size: 256 };
-        engine.enqueue(by(own), Work::Fill { dst, pattern: Pattern::ZERO }).expect("nothing has failed");
-        block.order().host_reads = true;
-        drop(first);
-        let elsewhere = allocate(&ctx, 256, "elsewhere", other).expect("there is room");
-        assert_ne!(elsewhere.block().id, block.id, "the fill is not over");
-        let second = allocate(&ctx, 256, "second", own).expect("there is room");
-        assert_eq!(second.block().id, block.id);
-        let order = block.order();
-        assert_eq!((&*order.label, order.host_reads, order.uses.all().len()), ("second", false, 1));
-    }
-
-    #[test]
-    fn m07_the_context_takes_memory_only_if_nothing_uses_it_and_forgets_its_uses() {
-        let ctx = context(1 << 20);
-        let queue = ctx.queue("queue");
-        let slot = queue.slot().expect("it is there");
-        let first = allocate(&ctx, 256, "first", slot).expect("there is room");
-        let id = first.block().id;
-        let dst = Span { block: first.block().clone(), offset: 0, size: 256 };
-        let fill = Work::Fill { dst, pattern: Pattern::ZERO };
-        ctx.owner.engine().enqueue(by(slot), fill).expect("nothing has failed");
-        drop(first);
-        let elsewhere = allocate(&ctx, 256, "elsewhere", State::CONTEXT).expect("there is room");
-        assert_ne!(elsewhere.block().id, id, "the fill is not over");
-        queue.finish().wait().expect("nothing has failed");
-        let second = allocate(&ctx, 256, "second", State::CONTEXT).expect("there is room");
-        assert_eq!(second.block().id, id);
-        assert!(second.block().order().uses.all().is_empty());
-    }
-}
+mod tests;

@@ -36,9 +36,15 @@ impl<T: Element> Reading<T> {
         let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
         if first.is_none() {
             // Only now is the program told.
-            self.engine.host_sees(self.point, &self.clock);
+            self.engine.tell(self.point, &self.clock, &Ok(()));
         }
         Ok(first)
+    }
+
+    /// Tells the program that the read has failed.
+    fn failed(&self, error: Error) -> Error {
+        self.engine.tell(self.point, &self.clock, &Err(error.clone()));
+        error
     }
 
     /// As [`fetch_into`](Self::fetch_into), telling the program nothing.
@@ -104,7 +110,7 @@ impl<T: Element> Reading<T> {
     pub(crate) fn wait_into(&mut self, into: &mut [T]) -> Result<()> {
         may_block()?;
         let engine = self.engine.clone();
-        engine.wait(self.point, Deadline::after(None))?;
+        engine.wait(self.point, Deadline::after(None)).map_err(|error| self.failed(error))?;
         while let Some(seq) = self.fetch_into(into)? {
             engine.wait_batch(seq, Deadline::after(None))?;
         }
@@ -124,7 +130,7 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
         let engine = self.engine.clone();
         match engine.poll(self.point, cx.waker()) {
             None => return Poll::Pending,
-            Some(Err(error)) => return Poll::Ready(Err(error)),
+            Some(Err(error)) => return Poll::Ready(Err(self.failed(error))),
             Some(Ok(())) => {}
         }
         loop {
@@ -145,7 +151,7 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
         let engine = self.engine.clone();
         match may_block().and_then(|()| engine.wait(self.point, deadline)) {
             Ok(false) => return None,
-            Err(error) => return Some(Err(error)),
+            Err(error) => return Some(Err(self.failed(error))),
             Ok(true) => {}
         }
         loop {

@@ -69,20 +69,30 @@ fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
 }
 
 #[cold]
-fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, label: &str) -> Error {
-    let earlier_site = state.site(earlier.slot, earlier.what, earlier.at);
-    let later = state.site(by.slot, by.what, by.at);
-    let wait = format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue);
+fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array: &str) -> Error {
+    let earlier_site = state.site(label(state, earlier), earlier.what, earlier.at);
+    let later = state.site(state.queue(by.slot).label.clone(), by.what, by.at);
+    let gone = state.is_gone(earlier.point());
+    let wait = match gone {
+        false => format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue),
+        true => "ctx.synchronize().wait()?".into(),
+    };
     Kind::Hazard {
-        array: label.into(),
+        array: array.into(),
         range: touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end),
         earlier: Box::new(earlier_site),
         later: Box::new(later),
         access: access(earlier.write),
         later_access: access(touch.write),
         wait,
+        gone,
     }
     .into()
+}
+
+/// The label of the queue that made a use. Another queue may have its slot by now.
+pub(super) fn label(state: &State, earlier: &Use) -> Arc<str> {
+    earlier.queue.clone().unwrap_or_else(|| state.name_of(earlier.point()))
 }
 
 /// What messages call it.
@@ -95,11 +105,14 @@ pub(super) fn access(write: bool) -> &'static str {
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
     let kept = (state.policy() == Policy::Checked).then(|| Arc::new(clock.clone()));
+    let named = kept.is_some() || state.wait_log.is_some();
+    let queue = named.then(|| state.queue(by.slot).label.clone());
     let Admission { slot, what, at } = by;
     for Touch { block, range, write } in work.touches() {
         let mut order = block.order();
         order.fresh &= !write;
-        let many = order.uses.record(Use { slot, stamp, range, write, what, at, clock: kept.clone() }, clock);
+        let (kept, queue) = (kept.clone(), queue.clone());
+        let many = order.uses.record(Use { slot, stamp, range, write, what, at, clock: kept, queue }, clock);
         if many {
             order.uses.retain(|u| !state.forgettable(u));
         }
@@ -108,10 +121,11 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
 
 /// Remembers that a queue made an array in this block: all its earlier uses came before that on the queue.
 pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
-    let clock = &state.queue(by.slot).clock;
+    let maker = state.queue(by.slot);
+    let (clock, queue) = (&maker.clock, Some(maker.label.clone()));
     let (range, kept) = (0..block.size, Some(Arc::new(clock.clone())));
     let Admission { slot, what, at } = by;
-    let making = Use { slot, stamp, range, write: true, what, at, clock: kept };
+    let making = Use { slot, stamp, range, write: true, what, at, clock: kept, queue };
     let mut order = block.order();
     order.uses = Tracker::default();
     order.uses.record(making, clock);

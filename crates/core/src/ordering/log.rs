@@ -1,6 +1,6 @@
 //! What is noted of waits while somebody records them.
 
-use super::admit::access;
+use super::admit::{access, label};
 use super::report::{AddedWait, Already, RedundantWait, WaitReport};
 use super::{Admission, Use};
 use crate::command::{What, Work};
@@ -73,8 +73,8 @@ pub(crate) fn note_asked(
 ) {
     let Some(already) = already(state, slot, point, clock) else { return };
     let Some(mut log) = state.wait_log.take() else { return };
-    let label = |slot| state.queue(slot).label.clone();
-    let wait = Redundant { queue: label(slot), at, waited_for: label(point.slot), already };
+    let queue = state.queue(slot).label.clone();
+    let wait = Redundant { queue, at, waited_for: state.name_of(point), already };
     *log.redundant.entry(wait).or_default() += 1;
     state.wait_log = Some(log);
 }
@@ -82,7 +82,8 @@ pub(crate) fn note_asked(
 /// Why `slot` comes after `point`, and all that it came after, without another wait; `None` if it does not.
 fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Already> {
     if point.slot == slot {
-        return Some(Already::SameQueue);
+        // A queue that had the slot before is another one, which this one comes after since it was made.
+        return Some(if state.label_of(point).is_some() { Already::SameQueue } else { Already::Ordered });
     }
     let (own, host) = (&state.queue(slot).clock, state.host_clock());
     let ordered = |at, stamp| at == State::CONTEXT || at == slot || own.covers(at, stamp);
@@ -105,10 +106,9 @@ impl WaitLog {
             let Some(earlier) = order.uses.conflicts(touch.range.clone(), touch.write).find(is_for) else {
                 continue;
             };
-            let line = |slot, what, at| Line { queue: state.queue(slot).label.clone(), what, at };
             let added = Added {
-                later: line(by.slot, by.what, by.at),
-                earlier: line(earlier.slot, earlier.what, earlier.at),
+                later: Line { queue: state.queue(by.slot).label.clone(), what: by.what, at: by.at },
+                earlier: Line { queue: label(state, earlier), what: earlier.what, at: earlier.at },
                 array: order.label.clone(),
             };
             let range = touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end);
@@ -118,7 +118,7 @@ impl WaitLog {
 
     /// All of it, the most frequent first.
     pub(crate) fn report(&self, state: &State) -> WaitReport {
-        let site = |line: &Line| state.site_on(line.queue.clone(), line.what, line.at);
+        let site = |line: &Line| state.site(line.queue.clone(), line.what, line.at);
         let added = |(wait, times): (&Added, &Times)| AddedWait {
             later: site(&wait.later),
             earlier: site(&wait.earlier),

@@ -1,6 +1,7 @@
 //! The last uses of a block's bytes.
 
 use crate::command::What;
+use crate::event::Point;
 use crate::memory::overlap;
 use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;
@@ -19,9 +20,16 @@ pub(crate) struct Use {
     pub(crate) at: &'static Location<'static>,
     /// What its queue comes after, under [`Policy::Checked`](super::Policy::Checked).
     pub(crate) clock: Option<Arc<Clock>>,
+    /// The label of its queue, which may be gone when a message names it: under
+    /// [`Policy::Checked`](super::Policy::Checked), and while waits are recorded.
+    pub(crate) queue: Option<Arc<str>>,
 }
 
 impl Use {
+    pub(crate) fn point(&self) -> Point {
+        Point { slot: self.slot, stamp: self.stamp }
+    }
+
     /// Whether the two must not run at once.
     fn conflicts(&self, range: &Range<u64>, write: bool) -> bool {
         (self.write || write) && overlap(&self.range, range)
@@ -95,7 +103,7 @@ mod tests {
 
     fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
         let (slot, stamp) = (Slot(slot), Stamp(stamp));
-        Use { slot, stamp, range, write, what: What::Copy, at: Location::caller(), clock: None }
+        Use { slot, stamp, range, write, what: What::Copy, at: Location::caller(), clock: None, queue: None }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The right of the host to read, or to write, a range of a block, until it is dropped.
 ///
-/// Only the scheduler gives it out, and only while no work that was enqueued before can still touch the range (or
+/// It says nothing to the program before [`tell`](Self::tell). Only the scheduler gives it out, and only while no work that was enqueued before can still touch the range (or
 /// write it, if the right is to read). Work that was enqueued after waits on the host until it is dropped. So
 /// whoever holds a right to write is alone with the bytes.
 pub(crate) struct HostAccess {
@@ -84,9 +84,6 @@ impl Engine {
         }
         if !order.join(want) {
             return Ok(Claim::Shared);
-        }
-        for earlier in order.uses.conflicts(span.range(), want.writes()) {
-            state.host_sees_use(earlier);
         }
         state.host_uses += 1;
         let access = HostAccess { engine: self.clone(), block: span.block.clone(), want };
@@ -193,6 +190,13 @@ impl Engine {
 }
 
 impl HostAccess {
+    /// Tells the program, which is about to be given the bytes of `range`, that what this right had to wait for is over.
+    pub(crate) fn tell(&self, range: Range<u64>) {
+        let mut state = self.engine.lock();
+        let order = self.block.order();
+        state.tell_uses(order.uses.conflicts(range, self.want.writes()));
+    }
+
     pub(crate) fn block(&self) -> &Arc<Block> {
         &self.block
     }

@@ -30,6 +30,7 @@ mod state;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
 mod timing;
+mod told;
 mod wait;
 #[cfg(target_arch = "wasm32")]
 mod web;

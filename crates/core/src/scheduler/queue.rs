@@ -102,6 +102,8 @@ pub(crate) struct QueueState {
     pub(crate) open: bool,
     /// Whether the slot can be given to a new queue.
     pub(crate) free: bool,
+    /// Whether it is the context's own, made for one command: it comes after nothing but what that needs.
+    pub(crate) helper: bool,
     /// The last command that the program has asked for.
     asked: Stamp,
     enqueued: Stamp,
@@ -142,6 +144,7 @@ impl QueueState {
             born: stamp,
             open: true,
             free: false,
+            helper: false,
             asked: stamp,
             enqueued: stamp,
             planned: stamp,

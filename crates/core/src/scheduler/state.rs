@@ -4,6 +4,7 @@ use super::batch::{Batches, Seq};
 use super::lane::LaneState;
 use super::profiling::{Cause, Log};
 use super::queue::{Hold, HoldId, Priority, QueueState, Reached};
+use super::told::Told;
 use crate::command::{Callback, Command, Site, What};
 use crate::error::{Error, Result};
 use crate::event::Point;
@@ -76,7 +77,7 @@ pub(crate) struct State {
     policy: Policy,
     /// Commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
-    host: Clock,
+    pub(super) told: Told,
     holds: u64,
 }
 
@@ -111,7 +112,7 @@ impl State {
             kernels: Vec::new(),
             policy,
             compared: Cell::new(0),
-            host: Clock::default(),
+            told: Told::default(),
             holds: 0,
         }
     }
@@ -185,7 +186,9 @@ impl State {
     /// Makes a queue of the context's own for one command, ordered after nothing but what that needs.
     pub(crate) fn new_helper(&mut self, label: Arc<str>, priority: Priority, lane: usize) -> Slot {
         let stamp = self.next_stamp();
-        self.place(QueueState::new(label, lane, priority, Clock::default(), stamp))
+        let mut queue = QueueState::new(label, lane, priority, Clock::default(), stamp);
+        queue.helper = true;
+        self.place(queue)
     }
 
     /// What knows of all that is enqueued, and the points to wait for so that it all comes first: of queues that wait
@@ -206,7 +209,9 @@ impl State {
     }
 
     fn place(&mut self, mut queue: QueueState) -> Slot {
-        match self.queues.iter().position(|q| q.free) {
+        // A clock that covers a queue covers the queues that had its slot before. One of the program's comes after those;
+        // a helper does not, so it takes the slots of helpers only.
+        match self.queues.iter().position(|q| q.free && q.helper == queue.helper) {
             Some(at) => {
                 queue.succeed(&mut self.queues[at]);
                 self.queues[at] = queue;
@@ -245,40 +250,33 @@ impl State {
         !self.calls.is_empty() || (0..self.lanes.len()).any(works)
     }
 
-    /// What the program was told is done.
-    pub(crate) fn host_clock(&self) -> &Clock {
-        &self.host
-    }
-
-    /// Notes that a call has told the program that `point`, and what it came after, is done.
-    pub(crate) fn host_sees(&mut self, point: Point, clock: &Clock) {
-        self.host.join(clock);
-        self.host.see(point.slot, point.stamp);
-    }
-
-    /// Notes that a call has told the program that a use of an array is over.
-    pub(crate) fn host_sees_use(&mut self, earlier: &Use) {
-        if let Some(clock) = &earlier.clock {
-            self.host.join(clock);
-        }
-        self.host.see(earlier.slot, earlier.stamp);
-    }
-
     /// Whether no later use can have to wait for this one. Under [`Policy::Checked`] how far the device is must
     /// not count.
     pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
         match self.policy {
-            Policy::Checked => self.host.covers(earlier.slot, earlier.stamp),
+            Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp),
             _ => self.queue(earlier.slot).completed() >= earlier.stamp,
         }
     }
 
-    pub(crate) fn site(&self, slot: Slot, what: What, location: &'static Location<'static>) -> Site {
-        self.site_on(self.queue(slot).label.clone(), what, location)
+    /// The label of the queue that a point is of; `None` if another queue has its slot now.
+    pub(crate) fn label_of(&self, point: Point) -> Option<Arc<str>> {
+        let queue = self.queue(point.slot);
+        (queue.born <= point.stamp).then(|| queue.label.clone())
     }
 
-    /// As [`site`](Self::site), of a queue that may be gone.
-    pub(crate) fn site_on(&self, queue: Arc<str>, what: What, location: &'static Location<'static>) -> Site {
+    /// As [`label_of`](Self::label_of), for messages, which say so if the label is not known any more.
+    pub(crate) fn name_of(&self, point: Point) -> Arc<str> {
+        self.label_of(point).unwrap_or_else(|| "(gone)".into())
+    }
+
+    /// Whether the program has no handle any more of the queue that a point is of.
+    pub(crate) fn is_gone(&self, point: Point) -> bool {
+        !self.queue(point.slot).open || self.label_of(point).is_none()
+    }
+
+    /// A command in the program, on a queue with this label.
+    pub(crate) fn site(&self, queue: Arc<str>, what: What, location: &'static Location<'static>) -> Site {
         let command = match what {
             What::Launch(id) => format!("kernel `{}`", self.kernels[id.0 as usize]),
             What::Copy => "a copy".into(),

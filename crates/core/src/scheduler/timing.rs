@@ -77,12 +77,6 @@ impl State {
         let queue = self.queue(slot);
         Moment { queue: queue.label.clone(), lane: queue.lane, stamp, time }
     }
-
-    /// The label of the queue that a point is of; `None` if that is gone, and another one has its slot.
-    pub(crate) fn label_of(&self, point: Point) -> Option<Arc<str>> {
-        let queue = self.queue(point.slot);
-        (queue.born <= point.stamp).then(|| queue.label.clone())
-    }
 }
 
 impl State {

@@ -372,13 +372,9 @@ impl Engine {
         if state.reached(point) != Reached::Done {
             return state.lost().map(|()| false);
         }
-        state.host_sees(point, clock);
-        state.queue(point.slot).result(point.stamp).map(|()| true)
-    }
-
-    /// Notes that the program was told that `point` is done.
-    pub(crate) fn host_sees(&self, point: Point, clock: &Clock) {
-        self.lock().host_sees(point, clock);
+        let answer = state.queue(point.slot).result(point.stamp);
+        state.tell(point, clock, &answer);
+        answer.map(|()| true)
     }
 
     /// The result of a point if it is done; else flushes it and has `waker` called when it is.

@@ -1,0 +1,290 @@
+use super::*;
+use crate::command::{Pattern, Span, What, Work};
+use crate::context::Context;
+use crate::memory::lately::WINDOW;
+use crate::memory::{Cells, Memory};
+use crate::recorder::cpu::CpuOptions;
+use std::panic::Location;
+
+#[test]
+fn a_size_is_rounded_by_an_eighth_at_most() {
+    for bytes in [1, 255, 256, 257, 5000, 1 << 20, (1 << 20) + 1] {
+        let size = rounded(bytes);
+        assert!(size >= bytes && size <= (bytes + bytes / 4).max(256) + 256, "{bytes} -> {size}");
+    }
+}
+
+fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
+    pool.reserve(heap, size).expect("the limit allows it");
+    let memory = Memory::Host(Cells::zeroed(size));
+    Arc::new(Block::new(BlockId::next(), heap, size, memory))
+}
+
+#[test]
+fn m08_all_of_a_limit_can_be_had_and_no_more() {
+    let mut pool = Pool::default();
+    pool.set_limit(Some(1024));
+    let device = made(&mut pool, Heap::Device, 512);
+    let pinned = made(&mut pool, Heap::Upload, 256);
+    let refused = pool.reserve(Heap::Download, 512).expect_err("768 and 512 are more than 1024");
+    assert_eq!((refused.used, refused.limit), (768, 1024));
+    pool.give(device);
+    let refused = pool.reserve(Heap::Device, 512).expect_err("what is free counts too");
+    assert_eq!(refused.used, 256);
+    made(&mut pool, Heap::Download, 256);
+    pool.give(pinned);
+    assert!(pool.reserve(Heap::Device, 1).is_err());
+}
+
+#[test]
+fn m08_the_statistics_follow_each_block() {
+    let mut pool = Pool::default();
+    let (device, pinned) = (made(&mut pool, Heap::Device, 512), made(&mut pool, Heap::Download, 256));
+    let both =
+        PoolStats { used: 512, high_water: 512, pinned: 256, arrays: 2, blocks: 2, ..PoolStats::default() };
+    assert_eq!(pool.stats(), both);
+    pool.give(device);
+    pool.give(pinned);
+    let free = PoolStats { free: 768, high_water: 512, blocks: 2, ..PoolStats::default() };
+    assert_eq!(pool.stats(), free);
+    assert!(pool.take(Heap::Upload, 256, |_| true).is_none(), "it is for downloads");
+    assert!(pool.take(Heap::Device, 512, |_| true).is_some());
+    assert_eq!(pool.stats(), PoolStats { used: 512, free: 256, arrays: 1, ..free });
+    made(&mut pool, Heap::Device, 256);
+    pool.unreserve(Heap::Device, 256);
+    assert_eq!(pool.stats(), PoolStats { used: 512, free: 256, arrays: 1, high_water: 768, ..free });
+    pool.reset_high_water();
+    assert_eq!(pool.stats().high_water, 512);
+}
+
+#[test]
+fn m07_a_block_is_taken_only_if_it_is_usable() {
+    let mut pool = Pool::default();
+    let blocks = [(); 3].map(|()| made(&mut pool, Heap::Device, 256));
+    let wanted = blocks[1].id;
+    blocks.into_iter().for_each(|block| pool.give(block));
+    assert!(pool.take(Heap::Device, 256, |_| false).is_none());
+    let taken = pool.take(Heap::Device, 256, |block| block.id == wanted).expect("it is free");
+    assert_eq!(taken.id, wanted);
+}
+
+#[test]
+fn m08_idle_blocks_go_until_what_is_kept_is_left() {
+    let mut pool = Pool::default();
+    let blocks = [(); 4].map(|()| made(&mut pool, Heap::Device, 256));
+    let running = blocks[0].clone();
+    blocks.into_iter().for_each(|block| pool.give(block));
+    assert_eq!(pool.take_idle(1024).len(), 0);
+    let gone = pool.take_idle(512);
+    assert_eq!((gone.len(), pool.stats().free, pool.stats().blocks), (2, 512, 2));
+    let gone: Vec<_> = gone.into_iter().chain(pool.take_idle(0)).collect();
+    assert!(gone.len() == 3 && gone.iter().all(|block| block.id != running.id));
+    drop(running);
+    assert_eq!(pool.take_idle(0).len(), 1);
+    assert_eq!(pool.stats(), PoolStats { high_water: 1024, ..PoolStats::default() });
+}
+
+#[test]
+fn m08_a_surplus_is_more_than_the_threshold() {
+    let mut pool = Pool::default();
+    let block = made(&mut pool, Heap::Device, 256);
+    pool.give(block);
+    assert!(!pool.has_surplus() && !pool.over_threshold(), "without a threshold a little is kept always");
+    for (threshold, surplus) in [(256, false), (255, true), (0, true)] {
+        pool.set_threshold(Some(threshold));
+        assert_eq!((pool.has_surplus(), pool.over_threshold()), (surplus, surplus), "threshold {threshold}");
+    }
+}
+
+#[test]
+fn m10_a_rounded_size_stays_within_the_largest_block() {
+    assert_eq!(size_for(1000, 4096), 1024);
+    assert_eq!(size_for(1000, 1008), 1008);
+    assert_eq!(size_for(1008, 1008), 1008);
+    assert_eq!(size_for(1, 4096), 256);
+}
+
+/// A context that does nothing unasked, on a device with so much memory.
+fn context(memory: u64) -> Context {
+    Context::on_cpu(CpuOptions { threads: false, memory, ..CpuOptions::default() })
+}
+
+fn by(slot: Slot) -> Admission {
+    Admission { slot, what: What::Fill, at: Location::caller() }
+}
+
+fn allocate(ctx: &Context, bytes: u64, label: &str, slot: Slot) -> Result<Arc<Storage>> {
+    ctx.owner.allocate(Heap::Device, bytes, &label.into(), by(slot))
+}
+
+#[test]
+fn m10_the_largest_array_can_be_had_and_none_that_is_larger() {
+    let ctx = context(1 << 34);
+    let limit = ctx.owner.device().caps().max_block;
+    assert!(allocate(&ctx, limit, "largest", State::CONTEXT).is_ok());
+    let refused = allocate(&ctx, limit + 1, "larger", State::CONTEXT).err().expect("it is too large");
+    assert!(matches!(refused.kind(), Kind::TooLarge { bytes, .. } if *bytes == limit + 1), "{refused}");
+}
+
+#[test]
+fn m10_an_array_that_could_not_be_made_counts_for_nothing() {
+    let ctx = context(1024);
+    assert!(allocate(&ctx, 4096, "large", State::CONTEXT).is_err());
+    assert_eq!(ctx.pool_stats(), PoolStats { high_water: 4096, ..PoolStats::default() });
+    ctx.reset_high_water();
+    assert_eq!(ctx.pool_stats(), PoolStats::default());
+}
+
+#[test]
+fn m07_memory_that_is_used_again_has_a_new_name_and_its_old_uses() {
+    let ctx = context(1 << 20);
+    let [one, two] = ["one", "two"].map(|label| ctx.queue(label));
+    let (own, other) = (one.slot().expect("it is there"), two.slot().expect("it is there"));
+    let first = allocate(&ctx, 256, "first", own).expect("there is room");
+    let (block, engine) = (first.block().clone(), ctx.owner.engine());
+    let dst = Span { block: block.clone(), offset: 0, size: 256 };
+    engine.enqueue(by(own), Work::Fill { dst, pattern: Pattern::ZERO }).expect("nothing has failed");
+    block.order().host_reads = true;
+    drop(first);
+    let elsewhere = allocate(&ctx, 256, "elsewhere", other).expect("there is room");
+    assert_ne!(elsewhere.block().id, block.id, "the fill is not over");
+    let second = allocate(&ctx, 256, "second", own).expect("there is room");
+    assert_eq!(second.block().id, block.id);
+    let order = block.order();
+    assert_eq!((&*order.label, order.host_reads, order.uses.all().len()), ("second", false, 1));
+}
+
+#[test]
+fn m07_the_context_takes_memory_only_if_nothing_uses_it_and_forgets_its_uses() {
+    let ctx = context(1 << 20);
+    let queue = ctx.queue("queue");
+    let slot = queue.slot().expect("it is there");
+    let first = allocate(&ctx, 256, "first", slot).expect("there is room");
+    let id = first.block().id;
+    let dst = Span { block: first.block().clone(), offset: 0, size: 256 };
+    let fill = Work::Fill { dst, pattern: Pattern::ZERO };
+    ctx.owner.engine().enqueue(by(slot), fill).expect("nothing has failed");
+    drop(first);
+    let elsewhere = allocate(&ctx, 256, "elsewhere", State::CONTEXT).expect("there is room");
+    assert_ne!(elsewhere.block().id, id, "the fill is not over");
+    queue.finish().wait().expect("nothing has failed");
+    let second = allocate(&ctx, 256, "second", State::CONTEXT).expect("there is room");
+    assert_eq!(second.block().id, id);
+    assert!(second.block().order().uses.all().is_empty());
+}
+
+/// The sizes of free blocks, the largest first.
+fn free(pool: &Pool) -> Vec<u64> {
+    let mut sizes: Vec<u64> = pool.free.values().flatten().map(|free| free.block.size).collect();
+    sizes.sort_unstable_by_key(|&size| std::cmp::Reverse(size));
+    sizes
+}
+
+#[test]
+fn m08_what_has_been_free_for_the_longest_time_goes_first() {
+    let mut pool = Pool::default();
+    let sizes = [768, 256, 512, 1024];
+    let blocks = sizes.map(|size| made(&mut pool, Heap::Device, size));
+    blocks.into_iter().for_each(|block| pool.give(block));
+    let again = pool.take(Heap::Device, 256, |_| true).expect("it is free");
+    pool.give(again);
+    for (keep, left) in [(2000, &[1024, 512, 256][..]), (1535, &[1024, 256]), (1000, &[256]), (255, &[])] {
+        pool.take_idle(keep);
+        assert_eq!(free(&pool), left, "at most {keep} bytes");
+    }
+    assert!(pool.free.is_empty() && pool.stats().free == 0);
+}
+
+#[test]
+fn m08_running_work_counts_as_use() {
+    let mut pool = Pool::default();
+    let blocks = [(); 5].map(|()| made(&mut pool, Heap::Device, LITTLE));
+    let running = blocks[..4].to_vec();
+    blocks.into_iter().for_each(|block| pool.give(block));
+    pool.lately = Lately::default();
+    assert!(pool.has_surplus());
+    // Twice the four that run could be kept.
+    assert!(pool.take_surplus(0).is_empty() && !pool.has_surplus());
+    drop(running);
+    pool.lately = Lately::default();
+    assert_eq!((pool.take_surplus(0).len(), free(&pool).len()), (4, 1));
+}
+
+/// Makes an array on a queue that has nothing to do, and drops it.
+fn use_one(ctx: &Context, slot: Slot, bytes: u64) -> BlockId {
+    allocate(ctx, bytes, "array", slot).expect("there is room").block().id
+}
+
+#[test]
+fn m08_arrays_of_many_sizes_one_at_a_time_keep_twice_the_largest() {
+    let ctx = context(1 << 34);
+    let queue = ctx.queue("queue");
+    let slot = queue.slot().expect("it is there");
+    let largest = 40 << 20;
+    for turn in 0..200 {
+        let bytes = (1 + turn * 7 % 40) << 20;
+        use_one(&ctx, slot, bytes);
+        let stats = ctx.pool_stats();
+        assert!(stats.free <= 2 * largest, "{stats:?} after {bytes} bytes");
+    }
+    assert!(ctx.pool_stats().free > largest, "what may be used again is kept");
+}
+
+#[test]
+fn m08_a_loop_of_the_same_arrays_makes_each_of_them_once() {
+    const MIB: u64 = 1 << 20;
+    // Those of each list are alive at once, and the lists follow each other.
+    let loops: [&[&[u64]]; 5] = [
+        &[&[100 * MIB]],
+        &[&[100 * MIB, 100 * MIB]],
+        &[&[100 * MIB], &[80 * MIB]],
+        &[&[64 * MIB, 48 * MIB], &[20 * MIB, 80 * MIB]],
+        &[&[MIB], &[2 * MIB], &[3 * MIB], &[4 * MIB], &[5 * MIB]],
+    ];
+    for lists in loops {
+        let ctx = context(1 << 34);
+        let queue = ctx.queue("queue");
+        let slot = queue.slot().expect("it is there");
+        let mut ids = std::collections::BTreeSet::new();
+        for _ in 0..3 * WINDOW {
+            for list in lists {
+                let make = |&bytes: &u64| allocate(&ctx, bytes, "array", slot).expect("there is room");
+                let arrays: Vec<_> = list.iter().map(make).collect();
+                ids.extend(arrays.iter().map(|array| array.block().id));
+            }
+        }
+        let arrays: usize = lists.iter().map(|list| list.len()).sum();
+        assert_eq!(ids.len(), arrays, "{lists:?}");
+    }
+}
+
+#[test]
+fn m08_what_was_in_use_long_ago_goes_back_once_a_batch_is_done() {
+    let ctx = context(1 << 34);
+    let queue = ctx.queue("queue");
+    let slot = queue.slot().expect("it is there");
+    let mut x = queue.zeros::<u32, 1>([64]).expect("there is room");
+    let large: Vec<_> = (0..4).map(|_| allocate(&ctx, 4 * LITTLE, "large", slot)).collect();
+    drop(large);
+    let mut work = || {
+        queue.fill(&mut x, 1).expect("nothing has failed");
+        queue.finish().wait().expect("nothing has failed");
+        ctx.pool_stats().free
+    };
+    assert_eq!(work(), 16 * LITTLE);
+    (0..2 * WINDOW).for_each(|_| _ = use_one(&ctx, slot, 256));
+    assert_eq!(ctx.pool_stats().free, 16 * LITTLE + 256, "no array that is dropped gives anything back");
+    assert!(work() <= LITTLE);
+}
+
+#[test]
+fn m08_an_array_that_could_not_be_made_raises_nothing() {
+    let ctx = context(1 << 28);
+    let queue = ctx.queue("queue");
+    let slot = queue.slot().expect("it is there");
+    assert!(allocate(&ctx, 1 << 30, "too large", slot).is_err());
+    for turn in 0..40 {
+        use_one(&ctx, slot, (1 + turn % 20) << 20);
+    }
+    assert!(ctx.pool_stats().free <= 40 << 20);
+}

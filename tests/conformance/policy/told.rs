@@ -1,0 +1,228 @@
+//! P01, P02, P06: what a call has told the program, and what it has not if it was refused, failed or timed out.
+
+use crate::common::{Case, Subject, case, dump};
+use fencepost::{
+    CommandQueue, Context, DeviceArray, Download, Event, HostArray, Kind, Policy, QueueOptions, Result,
+};
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc::channel;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("p01_a_wait_that_is_refused_in_a_callback_orders_nothing", refused_ordered),
+        case("p02_a_wait_that_is_refused_in_a_callback_orders_nothing", refused_checked),
+        case("p02_a_time_that_is_not_there_yet_tells_nothing_of_its_start", late_time),
+        case("p02_a_map_that_fails_tells_nothing_of_the_work_before_it", failed_map),
+        case("p02_a_map_that_is_not_there_yet_tells_nothing", late_map),
+        case("p06_an_upload_in_place_tells_nothing_of_the_work_before_it", in_place),
+        case("p02_the_error_of_work_says_that_the_work_is_over", failed_work),
+    ]
+}
+
+const N: usize = 64;
+const NOW: Duration = Duration::ZERO;
+
+/// What a callback asks of, all of it behind the callback.
+struct Bed {
+    ctx: Context,
+    queue: CommandQueue,
+    start: Event,
+    x: DeviceArray<u32>,
+    down: HostArray<u32, Download>,
+}
+
+fn refused<T: Debug>(result: Result<T>) {
+    let error = result.expect_err("what is waited for comes after the callback");
+    assert!(matches!(error.kind(), Kind::WouldDeadlock { .. }), "{error}");
+}
+
+fn poll_once<T>(future: impl Future<Output = T>) -> Poll<T> {
+    pin!(future).poll(&mut std::task::Context::from_waker(Waker::noop()))
+}
+
+fn not_there<T>(polled: Poll<Result<T>>) {
+    assert!(!matches!(polled, Poll::Ready(Ok(_))), "what is awaited comes after the callback");
+}
+
+type Ask = (&'static str, fn(&mut Bed));
+
+const ASKS: [Ask; 17] = [
+    ("a wait for the end of the queue", |bed| refused(bed.queue.finish().wait())),
+    ("a wait with a limit", |bed| refused(bed.queue.finish().wait_timeout(NOW))),
+    ("a wait for a marker", |bed| refused(bed.queue.marker().wait())),
+    ("a look at the queue", |bed| assert!(!bed.queue.is_complete().unwrap())),
+    ("a look at a marker", |bed| assert!(!bed.queue.marker().is_complete().unwrap())),
+    ("a read", |bed| refused(bed.queue.read(&bed.x).wait())),
+    ("a read with a limit", |bed| refused(bed.queue.read(&bed.x).wait_timeout(NOW))),
+    ("a read into a slice", |bed| refused(bed.queue.read_into(&bed.x, &mut [0; N]))),
+    ("a map to read", |bed| refused(bed.x.map_read().wait().map(drop))),
+    ("a map to write", |bed| refused(bed.x.map_write().wait().map(drop))),
+    ("a wait for everything", |bed| refused(bed.ctx.synchronize().wait())),
+    ("a time", |bed| drop(bed.queue.marker().seconds_since(&bed.start).wait().unwrap_err())),
+    ("a download", |bed| {
+        bed.queue.download(&bed.x, &mut bed.down).unwrap();
+        refused(bed.down.read(|_| ()));
+    }),
+    ("an attempt at a download", |bed| {
+        bed.queue.download(&bed.x, &mut bed.down).unwrap();
+        bed.down.try_read(|_| ()).unwrap_err();
+    }),
+    ("a look at a future", |bed| not_there(poll_once(bed.queue.finish()))),
+    ("a look at a read that is awaited", |bed| not_there(poll_once(bed.queue.read(&bed.x)))),
+    ("a look at the future of everything", |bed| not_there(poll_once(bed.ctx.synchronize()))),
+];
+
+/// In a callback of one queue: that queue fills an array, the callback asks for the end of that in vain, and another queue
+/// copies the array. What came of the copy, and of a wait for it in the callback; the other queue and its copy.
+fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], CommandQueue, DeviceArray<u32>) {
+    let options = QueueOptions { label: "asked for".into(), timing: true, ..QueueOptions::default() };
+    let (queue, other) = (ctx.queue_with(options), ctx.queue("other"));
+    let (x, y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let (ctx, down, start) = (ctx.clone(), ctx.pinned([N]).unwrap(), queue.marker());
+    let (sender, receiver) = channel();
+    let (reader, mut copy, own) = (other.clone(), y.handle(), queue.clone());
+    let mut bed = Bed { ctx, queue: queue.clone(), start, x, down };
+    let ask = move || {
+        own.fill(&mut bed.x, 7).unwrap();
+        ask(&mut bed);
+        let copied = reader.copy(&bed.x, &mut copy);
+        sender.send([copied, reader.finish().wait()]).unwrap();
+    };
+    queue.callback(ask).unwrap();
+    queue.flush().unwrap();
+    (receiver.recv().expect("the callback comes to its end"), other, y)
+}
+
+fn refused_ordered(s: &Subject) {
+    let ctx = s.ctx();
+    for (name, ask) in ASKS {
+        let ([copied, waited], other, y) = behind_a_callback(&ctx, ask);
+        copied.unwrap();
+        assert!(
+            waited.is_err(),
+            "{name}: the copy does not wait for the fill, which comes after the callback"
+        );
+        assert_eq!(other.read(&y).wait().unwrap(), [7; N], "{name}");
+    }
+}
+
+fn refused_checked(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    for (name, ask) in ASKS {
+        let ([copied, _], ..) = behind_a_callback(&ctx, ask);
+        let error = copied.expect_err(name);
+        assert!(
+            matches!(error.kind(), Kind::Hazard { earlier, .. } if &*earlier.queue == "asked for"),
+            "{name}: {error}"
+        );
+    }
+}
+
+/// Whether `Checked` lets another queue write the array.
+fn lets_in(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
+    match other.fill(&mut x.handle(), 9) {
+        Ok(()) => true,
+        Err(error) if matches!(error.kind(), Kind::Hazard { .. }) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn late_time(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let options = QueueOptions { label: "one".into(), timing: true, ..QueueOptions::default() };
+    let (one, two, gate) = (ctx.queue_with(options), ctx.queue("two"), ctx.user_event("gate"));
+    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    one.fill(&mut x, 1_u32).unwrap();
+    let start = one.marker();
+    dump::until_done(&ctx, "one");
+    one.wait_for(&gate.event()).unwrap();
+    one.fill(&mut y, 1_u32).unwrap();
+    let end = one.marker();
+    let mut time = end.seconds_since(&start);
+    if one.is_timed() {
+        assert!(poll_once(&mut time).is_pending() && time.wait_timeout(NOW).unwrap().is_none());
+    }
+    assert!(!lets_in(&two, &x), "the program was told of neither event");
+    gate.signal();
+    if one.is_timed() {
+        assert!(time.wait().unwrap() > 0.0);
+        assert!(lets_in(&two, &x) && lets_in(&two, &y), "the program was told of both");
+    }
+}
+
+fn failed_map(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let mut x = ctx.zeros::<half::f16, 1>([N]).unwrap();
+    one.fill(&mut x, half::f16::ONE).unwrap();
+    dump::until_done(&ctx, "one");
+    let odd = x.slice(1..3).unwrap();
+    assert!(matches!(odd.map_read().wait().map(drop).unwrap_err().kind(), Kind::Alignment { .. }));
+    assert!(matches!(odd.map_write().wait().map(drop).unwrap_err().kind(), Kind::Alignment { .. }));
+    let error = two.fill(&mut x, half::f16::ZERO).expect_err("no call has said that the fill is done");
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    drop(x.map_read().wait().unwrap());
+    two.fill(&mut x, half::f16::ZERO).unwrap();
+}
+
+/// A map of memory that the host does not reach is a copy, which takes its time.
+fn late_map(s: &Subject) {
+    let ctx = s.options(|options| (options.policy, options.shared_memory) = (Policy::Checked, false));
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    for turn in 0..5 {
+        let mut x = ctx.zeros([N]).unwrap();
+        one.fill(&mut x, turn).unwrap();
+        dump::until_done(&ctx, "one");
+        let mut map = x.map_read();
+        let here = match map.wait_timeout(NOW).unwrap() {
+            Some(guard) => {
+                assert_eq!(*guard, [turn; N]);
+                true
+            }
+            None => false,
+        };
+        drop(map);
+        assert_eq!(lets_in(&two, &x), here, "the program knows if it has the bytes, and only then");
+    }
+}
+
+/// Where the host reaches the array, an upload may be made at the call, if the device has done what was before.
+fn in_place(s: &Subject) {
+    let ctx = s.ctx();
+    ctx.record_waits(true);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let mut x = ctx.zeros([N]).unwrap();
+    one.fill(&mut x, 1_u32).unwrap();
+    dump::until_done(&ctx, "one");
+    one.upload(&[2; N], &mut x).unwrap();
+    two.fill(&mut x, 3).unwrap();
+    let report = ctx.wait_report();
+    assert_eq!(report.added.len(), 1, "no call has said that the fill of the first queue is done: {report}");
+    two.wait_for_queue(&one).unwrap();
+    assert_eq!(two.read(&x).wait().unwrap(), [3; N]);
+}
+
+fn failed_work(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    for by_read in [false, true] {
+        let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+        let (mut x, (go, told)) = (ctx.zeros([N]).unwrap(), channel::<()>());
+        let panic = move || {
+            told.recv().unwrap();
+            std::panic::resume_unwind(Box::new("on purpose"))
+        };
+        one.callback(panic).unwrap();
+        one.fill(&mut x, 1_u32).unwrap();
+        let (read, end) = (one.read(&x), one.finish());
+        assert!(!lets_in(&two, &x));
+        go.send(()).unwrap();
+        let error = if by_read { read.wait().map(drop) } else { end.wait() }.unwrap_err();
+        assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
+        assert!(lets_in(&two, &x), "the work of the first queue is over, as its error says");
+        assert_eq!(two.read(&x).wait().unwrap(), [9; N]);
+    }
+}
