@@ -10,3 +10,7 @@ pub const WAITS_IN_CALLBACKS: bool = false;
 
 /// Results that are awaited inside callbacks, which may never end (rule Q11).
 pub const AWAITS_IN_CALLBACKS: bool = false;
+
+/// A queue that was timed and is gone lets go of the staging memory of its times. Today it does so when another queue takes its
+/// slot in the context (rule M08).
+pub const TIMED_QUEUES_LEAVE_NO_STAGING: bool = false;

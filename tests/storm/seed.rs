@@ -21,6 +21,8 @@ pub struct Drawn {
     pub steps: usize,
     /// Whether a thread of its own flushes the contexts that have no threads, again and again.
     pub driven: bool,
+    /// Whether some queues are timed.
+    pub timed: bool,
 }
 
 /// How one context is opened.
@@ -64,7 +66,8 @@ impl Drawn {
             (0..count).flat_map(|at| [(at, rng.i32(-1..=1)), (at, rng.i32(-1..=1))]).collect();
         queues.extend((0..rng.usize(..3)).map(|_| (rng.usize(..count), rng.i32(-1..=1))));
         let threads = threads_asked().unwrap_or(rng.usize(2..=5));
-        Self { seed, place, homes, queues, threads, steps: rng.usize(20..=80), driven: rng.bool() }
+        let (steps, driven, timed) = (rng.usize(20..=80), rng.bool(), rng.u32(..3) == 0);
+        Self { seed, place, homes, queues, threads, steps, driven, timed }
     }
 
     /// Whether every context has threads, so that a future may be left to an executor.

@@ -65,7 +65,7 @@ impl World {
         let options = QueueOptions {
             label: format!("q{key}"),
             priority: Priority::clamped(urgency),
-            timing: key.is_multiple_of(5),
+            timing: self.drawn.timed && key.is_multiple_of(3),
         };
         Lane { queue: self.homes[home].ctx.queue_with(options), home, key }
     }
