@@ -218,22 +218,4 @@ impl Worker<'_> {
         self.comings.push(Coming { reading, expected, from: self.on(&lane) });
         Ok(())
     }
-
-    /// Many small commands on one queue, flushed one way or another.
-    pub fn burst(&mut self) -> Done {
-        let Some((at, lane)) = self.chosen(Access::Write, |_| true)? else { return Ok(()) };
-        for turn in 0..self.rng.u32(10..60) {
-            lane.queue.fill(&mut self.arrays[at].array, turn)?;
-            let len = self.arrays[at].len();
-            self.arrays[at].change(0..len, |_, _| turn);
-        }
-        self.used(at, &lane, Access::Write);
-        match self.rng.u32(..3) {
-            0 => self.world.homes[lane.home].ctx.flush()?,
-            1 => lane.queue.flush()?,
-            _ => {}
-        }
-        self.pause();
-        Ok(())
-    }
 }

@@ -4,11 +4,13 @@
 //! A seed gives every thread the same program each time; how the threads interleave is the system's. Each thread knows the
 //! bytes of its arrays at every point of its program, and an array changes hands together with what is known of it. So every
 //! read, download and map has one right answer. `FENCEPOST_SEED=<number>` runs one seed, `FENCEPOST_SEEDS=<from>..<to>` many,
-//! and `FENCEPOST_STORM_THREADS=<number>` so many threads in place of the number that a seed draws.
+//! `FENCEPOST_STORM_TIMES=<number>` each of them so often, and `FENCEPOST_STORM_THREADS=<number>` so many threads in place of
+//! the number that a seed draws.
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
 mod array;
 mod board;
+mod bursts;
 mod bytes;
 mod callbacks;
 mod contexts;
@@ -68,7 +70,8 @@ fn trial(on: On<'_>, place: Option<&Arc<Place>>) -> Trial {
 
 fn run_at(place: Option<Arc<Place>>) -> Result<(), String> {
     let watched = place.as_ref().is_some_and(|place| place.is_vulkan());
-    for seed in asked().unwrap_or_else(|| own_seeds(place.is_none())) {
+    let seeds = asked().unwrap_or_else(|| own_seeds(place.is_none()));
+    for seed in seeds.flat_map(|seed| (0..times()).map(move |_| seed)) {
         if watched {
             validation::forget();
         }
@@ -84,6 +87,11 @@ fn run_at(place: Option<Arc<Place>>) -> Result<(), String> {
 fn own_seeds(cpu: bool) -> Range<u64> {
     let count = if cpu { ON_CPU } else { seeds(ON_ADAPTER) };
     0..if full() { count * IN_FULL } else { count }
+}
+
+/// How often each seed runs.
+fn times() -> u64 {
+    std::env::var("FENCEPOST_STORM_TIMES").map_or(1, |times| times.parse().expect("how often is a number"))
 }
 
 /// The seeds that are asked for, if any are.

@@ -41,7 +41,7 @@ impl Worker<'_> {
         ("gives", 6, Self::give),
         ("takes", 8, Self::take),
         ("lets a queue fail", 2, Self::fail),
-        ("enqueues many commands at once", 3, Self::burst),
+        ("enqueues many commands at once", 5, Self::burst),
         ("looks at a context", 2, Self::look),
     ];
 

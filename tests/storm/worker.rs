@@ -73,7 +73,9 @@ impl<'w> Worker<'w> {
             self.step()?;
         }
         self.at += 1;
-        self.finish()
+        self.finish()?;
+        self.say(|| "has ended".into());
+        Ok(())
     }
 
     /// Notes what the thread does, for the message of a hang.
