@@ -22,9 +22,10 @@ impl Worker<'_> {
             self.arrays.push(owned);
         }
         self.start(home)?;
+        let last = self.arrays.len() - 1;
         match self.rng.u32(..6) {
-            0 | 1 => self.map_read(),
-            2 => self.map_write(),
+            0 | 1 => self.map_read_of(last),
+            2 => self.map_write_of(last),
             3 => self.end_one(),
             4 => self.end_event(),
             _ => self.finish_queue(),

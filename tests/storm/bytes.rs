@@ -10,6 +10,8 @@ use wgpu::BufferUsages as Usages;
 
 /// Arrays that a thread has at most.
 const MOST: usize = 8;
+/// A large array, in 64 elements: copied between contexts, it makes two pieces of at most 4 MiB.
+const LARGE: usize = 20_000;
 
 impl Worker<'_> {
     /// Makes an array of a context, or of a queue.
@@ -19,8 +21,7 @@ impl Worker<'_> {
         }
         let home = self.some_home();
         let policy = self.world.homes[home].policy;
-        let most = if self.rng.u32(..20) == 0 { 512 } else { 12 };
-        let len = 64 * self.rng.usize(1..=most);
+        let len = self.some_len();
         let (words, lane) = (self.some_words(len), self.lane_at(home));
         let (ctx, value) = (&self.world.homes[home].ctx, words[0]);
         let of_context = |array, words| Owned::of_context(array, home, policy, words);
@@ -46,6 +47,15 @@ impl Worker<'_> {
         }
         self.arrays.push(owned);
         Ok(())
+    }
+
+    /// A number of elements: mostly few.
+    fn some_len(&mut self) -> usize {
+        64 * match self.rng.u32(..20) {
+            0 if self.world.drawn.large => LARGE,
+            0 | 1 => self.rng.usize(1..=512),
+            _ => self.rng.usize(1..=12),
+        }
     }
 
     /// Drops an array, in use or not.

@@ -8,7 +8,21 @@ use fencepost::Kind;
 impl Worker<'_> {
     /// Maps a part of an array, and compares what is there.
     pub fn map_read(&mut self) -> Done {
-        let Some(at) = self.some_array(|owned| !owned.part) else { return Ok(()) };
+        match self.some_array(|owned| !owned.part) {
+            Some(at) => self.map_read_of(at),
+            None => Ok(()),
+        }
+    }
+
+    /// Maps a part of an array, compares what is there, and changes it.
+    pub fn map_write(&mut self) -> Done {
+        match self.some_array(|owned| !owned.part) {
+            Some(at) => self.map_write_of(at),
+            None => Ok(()),
+        }
+    }
+
+    pub fn map_read_of(&mut self, at: usize) -> Done {
         let range = self.some_range(self.arrays[at].len());
         let part = self.arrays[at].array.slice(range.clone())?;
         let (pending, way) = (part.map_read(), self.map_way());
@@ -18,9 +32,7 @@ impl Worker<'_> {
         self.while_mapped(at)
     }
 
-    /// Maps a part of an array, compares what is there, and changes it.
-    pub fn map_write(&mut self) -> Done {
-        let Some(at) = self.some_array(|owned| !owned.part) else { return Ok(()) };
+    pub fn map_write_of(&mut self, at: usize) -> Done {
         let range = self.some_range(self.arrays[at].len());
         let words = self.some_words(range.len());
         let part = self.arrays[at].array.slice(range.clone())?;
@@ -48,12 +60,8 @@ impl Worker<'_> {
     /// While the guard lives, every use of the array is an error; work on other arrays goes on.
     fn while_mapped(&mut self, at: usize) -> Done {
         let lane = self.lane_at(self.arrays[at].home);
-        match lane
-            .queue
-            .fill(&mut self.arrays[at].array, 0)
-            .map_err(|error| matches!(error.kind(), Kind::Mapped { .. }))
-        {
-            Err(true) => {}
+        match lane.queue.fill(&mut self.arrays[at].array, 0) {
+            Err(error) if matches!(error.kind(), Kind::Mapped { .. }) => {}
             other => return Err(Wrong(format!("a fill of a mapped array gives {other:?}"))),
         }
         if self.rng.u32(..3) == 0 {

@@ -3,6 +3,7 @@
 use super::failures::unless_planned;
 use super::waits::Done;
 use super::worker::Worker;
+use fencepost::synchronize_all;
 use std::thread;
 
 /// Queues that a thread has for itself at most.
@@ -40,9 +41,15 @@ impl Worker<'_> {
     }
 
     pub fn synchronize(&mut self) -> Done {
-        let home = self.some_home();
-        let (pending, way) = (self.world.homes[home].ctx.synchronize(), self.way());
-        self.say(|| format!("synchronizes context {home}, {way:?}"));
+        let (home, all) = (self.some_home(), self.rng.u32(..6) == 0);
+        let pending = if all { synchronize_all() } else { self.world.homes[home].ctx.synchronize() };
+        let way = self.way();
+        self.say(|| {
+            format!(
+                "synchronizes {}, {way:?}",
+                if all { "all contexts".into() } else { format!("context {home}") }
+            )
+        });
         Ok(unless_planned(self.wait(pending, way).map(drop))?)
     }
 
@@ -72,12 +79,13 @@ impl Worker<'_> {
     pub fn look(&mut self) -> Done {
         let home = self.some_home();
         let ctx = &self.world.homes[home].ctx;
-        match self.rng.u32(..6) {
+        match self.rng.u32(..7) {
             0 => drop(ctx.state_dump()),
             1 => drop(ctx.trim()),
             2 => ctx.set_release_threshold(Some(self.rng.u64(..1 << 20))),
             3 => ctx.set_release_threshold(None),
             4 => ctx.record_waits(self.rng.bool()),
+            5 => drop(ctx.track_allocations().report()),
             _ => drop(ctx.wait_report()),
         }
         let stats = ctx.pool_stats();

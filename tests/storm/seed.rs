@@ -23,6 +23,8 @@ pub struct Drawn {
     pub driven: bool,
     /// Whether some queues are timed.
     pub timed: bool,
+    /// Whether some arrays are copied between contexts in several pieces.
+    pub large: bool,
 }
 
 /// How one context is opened.
@@ -67,7 +69,8 @@ impl Drawn {
         queues.extend((0..rng.usize(..3)).map(|_| (rng.usize(..count), rng.i32(-1..=1))));
         let threads = threads_asked().unwrap_or(rng.usize(2..=5));
         let (steps, driven, timed) = (rng.usize(20..=80), rng.bool(), rng.u32(..3) == 0);
-        Self { seed, place, homes, queues, threads, steps, driven, timed }
+        let large = rng.u32(..12) == 0;
+        Self { seed, place, homes, queues, threads, steps, driven, timed, large }
     }
 
     /// Whether every context has threads, so that a future may be left to an executor.
