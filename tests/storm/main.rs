@@ -44,9 +44,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Seeds on the CPU recorder.
-const ON_CPU: u64 = 40;
+const ON_CPU: u64 = 300;
 /// Seeds on each adapter.
-const ON_ADAPTER: u64 = 6;
+const ON_ADAPTER: u64 = 30;
 /// How many times as many seeds the full suite runs.
 const IN_FULL: u64 = 10;
 

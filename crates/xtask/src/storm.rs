@@ -73,54 +73,49 @@ pub(crate) fn storm(workspace: &Workspace, options: &Options) -> Result<bool> {
     let all = everywhere(&places(&line, &options.adapters)?, &modes);
     let (begun, length) = (Instant::now(), Duration::from_secs_f64(60.0 * options.minutes));
     let bar = progress::bar(length.as_secs());
-    let mut count = 0;
+    let (mut runs, mut passed) = (0, true);
     for (turn, at) in (0..).flat_map(|turn| all.iter().map(move |at| (turn, at))) {
-        if count > 0 && begun.elapsed() >= length {
+        if !passed || (runs > 0 && begun.elapsed() >= length) {
             break;
         }
         bar.set_message(at.place.clone());
         let ended = run(&line, at, options, turn)?;
-        count += options.seeds(turn).1;
+        (runs, passed) = (runs + 1, ended.passed);
         bar.set_position(begun.elapsed().as_secs().min(length.as_secs()));
         if options.json {
             println!("{}", ended.line(at, options, turn));
         }
-        if !ended.passed {
+        if !passed {
             bar.abandon();
             eprintln!(
                 "{}\na storm at {at} failed: the line that begins with `again` runs its seed",
                 ended.said
             );
-            return Ok(false);
         }
     }
     bar.finish_and_clear();
-    let (places, minutes) =
-        (all.iter().map(At::to_string).collect::<Vec<_>>(), begun.elapsed().as_secs_f64() / 60.0);
+    let (minutes, seen) = (begun.elapsed().as_secs_f64() / 60.0, &all[..all.len().min(runs)]);
+    let (seeds, places) = (PIECE * runs as u64, seen.iter().map(At::to_string).collect::<Vec<_>>());
     if options.json {
-        println!("{}", json!({ "passed": true, "seeds": count, "minutes": minutes, "places": places }));
-    } else {
-        println!("{count} seeds passed in {minutes:.1} minutes: {}", places.join(", "));
+        println!("{}", json!({ "passed": passed, "seeds": seeds, "minutes": minutes, "places": places }));
+    } else if passed {
+        println!("{seeds} seeds passed in {minutes:.1} minutes: {}", places.join(", "));
     }
-    Ok(true)
+    Ok(passed)
 }
 
 impl Options {
-    /// The seeds of a turn, and how many runs of seeds that is.
-    fn seeds(&self, turn: u64) -> (Range<u64>, u64) {
-        match self.seed {
-            Some(seed) => (seed..seed.saturating_add(1), PIECE),
-            None => {
-                let from = self.from.saturating_add(turn * PIECE);
-                (from..from.saturating_add(PIECE), PIECE)
-            }
-        }
+    /// The seeds of a turn: the only one, as often as there would be others.
+    fn seeds(&self, turn: u64) -> Range<u64> {
+        let (from, count) =
+            self.seed.map_or((self.from.saturating_add(turn * PIECE), PIECE), |seed| (seed, 1));
+        from..from.saturating_add(count)
     }
 }
 
 /// Runs the seeds of a turn in one place.
 fn run(line: &Line, at: &At, options: &Options, turn: u64) -> Result<Ended> {
-    let seeds = options.seeds(turn).0;
+    let seeds = options.seeds(turn);
     let line = line.clone().var("FENCEPOST_TEST_PLACE", &at.place).var("RUST_LOG", "off");
     let line = line.var("FENCEPOST_SEEDS", format!("{}..{}", seeds.start, seeds.end));
     let line = at.mode.var.iter().fold(line, |line, (name, value)| line.var(name, value));
@@ -147,7 +142,7 @@ fn run(line: &Line, at: &At, options: &Options, turn: u64) -> Result<Ended> {
 impl Ended {
     /// For programs.
     fn line(&self, at: &At, options: &Options, turn: u64) -> serde_json::Value {
-        let seeds = options.seeds(turn).0;
+        let seeds = options.seeds(turn);
         json!({
             "place": at.place,
             "mode": at.mode.name,
@@ -229,10 +224,9 @@ mod tests {
 
     #[test]
     fn turns_go_on_with_the_seeds_and_one_seed_stays() {
-        assert_eq!(options(None).seeds(0), (7..7 + PIECE, PIECE));
-        assert_eq!(options(None).seeds(2).0.start, 7 + 2 * PIECE);
-        assert_eq!(options(Some(3)).seeds(5), (3..4, PIECE));
-        assert_eq!(options(Some(u64::MAX)).seeds(0).0.start, u64::MAX);
+        assert_eq!(options(None).seeds(0), 7..7 + PIECE);
+        assert_eq!(options(None).seeds(2).start, 7 + 2 * PIECE);
+        assert_eq!(options(Some(3)).seeds(5), 3..4);
     }
 
     #[test]
