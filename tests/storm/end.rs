@@ -10,7 +10,7 @@ use fencepost::{Context, Policy};
 use std::time::Duration;
 
 /// How long threads may take to give back what nothing uses any more.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Compares what no thread has taken, drops everything, and looks for what is left over.
 pub fn end(world: World, watches: &Watches) -> Done {
