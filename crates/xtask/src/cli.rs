@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::environment::{Request, Wanted};
 use crate::shell::flag;
+use crate::storm;
 
 /// Set-up and checks of the Fencepost workspace.
 ///
@@ -125,6 +126,15 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Runs random programs by several threads for minutes: no wrong byte, no hang, no panic, nothing left over
+    #[command(
+        after_help = "Examples:\n  cargo xtask storm --minutes 5\n  cargo xtask storm --adapters cpu,swiftshader --mode default --threads 8\n  \
+        cargo xtask storm --adapters lavapipe --mode hal --seed 17\n  cargo xtask storm --minutes 60 --json > storm.jsonl\n\n\
+        Adapters: cpu, and those of the machine as the names of tests have them. Modes: default, wgpu, hal, direct, discrete.\n\
+        A seed gives the same programs each time; how the threads interleave is the system's. The first seed that fails ends\n\
+        the run, with the line that runs it again. Exits with 1 if a seed failed."
+    )]
+    Storm(Storm),
     /// Type-checks the library for the web, macOS and Windows; for all three without a flag
     #[command(
         after_help = "Examples:\n  cargo xtask targets --web\n  cargo xtask targets --metal --dx12\n\n\
@@ -199,6 +209,46 @@ pub(crate) enum Command {
     /// Prints the drivers a run would find on this machine
     #[command(after_help = "Example:\n  cargo xtask doctor")]
     Doctor,
+}
+
+#[derive(Args)]
+pub(crate) struct Storm {
+    /// How long
+    #[arg(long, default_value_t = 10.0, value_parser = minutes)]
+    minutes: f64,
+    /// Where, with commas between; without, on the CPU recorder and every adapter that the system can get
+    #[arg(long, value_delimiter = ',')]
+    adapters: Vec<String>,
+    /// Run this mode only; may be given several times
+    #[arg(long)]
+    mode: Vec<String>,
+    /// Threads of each program; without, each seed draws two to five
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=64))]
+    threads: Option<u64>,
+    /// Run the programs of this seed only, again and again
+    #[arg(long, conflicts_with = "from")]
+    seed: Option<u64>,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Print a line of JSON for each process, and one for all
+    #[arg(long)]
+    json: bool,
+    /// Fail instead of installing a driver or fetching a tool
+    #[arg(long)]
+    no_install: bool,
+}
+
+impl Storm {
+    pub(crate) fn options(self) -> storm::Options {
+        let Storm { minutes, adapters, mode, threads, seed, from, json, no_install } = self;
+        storm::Options { minutes, adapters, modes: mode, threads, seed, from, json, may_install: !no_install }
+    }
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    if (0.0..=1e6).contains(&minutes) { Ok(minutes) } else { Err("it must be from 0 to 1000000".into()) }
 }
 
 #[derive(Args)]

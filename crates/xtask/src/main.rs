@@ -23,6 +23,7 @@ mod shell;
 mod soak;
 mod software;
 mod steps;
+mod storm;
 mod suite;
 mod targets;
 mod test;
@@ -69,6 +70,7 @@ fn run(command: Command) -> Result<bool> {
             let limit = std::time::Duration::from_secs(limit);
             return mutants::mutants(&workspace, &mutants::Options { json, list, limit, filter });
         }
+        Command::Storm(args) => return storm::storm(&workspace, &args.options()),
         Command::Soak { args } => soak::soak(&workspace, &args),
         Command::Targets { web, metal, dx12, debian, no_install } => {
             let sources = targets::Sources { may_install: !no_install, debian };

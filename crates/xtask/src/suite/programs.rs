@@ -19,13 +19,15 @@ pub(crate) struct Program {
 }
 
 /// The variables that choose tests, recorders or adapters: a run of the suite sets its own.
-const CHOICES: [&str; 7] = [
+const CHOICES: [&str; 9] = [
     "FENCEPOST_TEST_PLACE",
     "FENCEPOST_TEST_FULL",
     "FENCEPOST_TEST_MEMORY",
     "FENCEPOST_TEST_RESULTS",
     "FENCEPOST_RECORDER",
     "FENCEPOST_REFUSALS",
+    "FENCEPOST_STORM_THREADS",
+    "FENCEPOST_STORM_TIMES",
     "FENCEPOST_WATCHDOG",
 ];
 

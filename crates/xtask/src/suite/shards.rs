@@ -17,12 +17,12 @@ const PLACE: &str = "FENCEPOST_TEST_PLACE";
 const FULL: &str = "FENCEPOST_TEST_FULL";
 
 /// The programs that are cut by place: the validation layers report to a process, and a place has one process.
-const BY_PLACE: [&str; 3] = ["conformance", "programs", "refusals"];
+const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
 /// The program that has a process for each test: each device that is lost keeps its memory, and with every call refused
 /// that came to 12 GB in one process.
 const BY_TEST: &str = "refusals";
 /// The programs that run once more in other modes.
-const IN_MODES: [&str; 2] = ["conformance", "programs"];
+const IN_MODES: [&str; 3] = ["conformance", "programs", "storm"];
 /// The programs that start first, because they take longest.
 const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"];
 
@@ -31,7 +31,7 @@ pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
 /// Few arenas for glibc's allocator: with one for each of many short-lived threads a process takes half as much memory again.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
 /// The programs whose cases have a watchdog and a dump of their own.
-const WATCHED: [&str; 5] = ["conformance", "programs", "refusals", "b3sum", "overdue"];
+const WATCHED: [&str; 6] = ["conformance", "programs", "refusals", "storm", "b3sum", "overdue"];
 
 /// One process of the suite.
 pub(crate) struct Shard {

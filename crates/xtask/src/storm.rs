@@ -1,0 +1,251 @@
+//! `cargo xtask storm`: random programs by several threads, on every adapter and with every recorder, for so many minutes.
+
+use std::fmt;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use serde_json::json;
+
+use crate::built::Built;
+use crate::environment::{self, Request, Vars, Wanted};
+use crate::progress;
+use crate::shell::Line;
+use crate::suite::{MODES, Mode};
+use crate::workspace::Workspace;
+
+/// Seeds that one process runs: few enough for the bar to move, and for a device that keeps memory to be gone soon.
+const PIECE: u64 = 20;
+/// The most memory that a process may take, in MiB, as in the test command.
+const MEMORY: u64 = 1536;
+/// The place that needs no driver.
+const CPU: &str = "cpu";
+
+/// The variables that choose what the program runs.
+const CHOICES: [&str; 6] = [
+    "FENCEPOST_SEED",
+    "FENCEPOST_STORM_THREADS",
+    "FENCEPOST_RECORDER",
+    "FENCEPOST_TEST_MEMORY",
+    "FENCEPOST_TEST_FULL",
+    "FENCEPOST_TEST_RESULTS",
+];
+
+/// What a storm is asked to do.
+pub(crate) struct Options {
+    pub(crate) minutes: f64,
+    /// The names of places; all that there are if there is none.
+    pub(crate) adapters: Vec<String>,
+    /// The names of modes; all that differ at a place if there is none.
+    pub(crate) modes: Vec<String>,
+    pub(crate) threads: Option<u64>,
+    /// The only seed, again and again.
+    pub(crate) seed: Option<u64>,
+    /// The first seed.
+    pub(crate) from: u64,
+    pub(crate) json: bool,
+    pub(crate) may_install: bool,
+}
+
+/// A place, and a way to run there.
+struct At {
+    place: String,
+    mode: &'static Mode,
+}
+
+/// How a process ended.
+struct Ended {
+    passed: bool,
+    said: String,
+    seconds: f64,
+}
+
+/// Runs seeds until the time is over, or up to the first that fails; false if one did.
+///
+/// # Errors
+/// There is no such adapter or mode, or the program does not build.
+pub(crate) fn storm(workspace: &Workspace, options: &Options) -> Result<bool> {
+    let modes = chosen(&options.modes)?;
+    let vars = vars(workspace, options)?;
+    let built = Built::new(workspace, &["storm"])?;
+    let Some(line) = built.lines(workspace).next() else { bail!("cargo names no storm") };
+    let line = CHOICES.iter().fold(line, |line, name| line.without(name)).vars(&vars);
+    let all = everywhere(&places(&line, &options.adapters)?, &modes);
+    let (begun, length) = (Instant::now(), Duration::from_secs_f64(60.0 * options.minutes));
+    let bar = progress::bar(length.as_secs());
+    let (mut runs, mut passed) = (0, true);
+    for (turn, at) in (0..).flat_map(|turn| all.iter().map(move |at| (turn, at))) {
+        if !passed || (runs > 0 && begun.elapsed() >= length) {
+            break;
+        }
+        bar.set_message(at.place.clone());
+        let ended = run(&line, at, options, turn)?;
+        (runs, passed) = (runs + 1, ended.passed);
+        bar.set_position(begun.elapsed().as_secs().min(length.as_secs()));
+        if options.json {
+            println!("{}", ended.line(at, options, turn));
+        }
+        if !passed {
+            bar.abandon();
+            eprintln!(
+                "{}\na storm at {at} failed: the line that begins with `again` runs its seed",
+                ended.said
+            );
+        }
+    }
+    bar.finish_and_clear();
+    let (minutes, seen) = (begun.elapsed().as_secs_f64() / 60.0, &all[..all.len().min(runs)]);
+    let (seeds, places) = (PIECE * runs as u64, seen.iter().map(At::to_string).collect::<Vec<_>>());
+    if options.json {
+        println!("{}", json!({ "passed": passed, "seeds": seeds, "minutes": minutes, "places": places }));
+    } else if passed {
+        println!("{seeds} seeds passed in {minutes:.1} minutes: {}", places.join(", "));
+    }
+    Ok(passed)
+}
+
+impl Options {
+    /// The seeds of a turn: the only one, as often as there would be others.
+    fn seeds(&self, turn: u64) -> Range<u64> {
+        let (from, count) =
+            self.seed.map_or((self.from.saturating_add(turn * PIECE), PIECE), |seed| (seed, 1));
+        from..from.saturating_add(count)
+    }
+}
+
+/// Runs the seeds of a turn in one place.
+fn run(line: &Line, at: &At, options: &Options, turn: u64) -> Result<Ended> {
+    let seeds = options.seeds(turn);
+    let line = line.clone().var("FENCEPOST_TEST_PLACE", &at.place).var("RUST_LOG", "off");
+    let line = line.var("FENCEPOST_SEEDS", format!("{}..{}", seeds.start, seeds.end));
+    let line = at.mode.var.iter().fold(line, |line, (name, value)| line.var(name, value));
+    let line = match options.seed {
+        Some(_) => line.var("FENCEPOST_STORM_TIMES", PIECE.to_string()),
+        None => line,
+    };
+    let line = match options.threads {
+        Some(count) => line.var("FENCEPOST_STORM_THREADS", count.to_string()),
+        None => line,
+    };
+    let begun = Instant::now();
+    let (passed, said) = line.said()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(match peak(&said).filter(|peak| *peak > MEMORY) {
+        Some(peak) => {
+            let said = format!("{said}\nthe process took {peak} MiB, the limit is {MEMORY} MiB");
+            Ended { passed: false, said, seconds }
+        }
+        None => Ended { passed, said, seconds },
+    })
+}
+
+impl Ended {
+    /// For programs.
+    fn line(&self, at: &At, options: &Options, turn: u64) -> serde_json::Value {
+        let seeds = options.seeds(turn);
+        json!({
+            "place": at.place,
+            "mode": at.mode.name,
+            "from": seeds.start,
+            "to": seeds.end,
+            "passed": self.passed,
+            "seconds": self.seconds,
+            "peak_mib": peak(&self.said),
+        })
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.mode.var {
+            None => f.write_str(&self.place),
+            Some(_) => write!(f, "{} {}", self.place, self.mode.name),
+        }
+    }
+}
+
+/// The variables of the adapters that are asked for; none is set up where the CPU recorder alone is.
+fn vars(workspace: &Workspace, options: &Options) -> Result<Vars> {
+    if !options.adapters.is_empty() && options.adapters.iter().all(|name| name == CPU) {
+        return Ok(vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]);
+    }
+    let request = Request { wanted: Wanted::AllThereAre, may_install: options.may_install };
+    let found = environment::set_up(workspace, request)?;
+    if let Some(missing) = found.missing {
+        eprintln!("xtask: without {missing}");
+    }
+    Ok(found.vars)
+}
+
+/// The modes of these names; all if there is none.
+fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
+    let all = || MODES.iter().map(|mode| mode.name).collect::<Vec<_>>().join(", ");
+    if let Some(unknown) = names.iter().find(|name| !MODES.iter().any(|mode| mode.name == **name)) {
+        bail!("there is no mode `{unknown}`: there are {}", all());
+    }
+    Ok(MODES.iter().filter(|mode| names.is_empty() || names.iter().any(|name| name == mode.name)).collect())
+}
+
+/// The places of the program's tests that are asked for.
+fn places(line: &Line, asked: &[String]) -> Result<Vec<String>> {
+    let list = line.clone().arg("--list").read()?;
+    let ids = list.lines().filter_map(|line| line.strip_suffix(": test"));
+    let found: Vec<&str> = ids.filter_map(|id| Some(id.rsplit_once("::")?.1)).collect();
+    if let Some(unknown) = asked.iter().find(|name| !found.contains(&name.as_str())) {
+        bail!("there is no adapter `{unknown}`: there are {}", found.join(", "));
+    }
+    let wanted = |name: &&&str| asked.is_empty() || asked.iter().any(|asked| asked == **name);
+    Ok(found.iter().filter(wanted).map(|name| (*name).to_owned()).collect())
+}
+
+/// Every place in every mode that differs there.
+fn everywhere(places: &[String], modes: &[&'static Mode]) -> Vec<At> {
+    let at = |place: &String| {
+        let differing = modes.iter().filter(|mode| mode.differs_at(place));
+        differing.map(|mode| At { place: place.clone(), mode }).collect::<Vec<_>>()
+    };
+    places.iter().flat_map(at).collect()
+}
+
+/// The most memory that a process had, in MiB, where it says so.
+fn peak(said: &str) -> Option<u64> {
+    let words = said.lines().rev().find_map(|line| line.strip_prefix("peak memory: "))?;
+    words.strip_suffix(" MiB")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(seed: Option<u64>) -> Options {
+        let (minutes, adapters, modes) = (1.0, Vec::new(), Vec::new());
+        Options { minutes, adapters, modes, threads: None, seed, from: 7, json: false, may_install: false }
+    }
+
+    #[test]
+    fn turns_go_on_with_the_seeds_and_one_seed_stays() {
+        assert_eq!(options(None).seeds(0), 7..7 + PIECE);
+        assert_eq!(options(None).seeds(2).start, 7 + 2 * PIECE);
+        assert_eq!(options(Some(3)).seeds(5), 3..4);
+    }
+
+    #[test]
+    fn a_place_has_the_modes_that_differ_there() {
+        let places = ["cpu".to_owned(), "llvmpipe_gl".to_owned()];
+        let shown = |modes: &[&'static Mode]| {
+            everywhere(&places, modes).iter().map(At::to_string).collect::<Vec<_>>()
+        };
+        let all = chosen(&[]).expect("no name is unknown");
+        assert_eq!(shown(&all), ["cpu", "llvmpipe_gl", "llvmpipe_gl hal", "llvmpipe_gl direct"]);
+        let hal = chosen(&["hal".to_owned()]).expect("a mode");
+        assert_eq!(shown(&hal), ["llvmpipe_gl hal"]);
+        let unknown = chosen(&["hall".to_owned()]).err().map(|error| error.to_string());
+        assert!(unknown.is_some_and(|error| error.contains("`hall`") && error.contains("discrete")));
+    }
+
+    #[test]
+    fn the_peak_is_the_last_that_was_said() {
+        assert_eq!(peak("peak memory: 7 MiB\nx\npeak memory: 9 MiB\n"), Some(9));
+        assert_eq!(peak("nothing"), None);
+    }
+}

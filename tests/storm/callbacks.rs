@@ -1,0 +1,159 @@
+//! Steps with host callbacks: some count, some enqueue, some are where an array is dropped.
+
+use super::array::{Access, Owned};
+use super::failures::unless_planned;
+use super::known::{AWAITS_IN_CALLBACKS, WAITS_IN_CALLBACKS};
+use super::waits::{Coming, Done, Way, Wrong};
+use super::worker::Worker;
+use super::world::Lane;
+use fastrand::Rng;
+use fencepost::{Event, Kind, Result};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// The callbacks of one thread.
+pub struct Callbacks {
+    /// How many there are on each queue.
+    counts: BTreeMap<u64, usize>,
+    /// The last of each queue that has run.
+    last: BTreeMap<u64, usize>,
+    to: Sender<Ran>,
+    from: Receiver<Ran>,
+    /// Those that have not been looked at.
+    open: usize,
+}
+
+/// What a callback says when it has run.
+struct Ran {
+    key: u64,
+    number: usize,
+    /// Whether everything before it was done.
+    behind: bool,
+    /// The array that it had, and a read of it.
+    back: Option<Result<(Owned, Coming)>>,
+}
+
+impl Default for Callbacks {
+    fn default() -> Self {
+        let (to, from) = channel();
+        Self { counts: BTreeMap::new(), last: BTreeMap::new(), to, from, open: 0 }
+    }
+}
+
+impl Worker<'_> {
+    /// Enqueues a callback.
+    pub fn callback(&mut self) -> Done {
+        self.hear()?;
+        let lane = self.some_lane();
+        let count = self.callbacks.counts.entry(lane.key).or_default();
+        let number = *count;
+        *count += 1;
+        self.callbacks.open += 1;
+        let (to, before, key) = (self.callbacks.to.clone(), lane.queue.marker(), lane.key);
+        let waits = self.wait_inside();
+        match self.rng.u32(..4) {
+            // The array goes there and comes back, with a read that was enqueued there.
+            0 | 1 if self.arrays.iter().any(|owned| !owned.part) => {
+                let at = self.some_array(|owned| !owned.part).expect("there is one");
+                let owned = self.arrays.swap_remove(at);
+                let (other, rng, from) = (self.lane_at(owned.home), self.rng.fork(), self.here());
+                lane.queue.callback(move || {
+                    let behind = is_over(&before);
+                    let back = work(owned, &other, rng, from);
+                    let waited = waits.map_or(Ok(()), |wait| wait(&other));
+                    let back = back.and_then(|back| waited.map(|()| back));
+                    let _ = to.send(Ran { key, number, behind, back: Some(back) });
+                })?;
+            }
+            // The last handle of an array, and of a queue, goes there.
+            2 if self.arrays.iter().any(|owned| !owned.part) => {
+                let at = self.some_array(|owned| !owned.part).expect("there is one");
+                let (owned, queue) = (self.arrays.swap_remove(at), lane.queue.fork("of a callback"));
+                lane.queue.callback(move || {
+                    let behind = is_over(&before);
+                    drop((owned, queue));
+                    let _ = to.send(Ran { key, number, behind, back: None });
+                })?;
+            }
+            _ => lane.queue.callback(move || {
+                let _ = to.send(Ran { key, number, behind: is_over(&before), back: None });
+            })?,
+        }
+        Ok(())
+    }
+
+    /// How a callback waits for a queue, if it does: it may be told that this would never end.
+    fn wait_inside(&mut self) -> Option<fn(&Lane) -> Result<()>> {
+        fn unless_refused(result: Result<()>) -> Result<()> {
+            result.or_else(|error| match error.kind() {
+                Kind::WouldDeadlock { .. } => Ok(()),
+                _ => Err(error),
+            })
+        }
+        match self.rng.u32(..4) {
+            0 if WAITS_IN_CALLBACKS => Some(|lane| unless_refused(lane.queue.finish().wait())),
+            1 if AWAITS_IN_CALLBACKS => Some(|lane| unless_refused(pollster::block_on(lane.queue.finish()))),
+            _ => None,
+        }
+    }
+
+    /// Looks at the callbacks that have run since the last time.
+    fn hear(&mut self) -> Done {
+        while let Ok(ran) = self.callbacks.from.try_recv() {
+            self.callbacks.open -= 1;
+            let Ran { key, number, behind, back } = ran;
+            if !behind {
+                return Err(Wrong(format!("callback {number} of q{key} ran before what is in front of it")));
+            }
+            let due = self.callbacks.last.get(&key).map_or(0, |last| last + 1);
+            if number != due {
+                return Err(Wrong(format!("callback {number} of q{key} ran where {due} was due")));
+            }
+            self.callbacks.last.insert(key, number);
+            if let Some(back) = back {
+                let (owned, coming) = back?;
+                self.arrays.push(owned);
+                self.comings.push(coming);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every callback has run when its context is synchronized; what came of them is right.
+    pub fn end_callbacks(&mut self) -> Done {
+        for (at, home) in self.world.homes.iter().enumerate() {
+            self.say(|| format!("synchronizes context {at} at the end"));
+            unless_planned(home.ctx.synchronize().wait())?;
+        }
+        self.hear()?;
+        if self.callbacks.open > 0 {
+            return Err(Wrong(format!(
+                "{} callbacks have not run, all contexts are done",
+                self.callbacks.open
+            )));
+        }
+        for coming in std::mem::take(&mut self.comings) {
+            self.end(coming, Way::Block)?;
+        }
+        Ok(())
+    }
+}
+
+/// Enqueues a fill and a read.
+fn work(mut owned: Owned, lane: &Lane, mut rng: Rng, from: String) -> Result<(Owned, Coming)> {
+    let value = rng.u32(..);
+    owned.order(lane, Access::Write, &mut rng)?;
+    lane.queue.fill(&mut owned.array, value)?;
+    owned.change(0..owned.len(), |_, _| value);
+    owned.used(lane, Access::Write, &mut rng);
+    owned.order(lane, Access::Read, &mut rng)?;
+    let reading = lane.queue.read(&owned.array);
+    owned.used(lane, Access::Read, &mut rng);
+    let expected = owned.words.clone();
+    Ok((owned, Coming { reading, expected, from: format!("a callback of {from}") }))
+}
+
+/// Whether everything before a callback is done, as it must be.
+fn is_over(before: &Event) -> bool {
+    before.is_complete().is_ok_and(|over| over)
+}

@@ -1,0 +1,85 @@
+//! Opens contexts, and keeps an eye on them until they have ended.
+
+use super::common::raw;
+use super::common::subject::{Place, Subject, context_options};
+use super::common::watchdog::in_time;
+use super::seed::{Device, Drawn};
+use fencepost::{AdapterChoice, AdoptOptions, Context, ContextOptions, ContextWatch, Result};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Looks at every context of a storm, and keeps none of them.
+#[derive(Clone, Default)]
+pub struct Watches(Arc<Mutex<Vec<ContextWatch>>>);
+
+/// Opens the context of this number.
+pub fn open(drawn: &Drawn, at: usize, watches: &Watches) -> Result<Context> {
+    let home = drawn.homes[at];
+    let place = || drawn.place.clone().expect("bug: an adapter without a place");
+    let ctx = match home.device {
+        Device::Cpu(options) => Context::on_cpu_with(options, home.policy),
+        Device::Adapter { shared } => {
+            let options = context_options();
+            let shared_memory = options.shared_memory && shared;
+            let options =
+                ContextOptions { shared_memory, policy: home.policy, adapter: choice(&place()), ..options };
+            Context::with_options(options).wait()?
+        }
+        Device::Adopted => {
+            let (device, queue) = raw::open(&Subject::new(place()));
+            let options = AdoptOptions { policy: home.policy, threads: false, ..AdoptOptions::default() };
+            Context::adopt(device, queue, options)?
+        }
+    };
+    watches.add(&ctx);
+    Ok(ctx)
+}
+
+fn choice(place: &Place) -> AdapterChoice {
+    AdapterChoice::Index(place.adapter_index().expect("bug: a place without an adapter"))
+}
+
+impl Watches {
+    pub fn add(&self, ctx: &Context) {
+        self.all().push(ctx.watch());
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, Vec<ContextWatch>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state of every context that lives.
+    pub fn shown(&self) -> String {
+        let watches = self.all().clone();
+        let state = |(at, watch): (usize, ContextWatch)| {
+            if !watch.lives() {
+                return None;
+            }
+            let state = in_time(move || watch.state_dump());
+            let state = state.unwrap_or_else(|| Some("a thread stays in the lock of the context".into()));
+            Some(format!("context {at}: {}", state.unwrap_or_else(|| "at its end".into())))
+        };
+        watches.into_iter().enumerate().filter_map(state).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether every context has ended, after so long at most.
+    pub fn have_ended(&self, limit: Duration) -> bool {
+        let watches = self.all().clone();
+        until(limit, || !watches.iter().any(ContextWatch::lives))
+    }
+}
+
+/// Looks again and again whether something holds, for so long at most.
+pub fn until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    loop {
+        if holds() {
+            return true;
+        }
+        if begun.elapsed() > limit {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}

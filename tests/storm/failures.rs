@@ -1,0 +1,79 @@
+//! Steps in which a queue of the thread's own fails, is forgiven, and works on.
+
+use super::keeper::Order;
+use super::waits::{Done, Way, Wrong, compare};
+use super::worker::Worker;
+use fencepost::prelude::*;
+use fencepost::{Error, Kind, Result};
+use std::panic::resume_unwind;
+use std::time::Duration;
+
+impl Worker<'_> {
+    /// Lets a queue fail by an event that is abandoned, or by a callback that panics. What is behind that is not done; other
+    /// queues go on, and after the error is taken so does this one.
+    pub fn fail(&mut self) -> Done {
+        let home = self.some_home();
+        let urgency = self.rng.i32(-1..=1);
+        let lane = self.world.queue(home, urgency);
+        let words = self.some_words(64);
+        let mut array = lane.queue.array(&words)?;
+        let abandoned = self.rng.bool();
+        if abandoned {
+            self.abandon(&lane.queue, home)?;
+        } else {
+            // Past the hook that prints panics.
+            lane.queue.callback(|| resume_unwind(Box::new("a panic of the storm's")))?;
+        }
+        // It may have failed before this is enqueued.
+        let late = lane.queue.fill(&mut array, 7).err();
+        let failed = lane.queue.marker();
+        self.release();
+        self.say(|| "waits for a queue that fails".into());
+        let way = self.way();
+        let end = lane.queue.finish();
+        let end = if matches!(way, Way::Await | Way::Select(_)) { self.awaited(end) } else { end.wait() };
+        expect(abandoned, end.err())?;
+        if late.is_some() {
+            expect(abandoned, late)?;
+        }
+        expect(abandoned, lane.queue.take_error())?;
+        // The wait asks for order, not for success.
+        let other = self.lane_at(home);
+        other.queue.wait_for(&failed)?;
+        let found = other.queue.read(&array).wait()?;
+        compare(&found, &words, || "an array that a failed queue did not fill".into())?;
+        lane.queue.wait_for_queue(&other.queue)?;
+        lane.queue.fill(&mut array, 8)?;
+        compare(&lane.queue.read(&array).wait()?, &[8; 64], || "a queue that was forgiven".into())
+    }
+
+    /// Has a queue wait for an event that is never signalled.
+    fn abandon(&mut self, queue: &CommandQueue, home: usize) -> Done {
+        let event = self.world.homes[home].ctx.user_event("to be abandoned");
+        queue.wait_for(&event.event())?;
+        if self.rng.bool() {
+            let after = Duration::from_micros(self.rng.u64(..1000));
+            let order = Order { event, after, abandon: true };
+            self.keeper.send(order).expect("the keeper outlives all threads");
+        }
+        Ok(())
+    }
+}
+
+/// A wait for all queues of a context, which may have an error that a thread is about to take.
+pub fn unless_planned(result: Result<()>) -> Result<()> {
+    result.or_else(|error| match error.kind() {
+        Kind::Abandoned { .. } | Kind::CallbackPanicked { .. } => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn expect(abandoned: bool, error: Option<Error>) -> Done {
+    let right = error.as_ref().is_some_and(|error| match error.kind() {
+        Kind::Abandoned { .. } => abandoned,
+        Kind::CallbackPanicked { .. } => !abandoned,
+        _ => false,
+    });
+    let reason = if abandoned { "an abandoned event" } else { "a callback's panic" };
+    if right { Ok(()) } else { Err(Wrong(format!("{reason} gives {error:?}"))) }
+}

@@ -1,0 +1,96 @@
+//! What one thread gives away and another takes: arrays with all that is known of them, and results on their way.
+
+use super::array::Owned;
+use super::waits::{Coming, Done};
+use super::worker::Worker;
+use fencepost::Policy;
+use std::sync::{Mutex, PoisonError};
+
+/// Where things lie between two threads.
+#[derive(Default)]
+pub struct Hands {
+    arrays: Mutex<Vec<Owned>>,
+    comings: Mutex<Vec<Coming>>,
+}
+
+impl Hands {
+    fn put(&self, array: Owned) {
+        self.arrays.lock().unwrap_or_else(PoisonError::into_inner).push(array);
+    }
+
+    fn put_coming(&self, coming: Coming) {
+        self.comings.lock().unwrap_or_else(PoisonError::into_inner).push(coming);
+    }
+
+    fn take(&self) -> Option<Owned> {
+        let mut arrays = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);
+        (!arrays.is_empty()).then(|| arrays.remove(0))
+    }
+
+    fn take_coming(&self) -> Option<Coming> {
+        self.comings.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    /// Everything that no thread has taken.
+    pub fn empty(&self) -> (Vec<Owned>, Vec<Coming>) {
+        let arrays = std::mem::take(&mut *self.arrays.lock().unwrap_or_else(PoisonError::into_inner));
+        let comings = std::mem::take(&mut *self.comings.lock().unwrap_or_else(PoisonError::into_inner));
+        (arrays, comings)
+    }
+}
+
+impl Worker<'_> {
+    /// Gives an array to the thread that takes it first.
+    pub fn give(&mut self) -> Done {
+        if self.rng.u32(..4) == 0 && !self.comings.is_empty() {
+            let at = self.rng.usize(..self.comings.len());
+            self.world.hands.put_coming(self.comings.swap_remove(at));
+            return Ok(());
+        }
+        let Some(at) = self.some_array(|owned| !owned.part) else { return Ok(()) };
+        let mut owned = self.arrays.swap_remove(at);
+        match self.rng.u32(..4) {
+            0 => self.settle(&mut owned)?,
+            1 | 2 => self.signal_behind(&mut owned)?,
+            _ => {}
+        }
+        self.world.hands.put(owned);
+        Ok(())
+    }
+
+    /// Takes what another thread, or this one, has given.
+    pub fn take(&mut self) -> Done {
+        self.arrays.extend(self.world.hands.take());
+        self.comings.extend(self.world.hands.take_coming());
+        Ok(())
+    }
+
+    /// Waits on the host for every use of an array. Later uses need not come after them any more, but for those in another
+    /// context.
+    fn settle(&mut self, owned: &mut Owned) -> Done {
+        self.release();
+        for event in owned.uses.events() {
+            event.wait()?;
+        }
+        owned.uses.settled();
+        Ok(())
+    }
+
+    /// Has a callback behind the last use signal an event, which the next use waits for.
+    fn signal_behind(&mut self, owned: &mut Owned) -> Done {
+        let home = &self.world.homes[owned.home];
+        if !home.threads && !self.world.drawn.driven {
+            return Ok(()); // a wait in another context would get no callback of this one to run
+        }
+        let lane = self.lane_at(owned.home);
+        lane.queue.wait_for(&owned.uses.events())?;
+        let event = home.ctx.user_event("handed over");
+        let signaller = event.clone();
+        lane.queue.callback(move || signaller.signal())?;
+        if !home.threads {
+            lane.queue.flush()?;
+        }
+        owned.uses.come_after(event.event(), owned.policy == Policy::Unchecked);
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! Rules R02 and Q14: several threads run random programs on contexts and queues that they share, each beside a model of
+//! what it does.
+//!
+//! A seed gives every thread the same program each time; how the threads interleave is the system's. Each thread knows the
+//! bytes of its arrays at every point of its program, and an array changes hands together with what is known of it. So every
+//! read, download and map has one right answer. `FENCEPOST_SEED=<number>` runs one seed, `FENCEPOST_SEEDS=<from>..<to>` many,
+//! `FENCEPOST_STORM_TIMES=<number>` each of them so often, and `FENCEPOST_STORM_THREADS=<number>` so many threads in place of
+//! the number that a seed draws.
+#![allow(unreachable_pub, reason = "modules of a test program")]
+
+mod array;
+mod board;
+mod bursts;
+mod bytes;
+mod callbacks;
+mod contexts;
+mod end;
+mod events;
+mod failures;
+mod hands;
+mod keeper;
+mod known;
+mod maps;
+mod pinned;
+mod queues;
+mod regions;
+mod run;
+mod seed;
+mod steps;
+mod temporary;
+mod waits;
+mod worker;
+mod world;
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use common::full::{full, seeds};
+use common::results::{self, CPU, On};
+use common::subject::Place;
+use common::{adapters, one_place, validation};
+use libtest_mimic::Trial;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Seeds on the CPU recorder.
+const ON_CPU: u64 = 300;
+/// Seeds on each adapter.
+const ON_ADAPTER: u64 = 30;
+/// How many times as many seeds the full suite runs.
+const IN_FULL: u64 = 10;
+
+const NAME: &str = "r02_threads_that_share_contexts_and_queues_each_get_their_own_bytes_and_no_wait_hangs";
+
+fn main() {
+    let mut trials = vec![trial(CPU, None)];
+    let places = adapters::find().places;
+    trials.extend(places.iter().filter(|place| !place.is_cpu()).map(|place| trial(place.on(), Some(place))));
+    one_place::run(trials).exit();
+}
+
+/// The seeds of one place, under the eyes of the validation layers.
+fn trial(on: On<'_>, place: Option<&Arc<Place>>) -> Trial {
+    let (adapter, backend, place) = (on.adapter.to_owned(), on.backend.to_owned(), place.cloned());
+    Trial::test(format!("{NAME}::{adapter}"), move || {
+        let on = On { adapter: &adapter, backend: &backend };
+        Ok(results::noted(NAME, on, || run_at(place))?)
+    })
+}
+
+fn run_at(place: Option<Arc<Place>>) -> Result<(), String> {
+    let watched = place.as_ref().is_some_and(|place| place.is_vulkan());
+    let seeds = asked().unwrap_or_else(|| own_seeds(place.is_none()));
+    for seed in seeds.flat_map(|seed| (0..times()).map(move |_| seed)) {
+        if watched {
+            validation::forget();
+        }
+        run::run(seed, place.clone())?;
+        if watched {
+            validation::check().map_err(|said| run::explain(seed, place.as_ref(), &said))?;
+        }
+    }
+    Ok(())
+}
+
+/// The seeds of a run that asks for none.
+fn own_seeds(cpu: bool) -> Range<u64> {
+    let count = if cpu { ON_CPU } else { seeds(ON_ADAPTER) };
+    0..if full() { count * IN_FULL } else { count }
+}
+
+/// How often each seed runs.
+fn times() -> u64 {
+    std::env::var("FENCEPOST_STORM_TIMES").map_or(1, |times| times.parse().expect("how often is a number"))
+}
+
+/// The seeds that are asked for, if any are.
+fn asked() -> Option<Range<u64>> {
+    let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
+    if let Ok(seed) = std::env::var("FENCEPOST_SEED") {
+        let seed = number(&seed);
+        return Some(seed..seed + 1);
+    }
+    let seeds = std::env::var("FENCEPOST_SEEDS").ok()?;
+    let (from, to) = seeds.split_once("..").expect("FENCEPOST_SEEDS is <from>..<to>");
+    Some(number(from)..number(to))
+}

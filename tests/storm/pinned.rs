@@ -1,0 +1,106 @@
+//! Steps with pinned host arrays.
+
+use super::array::Access;
+use super::waits::{Done, compare};
+use super::worker::Worker;
+use fencepost::{HostArray, Kind, Result};
+
+/// A pinned array to upload from, and its context.
+pub struct Upload {
+    host: HostArray<u32, fencepost::Upload>,
+    home: usize,
+}
+
+/// A pinned array that was downloaded to, and what it must have then.
+pub struct Download {
+    host: HostArray<u32, fencepost::Download>,
+    expected: Vec<u32>,
+    from: String,
+}
+
+/// Elements of pinned arrays to upload from, and how many of them a thread has for each context.
+const LEN: usize = 512;
+const MOST: usize = 3;
+
+impl Worker<'_> {
+    pub fn upload_pinned(&mut self) -> Done {
+        let Some((to, lane)) = self.chosen(Access::Write, |_| true)? else { return Ok(()) };
+        let fitting: Vec<usize> =
+            (0..self.uploads.len()).filter(|&at| self.uploads[at].home == lane.home).collect();
+        let at = if fitting.is_empty() || (fitting.len() < MOST && self.rng.bool()) {
+            let host = self.world.homes[lane.home].ctx.pinned([LEN])?;
+            self.uploads.push(Upload { host, home: lane.home });
+            self.uploads.len() - 1
+        } else {
+            fitting[self.rng.usize(..fitting.len())]
+        };
+        let range = self.some_range(self.arrays[to].len().min(LEN));
+        let words = self.some_words(LEN);
+        self.release();
+        let host = &mut self.uploads[at].host;
+        let write = |host: &mut [u32]| host.copy_from_slice(&words);
+        if self.rng.bool() {
+            host.write(write)?;
+        } else if is_busy(host.try_write(write))? {
+            return Ok(());
+        }
+        let mut part = self.arrays[to].array.slice(range.clone())?;
+        lane.queue.upload_range(&self.uploads[at].host, range.clone(), &mut part)?;
+        let start = range.start;
+        self.arrays[to].change(range, |i, _| words[start + i]);
+        self.used(to, &lane, Access::Write);
+        if self.rng.u32(..4) == 0 {
+            drop(self.uploads.swap_remove(at)); // in flight
+        }
+        Ok(())
+    }
+
+    pub fn download(&mut self) -> Done {
+        let Some((from, lane)) = self.chosen(Access::Read, |_| true)? else { return Ok(()) };
+        let range = self.some_range(self.arrays[from].len());
+        let mut host = self.world.homes[lane.home].ctx.pinned([range.len()])?;
+        lane.queue.download(&self.arrays[from].array.slice(range.clone())?, &mut host)?;
+        self.used(from, &lane, Access::Read);
+        let expected = self.arrays[from].words[range].to_vec();
+        if self.rng.u32(..6) > 0 {
+            self.downloads.push(Download { host, expected, from: self.on(&lane) });
+        }
+        Ok(())
+    }
+
+    /// Reads a pinned array that was downloaded to.
+    pub fn end_download(&mut self) -> Done {
+        if self.downloads.is_empty() {
+            return Ok(());
+        }
+        self.release();
+        let at = self.rng.usize(..self.downloads.len());
+        let Download { host, expected, from } = self.downloads.swap_remove(at);
+        self.say(|| format!("reads the download of {from}"));
+        let mut looked = Ok(());
+        let mut look =
+            |found: &[u32]| looked = compare(found, &expected, || format!("the download of {from}"));
+        if self.rng.bool() {
+            host.read(&mut look)?;
+        } else if is_busy(host.try_read(&mut look))? {
+            self.downloads.push(Download { host, expected, from });
+        }
+        looked
+    }
+
+    /// Reads all of them.
+    pub fn end_downloads(&mut self) -> Done {
+        while !self.downloads.is_empty() {
+            self.end_download()?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the device may still use a pinned array.
+fn is_busy(result: Result<()>) -> Result<bool> {
+    match result {
+        Err(error) if matches!(error.kind(), Kind::Busy { .. }) => Ok(true),
+        other => other.map(|()| false),
+    }
+}

@@ -1,0 +1,95 @@
+//! Steps with queues and contexts as a whole.
+
+use super::failures::unless_planned;
+use super::waits::Done;
+use super::worker::Worker;
+use fencepost::synchronize_all;
+use std::thread;
+
+/// Queues that a thread has for itself at most.
+const MOST: usize = 4;
+
+impl Worker<'_> {
+    pub fn flush(&mut self) -> Done {
+        let lane = self.some_lane();
+        match self.rng.u32(..3) {
+            0 => self.world.homes[lane.home].ctx.flush()?,
+            _ => lane.queue.flush()?,
+        }
+        if self.rng.bool() {
+            self.pause();
+        }
+        Ok(())
+    }
+
+    /// Waits for a queue, or asks again and again whether it is complete.
+    pub fn finish_queue(&mut self) -> Done {
+        let lane = self.some_lane();
+        // Other threads go on with the queues that all share: only of its own does it see the end.
+        if self.rng.u32(..3) == 0 && self.own.iter().any(|own| own.key == lane.key) {
+            self.release();
+            self.say(|| "asks whether a queue is complete".into());
+            while !lane.queue.is_complete()? {
+                thread::yield_now();
+            }
+            return Ok(());
+        }
+        let (pending, way) = (lane.queue.finish(), self.way());
+        self.say(|| format!("finishes {}, {way:?}", lane.queue.label()));
+        self.wait(pending, way)?;
+        Ok(())
+    }
+
+    pub fn synchronize(&mut self) -> Done {
+        let (home, all) = (self.some_home(), self.rng.u32(..6) == 0);
+        let pending = if all { synchronize_all() } else { self.world.homes[home].ctx.synchronize() };
+        let way = self.way();
+        self.say(|| {
+            format!(
+                "synchronizes {}, {way:?}",
+                if all { "all contexts".into() } else { format!("context {home}") }
+            )
+        });
+        Ok(unless_planned(self.wait(pending, way).map(drop))?)
+    }
+
+    /// Makes a queue, forks one, or drops one with what is on its way.
+    pub fn change_queues(&mut self) -> Done {
+        if self.own.len() >= MOST || (!self.own.is_empty() && self.rng.u32(..3) == 0) {
+            let at = self.rng.usize(..self.own.len());
+            drop(self.own.swap_remove(at));
+            return Ok(());
+        }
+        let (home, urgency) = (self.some_home(), self.rng.i32(-1..=1));
+        let lane = match self.rng.u32(..3) {
+            0 => {
+                let from = self.lane_at(home);
+                self.world.lane(from.queue.fork("forked"), home)
+            }
+            _ => self.world.queue(home, urgency),
+        };
+        if self.rng.u32(..4) == 0 {
+            lane.queue.make_current();
+        }
+        self.own.push(lane);
+        Ok(())
+    }
+
+    /// Looks at what a context says of itself, gives free memory back, or bounds it.
+    pub fn look(&mut self) -> Done {
+        let home = self.some_home();
+        let ctx = &self.world.homes[home].ctx;
+        match self.rng.u32(..7) {
+            0 => drop(ctx.state_dump()),
+            1 => drop(ctx.trim()),
+            2 => ctx.set_release_threshold(Some(self.rng.u64(..1 << 20))),
+            3 => ctx.set_release_threshold(None),
+            4 => ctx.record_waits(self.rng.bool()),
+            5 => drop(ctx.track_allocations().report()),
+            _ => drop(ctx.wait_report()),
+        }
+        let stats = ctx.pool_stats();
+        assert!(stats.used <= stats.high_water, "{stats:?}");
+        Ok(())
+    }
+}

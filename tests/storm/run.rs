@@ -1,0 +1,89 @@
+//! Runs the storm of one seed under a watchdog of its own.
+
+use super::board::Board;
+use super::common::subject::Place;
+use super::common::watchdog::{Ended, within};
+use super::contexts::Watches;
+use super::end;
+use super::keeper::{Order, keep};
+use super::seed::{Drawn, THREADS};
+use super::waits::{Done, Wrong};
+use super::worker::Worker;
+use super::world::World;
+use std::any::Any;
+use std::env;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// A storm that is not over after this long hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs the storm of a seed. If it hangs, says what every thread and context does, and ends the process: threads that hang
+/// cannot be ended otherwise.
+pub fn run(seed: u64, place: Option<Arc<Place>>) -> Result<(), String> {
+    let drawn = Drawn::new(seed, place.clone());
+    let (watches, board) = (Watches::default(), Arc::new(Board::new(drawn.threads)));
+    let (own, shown) = (watches.clone(), board.clone());
+    let what = match within("storm", LIMIT, move || storm(drawn, own, board)) {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(Wrong(what))) => what,
+        Err(Ended::Panicked(message)) => format!("panic: {message}"),
+        Err(Ended::Late) => {
+            let what = format!("not over within {LIMIT:?}\n{}\n{}", shown.shown(), watches.shown());
+            eprintln!("{}", explain(seed, place.as_ref(), &what));
+            std::process::abort();
+        }
+    };
+    Err(explain(seed, place.as_ref(), &what))
+}
+
+/// A failure, and the line that runs the same seed again.
+pub fn explain(seed: u64, place: Option<&Arc<Place>>, what: &str) -> String {
+    let place = place.map_or("cpu", |place| place.name());
+    let mode = env::var("FENCEPOST_RECORDER").or_else(|_| env::var("FENCEPOST_TEST_MEMORY"));
+    let mode = mode.map(|mode| format!(" --mode {mode}")).unwrap_or_default();
+    let threads = env::var(THREADS).map(|count| format!(" --threads {count}")).unwrap_or_default();
+    format!("{what}\nagain: cargo xtask storm --adapters {place}{mode}{threads} --seed {seed}")
+}
+
+/// The whole storm: threads, then what is left of them.
+fn storm(drawn: Drawn, watches: Watches, board: Arc<Board>) -> Done {
+    let world = World::open(drawn, watches.clone(), board)?;
+    let (keeper, orders) = channel();
+    thread::scope(|scope| {
+        let orders_of_all = &world;
+        let kept = scope.spawn(move || keep(orders_of_all, &orders));
+        let ended = threads(&world, keeper);
+        kept.join().map_err(|panic| Wrong(format!("panic of the keeper: {}", text(&*panic))))?;
+        ended
+    })?;
+    end::end(world, &watches)
+}
+
+/// Runs every thread; what the first of them that failed has to say.
+fn threads(world: &World, keeper: Sender<Order>) -> Done {
+    thread::scope(|scope| {
+        let run = |me: usize| {
+            let keeper = keeper.clone();
+            scope.spawn(move || Worker::new(world, me, keeper)?.run())
+        };
+        let threads: Vec<_> = (0..world.drawn.threads).map(run).collect();
+        drop(keeper);
+        let ended = threads.into_iter().enumerate().map(|(me, thread)| {
+            let panicked = |panic: Box<dyn Any + Send>| Err(Wrong(format!("panic: {}", text(&*panic))));
+            let ended = thread.join().unwrap_or_else(panicked);
+            ended.map_err(|Wrong(what)| format!("thread {me}, {}: {what}", world.board.of(me)))
+        });
+        let failed: Vec<String> = ended.filter_map(Result::err).collect();
+        if failed.is_empty() { Ok(()) } else { Err(Wrong(failed.join("\n"))) }
+    })
+}
+
+fn text(panic: &(dyn Any + Send)) -> String {
+    let known = panic.downcast_ref::<String>().cloned();
+    known
+        .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+        .unwrap_or_else(|| "a panic".into())
+}

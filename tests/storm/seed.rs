@@ -1,0 +1,115 @@
+//! What a seed stands for: contexts, queues, threads, and how long the program of each is.
+
+use super::common::subject::Place;
+use fastrand::Rng;
+use fencepost::{CpuOptions, Policy};
+use std::sync::Arc;
+
+/// The variable with the number of threads.
+pub const THREADS: &str = "FENCEPOST_STORM_THREADS";
+
+/// Everything about a storm but the programs of its threads.
+pub struct Drawn {
+    pub seed: u64,
+    /// The place of the first context; the CPU recorder if there is none.
+    pub place: Option<Arc<Place>>,
+    pub homes: Vec<HomeOf>,
+    /// The context and the urgency of each queue that all threads use.
+    pub queues: Vec<(usize, i32)>,
+    pub threads: usize,
+    /// Steps of each thread.
+    pub steps: usize,
+    /// Whether a thread of its own flushes the contexts that have no threads, again and again.
+    pub driven: bool,
+    /// Whether some queues are timed.
+    pub timed: bool,
+    /// Whether some arrays are copied between contexts in several pieces.
+    pub large: bool,
+}
+
+/// How one context is opened.
+#[derive(Clone, Copy)]
+pub struct HomeOf {
+    pub device: Device,
+    pub policy: Policy,
+}
+
+/// What a context is on.
+#[derive(Clone, Copy)]
+pub enum Device {
+    /// The adapter of the place; whether its memory counts as shared with the host where it is.
+    Adapter {
+        shared: bool,
+    },
+    /// A wgpu device of the program's, adopted without threads.
+    Adopted,
+    Cpu(CpuOptions),
+}
+
+impl Device {
+    /// Whether the context has threads.
+    pub fn threads(self) -> bool {
+        match self {
+            Device::Adapter { .. } => true,
+            Device::Adopted => false,
+            Device::Cpu(options) => options.threads,
+        }
+    }
+}
+
+const POLICIES: [Policy; 4] = [Policy::Ordered, Policy::Ordered, Policy::Unchecked, Policy::Checked];
+
+impl Drawn {
+    pub fn new(seed: u64, place: Option<Arc<Place>>) -> Self {
+        let mut rng = Rng::with_seed(seed ^ 0x57_0B_3A);
+        let count = 1 + usize::from(rng.u32(..3) > 0);
+        let homes: Vec<HomeOf> = (0..count).map(|at| home(&mut rng, seed, at, place.is_some())).collect();
+        let mut queues: Vec<(usize, i32)> =
+            (0..count).flat_map(|at| [(at, rng.i32(-1..=1)), (at, rng.i32(-1..=1))]).collect();
+        queues.extend((0..rng.usize(..3)).map(|_| (rng.usize(..count), rng.i32(-1..=1))));
+        let threads = threads_asked().unwrap_or(rng.usize(2..=5));
+        let (steps, driven, timed) = (rng.usize(20..=80), rng.bool(), rng.u32(..3) == 0);
+        let large = rng.u32(..12) == 0;
+        Self { seed, place, homes, queues, threads, steps, driven, timed, large }
+    }
+
+    /// Whether every context has threads, so that a future may be left to an executor.
+    pub fn all_have_threads(&self) -> bool {
+        self.homes.iter().all(|home| home.device.threads())
+    }
+
+    /// Numbers of one step of one thread, whatever the steps before it have drawn.
+    pub fn step(&self, thread: usize, step: usize) -> Rng {
+        let mut of_thread = Rng::with_seed(self.seed ^ (thread as u64 + 1) << 40);
+        let base = of_thread.u64(..);
+        Rng::with_seed(base.wrapping_add((step as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+    }
+}
+
+fn home(rng: &mut Rng, seed: u64, at: usize, adapter: bool) -> HomeOf {
+    let policy = POLICIES[rng.usize(..POLICIES.len())];
+    let device = match (adapter, at, rng.u32(..8)) {
+        (true, 0, kind) => Device::Adapter { shared: kind > 1 },
+        (true, _, 0) => Device::Adopted,
+        (true, _, kind @ 1..4) => Device::Adapter { shared: kind > 1 },
+        _ => Device::Cpu(cpu(rng, seed ^ at as u64)),
+    };
+    HomeOf { device, policy }
+}
+
+fn cpu(rng: &mut Rng, seed: u64) -> CpuOptions {
+    CpuOptions {
+        seed,
+        lanes: rng.usize(1..=4),
+        threads: rng.u32(..4) > 0,
+        delays: rng.u32(..4) == 0,
+        ..CpuOptions::default()
+    }
+}
+
+/// How many threads the caller wants.
+fn threads_asked() -> Option<usize> {
+    let count = std::env::var(THREADS).ok()?.parse().expect("the number of threads is a number");
+    assert!((1..=64).contains(&count), "{THREADS} is {count}; it must be from 1 to 64");
+    Some(count)
+}

@@ -1,0 +1,52 @@
+//! A step that opens a context and drops it with what is on its way.
+
+use super::array::{Access, Owned};
+use super::waits::Done;
+use super::worker::Worker;
+use super::world::Lane;
+use fencepost::{Context, CpuOptions, Policy};
+
+impl Worker<'_> {
+    /// Sends an array through a context of its own and back, and drops all handles of that context at once.
+    pub fn temporary(&mut self) -> Done {
+        let Some(at) = self.some_array(|owned| !owned.part) else { return Ok(()) };
+        let (ctx, home) = (self.guest(), self.world.homes.len());
+        let (len, value) = (self.arrays[at].len(), self.rng.u32(..));
+        let guest = self.world.lane(ctx.queue("guest"), home);
+        let mut there = Owned::of_context(ctx.zeros([len])?, home, Policy::Ordered, vec![0; len]);
+
+        let lane = self.either(&guest, at);
+        self.order(at, &lane, Access::Read)?;
+        lane.queue.copy(&self.arrays[at].array, &mut there.array)?;
+        self.used(at, &lane, Access::Read);
+
+        let range = self.some_range(len);
+        guest.queue.fill(&mut there.array.slice(range.clone())?, value)?;
+
+        let lane = self.either(&guest, at);
+        self.order(at, &lane, Access::Write)?;
+        lane.queue.copy(&there.array, &mut self.arrays[at].array)?;
+        self.arrays[at].change(range, |_, _| value);
+        self.used(at, &lane, Access::Write);
+        Ok(())
+    }
+
+    /// The queue of the guest, or one of the array's context.
+    fn either(&mut self, guest: &Lane, at: usize) -> Lane {
+        let home = self.arrays[at].home;
+        if self.rng.bool() { guest.clone() } else { self.lane_at(home) }
+    }
+
+    /// A context on the CPU recorder that other threads do not see.
+    fn guest(&mut self) -> Context {
+        let options = CpuOptions {
+            seed: self.rng.u64(..),
+            lanes: self.rng.usize(1..=2),
+            delays: self.rng.u32(..4) == 0,
+            ..CpuOptions::default()
+        };
+        let ctx = Context::on_cpu_with(options, Policy::Ordered);
+        self.world.watches.add(&ctx);
+        ctx
+    }
+}

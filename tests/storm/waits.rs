@@ -1,0 +1,149 @@
+//! The ways to wait for what comes late: blocking, for a while, awaited, beside another future, or not to the end.
+
+use super::worker::Worker;
+use fencepost::{Error, Pending};
+use std::pin::Pin;
+use std::task::{Context as Task, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+/// What is wrong.
+#[derive(Debug)]
+pub struct Wrong(pub String);
+
+/// The result of a step.
+pub type Done<T = ()> = Result<T, Wrong>;
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Self(format!("a call fails: {error}"))
+    }
+}
+
+/// A read on its way, and the elements that it must give.
+pub struct Coming {
+    pub reading: Pending<Vec<u32>>,
+    pub expected: Vec<u32>,
+    /// The thread and the step that asked for it.
+    pub from: String,
+}
+
+/// How a thread waits.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    Block,
+    /// For so many microseconds, so many times, then without a limit.
+    Within(u64, u32),
+    Await,
+    /// Awaited beside a future that is ready after so many looks, then without one.
+    Select(u32),
+    /// As that, and dropped if it has lost.
+    SelectAndDrop(u32),
+    Drop,
+}
+
+impl Worker<'_> {
+    pub fn way(&mut self) -> Way {
+        match self.rng.u32(..12) {
+            0..3 => Way::Block,
+            3..5 => Way::Within(self.rng.u64(..400), self.rng.u32(1..4)),
+            5..8 => Way::Await,
+            8..10 => Way::Select(self.rng.u32(..4)),
+            10 => Way::SelectAndDrop(self.rng.u32(..3)),
+            _ => Way::Drop,
+        }
+    }
+
+    /// Waits in some way; `None` if the wait was given up.
+    pub fn wait<T: Unpin + 'static>(
+        &mut self,
+        pending: Pending<T>,
+        way: Way,
+    ) -> fencepost::Result<Option<T>> {
+        self.release();
+        let mut pending = pending;
+        match way {
+            Way::Block => Ok(Some(pending.wait()?)),
+            Way::Within(micros, times) => {
+                for _ in 0..times {
+                    if let Some(found) = pending.wait_timeout(Duration::from_micros(micros))? {
+                        return Ok(Some(found));
+                    }
+                }
+                Ok(Some(pending.wait()?))
+            }
+            Way::Await => Ok(Some(self.awaited(pending)?)),
+            Way::Select(looks) => match select(&mut pending, looks) {
+                Some(result) => Ok(Some(result?)),
+                None if self.rng.bool() => Ok(Some(pending.wait()?)),
+                None => Ok(Some(self.awaited(pending)?)),
+            },
+            Way::SelectAndDrop(looks) => Ok(select(&mut pending, looks).transpose()?),
+            Way::Drop => Ok(None),
+        }
+    }
+
+    /// Awaits a result on an executor. Where a context has no threads, nothing would wake it: it is asked again and again.
+    pub fn awaited<T: Unpin + 'static>(&self, mut pending: Pending<T>) -> fencepost::Result<T> {
+        if self.world.drawn.all_have_threads() {
+            return pollster::block_on(pending);
+        }
+        let mut task = Task::from_waker(Waker::noop());
+        loop {
+            match Pin::new(&mut pending).poll(&mut task) {
+                Poll::Ready(result) => return result,
+                Poll::Pending => thread::yield_now(),
+            }
+        }
+    }
+
+    /// Waits for a read in some way, and compares what it gives.
+    pub fn end(&mut self, coming: Coming, way: Way) -> Done {
+        let Coming { reading, expected, from } = coming;
+        self.say(|| format!("waits for the read of {from}, {way:?}"));
+        match self.wait(reading, way)? {
+            Some(found) => compare(&found, &expected, || format!("the read of {from}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for one of the reads on their way.
+    pub fn end_one(&mut self) -> Done {
+        if self.comings.is_empty() {
+            return Ok(());
+        }
+        let at = self.rng.usize(..self.comings.len());
+        let (coming, way) = (self.comings.swap_remove(at), self.way());
+        self.end(coming, way)
+    }
+}
+
+/// The result, if it comes before a future beside it is ready, which is after so many looks.
+fn select<T: Unpin + 'static>(pending: &mut Pending<T>, looks: u32) -> Option<fencepost::Result<T>> {
+    let mut left = looks;
+    pollster::block_on(std::future::poll_fn(|task| match Pin::new(&mut *pending).poll(task) {
+        Poll::Ready(result) => Poll::Ready(Some(result)),
+        Poll::Pending if left == 0 => Poll::Ready(None),
+        Poll::Pending => {
+            left -= 1;
+            task.waker().wake_by_ref();
+            Poll::Pending
+        }
+    }))
+}
+
+/// Whether elements are those that they must be.
+pub fn compare(found: &[u32], expected: &[u32], what: impl Fn() -> String) -> Done {
+    if found == expected {
+        return Ok(());
+    }
+    if found.len() != expected.len() {
+        return Err(Wrong(format!("{} has {} elements, not {}", what(), found.len(), expected.len())));
+    }
+    let differ = found.iter().zip(expected).enumerate().filter(|(_, (found, expected))| found != expected);
+    let places: Vec<usize> = differ.map(|(at, _)| at).collect();
+    let first = places[0];
+    let (is, must) = (found[first], expected[first]);
+    let count = places.len();
+    Err(Wrong(format!("{}: element {first} is {is:#x}, it must be {must:#x}; {count} differ", what())))
+}

@@ -1,0 +1,131 @@
+//! What all threads of a storm share.
+
+use super::board::Board;
+use super::common::kernels::{Iota, Mix, mixed};
+use super::contexts::{self, Watches};
+use super::hands::Hands;
+use super::seed::Drawn;
+use fencepost::prelude::*;
+use fencepost::{DynKernel, HostBuffer, Kernel, Priority, QueueOptions, Result, builtin_shader};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Elements of the array that every thread reads and none writes, and of each thread's part of the array that is cut.
+pub const CONSTANTS: usize = 256;
+pub const PART: usize = 128;
+
+/// A context, and what was made on it before the threads began.
+pub struct Home {
+    pub ctx: Context,
+    pub policy: Policy,
+    pub threads: bool,
+    pub constants: DeviceArray<u32>,
+    pub words: Vec<u32>,
+    /// One array, of which each thread has a part.
+    pub parts: DeviceArray<u32>,
+    mix: OnceLock<Kernel<Mix<'static>>>,
+    mixed: OnceLock<DynKernel>,
+    iota: OnceLock<Kernel<Iota<'static>>>,
+}
+
+/// A queue, and what it is told from others by.
+#[derive(Clone)]
+pub struct Lane {
+    pub queue: CommandQueue,
+    pub home: usize,
+    pub key: u64,
+}
+
+pub struct World {
+    pub drawn: Drawn,
+    pub homes: Vec<Home>,
+    /// The queues that all threads use.
+    pub queues: Vec<Lane>,
+    pub hands: Hands,
+    pub board: Arc<Board>,
+    pub watches: Watches,
+    keys: AtomicU64,
+}
+
+impl World {
+    pub fn open(drawn: Drawn, watches: Watches, board: Arc<Board>) -> Result<Self> {
+        let homes = (0..drawn.homes.len())
+            .map(|at| Home::new(contexts::open(&drawn, at, &watches)?, &drawn, at))
+            .collect::<Result<Vec<_>>>()?;
+        let keys = AtomicU64::new(1);
+        let mut world =
+            Self { drawn, homes, queues: Vec::new(), hands: Hands::default(), board, watches, keys };
+        world.queues = world.drawn.queues.iter().map(|&(home, urgency)| world.queue(home, urgency)).collect();
+        Ok(world)
+    }
+
+    /// A new queue of a context.
+    pub fn queue(&self, home: usize, urgency: i32) -> Lane {
+        let key = self.key();
+        let options = QueueOptions {
+            label: format!("q{key}"),
+            priority: Priority::clamped(urgency),
+            timing: self.drawn.timed && key.is_multiple_of(3),
+        };
+        Lane { queue: self.homes[home].ctx.queue_with(options), home, key }
+    }
+
+    /// A queue that came about otherwise.
+    pub fn lane(&self, queue: CommandQueue, home: usize) -> Lane {
+        Lane { queue, home, key: self.key() }
+    }
+
+    fn key(&self) -> u64 {
+        self.keys.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Home {
+    fn new(ctx: Context, drawn: &Drawn, at: usize) -> Result<Self> {
+        let words: Vec<u32> =
+            (0..CONSTANTS as u32).map(|i| i.wrapping_mul(0x9E37_79B9) ^ at as u32).collect();
+        let (constants, parts) = (ctx.array(&words)?, ctx.full([drawn.threads * PART], at as u32)?);
+        let home = &drawn.homes[at];
+        let (policy, threads) = (home.policy, home.device.threads());
+        let (mix, mixed, iota) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Ok(Self { ctx, policy, threads, constants, words, parts, mix, mixed, iota })
+    }
+
+    pub fn mix(&self) -> Result<Kernel<Mix<'static>>> {
+        made(&self.mix, || self.ctx.kernel::<Mix>())
+    }
+
+    /// The same kernel, whose arguments are checked at each launch.
+    pub fn mixed(&self) -> Result<DynKernel> {
+        made(&self.mixed, || {
+            if self.ctx.wgpu().is_none() {
+                self.ctx.host_kernel("mix", Arc::new(mix))?;
+            }
+            self.ctx.kernel_from(builtin_shader("mix.wgsl").expect("it is built in"), "mix")
+        })
+    }
+
+    pub fn iota(&self) -> Result<Kernel<Iota<'static>>> {
+        made(&self.iota, || self.ctx.kernel::<Iota>())
+    }
+}
+
+/// What the shader does, for contexts that run kernels on the host.
+fn mix(_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
+    let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);
+    let [x, y] = buffers else { panic!("bug: mix has two buffers") };
+    for (x, y) in x.bytes().chunks_exact(4).zip(y.bytes_mut().chunks_exact_mut(4)) {
+        let word = |bytes: &[u8]| bytemuck::pod_read_unaligned::<u32>(bytes);
+        let after = mixed(word(y), a, word(x), b);
+        y.copy_from_slice(&after.to_ne_bytes());
+    }
+}
+
+/// A kernel that was made before, or is made now; two threads may make it at once.
+fn made<K: Clone>(cell: &OnceLock<K>, make: impl FnOnce() -> Result<K>) -> Result<K> {
+    if let Some(kernel) = cell.get() {
+        return Ok(kernel.clone());
+    }
+    let kernel = make()?;
+    Ok(cell.get_or_init(|| kernel).clone())
+}
