@@ -38,7 +38,7 @@ impl Rest {
 /// The bookkeeping of a lane.
 #[derive(Default)]
 pub(crate) struct LaneState {
-    ready: [VecDeque<Batch>; 3],
+    pub(super) ready: [VecDeque<Batch>; 3],
     /// Whether somebody is submitting.
     pub(crate) token: bool,
     pub(crate) timeline: Timeline,

@@ -11,7 +11,7 @@ use crate::event::Point;
 use crate::memory::HostUse;
 use fencepost_sync::{Slot, Stamp};
 use open::{Open, read_in_place};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::task::Waker;
 
@@ -474,19 +474,26 @@ impl Planner<'_> {
 }
 
 impl State {
-    /// Moves a batch, and what it depends on, before all others of its lane and priority: a caller waits for it.
+    /// Moves a batch, and what it depends on, on whatever lane, before all others: a caller waits for it.
+    ///
+    /// The order of all lists stays one in which each batch comes behind those that it depends on: first those that are
+    /// needed, then the others, each as they were.
     pub(crate) fn hurry(&mut self, seq: Seq) {
         let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
-        let list = self.lanes[lane].list(priority);
-        let Some(at) = list.iter().position(|batch| batch.seq == seq) else { return };
-        let mut needed = FxHashSet::from_iter([seq]);
-        for batch in list.iter().take(at + 1).rev() {
-            if needed.contains(&batch.seq) {
-                needed.extend(&batch.deps);
+        if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
+            return;
+        }
+        let planned = self.lanes.iter().flat_map(|lane| lane.ready.iter().flatten());
+        let planned: FxHashMap<Seq, &[Seq]> = planned.map(|batch| (batch.seq, &batch.deps[..])).collect();
+        let (mut needed, mut stack) = (FxHashSet::default(), vec![seq]);
+        while let Some(seq) = stack.pop() {
+            if let Some(deps) = planned.get(&seq).filter(|_| needed.insert(seq)) {
+                stack.extend_from_slice(deps);
             }
         }
-        // Each stays behind those that it was behind, of its own kind.
-        list.make_contiguous()[..=at].sort_by_key(|batch| !needed.contains(&batch.seq));
+        for list in self.lanes.iter_mut().flat_map(|lane| &mut lane.ready) {
+            list.make_contiguous().sort_by_key(|batch| !needed.contains(&batch.seq));
+        }
     }
 
     /// Moves a batch, and what it depends on, up to `priority`: whoever waits for it is that urgent.

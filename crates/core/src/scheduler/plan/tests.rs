@@ -115,6 +115,36 @@ fn e02_what_a_caller_waits_for_goes_before_what_is_planned_already() {
     assert_eq!(firsts(&mut state, 0, Priority::Normal), expected, "it is in front already");
 }
 
+/// One lane's batches wait for the other's in turn; whichever is waited for, all can be submitted.
+#[test]
+fn e02_a_batch_that_goes_first_takes_what_it_needs_on_other_lanes_with_it() {
+    for waited in 0..4 {
+        let engine = engine(2);
+        let slots = [(); 4].map(|()| queue(&engine, Priority::Normal)); // by turns on the two lanes
+        let mut last: Option<Point> = None;
+        let points = slots.map(|slot| {
+            last.iter().for_each(|&point| wait_for(&engine, slot, point));
+            let point = enqueue(&engine, slot, fill(&block()));
+            let mut state = engine.lock();
+            state.plan([point], Priority::Normal);
+            // Something else between, on both lanes.
+            drop(state);
+            for slot in [slots[0], slots[1]] {
+                let other = enqueue(&engine, slot, fill(&block()));
+                engine.lock().plan([other], Priority::Normal);
+            }
+            *last.insert(point)
+        });
+        let mut state = engine.lock();
+        let Reached::Planned(seq) = state.reached(points[waited]) else { panic!("it is planned") };
+        state.hurry(seq);
+        drop(state);
+        (0..64).for_each(|_| engine.turn(std::time::Duration::ZERO));
+        let state = engine.lock();
+        assert!(state.lanes.iter().all(|lane| !lane.has_ready()), "waiting for point {waited}");
+    }
+}
+
 #[test]
 fn q01_a_planning_takes_a_good_deal_at_once_and_no_more() {
     let engine = engine(1);
