@@ -1,6 +1,7 @@
 //! A hardware queue that stands still until the test lets it go on.
 #![allow(unsafe_code, reason = "wgpu has no wait of a device for the host")]
 
+use super::validation;
 use ash::vk;
 use std::time::Duration;
 use wgpu::hal::api::Vulkan;
@@ -39,6 +40,7 @@ impl HeldLane {
             .wait_dst_stage_mask(&all)
             .signal_semaphores(&semaphores)
             .push_next(&mut values);
+        validation::hold();
         // SAFETY: no other thread is at the queue, and `Drop` waits before it destroys the semaphore.
         let submitted = unsafe { raw.raw_device().queue_submit(raw.raw_queue(), &[info], vk::Fence::null()) };
         submitted.expect("a submission");
