@@ -52,7 +52,8 @@ fn look(limit: Duration) {
     }
 }
 
-/// Prints the state of a context, from a thread of its own: another thread may stay in the context's lock.
+/// Prints the state of a context to standard error, for the reason above, from a thread of its own: another thread may stay in
+/// the lock of the context.
 fn show(watch: &ContextWatch) {
     let (sender, state) = channel();
     let watch = watch.clone();
