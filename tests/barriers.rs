@@ -58,8 +58,12 @@ fn share(subject: &Subject, recorder: RecorderChoice) {
 /// The barriers of one batch, in which each queue works on an array of its own.
 fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize {
     let (device, queue) = counting_device(subject.place());
-    let options =
-        AdoptOptions { recorder, alone: recorder == RecorderChoice::Direct, ..AdoptOptions::default() };
+    let options = AdoptOptions {
+        recorder,
+        alone: recorder == RecorderChoice::Direct,
+        lateness: Duration::MAX,
+        ..AdoptOptions::default()
+    };
     let ctx = Context::adopt(device, queue, options).unwrap();
     subject.watch(&ctx);
     let records = format!("recorder {recorder:?}").to_lowercase();

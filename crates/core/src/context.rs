@@ -5,7 +5,7 @@ use crate::command::What;
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
 use crate::kernel::{DynKernel, Kernel};
-use crate::lane::{Device, Lane, Opaque, OpenOptions, Way, WgpuDevice};
+use crate::lane::{Device, Lane, Opaque, OpenOptions, Pace, Way, WgpuDevice};
 use crate::living;
 use crate::memory::{DeviceArray, Direction, HostArray};
 use crate::ordering::{Admission, Policy};
@@ -21,6 +21,7 @@ use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 /// How a context is opened.
 ///
@@ -52,12 +53,16 @@ pub struct ContextOptions {
     pub shared_memory: bool,
     /// Who records the work for the device.
     pub recorder: RecorderChoice,
+    /// How much device time late a result may be reported, so that later work shares its submission: 1 ms (rule E02). More
+    /// time makes fewer submissions; with `Duration::MAX` no batch ends for a result.
+    pub lateness: Duration,
 }
 
 impl Default for ContextOptions {
     fn default() -> Self {
         let (adapter, policy, recorder) = Default::default();
-        Self { adapter, policy, immediates: true, native: true, shared_memory: true, recorder }
+        let lateness = Pace::LATENESS;
+        Self { adapter, policy, immediates: true, native: true, shared_memory: true, recorder, lateness }
     }
 }
 
@@ -83,12 +88,14 @@ pub struct AdoptOptions {
     /// Whether the context has threads. Without, whoever flushes or waits does their work, and the same calls do the
     /// same each time.
     pub threads: bool,
+    /// As [`ContextOptions::lateness`].
+    pub lateness: Duration,
 }
 
 impl Default for AdoptOptions {
     fn default() -> Self {
         let (policy, recorder) = Default::default();
-        Self { policy, immediates: true, recorder, alone: false, threads: true }
+        Self { policy, immediates: true, recorder, alone: false, threads: true, lateness: Pace::LATENESS }
     }
 }
 
@@ -228,9 +235,9 @@ impl Context {
     pub fn with_options(options: ContextOptions) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
             let adapter = adapter::choose(&options.adapter).await?;
-            let ContextOptions { immediates, native, shared_memory, .. } = options;
+            let ContextOptions { immediates, native, shared_memory, lateness, .. } = options;
             let way = options.recorder.or_variable()?.way(&adapter.get_info());
-            let open = OpenOptions { immediates, native, shared_memory, way, alone: true };
+            let open = OpenOptions { immediates, native, shared_memory, way, alone: true, lateness };
             let (device, lanes) = WgpuDevice::open(&adapter, open).await?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.engine().lock().lost()?;
@@ -275,11 +282,11 @@ impl Context {
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     pub fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: AdoptOptions) -> Result<Context> {
-        let AdoptOptions { policy, immediates, recorder, alone, threads } = options;
+        let AdoptOptions { policy, immediates, recorder, alone, threads, lateness } = options;
         let chosen = recorder.or_variable()?;
         let way = if chosen == RecorderChoice::Auto { Way::Wgpu } else { chosen.way(&device.adapter_info()) };
         let native = alone || way != Way::Wgpu;
-        let open = OpenOptions { immediates, native, way, alone, ..OpenOptions::default() };
+        let open = OpenOptions { immediates, native, way, alone, lateness, ..OpenOptions::default() };
         let info = AdapterInfo::of_device(&device);
         let (device, lanes) = WgpuDevice::adopt(device, queue, open)?;
         Ok(Self::on_wgpu(device, lanes, policy, info, threads))

@@ -4,7 +4,6 @@
 //! these for every length.
 
 use crate::common::full::full;
-use crate::common::full::full;
 use crate::common::{Case, Subject, case, dump, host_side};
 use fencepost::{CommandQueue, Context, DeviceArray, Event};
 use std::time::Duration;

@@ -50,6 +50,7 @@ use crate::recorder::Recorder;
 use fencepost_sync::backend::Fence;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a context needs of a device besides its lanes.
 pub(crate) trait Device: Allocate + Send + Sync {
@@ -108,10 +109,17 @@ pub(crate) struct Lane {
 /// How it is known what a lane's commands take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pace {
-    /// From the time that their batches took.
-    Measured,
+    /// From the time that their batches took; a batch ends before a result in it is so much device time late.
+    Measured(Duration),
+    /// The device does nothing: what was seen once takes no time.
+    Instant,
     /// From a seed: now and then a command counts as a long one, the same ones in each run.
     Drawn(u64),
     /// Not at all: no command counts as long.
     Unknown,
+}
+
+impl Pace {
+    /// How much device time late a result may be, unless the program says otherwise.
+    pub(crate) const LATENESS: Duration = Duration::from_millis(1);
 }

@@ -9,13 +9,14 @@ use super::memory::Wanted;
 use super::native::bare;
 use super::scopes::reasons;
 use super::wgpu::{Opened, Reach, Way, WgpuDevice};
-use super::{Caps, Lane};
+use super::{Caps, Lane, Pace};
 use crate::error::{Kind, Result};
 use crate::memory::Heap;
 use crate::recorder::Recorder;
 use crate::recorder::wgpu::{LaneFence, WgpuRecorder};
 use fencepost_sync::backend::{LostFlag, PortableFence};
 use std::sync::Arc;
+use std::time::Duration;
 use wgpu::Features;
 
 /// How a device is opened; tests switch things off.
@@ -31,11 +32,14 @@ pub(crate) struct OpenOptions {
     pub(crate) way: Way,
     /// Nobody else submits to the queue.
     pub(crate) alone: bool,
+    /// How much device time late a result may be.
+    pub(crate) lateness: Duration,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { immediates: true, native: true, shared_memory: true, way: Way::Wgpu, alone: true }
+        let (way, lateness) = (Way::Wgpu, Pace::LATENESS);
+        Self { immediates: true, native: true, shared_memory: true, way, alone: true, lateness }
     }
 }
 
@@ -106,7 +110,12 @@ fn assemble(
     // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which
     // some drivers block.
     let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
-    Ok((opened, vec![Lane { recorder, fence, async_submit, pace: super::Pace::Measured }]))
+    let pace = match info.backend {
+        _ if options.lateness == Duration::MAX => Pace::Unknown,
+        wgpu::Backend::Noop => Pace::Instant,
+        _ => Pace::Measured(options.lateness),
+    };
+    Ok((opened, vec![Lane { recorder, fence, async_submit, pace }]))
 }
 
 /// The way that is wanted, or the one that comes closest.

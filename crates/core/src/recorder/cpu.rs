@@ -137,7 +137,7 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
 fn pace(options: &CpuOptions, lane: u64) -> Pace {
     match options {
         CpuOptions { delays: true, seed, .. } => Pace::Drawn(seed.rotate_left(17) ^ lane),
-        CpuOptions { threads: true, .. } => Pace::Measured,
+        CpuOptions { threads: true, .. } => Pace::Measured(Pace::LATENESS),
         _ => Pace::Unknown,
     }
 }

@@ -8,9 +8,7 @@ use crate::command::{Launch, Step, Work};
 use crate::lane::Pace;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
-
-/// Seconds by which a batch may be longer than its first command: so late is a result whose batch goes on behind it.
-pub(super) const BOUND: f32 = 1e-3;
+use std::time::Duration;
 
 /// Seconds in which a difference between what was expected and what was seen tells nothing.
 const NOISE: f32 = 1e-4;
@@ -25,6 +23,8 @@ const TRANSFER: (f32, f32) = (2e-5, 1e-9);
 /// Seconds of commands on one lane.
 pub(super) struct Costs {
     source: Source,
+    /// Seconds by which a batch may be longer than its first command: so late is a result whose batch goes on behind it.
+    pub(super) bound: f32,
     /// Of commands that are the same in everything.
     exact: FxHashMap<u64, f32>,
     /// Of launches that differ in nothing but their values.
@@ -34,6 +34,8 @@ pub(super) struct Costs {
 /// Where the numbers come from.
 enum Source {
     Measured,
+    /// A device that does nothing: what was seen once takes no time, whatever the clock shows.
+    Instant,
     /// From a seed: now and then a command takes long, the same ones in each run.
     Drawn(fastrand::Rng),
     /// Every command takes no time.
@@ -72,21 +74,20 @@ impl Expected {
 
 impl Default for Costs {
     fn default() -> Self {
-        Self::of(Source::Nothing)
+        Self::new(Pace::Unknown)
     }
 }
 
 impl Costs {
     pub(super) fn new(pace: Pace) -> Self {
-        Self::of(match pace {
-            Pace::Measured => Source::Measured,
-            Pace::Drawn(seed) => Source::Drawn(fastrand::Rng::with_seed(seed)),
-            Pace::Unknown => Source::Nothing,
-        })
-    }
-
-    fn of(source: Source) -> Self {
-        Self { source, exact: FxHashMap::default(), alike: FxHashMap::default() }
+        let (source, bound) = match pace {
+            Pace::Measured(bound) => (Source::Measured, bound),
+            Pace::Instant => (Source::Instant, Pace::LATENESS),
+            Pace::Drawn(seed) => (Source::Drawn(fastrand::Rng::with_seed(seed)), Pace::LATENESS),
+            Pace::Unknown => (Source::Nothing, Duration::MAX),
+        };
+        let (bound, exact, alike) = (bound.as_secs_f32(), FxHashMap::default(), FxHashMap::default());
+        Self { source, bound, exact, alike }
     }
 
     /// The seconds that a command is expected to take; infinite if nothing like it was seen.
@@ -107,8 +108,8 @@ impl Costs {
     fn look_up(&mut self, key: impl FnOnce() -> Key, unseen: impl FnOnce() -> f32) -> f32 {
         match &mut self.source {
             Source::Nothing => 0.0,
-            Source::Drawn(rng) => [0.0, 0.0, BOUND / 2.0, f32::INFINITY][rng.usize(..4)],
-            Source::Measured => self.known(key()).unwrap_or_else(unseen),
+            Source::Drawn(rng) => [0.0, 0.0, self.bound / 2.0, f32::INFINITY][rng.usize(..4)],
+            Source::Measured | Source::Instant => self.known(key()).unwrap_or_else(unseen),
         }
     }
 
@@ -123,7 +124,12 @@ impl Costs {
     /// Learns from batches that took `took` seconds together. Of a command that was never seen, each took no longer than
     /// all of its kind; what was seen before is corrected all in the same proportion, as one clock cannot tell them apart.
     pub(super) fn learn<'s>(&mut self, steps: impl Iterator<Item = &'s Step>, expected: Expected, took: f32) {
-        if !matches!(self.source, Source::Measured) || !(expected.unknown || is_off(expected.seconds, took)) {
+        let took = match self.source {
+            Source::Measured => took,
+            Source::Instant => 0.0,
+            Source::Drawn(_) | Source::Nothing => return,
+        };
+        if !expected.unknown && !is_off(expected.seconds, took) {
             return;
         }
         let mut counts: FxHashMap<Key, u32> = FxHashMap::default();
@@ -234,7 +240,7 @@ mod tests {
     }
 
     fn measured() -> Costs {
-        Costs::new(Pace::Measured)
+        Costs::new(Pace::Measured(Pace::LATENESS))
     }
 
     const UNKNOWN: Expected = Expected { seconds: 0.0, unknown: true };

@@ -87,7 +87,13 @@ impl LaneState {
     /// As [`has_room`](Self::has_room), for the front batch of `priority`.
     pub(crate) fn has_room_for(&self, priority: Priority, urgent: bool) -> bool {
         let cut = self.ready[priority as usize].front().is_some_and(|batch| batch.cut);
-        self.has_room(urgent) || (cut && !urgent && self.timeline.in_flight() < DEPTH_OF_CUTS)
+        self.has_room(urgent) || (cut && !urgent && self.has_little())
+    }
+
+    /// Whether what the device has is few batches, and expected to be over soon.
+    fn has_little(&self) -> bool {
+        let seconds: f32 = self.submitted.iter().map(|batch| batch.expected.seconds).sum();
+        self.timeline.in_flight() < DEPTH_OF_CUTS && seconds <= DEPTH_OF_CUTS as f32 * self.costs.bound
     }
 
     /// The priority whose front batch goes next, among those for which `can_go` holds.

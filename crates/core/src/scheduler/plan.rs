@@ -3,7 +3,6 @@
 mod open;
 
 use super::batch::{Batch, Info, Seq, Status};
-use super::costs::BOUND;
 use super::queue::{Hold, Priority, Reached};
 use super::state::State;
 use crate::command::{Launch, Op, Work};
@@ -17,6 +16,9 @@ use std::task::Waker;
 
 /// Steps of the largest batch, and commands of one planning: what comes later is encoded while this one runs.
 const LARGEST: usize = 4096;
+/// Batches of one planning that have commands never seen before: what they take is learned before more are planned.
+const UNSEEN: usize = 8;
+
 /// A queue that should be planned up to a stamp.
 #[derive(Clone, Copy)]
 struct Goal {
@@ -45,6 +47,15 @@ enum Next {
     Later,
 }
 
+/// What a planning has left for later.
+#[derive(Default)]
+pub(crate) struct Rest {
+    /// The roots that are not reached; they are asked for.
+    pub(crate) roots: Vec<Point>,
+    /// The batch to learn from first, if there is one: what comes later may cost less than is known today.
+    pub(crate) after: Option<Seq>,
+}
+
 /// One planning. Batches stay open until it ends.
 struct Planner<'s> {
     state: &'s mut State,
@@ -55,6 +66,8 @@ struct Planner<'s> {
     taken: usize,
     /// Whether a batch was closed before the last one.
     cut: bool,
+    /// The closed batches that have commands never seen before.
+    unseen: SmallVec<[Seq; UNSEEN]>,
     /// What the launches that are being taken cost; kept for its memory.
     costs: Vec<f32>,
     /// The queue whose command came last, and the open batch that has all it depends on.
@@ -62,15 +75,16 @@ struct Planner<'s> {
 }
 
 impl State {
-    /// Plans the queues in `roots` up to their stamps, with all that they wait for, into batches of `priority`; no more than
-    /// a good deal at once, so that S is not held for long. The queues that have more are given back, and are asked for.
+    /// Plans the queues in `roots` up to their stamps, with all that they wait for, into batches of `priority`: at most
+    /// [`LARGEST`] commands, so that S is not held for long, and at most [`UNSEEN`] batches whose time is unknown.
     ///
     /// Waits refer to smaller stamps only, so the stack of goals cannot grow for ever. A queue that waits for the
     /// host is held, and with it every queue that needed it here.
-    pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> Vec<Point> {
+    pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> Rest {
         let open = self.lanes.iter().map(|_| None).collect();
-        let (round, taken, cut, costs, joined) = (Round::Short, 0, false, Vec::new(), None);
-        let mut planner = Planner { state: self, priority, open, round, taken, cut, costs, joined };
+        let (round, taken, cut, unseen, costs, joined) =
+            (Round::Short, 0, false, SmallVec::new(), Vec::new(), None);
+        let mut planner = Planner { state: self, priority, open, round, taken, cut, unseen, costs, joined };
         planner.drain_context();
         let roots: Vec<Point> = roots.into_iter().collect();
         roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
@@ -100,16 +114,13 @@ impl State {
 }
 
 impl Planner<'_> {
-    /// Plans round after round until all is reached or held, or enough was taken: the roots that are left.
-    ///
-    /// A round of short commands, then one of long ones beside them, make a batch of each lane; if the program looks for a
-    /// result of the short ones, they make one alone.
-    fn rounds(&mut self, mut roots: Vec<Point>) -> Vec<Point> {
+    /// Plans round after round until all is reached or held, or enough was taken.
+    fn rounds(&mut self, mut roots: Vec<Point>) -> Rest {
         loop {
             roots.retain(|root| !self.reach(Goal { slot: root.slot, upto: root.stamp, needed: false }));
             if roots.is_empty() {
                 self.close_all();
-                return roots;
+                return Rest::default();
             }
             if self.round == Round::Short && !self.is_looked_for() {
                 self.round = Round::Long;
@@ -119,11 +130,14 @@ impl Planner<'_> {
             self.close_all();
             self.cut = true;
             self.round = Round::Short;
+            if self.unseen.len() >= UNSEEN {
+                return Rest { roots, after: self.unseen.first().copied() };
+            }
             if self.taken >= LARGEST {
-                return roots;
+                return Rest { roots, after: None };
             }
             if stuck {
-                return Vec::new();
+                return Rest::default();
             }
         }
     }
@@ -231,8 +245,9 @@ impl Planner<'_> {
     /// comes before it.
     fn fits(&self, slot: Slot, cost: f32) -> bool {
         let queue = self.state.queue(slot);
-        let Some(open) = &self.open[queue.lane] else { return cost <= BOUND || self.round == Round::Long };
-        if open.late(slot, cost) <= BOUND {
+        let bound = self.state.lanes[queue.lane].costs.bound;
+        let Some(open) = &self.open[queue.lane] else { return cost <= bound || self.round == Round::Long };
+        if open.late(slot, cost) <= bound {
             return true;
         }
         // Long commands of several queues run side by side, unless a result of one is looked for.
@@ -344,7 +359,8 @@ impl Planner<'_> {
     fn append(&mut self, slot: Slot, cost: f32) {
         let queue = self.state.queue(slot);
         let (lane, alone) = (queue.lane, queue.goes_alone());
-        let looked_for = cost > BOUND && queue.front_is_looked_for();
+        let bound = self.state.lanes[lane].costs.bound;
+        let looked_for = cost > bound && queue.front_is_looked_for();
         let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST);
         if (full || alone) && slot != State::CONTEXT {
             self.close(lane);
@@ -382,7 +398,7 @@ impl Planner<'_> {
                 _ => costs.of_launch(launch),
             };
             late += cost;
-            if late > BOUND {
+            if late > costs.bound {
                 break;
             }
             self.costs.push(cost);
@@ -413,8 +429,8 @@ impl Planner<'_> {
     }
 
     fn open_batch(&mut self, lane: usize) -> Seq {
-        let batches = &mut self.state.batches;
-        self.open[lane].get_or_insert_with(|| Open::new(batches.open(lane))).seq
+        let State { batches, lanes, .. } = &mut *self.state;
+        self.open[lane].get_or_insert_with(|| Open::new(batches.open(lane), lanes[lane].costs.bound)).seq
     }
 
     /// Puts behind the open batch of `lane` everything that `slot` planned before or waits for in other batches.
@@ -468,6 +484,7 @@ impl Planner<'_> {
         }
         self.state.batches.set(open.seq, Status::Ready(self.priority));
         let Open { seq, steps, deps, expected, .. } = open;
+        self.unseen.extend(expected.unknown.then_some(seq));
         let batch = Batch { seq, steps, deps, expected, cut: self.cut, refused: false };
         self.state.lanes[lane].list(self.priority).push_back(batch);
     }

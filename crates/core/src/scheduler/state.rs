@@ -59,8 +59,6 @@ pub(crate) struct State {
     pub(crate) user_wakers: Vec<(HoldId, Waker)>,
     /// An error that came up in a `Drop`.
     pub(crate) drop_error: Option<Error>,
-    /// Whether the planning for a wait stopped before its end, so that S is not held for long.
-    pub(crate) unfinished: bool,
     /// What has to be done once S is released.
     pub(crate) after: After,
     /// How many blocks the host is at.
@@ -102,7 +100,6 @@ impl State {
             sent_wakers: Vec::new(),
             user_wakers: Vec::new(),
             drop_error: None,
-            unfinished: false,
             after: After::default(),
             host_uses: 0,
             callers_asleep: 0,

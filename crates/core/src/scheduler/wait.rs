@@ -3,6 +3,7 @@
 use super::batch::{Seq, Status};
 use super::callbacks;
 use super::engine::{Engine, SLICE};
+use super::plan::Rest;
 use super::queue::{Hold, HoldId, Priority, Reached};
 use super::shield;
 use super::state::{After, State};
@@ -155,9 +156,10 @@ impl Engine {
     fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
         // Even a wait of no time takes one turn: asked again and again, it ends.
         let mut turned = false;
+        let mut planned = Rest::default();
         loop {
             let mut state = self.lock();
-            if let Some(result) = self.over(&mut state, target) {
+            if let Some(result) = self.over(&mut state, target, &mut planned) {
                 self.unlock(state);
                 return result.map(|()| true);
             }
@@ -174,30 +176,36 @@ impl Engine {
                     continue;
                 }
                 Found::In(seq) => self.turn_for(&mut state, seq),
-                Found::Unplanned if std::mem::take(&mut state.unfinished) => {
-                    self.unlock(state); // others may have S between
-                    continue;
-                }
-                Found::Unplanned => state.elsewhere(target),
+                Found::Unplanned => match planned.after {
+                    Some(seq) => self.turn_for(&mut state, seq),
+                    None if planned.roots.is_empty() => state.elsewhere(target),
+                    None => {
+                        self.unlock(state); // other threads may have S between
+                        continue;
+                    }
+                },
             };
             self.take_turn(state, turn, deadline)?;
             turned = true;
         }
     }
 
-    /// The result of what is waited for, if it has one; else plans it.
-    fn over(&self, state: &mut State, target: Target) -> Option<Result<()>> {
+    /// The result of what is waited for, if it has one; else plans it, as far as what was `planned` before allows.
+    fn over(&self, state: &mut State, target: Target, planned: &mut Rest) -> Option<Result<()>> {
         if let Found::Done(result) = state.find(target) {
             return Some(result);
         }
-        state.lost().and_then(|()| self.plan_target(state, target)).err().map(Err)
+        state.lost().and_then(|()| self.plan_target(state, target, planned)).err().map(Err)
     }
 
-    /// Plans what is waited for, if it is not planned yet.
-    fn plan_target(&self, state: &mut State, target: Target) -> Result<()> {
+    /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
+    fn plan_target(&self, state: &mut State, target: Target, planned: &mut Rest) -> Result<()> {
+        if planned.after.is_some_and(|seq| !state.batches.is_done(seq)) {
+            return Ok(());
+        }
         if let (Target::Point(point), Found::Unplanned) = (target, state.find(target)) {
             let priority = state.queue(point.slot).priority.max(Priority::Normal);
-            state.unfinished = !state.plan([point], priority).is_empty();
+            *planned = state.plan([point], priority);
             self.check_deadlock(state, point)?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! A batch under construction.
 
 use super::super::batch::Seq;
-use super::super::costs::{BOUND, Expected};
+use super::super::costs::Expected;
 use super::super::state::State;
 use crate::command::{Launch, Span, Step, Timed, Touch, Work};
 use crate::event::Point;
@@ -32,12 +32,12 @@ struct End {
 }
 
 impl End {
-    /// The end of a command of `cost` seconds that starts here. What is short behind a long one that is first makes that late,
-    /// and not itself.
+    /// The end of a command of `cost` seconds that starts here. A long command that comes first is not late itself; what is
+    /// short behind it makes it late.
     #[inline]
-    fn behind(self, cost: f32, first: bool) -> Self {
+    fn behind(self, cost: f32, makes_late: bool) -> Self {
         let known = if cost == f32::INFINITY { 0.0 } else { cost };
-        let late = if first && cost > BOUND { 0.0 } else { self.late + known };
+        let late = if makes_late { self.late + known } else { 0.0 };
         Self { finish: self.finish + known, late }
     }
 
@@ -49,6 +49,8 @@ impl End {
 /// A batch under construction.
 pub(super) struct Open {
     pub(super) seq: Seq,
+    /// Seconds by which a result in it may be late.
+    bound: f32,
     pub(super) steps: Vec<Step>,
     pub(super) deps: SmallVec<[Seq; 4]>,
     frontiers: Vec<(Slot, Frontier)>,
@@ -67,9 +69,9 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(seq: Seq) -> Self {
+    pub(super) fn new(seq: Seq, bound: f32) -> Self {
         let (steps, deps, frontiers, ends, publish, base_end, expected) = Default::default();
-        Self { seq, steps, deps, frontiers, base: 0, ends, base_end, expected, sealed: false, publish }
+        Self { seq, bound, steps, deps, frontiers, base: 0, ends, base_end, expected, sealed: false, publish }
     }
 
     /// Each queue in it, with its first command there.
@@ -132,10 +134,10 @@ impl Open {
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         let (at, base) = (self.steps.len() as u32, self.base);
         self.frontier(slot);
-        let Self { frontiers, ends, expected, steps, .. } = self;
+        let Self { frontiers, ends, expected, steps, bound, .. } = self;
         let Some((_, frontier)) = frontiers.iter_mut().find(|(known, _)| *known == slot) else { return };
         let alone = base == 0 && frontier.last.is_none() && frontier.after.is_empty();
-        let end = start(frontier, ends).behind(cost, alone);
+        let end = start(frontier, ends).behind(cost, !alone || cost <= *bound);
         expected.seconds = expected.seconds.max(end.finish);
         expected.unknown |= cost == f32::INFINITY;
         let (after, level) = (std::mem::take(&mut frontier.after), frontier.level);

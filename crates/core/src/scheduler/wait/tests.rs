@@ -357,7 +357,9 @@ fn q10_waiting_for_a_low_queue_lifts_what_is_planned_and_what_is_not() {
         if planned {
             state.plan([point], Priority::Low);
         }
-        engine.plan_target(&mut state, Target::Point(point)).expect("it is no callback");
+        engine
+            .plan_target(&mut state, Target::Point(point), &mut Rest::default())
+            .expect("it is no callback");
         let Reached::Planned(seq) = state.reached(point) else { panic!("it is planned") };
         let at_first = if planned { Priority::Low } else { Priority::Normal };
         assert_eq!(state.batches.status(seq), Status::Ready(at_first));
