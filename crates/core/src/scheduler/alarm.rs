@@ -81,13 +81,20 @@ impl State {
 
     fn work_for(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
         let at = &self.lanes[lane];
-        if self.lost.is_some() || at.token {
-            return false;
-        }
-        if at.has_ready() {
-            return self.choose(lane).is_some();
-        }
-        let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && counts(q);
+        self.lost.is_none() && !at.token && (self.choose(lane).is_some() || self.could_plan(lane, counts))
+    }
+
+    /// Whether a lane has something urgent to plan.
+    pub(super) fn plans_for(&self, lane: usize) -> bool {
+        self.could_plan(lane, QueueState::urgent)
+    }
+
+    /// Whether there is room on a lane for a batch of a queue that counts, behind no planned batch of its priority: there it
+    /// gathers.
+    fn could_plan(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
+        let at = &self.lanes[lane];
+        let gathers = |q: &QueueState| !at.ready[q.priority as usize].is_empty();
+        let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && !gathers(q) && counts(q);
         at.has_room(false) && self.queues.iter().skip(1).any(waiting)
     }
 }

@@ -7,15 +7,17 @@
 use crate::command::{Launch, Step, Work};
 use crate::lane::Pace;
 use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::hash::Hasher;
 use std::time::Duration;
 
 /// Seconds in which a difference between what was expected and what was seen tells nothing.
 const NOISE: f32 = 1e-4;
-/// Commands that are told apart; then all is forgotten and learned again.
+/// Kinds of commands that are told apart; then all is forgotten and learned again.
 const MOST: usize = 4096;
-/// A kernel that was seen with so many different values is expected to take, with others, as long as it ever did.
-const ALIKE: u32 = 8;
+/// A launch that was seen with so many different values is expected to take, with any, as long as it ever did.
+const ALIKE: usize = 8;
 
 /// What a transfer takes until one of its size was seen: seconds, and seconds a byte.
 const TRANSFER: (f32, f32) = (2e-5, 1e-9);
@@ -25,10 +27,8 @@ pub(super) struct Costs {
     source: Source,
     /// Seconds by which a batch may be longer than its first command: so late is a result whose batch goes on behind it.
     pub(super) bound: f32,
-    /// Of commands that are the same in everything.
-    exact: FxHashMap<u64, f32>,
-    /// Of launches that differ in nothing but their values.
-    alike: FxHashMap<u64, Alike>,
+    /// Of each kind of command.
+    known: FxHashMap<u64, Kind>,
 }
 
 /// Where the numbers come from.
@@ -37,24 +37,18 @@ enum Source {
     /// A device that does nothing: what was seen once takes no time, whatever the clock shows.
     Instant,
     /// From a seed: now and then a command takes long, the same ones in each run.
-    Drawn(fastrand::Rng),
+    Drawn(RefCell<fastrand::Rng>),
     /// Every command takes no time.
     Nothing,
 }
 
-/// Launches of one kernel and grid, with different values.
+/// Commands that differ in nothing but their values.
 #[derive(Default)]
-struct Alike {
-    seen: u32,
-    longest: f32,
-}
-
-/// What a command is known by.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    exact: u64,
-    /// Without its values, if it has any.
-    alike: Option<u64>,
+pub(super) struct Kind {
+    /// Of those with the same values, a hash of which stands for them.
+    values: SmallVec<[(u64, f32); 1]>,
+    /// Of all, once many different values were seen.
+    any: Option<f32>,
 }
 
 /// What the planner expects of a batch.
@@ -83,42 +77,36 @@ impl Costs {
         let (source, bound) = match pace {
             Pace::Measured(bound) => (Source::Measured, bound),
             Pace::Instant => (Source::Instant, Pace::LATENESS),
-            Pace::Drawn(seed) => (Source::Drawn(fastrand::Rng::with_seed(seed)), Pace::LATENESS),
+            Pace::Drawn(seed) => {
+                (Source::Drawn(RefCell::new(fastrand::Rng::with_seed(seed))), Pace::LATENESS)
+            }
             Pace::Unknown => (Source::Nothing, Duration::MAX),
         };
-        let (bound, exact, alike) = (bound.as_secs_f32(), FxHashMap::default(), FxHashMap::default());
-        Self { source, bound, exact, alike }
+        Self { source, bound: bound.as_secs_f32(), known: FxHashMap::default() }
     }
 
     /// The seconds that a command is expected to take; infinite if nothing like it was seen.
-    pub(super) fn of_work(&mut self, work: &Work) -> f32 {
+    pub(super) fn of_work(&self, work: &Work) -> f32 {
         match work {
-            Work::Launch(launch) => self.of_launch(launch),
+            Work::Launch(launch) => self.of_launch(launch, self.kind(launch)),
             Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Behind | Work::Nothing => 0.0,
-            _ => self.look_up(|| key(work), || transfer(work)),
+            _ => self.source.seconds(|| {
+                let known = self.known.get(&kind(work)).and_then(|kind| kind.of(|| 0));
+                known.unwrap_or_else(|| transfer(work))
+            }),
         }
     }
 
+    /// What is known of launches that differ from this one in their values only.
     #[inline]
-    pub(super) fn of_launch(&mut self, launch: &Launch) -> f32 {
-        self.look_up(|| key_of_launch(launch), || f32::INFINITY)
+    pub(super) fn kind(&self, launch: &Launch) -> Option<&Kind> {
+        self.known.get(&kind_of_launch(launch))
     }
 
+    /// As [`of_work`](Self::of_work), for a launch of that kind.
     #[inline]
-    fn look_up(&mut self, key: impl FnOnce() -> Key, unseen: impl FnOnce() -> f32) -> f32 {
-        match &mut self.source {
-            Source::Nothing => 0.0,
-            Source::Drawn(rng) => [0.0, 0.0, self.bound / 2.0, f32::INFINITY][rng.usize(..4)],
-            Source::Measured | Source::Instant => self.known(key()).unwrap_or_else(unseen),
-        }
-    }
-
-    fn known(&self, key: Key) -> Option<f32> {
-        let exact = self.exact.get(&key.exact).copied();
-        exact.or_else(|| {
-            let alike = self.alike.get(&key.alike?)?;
-            (alike.seen >= ALIKE).then_some(alike.longest)
-        })
+    pub(super) fn of_launch(&self, launch: &Launch, kind: Option<&Kind>) -> f32 {
+        self.source.seconds(|| kind.and_then(|kind| kind.of(|| values(launch))).unwrap_or(f32::INFINITY))
     }
 
     /// Learns from batches that took `took` seconds together. Of a command that was never seen, each took no longer than
@@ -132,34 +120,64 @@ impl Costs {
         if !expected.unknown && !is_off(expected.seconds, took) {
             return;
         }
-        let mut counts: FxHashMap<Key, u32> = FxHashMap::default();
-        steps.filter_map(|step| counted(&step.work)).for_each(|key| *counts.entry(key).or_default() += 1);
+        let mut counts: FxHashMap<(u64, u64), u32> = FxHashMap::default();
+        for (kind, values) in steps.filter_map(|step| counted(&step.work)) {
+            let any = self.known.get(&kind).is_some_and(|kind| kind.any.is_some());
+            *counts.entry((kind, if any { 0 } else { values })).or_default() += 1;
+        }
         let scale = if expected.unknown { 1.0 } else { took / expected.seconds.max(f32::MIN_POSITIVE) };
-        for (key, count) in counts {
+        for ((kind, values), count) in counts {
             let most = took / count as f32;
-            let seconds = self.known(key).map_or(most, |known| (known * scale).min(most));
-            self.note(key, seconds);
+            let known = self.known.get(&kind).and_then(|kind| kind.of(|| values));
+            self.note(kind, values, known.map_or(most, |known| (known * scale).min(most)));
         }
     }
 
-    fn note(&mut self, key: Key, seconds: f32) {
-        if self.exact.len() >= MOST {
-            self.exact.clear();
+    fn note(&mut self, kind: u64, values: u64, seconds: f32) {
+        if self.known.len() >= MOST {
+            self.known.clear();
         }
-        if self.alike.len() >= MOST {
-            self.alike.clear();
-        }
-        let known = self.exact.contains_key(&key.exact);
-        if let Some(alike) = key.alike {
-            let alike = self.alike.entry(alike).or_default();
-            if alike.seen >= ALIKE && !known {
-                alike.longest = seconds;
-                return; // its values tell nothing more
+        self.known.entry(kind).or_default().note(values, seconds);
+    }
+}
+
+impl Source {
+    /// The seconds of a command, of which so many are expected from what was measured.
+    #[inline]
+    fn seconds(&self, measured: impl FnOnce() -> f32) -> f32 {
+        match self {
+            Self::Measured | Self::Instant => measured(),
+            Self::Nothing => 0.0,
+            Self::Drawn(rng) => {
+                let bound = Pace::LATENESS.as_secs_f32();
+                [0.0, 0.0, bound / 2.0, f32::INFINITY][rng.borrow_mut().usize(..4)]
             }
-            alike.seen += u32::from(!known);
-            alike.longest = alike.longest.max(seconds);
         }
-        self.exact.insert(key.exact, seconds);
+    }
+}
+
+impl Kind {
+    /// What a command of this kind takes, if one with its values was seen, or many others were.
+    #[inline]
+    fn of(&self, values: impl FnOnce() -> u64) -> Option<f32> {
+        self.any.or_else(|| {
+            let values = values();
+            self.values.iter().find(|(known, _)| *known == values).map(|&(_, seconds)| seconds)
+        })
+    }
+
+    fn note(&mut self, values: u64, seconds: f32) {
+        if let Some(any) = &mut self.any {
+            *any = seconds;
+            return;
+        }
+        match self.values.iter_mut().find(|(known, _)| *known == values) {
+            Some((_, known)) => *known = seconds,
+            None => self.values.push((values, seconds)),
+        }
+        if self.values.len() >= ALIKE {
+            self.any = Some(self.values.drain(..).fold(0.0, |longest, (_, seconds)| longest.max(seconds)));
+        }
     }
 }
 
@@ -168,17 +186,17 @@ fn is_off(expected: f32, took: f32) -> bool {
     took > 2.0 * expected + NOISE || expected > 2.0 * took + NOISE
 }
 
-/// What a step is known by, unless it takes no time.
-fn counted(work: &Work) -> Option<Key> {
+/// The kind of a step and its values, unless it takes no time.
+fn counted(work: &Work) -> Option<(u64, u64)> {
     match work {
-        Work::Launch(launch) => Some(key_of_launch(launch)),
+        Work::Launch(launch) => Some((kind_of_launch(launch), values(launch))),
         Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Behind | Work::Nothing => None,
-        _ => Some(key(work)),
+        _ => Some((kind(work), 0)),
     }
 }
 
 /// A transfer is known by what it does and by its size, as a power of two.
-fn key(work: &Work) -> Key {
+fn kind(work: &Work) -> u64 {
     let kind = match work {
         Work::Copy { .. } => 1,
         Work::Fill { .. } => 2,
@@ -188,38 +206,39 @@ fn key(work: &Work) -> Key {
         _ => 6,
     };
     let size = work.bytes().unwrap_or(0).checked_ilog2().map_or(0, |log| log + 1);
-    Key { exact: kind << 8 | u64::from(size), alike: None }
+    kind << 8 | u64::from(size)
 }
 
 fn transfer(work: &Work) -> f32 {
     TRANSFER.0 + TRANSFER.1 * work.bytes().unwrap_or(0) as f32
 }
 
+/// A launch is known by its kernel, its groups and the bytes that it is bound to.
 #[inline]
-fn key_of_launch(launch: &Launch) -> Key {
+fn kind_of_launch(launch: &Launch) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u32(launch.kernel_number());
     launch.groups.iter().for_each(|&groups| hasher.write_u32(groups));
     hasher.write_u8(u8::from(launch.indirect.is_some()));
     launch.bindings.iter().for_each(|bound| hasher.write_u64(bound.size));
-    let alike = hasher.finish();
-    let values = launch.params.bytes();
-    if values.is_empty() {
-        return Key { exact: alike, alike: None };
-    }
-    hasher.write(values);
-    Key { exact: hasher.finish(), alike: Some(alike) }
+    hasher.finish()
+}
+
+fn values(launch: &Launch) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(launch.params.bytes());
+    hasher.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smallvec::SmallVec;
 
     impl Costs {
         /// Has a command take so many seconds.
         pub(in crate::scheduler) fn expect(&mut self, work: &Work, seconds: f32) {
-            self.note(counted(work).expect("it takes time"), seconds);
+            let (kind, values) = counted(work).expect("it takes time");
+            self.note(kind, values, seconds);
         }
     }
 
@@ -284,15 +303,17 @@ mod tests {
     #[test]
     fn other_values_are_unknown_until_many_were_seen_and_then_count_as_the_longest() {
         let mut costs = measured();
-        for value in 0..ALIKE {
+        for value in 0..ALIKE as u32 {
             assert_eq!(costs.of_work(&launch(1, Some(100 + value))), f32::INFINITY);
             costs.learn(steps([launch(1, Some(value))]).iter(), UNKNOWN, 1e-4 * (1.0 + value as f32));
+            let told_apart = value + 1 < ALIKE as u32;
+            assert!(!told_apart || costs.of_work(&launch(1, Some(0))) == 1e-4, "values that were seen");
         }
-        assert_eq!(costs.of_work(&launch(1, Some(0))), 1e-4, "values that were seen");
-        assert_eq!(costs.of_work(&launch(1, Some(100))), 1e-4 * ALIKE as f32);
-        let rows = costs.exact.len();
-        (0..1000).for_each(|value| costs.learn(steps([launch(1, Some(value))]).iter(), known(0.0), 1.0));
-        assert_eq!(costs.exact.len(), rows, "more values take no memory");
+        for value in [0, 100] {
+            assert_eq!(costs.of_work(&launch(1, Some(value))), 1e-4 * ALIKE as f32);
+        }
+        costs.learn(steps((0..4).map(|value| launch(1, Some(value)))).iter(), known(3.2e-3), 2e-4);
+        assert!((costs.of_work(&launch(1, Some(0))) - 5e-5).abs() < 1e-6, "they are corrected together");
     }
 
     #[test]
@@ -301,6 +322,6 @@ mod tests {
         for groups in 0..3 * MOST as u32 {
             costs.learn(steps([launch(groups, None)]).iter(), UNKNOWN, 1.0);
         }
-        assert!(costs.exact.len() <= MOST);
+        assert!(costs.known.len() <= MOST);
     }
 }

@@ -56,6 +56,8 @@ pub(crate) struct LaneState {
     streak: u32,
     /// What its commands take.
     pub(super) costs: Costs,
+    /// Whether a thread submits later what does not go at once.
+    pub(super) has_thread: bool,
     /// When the device last finished something.
     pub(crate) last_finish: Option<web_time::Instant>,
 }
@@ -90,10 +92,11 @@ impl LaneState {
         self.has_room(urgent) || (cut && !urgent && self.has_little())
     }
 
-    /// Whether what the device has is few batches, and expected to be over soon.
+    /// Whether what the device has is few batches and, if another moment comes to submit more, expected to be over soon.
     fn has_little(&self) -> bool {
-        let seconds: f32 = self.submitted.iter().map(|batch| batch.expected.seconds).sum();
-        self.timeline.in_flight() < DEPTH_OF_CUTS && seconds <= DEPTH_OF_CUTS as f32 * self.costs.bound
+        let seconds = || self.submitted.iter().map(|batch| batch.expected.seconds).sum::<f32>();
+        let soon = || seconds() <= DEPTH_OF_CUTS as f32 * self.costs.bound;
+        self.timeline.in_flight() < DEPTH_OF_CUTS && (!self.has_thread || soon())
     }
 
     /// The priority whose front batch goes next, among those for which `can_go` holds.

@@ -3,7 +3,8 @@
 mod open;
 
 use super::batch::{Batch, Info, Seq, Status};
-use super::queue::{Hold, Priority, Reached};
+use super::costs::Kind;
+use super::queue::{Hold, Priority, QueueState, Reached};
 use super::state::State;
 use crate::command::{Launch, Op, Work};
 use crate::event::Point;
@@ -47,6 +48,15 @@ enum Next {
     Later,
 }
 
+/// Which commands of a lane are planned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Those that the program has asked for.
+    Asked,
+    /// All: what came together makes one batch.
+    All,
+}
+
 /// What a planning has left for later.
 #[derive(Default)]
 pub(crate) struct Rest {
@@ -68,8 +78,8 @@ struct Planner<'s> {
     cut: bool,
     /// The closed batches that have commands never seen before.
     unseen: SmallVec<[Seq; UNSEEN]>,
-    /// What the launches that are being taken cost; kept for its memory.
-    costs: Vec<f32>,
+    /// What the launches that are being taken cost, so many in a row the same; kept for its memory.
+    costs: Vec<(usize, f32)>,
     /// The queue whose command came last, and the open batch that has all it depends on.
     joined: Option<(Slot, Seq)>,
 }
@@ -93,14 +103,25 @@ impl State {
         rest
     }
 
-    /// Plans everything that can be planned of the queues on `lane`, one priority a batch.
-    pub(crate) fn plan_lane(&mut self, lane: usize) {
+    /// Plans what is `due` of the queues on `lane`, one priority a batch. What comes behind a planned batch of the same
+    /// priority gathers.
+    pub(crate) fn plan_lane(&mut self, lane: usize, due: Due) {
         for priority in Priority::ORDER {
+            if !self.lanes[lane].list(priority).is_empty() {
+                continue;
+            }
             let queues = self.slots().skip(1).filter(|&slot| {
                 let q = self.queue(slot);
                 q.lane == lane && q.priority == priority && q.hold.is_none() && !q.pending.is_empty()
             });
-            let roots: Vec<Point> = queues.map(|slot| self.queue(slot).end(slot)).collect();
+            let queues: Vec<(Slot, &QueueState)> = queues.map(|slot| (slot, self.queue(slot))).collect();
+            let roots: Vec<Point> = match due {
+                Due::All => queues.iter().map(|(slot, q)| q.end(*slot)).collect(),
+                Due::Asked => {
+                    let asked = queues.iter().filter(|(_, q)| q.is_asked());
+                    asked.map(|(slot, q)| q.end_of_asked(*slot)).collect()
+                }
+            };
             if !roots.is_empty() {
                 self.plan(roots, priority);
             }
@@ -388,28 +409,30 @@ impl Planner<'_> {
         let Some(open) = self.open[queue.lane].as_mut() else { return };
         let costs = &mut lanes[queue.lane].costs;
         let room = LARGEST.saturating_sub(open.steps.len().max(self.taken));
-        let mut late = open.late(goal.slot, 0.0);
-        let mut run: Option<(&Launch, f32)> = None; // launches often come by the thousand, each as the one before
+        let (mut late, mut count) = (open.late(goal.slot, 0.0), 0);
+        let mut last: Option<(&Launch, Option<&Kind>)> = None; // launches often come by the thousand, each as the one before
         self.costs.clear();
         for command in queue.pending.iter().take(room) {
             let Op::Work(Work::Launch(launch)) = &command.op else { break };
-            let cost = match run {
-                Some((last, cost)) if launch.costs_as(last) => cost,
-                _ => costs.of_launch(launch),
+            let kind = match last {
+                Some((last, kind)) if launch.is_like(last) => kind,
+                _ => costs.kind(launch),
             };
+            let cost = costs.of_launch(launch, kind);
             late += cost;
             if late > costs.bound {
                 break;
             }
-            self.costs.push(cost);
-            run = Some((launch, cost));
+            match self.costs.last_mut() {
+                Some((number, seconds)) if *seconds == cost => *number += 1,
+                _ => self.costs.push((1, cost)),
+            }
+            last = Some((launch, kind));
+            count += 1;
         }
-        let launches = queue.pop_launches(goal.upto, self.costs.len(), open.seq);
+        let launches = queue.pop_launches(goal.upto, count, open.seq);
         self.taken += launches.len();
-        open.steps.reserve(launches.len());
-        for ((stamp, launch), &cost) in launches.zip(&self.costs) {
-            launch.into_iter().for_each(|launch| open.add_launch(goal.slot, stamp, launch, cost));
-        }
+        open.add_launches(goal.slot, launches, &self.costs);
     }
 
     /// The open batch of `lane`, with all that the next command of `slot` depends on. Between two commands of one queue

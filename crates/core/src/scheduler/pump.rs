@@ -21,12 +21,10 @@ struct Going {
 }
 
 impl Engine {
-    /// Submits what can be submitted on a lane, at most `most` batches. Whoever holds the token goes on alone.
-    pub(crate) fn pump(&self, lane: usize, most: usize) {
-        for _ in 0..most {
-            let Some(going) = self.lock().next_batch(lane) else { return };
-            self.submit(lane, going);
-        }
+    /// Submits the next batch of a lane; false if none can go. The thread that holds the token goes on alone.
+    pub(crate) fn pump(&self, lane: usize) -> bool {
+        let going = self.lock().next_batch(lane);
+        going.map(|going| self.submit(lane, going)).is_some()
     }
 
     /// Encodes and submits one batch, without S.

@@ -173,7 +173,17 @@ impl QueueState {
 
     /// Whether the program has asked for what is in front, or so much is pending that it is time to start.
     pub(crate) fn urgent(&self) -> bool {
-        self.pending.len() >= MANY || self.pending.front().is_some_and(|front| front.stamp <= self.asked)
+        self.pending.len() >= MANY || self.is_asked()
+    }
+
+    /// Whether the program has asked for the command in front.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.pending.front().is_some_and(|front| front.stamp <= self.asked)
+    }
+
+    /// The last point that the program has asked for.
+    pub(crate) fn end_of_asked(&self, slot: Slot) -> Point {
+        Point { slot, stamp: self.asked.min(self.enqueued) }
     }
 
     /// Whether the command in front makes a batch of its own.

@@ -241,6 +241,12 @@ impl State {
         }
     }
 
+    /// Whether nothing is planned, on the device or to be called.
+    pub(crate) fn idle(&self) -> bool {
+        let idle = |lane: &LaneState| lane.timeline.in_flight() == 0 && !lane.has_ready();
+        self.calls.is_empty() && self.lanes.iter().all(idle)
+    }
+
     /// Whether a turn would get anything further.
     pub(crate) fn busy(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);

@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, SLICE};
 use super::lane::Rest;
+use super::plan::Due;
 use super::state::State;
 use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
@@ -45,12 +46,11 @@ impl Engine {
                 }
                 state = self.rest(lane, state, &mut resting);
             }
-            resting.napped = false;
-            if !state.lanes[lane].has_ready() {
-                state.plan_lane(lane);
+            if std::mem::take(&mut resting.napped) || state.plans_for(lane) {
+                state.plan_lane(lane, Due::All);
             }
             self.unlock(state);
-            self.pump(lane, usize::MAX);
+            self.pump(lane);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::batch::{Seq, Status};
 use super::callbacks;
 use super::engine::{Engine, SLICE};
-use super::plan::Rest;
+use super::plan::{Due, Rest};
 use super::queue::{Hold, HoldId, Priority, Reached};
 use super::shield;
 use super::state::{After, State};
@@ -282,7 +282,7 @@ impl Engine {
     fn submit_watched<'a>(&'a self, mut state: MutexGuard<'a, State>, lane: usize) -> MutexGuard<'a, State> {
         state.lanes[lane].watchers += 1;
         self.unlock_quietly(state);
-        self.pump(lane, 1);
+        self.pump(lane);
         let mut state = self.lock();
         state.lanes[lane].watchers -= 1;
         state
@@ -503,14 +503,29 @@ impl Engine {
         Ok(false)
     }
 
-    /// Does the work of all threads once, on this one: for contexts that have none.
-    pub(crate) fn turn(&self, limit: Duration) {
-        let mut state = self.lock();
-        (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane));
-        self.unlock(state);
+    /// Plans what is due, runs the callbacks whose turn it is, and submits what can be, of all lanes.
+    fn plan_and_submit(&self, due: Due) {
+        let plan = || {
+            let mut state = self.lock();
+            (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
+            self.unlock(state);
+        };
+        plan();
         self.run_calls();
         for lane in 0..self.lanes.len() {
-            self.pump(lane, usize::MAX);
+            while self.pump(lane) {
+                plan();
+            }
+        }
+    }
+
+    /// Does the work of all threads once, on this one: for contexts that have none. What the program has asked for comes
+    /// first; the rest starts when there is nothing else.
+    pub(crate) fn turn(&self, limit: Duration) {
+        self.plan_and_submit(Due::Asked);
+        let idle = self.lock().idle();
+        if idle {
+            self.plan_and_submit(Due::All);
         }
         for lane in 0..self.lanes.len() {
             let oldest = {

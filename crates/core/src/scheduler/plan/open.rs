@@ -100,12 +100,17 @@ impl Open {
     }
 
     pub(super) fn frontier(&mut self, slot: Slot) -> &mut Frontier {
-        let at = self.frontiers.iter().position(|(s, _)| *s == slot).unwrap_or_else(|| {
+        let at = self.place(slot);
+        &mut self.frontiers[at].1
+    }
+
+    /// Where the frontier of a queue is, from now on.
+    fn place(&mut self, slot: Slot) -> usize {
+        self.frontiers.iter().position(|(known, _)| *known == slot).unwrap_or_else(|| {
             let frontier = Frontier { level: self.base, end: self.base_end, ..Frontier::default() };
             self.frontiers.push((slot, frontier));
             self.frontiers.len() - 1
-        });
-        &mut self.frontiers[at].1
+        })
     }
 
     /// The steps that whatever waits for `point` comes after, and the level behind them.
@@ -130,13 +135,18 @@ impl Open {
         (after, level)
     }
 
-    #[inline]
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
-        let (at, base) = (self.steps.len() as u32, self.base);
-        self.frontier(slot);
-        let Self { frontiers, ends, expected, steps, bound, .. } = self;
-        let Some((_, frontier)) = frontiers.iter_mut().find(|(known, _)| *known == slot) else { return };
-        let alone = base == 0 && frontier.last.is_none() && frontier.after.is_empty();
+        let place = self.place(slot);
+        self.push_at(place, stamp, work, cost);
+    }
+
+    /// Adds a step of the queue whose frontier is at `place`.
+    #[inline]
+    fn push_at(&mut self, place: usize, stamp: Stamp, work: Work, cost: f32) {
+        let Self { frontiers, ends, expected, steps, bound, base, .. } = self;
+        let (slot, frontier) = &mut frontiers[place];
+        let at = steps.len() as u32;
+        let alone = *base == 0 && frontier.last.is_none() && frontier.after.is_empty();
         let end = start(frontier, ends).behind(cost, !alone || cost <= *bound);
         expected.seconds = expected.seconds.max(end.finish);
         expected.unknown |= cost == f32::INFINITY;
@@ -145,7 +155,7 @@ impl Open {
         frontier.first.get_or_insert(stamp);
         frontier.level += 1;
         ends.push(end);
-        steps.push(Step { slot, stamp, level, after, work });
+        steps.push(Step { slot: *slot, stamp, level, after, work });
     }
 
     /// Adds a command. A read of memory that the host reaches copies nothing; a writer first saves what such reads
@@ -185,13 +195,24 @@ impl Open {
         }
     }
 
-    /// As [`add`](Self::add), for what comes by the thousand.
-    #[inline]
-    pub(super) fn add_launch(&mut self, slot: Slot, stamp: Stamp, launch: Box<Launch>, cost: f32) {
-        for touch in launch.touches().filter(|touch| touch.write) {
-            self.write(slot, stamp, &touch);
+    /// As [`add`](Self::add), for what comes by the thousand: launches, and of how many in a row each takes how long.
+    pub(super) fn add_launches(
+        &mut self,
+        slot: Slot,
+        launches: impl ExactSizeIterator<Item = (Stamp, Option<Box<Launch>>)>,
+        costs: &[(usize, f32)],
+    ) {
+        let place = self.place(slot);
+        self.steps.reserve(launches.len());
+        self.ends.reserve(launches.len());
+        let costs = costs.iter().flat_map(|&(number, cost)| std::iter::repeat_n(cost, number));
+        for ((stamp, launch), cost) in launches.zip(costs) {
+            let Some(launch) = launch else { continue };
+            for touch in launch.touches().filter(|touch| touch.write) {
+                self.write(slot, stamp, &touch);
+            }
+            self.push_at(place, stamp, Work::Launch(launch), cost);
         }
-        self.push(slot, stamp, Work::Launch(launch), cost);
     }
 
     /// Notes a write: what the host sees of the block is old now, and what reads have left there has to be saved.

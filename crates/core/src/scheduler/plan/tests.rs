@@ -248,7 +248,7 @@ fn q10_each_priority_of_a_lane_has_batches_of_its_own() {
         enqueue(&engine, slot, fill(&block()));
     }
     let mut state = engine.lock();
-    state.plan_lane(0);
+    state.plan_lane(0, Due::All);
     for priority in Priority::ORDER {
         assert_eq!(lengths(&mut state, 0, priority), [1], "{priority:?}");
     }
@@ -396,7 +396,7 @@ fn e05_a_task_is_woken_if_planning_alone_gets_its_queue_there() {
     engine.attend(end, Waker::noop());
     engine.lock().plan([point], Priority::Normal);
     while engine.lock().reached(point) != Reached::Done {
-        engine.pump(0, 1);
+        engine.pump(0);
         engine.look(0);
     }
     let mut state = engine.lock();

@@ -83,7 +83,7 @@ fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     let there = engine.lock().queue(second).end(second);
     engine.lock().plan([point], Priority::Normal);
     while engine.lock().reached(point) != Reached::Done {
-        engine.pump(0, 1);
+        engine.pump(0);
         engine.look(0);
     }
     (second, there)
@@ -234,7 +234,7 @@ fn e05_a_caller_watches_only_the_value_that_comes_next() {
     for (batches, expected) in [(2, [0]), (1, [1])] {
         let points: Vec<Point> = (0..batches).map(|_| enqueue(&engine, slot)).collect();
         points.iter().for_each(|&point| drop(engine.lock().plan([point], Priority::Normal)));
-        engine.pump(0, batches);
+        (0..batches).for_each(|_| assert!(engine.pump(0)));
         finish(&engine, points[batches - 1]);
         assert_eq!(std::mem::take(&mut *lock(&fence.watchers)), expected, "{batches} batches");
         assert_eq!(engine.lock().lanes[0].watchers, 0);
