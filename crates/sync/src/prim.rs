@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 ///
 /// # Panics
 /// If a thread panicked while it held the lock, which is a bug of this project.
+#[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("bug: a panic held the lock")
 }

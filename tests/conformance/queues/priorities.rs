@@ -163,12 +163,17 @@ fn waited_for_is_lifted(subject: &Subject) {
     for wait in [false, true] {
         let race = Race::new(subject.without_threads_with(Policy::Unchecked));
         let (normal, low) = (race.queue(Priority::Normal), race.queue(Priority::Low));
+        let gate = race.ctx.user_event("gate");
+        for queue in [&normal, &low] {
+            queue.wait_for(&gate.event()).unwrap();
+        }
         race.run(&normal, 0..10);
         race.run(&low, 10..20);
+        low.flush().unwrap();
+        normal.flush().unwrap();
+        gate.signal();
         if wait {
             low.marker().wait().unwrap();
-        } else {
-            low.flush().unwrap();
         }
         normal.finish().wait().unwrap();
         low.finish().wait().unwrap();

@@ -1,6 +1,6 @@
 //! The check that every command passes before it gets its stamp.
 
-use super::{Policy, Tracker, Use};
+use super::{Origin, Policy, Tracker, Use};
 use crate::command::{Touch, What, Work};
 use crate::error::{Error, Kind, Result};
 use crate::event::Point;
@@ -90,9 +90,15 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array:
     .into()
 }
 
+#[cold]
+fn origin(state: &State, slot: Slot) -> Arc<Origin> {
+    let queue = state.queue(slot);
+    Arc::new(Origin { queue: queue.label.clone(), clock: queue.clock.clone() })
+}
+
 /// The label of the queue that made a use. Another queue may have its slot by now.
 pub(super) fn label(state: &State, earlier: &Use) -> Arc<str> {
-    earlier.queue.clone().unwrap_or_else(|| state.name_of(earlier.point()))
+    earlier.origin.as_ref().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
 }
 
 /// What messages call it.
@@ -104,15 +110,14 @@ pub(super) fn access(write: bool) -> &'static str {
 #[inline]
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
-    let kept = (state.policy() == Policy::Checked).then(|| Arc::new(clock.clone()));
-    let named = kept.is_some() || state.wait_log.is_some();
-    let queue = named.then(|| state.queue(by.slot).label.clone());
+    let kept = state.policy() == Policy::Checked || state.wait_log.is_some();
+    let origin = kept.then(|| origin(state, by.slot));
     let Admission { slot, what, at } = by;
     for Touch { block, range, write } in work.touches() {
         let mut order = block.order();
         order.fresh &= !write;
-        let (kept, queue) = (kept.clone(), queue.clone());
-        let many = order.uses.record(Use { slot, stamp, range, write, what, at, clock: kept, queue }, clock);
+        let origin = origin.clone();
+        let many = order.uses.record(Use { slot, stamp, range, write, what, at, origin }, clock);
         if many {
             order.uses.retain(|u| !state.forgettable(u));
         }
@@ -121,11 +126,10 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
 
 /// Remembers that a queue made an array in this block: all its earlier uses came before that on the queue.
 pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
-    let maker = state.queue(by.slot);
-    let (clock, queue) = (&maker.clock, Some(maker.label.clone()));
-    let (range, kept) = (0..block.size, Some(Arc::new(clock.clone())));
+    let clock = &state.queue(by.slot).clock;
+    let (range, origin) = (0..block.size, Some(origin(state, by.slot)));
     let Admission { slot, what, at } = by;
-    let making = Use { slot, stamp, range, write: true, what, at, clock: kept, queue };
+    let making = Use { slot, stamp, range, write: true, what, at, origin };
     let mut order = block.order();
     order.uses = Tracker::default();
     order.uses.record(making, clock);

@@ -10,7 +10,7 @@ pub(crate) use admit::{Admission, admit, record, record_making};
 pub(crate) use log::{WaitLog, note_added, note_asked};
 pub use policy::Policy;
 pub use report::{AddedWait, Already, RedundantWait, WaitReport};
-pub(crate) use tracker::{Tracker, Use};
+pub(crate) use tracker::{Origin, Tracker, Use};
 
 #[cfg(test)]
 mod tests;

@@ -18,11 +18,17 @@ pub(crate) struct Use {
     pub(crate) write: bool,
     pub(crate) what: What,
     pub(crate) at: &'static Location<'static>,
-    /// What its queue comes after, under [`Policy::Checked`](super::Policy::Checked).
-    pub(crate) clock: Option<Arc<Clock>>,
-    /// The label of its queue, which may be gone when a message names it: under
+    /// What messages and later checks have to know of its queue, which may be gone by then: under
     /// [`Policy::Checked`](super::Policy::Checked), and while waits are recorded.
-    pub(crate) queue: Option<Arc<str>>,
+    pub(crate) origin: Option<Arc<Origin>>,
+}
+
+/// The queue that a use was made on.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) queue: Arc<str>,
+    /// What the use comes after.
+    pub(crate) clock: Clock,
 }
 
 impl Use {
@@ -103,7 +109,7 @@ mod tests {
 
     fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
         let (slot, stamp) = (Slot(slot), Stamp(stamp));
-        Use { slot, stamp, range, write, what: What::Copy, at: Location::caller(), clock: None, queue: None }
+        Use { slot, stamp, range, write, what: What::Copy, at: Location::caller(), origin: None }
     }
 
     #[test]

@@ -40,7 +40,9 @@ impl State {
 
     /// Tells the program that uses of an array are over.
     pub(crate) fn tell_uses<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
-        uses.for_each(|earlier| self.note_over(earlier.point(), earlier.clock.as_deref()));
+        uses.for_each(|earlier| {
+            self.note_over(earlier.point(), earlier.origin.as_ref().map(|origin| &origin.clock))
+        });
     }
 
     /// Every way by which the program gets to know anything ends here, and it never gets to know of what is not over.

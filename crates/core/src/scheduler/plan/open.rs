@@ -137,14 +137,8 @@ impl Open {
 
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         let place = self.place(slot);
-        self.push_at(place, stamp, work, cost);
-    }
-
-    /// Adds a step of the queue whose frontier is at `place`.
-    #[inline]
-    fn push_at(&mut self, place: usize, stamp: Stamp, work: Work, cost: f32) {
         let Self { frontiers, ends, expected, steps, bound, base, .. } = self;
-        let (slot, frontier) = &mut frontiers[place];
+        let (_, frontier) = &mut frontiers[place];
         let at = steps.len() as u32;
         let alone = *base == 0 && frontier.last.is_none() && frontier.after.is_empty();
         let end = start(frontier, ends).behind(cost, !alone || cost <= *bound);
@@ -155,7 +149,7 @@ impl Open {
         frontier.first.get_or_insert(stamp);
         frontier.level += 1;
         ends.push(end);
-        steps.push(Step { slot: *slot, stamp, level, after, work });
+        steps.push(Step { slot, stamp, level, after, work });
     }
 
     /// Adds a command. A read of memory that the host reaches copies nothing; a writer first saves what such reads
@@ -195,34 +189,52 @@ impl Open {
         }
     }
 
-    /// As [`add`](Self::add), for what comes by the thousand: launches, and of how many in a row each takes how long.
+    /// As [`add`](Self::add), for what comes by the thousand: launches behind a command of their own queue, of known cost, and
+    /// of how many in a row each takes how long.
     pub(super) fn add_launches(
         &mut self,
         slot: Slot,
         launches: impl ExactSizeIterator<Item = (Stamp, Option<Box<Launch>>)>,
         costs: &[(usize, f32)],
     ) {
+        if launches.len() == 0 {
+            return;
+        }
         let place = self.place(slot);
         self.steps.reserve(launches.len());
         self.ends.reserve(launches.len());
         let costs = costs.iter().flat_map(|&(number, cost)| std::iter::repeat_n(cost, number));
+        let Frontier { mut level, mut end, .. } = self.frontiers[place].1;
         for ((stamp, launch), cost) in launches.zip(costs) {
             let Some(launch) = launch else { continue };
-            for touch in launch.touches().filter(|touch| touch.write) {
-                self.write(slot, stamp, &touch);
+            if launch.touches().any(|touch| touch.write && is_read(&touch)) {
+                self.go_on(place, level, end);
+                for touch in launch.touches().filter(|touch| touch.write) {
+                    self.write(slot, stamp, &touch);
+                }
+                Frontier { level, end, .. } = self.frontiers[place].1;
             }
-            self.push_at(place, stamp, Work::Launch(launch), cost);
+            end = end.behind(cost, true);
+            self.ends.push(end);
+            self.steps.push(Step { slot, stamp, level, after: SmallVec::new(), work: Work::Launch(launch) });
+            level += 1;
         }
+        self.go_on(place, level, end);
+    }
+
+    /// Has the next step of the queue whose frontier is at `place` come behind the last step of all.
+    fn go_on(&mut self, place: usize, level: u32, end: End) {
+        let frontier = &mut self.frontiers[place].1;
+        (frontier.last, frontier.level, frontier.end) =
+            (self.steps.len().checked_sub(1).map(|at| at as u32), level, end);
+        self.expected.seconds = self.expected.seconds.max(end.finish);
     }
 
     /// Notes a write: what the host sees of the block is old now, and what reads have left there has to be saved.
-    #[inline]
     fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
-        let mut order = touch.block.order();
-        order.visible = false;
-        if order.host_reads || !order.lazy.is_empty() {
-            let left = order.take_lazy(&touch.range);
-            let publish = order.host_reads;
+        if is_read(touch) {
+            let mut order = touch.block.order();
+            let (publish, left) = (order.host_reads, order.take_lazy(&touch.range));
             drop(order);
             self.write_what_is_read(slot, stamp, touch.block, publish, left);
         }
@@ -266,6 +278,14 @@ impl Open {
             self.steps.push(Step { slot, stamp, level, after, work: Work::Publish(block) });
         }
     }
+}
+
+/// Notes that what the host sees of a block is old now; whether the host reads there, or has left reads there.
+#[inline]
+fn is_read(touch: &Touch<'_>) -> bool {
+    let mut order = touch.block.order();
+    order.visible = false;
+    order.host_reads || !order.lazy.is_empty()
 }
 
 /// When the next step of a queue starts.
