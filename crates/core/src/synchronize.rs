@@ -155,7 +155,10 @@ impl Late<(), Error> for All {
         let mut all = true;
         for Everything { owner, ends } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
-                end.over = owner.engine().poll(end.point, cx.waker());
+                match owner.engine().poll(end.point, cx.waker()) {
+                    Some(Err(error)) if would_deadlock(&error) => return Poll::Ready(Err(error)),
+                    over => end.over = over,
+                }
                 all &= end.over.is_some();
             }
         }

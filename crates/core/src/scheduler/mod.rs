@@ -7,10 +7,12 @@
 
 mod alarm;
 mod all;
+mod asking;
 mod batch;
 mod callbacks;
 mod close;
 mod complete;
+mod cycles;
 mod dump;
 mod engine;
 mod enqueue;
@@ -19,6 +21,7 @@ mod host;
 mod lane;
 #[cfg(all(test, fencepost_loom))]
 mod loom_models;
+mod own_lane;
 mod plan;
 mod profiling;
 mod pump;
