@@ -2,13 +2,14 @@
 
 use super::batch::{Seq, Status};
 use super::callbacks;
+use super::cycles::Blocked;
 use super::engine::{Engine, SLICE};
 use super::queue::{Hold, HoldId, Priority, Reached};
 use super::shield;
 use super::state::{After, State};
 use crate::across::Relay;
 use crate::command::Op;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::event::Point;
 use crate::user_event::UserState;
 use fencepost_sync::prim::MutexGuard;
@@ -40,6 +41,10 @@ impl Deadline {
     /// What is left of it, at most a slice.
     pub(crate) fn slice(self) -> Duration {
         self.0.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
+    }
+
+    fn is_endless(self) -> bool {
+        self.0.is_none()
     }
 
     pub(crate) fn over(self) -> bool {
@@ -98,7 +103,7 @@ impl State {
         relay.map_or(Turn::Sleep, Turn::Elsewhere)
     }
 
-    fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
+    pub(super) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let held = self.queues.iter().filter_map(|queue| queue.pending.front());
         held.filter(|_| self.reached(point) == Reached::Unplanned).find_map(|front| match &front.op {
@@ -124,6 +129,14 @@ impl State {
     fn can_submit(&self, lane: usize) -> bool {
         let at = &self.lanes[lane];
         at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
+    }
+
+    /// Plans what is waited for, if it is not planned yet.
+    fn plan_target(&mut self, target: Target) {
+        if let (Target::Point(point), Found::Unplanned) = (target, self.find(target)) {
+            let priority = self.queue(point.slot).priority.max(Priority::Normal);
+            self.unfinished = !self.plan([point], priority).is_empty();
+        }
     }
 
     /// Whether no queue is more urgent than another, so that nobody overtakes and batches may be as large as they come.
@@ -154,8 +167,9 @@ impl Engine {
 
     fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
         // Even a wait of no time takes one turn: asked again and again, it ends.
-        let mut turned = false;
+        let (mut turned, mut blocked) = (false, None);
         loop {
+            self.serve_own_lane();
             let mut state = self.lock();
             if let Some(result) = self.over(&mut state, target) {
                 self.unlock(state);
@@ -167,6 +181,11 @@ impl Engine {
                     self.look_for_loss(); // nobody else does
                 }
                 return Ok(false);
+            }
+            if callbacks::inside() {
+                self.unlock(state);
+                self.check_wait(target, deadline, &mut blocked)?;
+                state = self.lock();
             }
             let turn = match state.find(target) {
                 Found::Done(_) => {
@@ -190,17 +209,20 @@ impl Engine {
         if let Found::Done(result) = state.find(target) {
             return Some(result);
         }
-        state.lost().and_then(|()| self.plan_target(state, target)).err().map(Err)
+        if let Err(lost) = state.lost() {
+            return Some(Err(lost));
+        }
+        state.plan_target(target);
+        None
     }
 
-    /// Plans what is waited for, if it is not planned yet.
-    fn plan_target(&self, state: &mut State, target: Target) -> Result<()> {
-        if let (Target::Point(point), Found::Unplanned) = (target, state.find(target)) {
-            let priority = state.queue(point.slot).priority.max(Priority::Normal);
-            state.unfinished = !state.plan([point], priority).is_empty();
-            self.check_deadlock(state, point)?;
+    /// Refuses a wait in a callback that could never end; notes one that may, for the callbacks of other threads.
+    fn check_wait(&self, target: Target, deadline: Deadline, blocked: &mut Option<Blocked>) -> Result<()> {
+        let Target::Point(point) = target else { return Ok(()) };
+        if deadline.is_endless() {
+            blocked.get_or_insert_with(|| Blocked::note(self, point)).renew(self, point);
         }
-        Ok(())
+        self.check_cycles(point)
     }
 
     /// What to do for a planned batch. Waiting for a queue of low priority lifts what it waits for.
@@ -287,17 +309,6 @@ impl Engine {
         shield::wake_all(wakers);
     }
 
-    /// A wait in a callback for what is behind a callback of the same context could never end: there is one
-    /// callback thread.
-    fn check_deadlock(&self, state: &State, point: Point) -> Result<()> {
-        let queue = state.queue(point.slot);
-        if callbacks::running_here(self) && matches!(queue.hold, Some(Hold::Callback(_))) {
-            let callback = state.calling.map(|slot| state.queue(slot).label.to_string()).unwrap_or_default();
-            return Err(Kind::WouldDeadlock { callback, queue: queue.label.to_string() }.into());
-        }
-        Ok(())
-    }
-
     /// Starts everything enqueued on a queue, with all that it waits for.
     pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
         let state = self.lock();
@@ -336,11 +347,12 @@ impl Engine {
     }
 
     /// Whether the thread of a queue's lane plans it as soon as there is room: what is flushed behind a planned
-    /// batch that is as urgent gathers, and becomes one batch instead of many.
+    /// batch that is as urgent gathers, and becomes one batch instead of many. It never plans the context's own commands
+    /// for themselves.
     fn will_be_planned(&self, state: &mut State, slot: Slot) -> bool {
         let queue = state.queue(slot);
         let (lane, priority) = (queue.lane, queue.priority);
-        self.threads && !state.lanes[lane].list(priority).is_empty()
+        self.threads && slot != State::CONTEXT && !state.lanes[lane].list(priority).is_empty()
     }
 
     fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
@@ -383,11 +395,27 @@ impl Engine {
             Ok(state) => state,
             Err(over) => return Some(over),
         };
-        self.flush_to(state, point);
-        match self.held_by(point) {
-            Some(relay) => relay.poll(waker),
-            None => self.ask_again(waker),
+        if callbacks::inside() {
+            return self.poll_inside(state, point, waker);
         }
+        self.flush_to(state, point);
+        self.get_on(point, waker).map(Err)
+    }
+
+    /// Gets on what `point` waits for where no thread does, and has `waker` called when to do so again.
+    ///
+    /// # Errors
+    /// `WouldDeadlock`, inside callbacks.
+    pub(super) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
+        let relay = {
+            let mut state = self.lock();
+            state.note_asking(point);
+            state.held_by(point)
+        };
+        if let Some(relay) = relay {
+            return relay.poll(waker);
+        }
+        self.ask_again(waker);
         None
     }
 
@@ -431,9 +459,18 @@ impl Engine {
         }
     }
 
-    /// Without threads nobody goes on but who asks: as long as there is something to do, that is asked at once.
+    /// Without threads only a task that asks goes on: as long as there is something to do, or another thread submits, it
+    /// asks again at once. In the browser microtasks go on, and a task that asked again at once would keep the device's
+    /// answers out.
     fn ask_again(&self, waker: &Waker) {
-        if !self.threads && self.lock().busy() {
+        if self.threads || cfg!(target_arch = "wasm32") {
+            return;
+        }
+        let state = self.lock();
+        let submits = state.lanes.iter().any(|lane| lane.token);
+        let busy = submits || state.busy();
+        drop(state);
+        if busy {
             waker.wake_by_ref();
         }
     }
@@ -451,6 +488,7 @@ impl Engine {
         if !self.threads {
             self.turn(Duration::ZERO);
         }
+        self.ask_again(waker);
         None
     }
 
@@ -516,8 +554,12 @@ impl Engine {
                 None => {}
             }
         }
+        #[cfg(target_arch = "wasm32")]
+        self.schedule_more();
     }
 }
 
+#[cfg(test)]
+mod tasks;
 #[cfg(test)]
 mod tests;
