@@ -1,6 +1,8 @@
 //! The rules of queues.
 
 mod adopted;
+mod callback_cycles;
+mod callback_waits;
 mod callbacks;
 mod current;
 mod encode;
@@ -30,6 +32,8 @@ pub fn cases() -> Vec<Case> {
         host_side(verbs::cases()),
         host_side(priorities::cases()),
         host_side(callbacks::cases()),
+        host_side(callback_waits::cases()),
+        host_side(callback_cycles::cases()),
         host_side(fork_join::cases()),
         adopted::cases(),
         foreign::cases(),

@@ -242,7 +242,7 @@ impl Faults {
             return self.check_loss();
         }
         let oracle = self.replay()?;
-        self.check_end(&machine, &oracle)
+        self.check_end(&mut machine, &oracle)
     }
 
     /// Does every operation that still makes sense, and marks what it enqueued.
@@ -332,7 +332,7 @@ impl Faults {
     }
 
     /// What is left is right, and every queue works again once its error is taken.
-    fn check_end(&self, machine: &Machine, oracle: &Oracle) -> Result<(), String> {
+    fn check_end(&self, machine: &mut Machine, oracle: &Oracle) -> Result<(), String> {
         for (&a, expected) in &oracle.arrays {
             let found = self.at_last(|| match self.fault {
                 // The elements of a padded array are gathered in memory, of which there is none.
@@ -356,7 +356,7 @@ impl Faults {
     }
 
     /// Tries until the fault does not hit.
-    fn at_last<T>(&self, attempt: impl Fn() -> fencepost::Result<T>) -> Result<T, String> {
+    fn at_last<T>(&self, mut attempt: impl FnMut() -> fencepost::Result<T>) -> Result<T, String> {
         let mut last = None;
         for _ in 0..PATIENCE {
             match attempt() {

@@ -1,5 +1,6 @@
 //! Arrays of every type, and what programs hold of them.
 
+use super::machine::Machine;
 use super::op::{Every, Pick, Rows};
 use super::target::Target;
 use fencepost::prelude::*;
@@ -139,26 +140,16 @@ impl Held {
         }
     }
 
-    /// All of its memory, with what `elements` a read has found in it.
-    pub fn around(&self, elements: &[u32]) -> Result<Vec<u32>> {
-        let Held::Table(table) = self else { return Ok(elements.to_vec()) };
-        let (mut memory, cols) = (table.map_read().wait()?.to_vec(), table.shape()[1]);
-        for (row, elements) in memory.chunks_mut(table.padded_shape()[1]).zip(elements.chunks(cols)) {
-            row[..cols].copy_from_slice(elements);
-        }
-        Ok(memory)
-    }
-
-    /// Maps it, to be changed to `words` if there are any; gives what was there.
-    pub fn map(&self, words: Option<Vec<u32>>) -> Result<(Guard, Vec<u32>)> {
+    /// Maps it, to be changed to `words` if there are any; gives what was there. The machine waits for it.
+    pub fn map(&self, words: Option<Vec<u32>>, machine: &mut Machine) -> Result<(Guard, Vec<u32>)> {
         typed!(self, array => match words {
             None => {
-                let map = array.map_read().wait()?;
+                let map = machine.get(array.map_read())?;
                 let found = bytemuck::cast_slice(&map).to_vec();
                 Ok((Box::new(map), found))
             }
             Some(words) => {
-                let mut map = array.map_write().wait()?;
+                let mut map = machine.get(array.map_write())?;
                 let found = bytemuck::cast_slice(&map).to_vec();
                 map.copy_from_slice(bytemuck::cast_slice(&words));
                 Ok((Box::new(map), found))

@@ -1,5 +1,6 @@
 //! Does the operations of a program on its contexts, one call each.
 
+use super::awaiting::Waits;
 use super::held::{Guard, Held, Reading};
 use super::kernels::Kernels;
 use super::op::{Ctx, Id, Maker, Op, Scope, Ty, Wait};
@@ -44,6 +45,8 @@ pub struct Machine {
     pub(super) homes: Vec<Home>,
     /// Whether the contexts have threads; without, a call that waits does their work.
     pub(super) threads: bool,
+    /// How the program waits.
+    pub(super) waits: Waits,
     /// Whether callbacks may ask what is done: under `Checked` that would tell the host something.
     asks: bool,
     pub(super) queues: BTreeMap<Id, CommandQueue>,
@@ -71,6 +74,7 @@ impl Machine {
         Self {
             homes: contexts.into_iter().map(|ctx| Home { ctx, kernels: Kernels::default() }).collect(),
             threads,
+            waits: Waits::AsDrawn,
             asks,
             queues: BTreeMap::new(),
             queue_homes: BTreeMap::new(),
@@ -86,6 +90,11 @@ impl Machine {
             callbacks: BTreeMap::new(),
             log: Log::default(),
         }
+    }
+
+    /// The same with other waits.
+    pub fn waiting(self, waits: Waits) -> Self {
+        Self { waits, ..self }
     }
 
     /// Does one operation.
@@ -260,21 +269,32 @@ impl Machine {
     }
 
     /// The memory of an array, read on `queue`.
-    pub fn elements(&self, queue: &CommandQueue, a: Id) -> Result<Vec<u32>> {
-        let array = &self.arrays[&a];
-        let elements = match array.read(&Target::Queue(queue.clone())) {
-            Reading::U32(pending) => pending.wait(),
-            Reading::I32(pending) => pending.wait().map(bytemuck::cast_vec),
-            Reading::F32(pending) => pending.wait().map(bytemuck::cast_vec),
+    pub fn elements(&mut self, queue: &CommandQueue, a: Id) -> Result<Vec<u32>> {
+        let elements = match self.arrays[&a].read(&Target::Queue(queue.clone())) {
+            Reading::U32(pending) => self.get(pending),
+            Reading::I32(pending) => self.get(pending).map(bytemuck::cast_vec),
+            Reading::F32(pending) => self.get(pending).map(bytemuck::cast_vec),
             Reading::Here(elements) => Ok(elements),
             Reading::Failed(error) => Err(error),
         };
-        array.around(&elements?)
+        self.around(a, &elements?)
+    }
+
+    /// All memory of an array, with what `elements` a read has found in it.
+    fn around(&mut self, a: Id, elements: &[u32]) -> Result<Vec<u32>> {
+        let Held::Table(table) = &self.arrays[&a] else { return Ok(elements.to_vec()) };
+        let ([_, cols], [_, padded], map) = (table.shape(), table.padded_shape(), table.map_read());
+        let mut memory = self.get(map)?.to_vec();
+        for (row, elements) in memory.chunks_mut(padded).zip(elements.chunks(cols)) {
+            row[..cols].copy_from_slice(elements);
+        }
+        Ok(memory)
     }
 
     /// The memory of an array, mapped.
-    pub fn mapped(&self, a: Id) -> Result<Vec<u32>> {
-        self.arrays[&a].map(None).map(|(_, found)| found)
+    pub fn mapped(&mut self, a: Id) -> Result<Vec<u32>> {
+        let array = self.arrays[&a].slice(0..self.arrays[&a].memory())?;
+        array.map(None, self).map(|(_, found)| found)
     }
 
     /// What is wrong with the callbacks that have run, if anything is: each ran, in the order of its queue, after

@@ -5,6 +5,7 @@
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
 mod arithmetic;
+mod awaiting;
 mod bounds;
 mod case;
 mod checked;
@@ -36,8 +37,9 @@ mod working;
 #[path = "../common/mod.rs"]
 mod common;
 
+use awaiting::{Awaiting, WithOrWithoutThreads};
 use case::{Adapter, Cpu, Matching, cpu_options, run_all};
-use common::full::seeds;
+use common::full::{full, seeds};
 use common::refusing;
 use common::results::{self, CPU, NOTHING, On};
 use common::subject::{Place, context_options};
@@ -71,6 +73,7 @@ fn main() {
     let mut trials = Vec::new();
     for half in 0..2 {
         trials.extend(POLICIES.map(|(name, policy)| on_cpu(name, policy, half)));
+        trials.extend(POLICIES.map(|(name, policy)| awaited_on_cpu(name, policy, half)));
         trials.push(with_faults(half));
     }
     trials.push(trial("r02_without_threads_a_seed_says_everything_that_happens", CPU, || {
@@ -124,6 +127,18 @@ fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     })
 }
 
+/// A share of the programs, awaited: all of them in the full suite.
+fn awaited(count: u64) -> u64 {
+    if full() { count } else { count / 4 }
+}
+
+fn awaited_on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
+    trial(format!("p08_{name}_programs_that_await_match_the_oracle_{half}"), CPU, move || {
+        let place = |seed| Awaiting { place: Cpu { options: cpu_options(seed), policy }, seed };
+        run_all(half_of(awaited(ON_CPU), half), &Matching { policy, pinned: false, encodes: false, place })
+    })
+}
+
 fn with_faults(half: u64) -> Trial {
     trial(format!("r02_a_fault_gives_no_wrong_byte_and_no_hang_{half}"), CPU, move || {
         run_all(half_of(FAULTY, half), &Faulty { place: Where::Cpu })
@@ -136,6 +151,7 @@ fn on_adapters() -> Vec<Trial> {
     for place in found.places.iter().filter(|place| !place.is_cpu()) {
         let Some(index) = place.adapter_index() else { continue };
         trials.extend(POLICIES.map(|(name, policy)| on_adapter(place, index, name, policy)));
+        trials.extend(POLICIES.map(|(name, policy)| awaited_on_adapter(place, index, name, policy)));
         trials.push(faults_on_adapter(place, index));
         if place.is_vulkan() {
             trials.extend(RECORDERS.map(|recorder| refusals_on_adapter(place, recorder)));
@@ -183,6 +199,22 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
             asked().unwrap_or(10_000..10_000 + seeds(ON_ADAPTER)),
             &Matching { policy, pinned, encodes: true, place },
         )
+    })
+}
+
+fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> Trial {
+    let (name, own) = (format!("p08_{name}_programs_that_await_match_the_oracle"), place.clone());
+    watched(place, name, move || {
+        let options = options(index, policy);
+        let place = |seed: u64| {
+            let threads = seed.is_multiple_of(2);
+            let with = || WithOrWithoutThreads::With(Adapter { options: options.clone(), seed });
+            let without = || WithOrWithoutThreads::Without(own.clone(), policy);
+            Awaiting { place: if threads { with() } else { without() }, seed }
+        };
+        let seeds = 10_000..10_000 + seeds(awaited(ON_ADAPTER));
+        // A pinned array has no wait that can be awaited.
+        run_all(asked().unwrap_or(seeds), &Matching { policy, pinned: false, encodes: true, place })
     })
 }
 

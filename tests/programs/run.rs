@@ -1,5 +1,6 @@
 //! Runs a program beside its oracle and compares what both show.
 
+use super::awaiting::Waits;
 use super::checked::Model;
 use super::common::case::SETTLE;
 use super::common::subject::settle;
@@ -25,6 +26,10 @@ pub trait Place: Clone + Send + 'static {
     fn policy(&self) -> Policy;
     /// Whether contexts have threads.
     fn threads(&self) -> bool;
+    /// How programs wait.
+    fn waits(&self) -> Waits {
+        Waits::AsDrawn
+    }
 }
 
 /// Runs a program on a fresh context, or on two, on a thread of its own. A panic or a hang is a failure too.
@@ -37,7 +42,8 @@ pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
         }
         contexts.iter().for_each(|ctx| drop(watch.send(ctx.watch())));
         let asks = place.policy() != Policy::Checked;
-        execute(Machine::new(contexts, place.threads(), asks), place.policy(), &ops)
+        let machine = Machine::new(contexts, place.threads(), asks).waiting(place.waits());
+        execute(machine, place.policy(), &ops)
     })
 }
 
@@ -143,7 +149,7 @@ fn finish(mut machine: Machine, oracle: &Oracle) -> Result<(), String> {
         compare(&found, expected).map_err(|what| format!("at the end, a{a}: {what}"))?;
     }
     for queue in last {
-        queue.finish().wait().map_err(|error| format!("at the end: {error}"))?;
+        machine.get(queue.finish()).map_err(|error| format!("at the end: {error}"))?;
     }
     machine.check_callbacks()
 }

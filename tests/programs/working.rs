@@ -202,7 +202,7 @@ impl Machine {
 
     fn map(&mut self, m: Id, part: Part, seed: Option<u32>) -> Result<Outcome> {
         let words = seed.map(|seed| self.elements_of(part.a, seed, part.len));
-        let (guard, found) = self.slice(part)?.map(words)?;
+        let (guard, found) = self.slice(part)?.map(words, self)?;
         self.maps.insert(m, guard);
         Ok(Outcome::Data(found))
     }

@@ -159,11 +159,13 @@ pub enum Kind {
     /// What a queue waits for in another context has failed. The queue works on once its error is taken.
     #[error("{object}, in another context, failed: {error}")]
     OtherContext { object: String, error: Error },
-    /// A host callback waits for what waits for it.
+    /// A host callback waits for what waits for it: for work behind it, or for work behind another callback that waits, and
+    /// so on. `callbacks` are their queues: the work is behind the first, and each waits for the next.
     #[error(
-        "a wait for queue `{queue}` inside a host callback of queue `{callback}` can never end: it comes after that callback"
+        "a wait for queue `{queue}` inside a host callback can never end: {}; enqueue what is to come after it instead",
+        chain(callbacks)
     )]
-    WouldDeadlock { callback: String, queue: String },
+    WouldDeadlock { queue: String, callbacks: Vec<String> },
     /// A host callback panicked, and its queue ended with it.
     #[error("a host callback of queue `{queue}` panicked")]
     CallbackPanicked { queue: String },
@@ -221,6 +223,12 @@ pub enum Kind {
     /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },
+}
+
+/// How the callbacks wait for each other.
+fn chain(callbacks: &[String]) -> String {
+    let names: Vec<String> = callbacks.iter().map(|queue| format!("that of queue `{queue}`")).collect();
+    format!("it comes after {}, which waits for it", names.join(", which waits for "))
 }
 
 /// How many bytes, where that is known.

@@ -98,6 +98,7 @@ impl Late<(), Error> for UserLate {
         let (engine, deadline) = (self.owner.engine(), Deadline::after(limit));
         let mut turned = false;
         loop {
+            engine.serve_own_lane();
             let state = engine.lock();
             if let Some(result) = self.event.result() {
                 return Some(result);

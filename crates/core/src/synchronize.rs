@@ -156,12 +156,11 @@ impl Late<(), Error> for All {
         let mut all = true;
         for Everything { owner, ends } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
-                end.over = owner.engine().poll(end.point, cx.waker());
-                match &end.over {
-                    None => all = false,
-                    Some(Err(error)) if would_deadlock(error) => return Poll::Ready(Err(error.clone())),
-                    Some(_) => {}
+                match owner.engine().poll(end.point, cx.waker()) {
+                    Some(Err(error)) if would_deadlock(&error) => return Poll::Ready(Err(error)),
+                    over => end.over = over,
                 }
+                all &= end.over.is_some();
             }
         }
         if all { Poll::Ready(self.result()) } else { Poll::Pending }

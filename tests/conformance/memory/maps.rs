@@ -3,7 +3,9 @@
 use crate::common::clock::Clock;
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders;
-use fencepost::{Context, DeviceArray, Download, Error, Grid, HostArray, Kind, Policy, args};
+use fencepost::{
+    Context, DeviceArray, Download, Error, Grid, HostArray, Kind, Policy, Priority, QueueOptions, args,
+};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -16,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("m06_a_write_map_waits_for_the_last_users", last_users),
         case("m06_a_leaked_guard_spoils_its_array_and_nothing_else", leaked),
         case("m06_maps_are_futures", futures),
+        case("m06_an_awaited_map_ends_while_batches_wait_to_be_submitted", behind_batches),
         case("m06_a_map_that_is_dropped_before_it_is_there_changes_nothing", dropped),
         case("m06_a_write_map_is_alone_with_its_bytes", alone),
     ]
@@ -25,6 +28,32 @@ pub fn cases() -> Vec<Case> {
 const LONG: Duration = Duration::from_secs(20);
 /// For a look at what cannot be there.
 const NOW: Duration = Duration::ZERO;
+
+/// Maps that need work of the context's own, awaited at once after everything else is flushed: of an array that the context
+/// has just made, and of one that the host does not reach.
+fn behind_batches(s: &Subject) {
+    for shared_memory in [true, false] {
+        let ctx = s.options(|options| options.shared_memory &= shared_memory);
+        let queues = [Priority::Low, Priority::Normal, Priority::High].map(|priority| {
+            ctx.queue_with(QueueOptions { label: "q".into(), priority, ..QueueOptions::default() })
+        });
+        let old = ctx.full([64], 1_u32).unwrap();
+        old.map_read().wait().unwrap();
+        for round in 0..3 {
+            let mut arrays = [(); 3].map(|()| ctx.zeros([64]).unwrap());
+            s.spin(&ctx, &queues[2], 10);
+            for (queue, x) in queues.iter().zip(&mut arrays) {
+                (0..50).for_each(|_| queue.fill(x, round).unwrap());
+            }
+            // While the urgent queue is busy, what the others have flushed waits.
+            ctx.flush().unwrap();
+            let new = ctx.full([64], round).unwrap();
+            assert_eq!(*pollster::block_on(new.map_read()).unwrap(), [round; 64]);
+            assert_eq!(*pollster::block_on(old.map_read()).unwrap(), [1; 64]);
+            assert_eq!(*pollster::block_on(arrays[0].map_write()).unwrap(), [round; 64]);
+        }
+    }
+}
 
 fn is_mapped<T>(result: Result<T, Error>) -> bool {
     result.is_err_and(|error| matches!(error.kind(), Kind::Mapped { .. }))

@@ -175,12 +175,16 @@ fn would_deadlock(subject: &Subject) {
     queue
         .callback(move || {
             sender.send(own.synchronize().wait()).unwrap();
+            sender.send(pollster::block_on(own.synchronize())).unwrap();
             gate.signal();
         })
         .unwrap();
     queue.flush().unwrap();
-    let error = receiver.recv().unwrap().unwrap_err();
-    assert!(matches!(error.kind(), Kind::WouldDeadlock { queue, .. } if queue == "called"), "{error}");
+    for way in ["blocking", "awaited"] {
+        let error = receiver.recv().unwrap().expect_err(way);
+        let refused = matches!(error.kind(), Kind::WouldDeadlock { queue, .. } if queue == "called");
+        assert!(refused, "{way}: {error}");
+    }
     ctx.synchronize().wait().unwrap();
 }
 

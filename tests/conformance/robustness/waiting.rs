@@ -102,7 +102,7 @@ const WAITS: &[Mistake] = &[
             queue.flush()?;
             receiver.recv().expect("the callback runs")
         },
-        |kind| matches!(kind, Kind::WouldDeadlock { callback, queue } if callback == "called" && queue == "called"),
+        |kind| matches!(kind, Kind::WouldDeadlock { queue, callbacks } if queue == "called" && *callbacks == ["called"]),
     ),
     (
         "a callback that panics",

@@ -148,6 +148,12 @@ impl Relay {
         Kind::OtherContext { object, error }.into()
     }
 
+    /// The point that it waits for, and the context of that.
+    pub(crate) fn origin_point(&self) -> Option<(Arc<Engine>, Point)> {
+        let Origin::Point(engine, point) = &self.origin else { return None };
+        Some((engine.upgrade()?, *point))
+    }
+
     /// Starts what it waits for. Without threads there, gets it a step further.
     fn start(&self) {
         if let Origin::Point(engine, point) = &self.origin
@@ -218,17 +224,22 @@ impl Relay {
     }
 
     /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
-    pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) {
+    ///
+    /// # Errors
+    /// `WouldDeadlock` if what it waits for comes after a callback that waits for this poll.
+    pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
         let last = self.last(|relay| drop(relay.origin.attend(waker)));
         match &last.origin {
             Origin::Point(engine, point) => {
-                if let Some(engine) = engine.upgrade()
-                    && engine.poll(*point, waker).is_some()
-                {
-                    if !last.look() && !engine.threads {
-                        engine.turn(Duration::ZERO);
+                let engine = engine.upgrade()?;
+                match engine.poll(*point, waker)? {
+                    Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Some(error),
+                    _ => {
+                        if !last.look() && !engine.threads {
+                            engine.turn(Duration::ZERO);
+                        }
+                        waker.wake_by_ref();
                     }
-                    waker.wake_by_ref();
                 }
             }
             Origin::User(user) => {
@@ -238,6 +249,7 @@ impl Relay {
                 }
             }
         }
+        None
     }
 }
 

@@ -128,10 +128,17 @@ impl Finishing {
     }
 }
 
-/// Whether a wait ended: work that failed is over, and only a lost device ends everything.
+/// Whether a wait ended: work that failed is over, but a lost device and a wait that could never end are errors.
 fn over(result: Result<()>) -> Result<()> {
     match result {
-        Err(error) if matches!(error.kind(), Kind::DeviceLost { .. } | Kind::Pending(_)) => Err(error),
+        Err(error)
+            if matches!(
+                error.kind(),
+                Kind::DeviceLost { .. } | Kind::WouldDeadlock { .. } | Kind::Pending(_)
+            ) =>
+        {
+            Err(error)
+        }
         _ => Ok(()),
     }
 }

@@ -1,29 +1,88 @@
 //! Host functions in queue order, on a thread of their own.
 
+use super::cycles;
 use super::engine::Engine;
-use super::queue::{Hold, HoldId};
+use super::own_lane::is_thread_of_a_lane;
+use super::queue::{Hold, HoldId, Reached};
 use super::state::State;
-use crate::command::Callback;
+use crate::command::{Callback, Op};
 use crate::error::Kind;
+use crate::event::Point;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{MutexGuard, thread_local};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A thread. The standard library's number does not tell the threads of a model apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ThreadId(u64);
+
+static THREADS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// The engine whose callback runs on this thread.
-    static RUNNING: Cell<usize> = Cell::default();
+    static THIS_THREAD: ThreadId = ThreadId(THREADS.fetch_add(1, Ordering::Relaxed));
+    /// How many callbacks run on this thread, one inside the other; the thread of a context for them counts as one.
+    static DEPTH: Cell<u32> = Cell::default();
 }
 
-/// Whether this thread is inside a callback of `engine`.
-pub(super) fn running_here(engine: &Engine) -> bool {
-    RUNNING.with(Cell::get) == std::ptr::from_ref(engine) as usize
+pub(super) fn this_thread() -> ThreadId {
+    THIS_THREAD.with(|thread| *thread)
+}
+
+/// Whether callbacks have to wait until this call returns: those that run on this thread, and those of a context whose
+/// callback thread this is.
+pub(super) fn inside() -> bool {
+    DEPTH.with(Cell::get) > 0
+}
+
+/// Makes this thread one [inside](inside) callbacks until it is dropped.
+pub(super) struct Inside(());
+
+impl Inside {
+    pub(super) fn enter() -> Self {
+        DEPTH.with(|depth| depth.set(depth.get() + 1));
+        Self(())
+    }
+}
+
+impl Drop for Inside {
+    /// What the callback has polled it does not poll again.
+    fn drop(&mut self) {
+        DEPTH.with(|depth| depth.set(depth.get() - 1));
+        cycles::forget_polls(this_thread());
+    }
+}
+
+/// The host functions of a context that run at this moment, and the thread for those that are due.
+#[derive(Default)]
+pub(crate) struct Callbacks {
+    running: Vec<(HoldId, ThreadId)>,
+    /// None in a context without threads: there any thread that asks runs what is due.
+    pub(super) thread: Option<ThreadId>,
+}
+
+/// The callback that a point comes after.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Before {
+    pub(super) callback: HoldId,
+    pub(super) queue: Arc<str>,
+    /// The thread that runs it, or the only one that can.
+    pub(super) thread: Option<ThreadId>,
 }
 
 impl Engine {
-    /// Runs what is due on this thread.
+    /// Runs what is due on this thread. The thread of a lane, which gets this context on as another one waits for it, leaves
+    /// that to the calls and tasks that wait here: a callback may wait for what that thread has to submit.
     pub(crate) fn run_calls(&self) {
         let mut state = self.lock();
+        if is_thread_of_a_lane() {
+            if !state.calls.is_empty() {
+                state.wake_everybody();
+            }
+            return self.unlock(state);
+        }
         while let Some((id, slot, run)) = state.calls.pop_front() {
             state = self.call(state, id, slot, run);
         }
@@ -36,14 +95,16 @@ impl Engine {
         slot: Slot,
         run: Callback,
     ) -> MutexGuard<'a, State> {
-        state.calling = Some(slot);
+        state.callbacks.running.push((id, this_thread()));
         drop(state);
-        let before = RUNNING.with(|running| running.replace(std::ptr::from_ref(self) as usize));
-        let outcome = catch_unwind(AssertUnwindSafe(run));
-        RUNNING.with(|running| running.set(before));
+        let inside = Inside::enter();
+        let panicked = catch_unwind(AssertUnwindSafe(run)).is_err();
+        drop(inside);
         let mut state = self.lock();
-        state.calling = None;
-        state.called(id, slot, outcome.is_err());
+        state.called(id, slot, panicked);
+        if !self.threads {
+            state.wake_everybody(); // a task on another thread may be the only one that goes on with the queue
+        }
         self.unlock(state);
         self.lock()
     }
@@ -52,6 +113,7 @@ impl Engine {
 impl State {
     /// Lets the queue of a callback that has run go on; one that panicked ends its queue.
     fn called(&mut self, id: HoldId, slot: Slot, panicked: bool) {
+        self.callbacks.running.retain(|(running, _)| *running != id);
         self.release(|hold| hold == Hold::Callback(id));
         if self.lost.is_some() {
             return;
@@ -66,5 +128,20 @@ impl State {
         }
         self.collect_wakers();
         self.reap();
+    }
+
+    /// The callback that holds `point` back, if planning has found one that does.
+    pub(super) fn callback_before(&self, point: Point) -> Option<Before> {
+        let Some(Hold::Callback(callback)) = self.queue(point.slot).hold else { return None };
+        if self.reached(point) != Reached::Unplanned {
+            return None;
+        }
+        let called = |op: &Op| matches!(op, Op::Called(id) if *id == callback);
+        let mut queues = self.queues.iter();
+        let of = queues.find(|queue| queue.pending.front().is_some_and(|front| called(&front.op)));
+        let queue = of.map(|queue| queue.label.clone()).unwrap_or_default();
+        let running = self.callbacks.running.iter().find(|(id, _)| *id == callback);
+        let thread = running.map(|(_, thread)| *thread).or(self.callbacks.thread);
+        Some(Before { callback, queue, thread })
     }
 }

@@ -38,8 +38,7 @@ pub(crate) struct Engine {
     /// Whether a microtask is on its way.
     #[cfg(target_arch = "wasm32")]
     pub(crate) scheduled: std::sync::atomic::AtomicBool,
-    #[cfg(target_arch = "wasm32")]
-    pub(crate) me: std::sync::Weak<Engine>,
+    pub(crate) me: Weak<Engine>,
 }
 
 /// A lane, as far as the state lock does not guard it.
@@ -54,7 +53,7 @@ impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>, lanes: Vec<Lane>, policy: Policy, threads: bool) -> Arc<Self> {
         let mut state = State::new(lanes.iter().map(|lane| lane.pace), policy);
         state.lanes.iter_mut().for_each(|lane| lane.has_thread = threads);
-        let engine = |_me: &Weak<Engine>| Self {
+        let engine = |me: &Weak<Engine>| Self {
             state: Mutex::new(state),
             work: lanes.iter().map(|_| Condvar::new()).collect(),
             in_flight: lanes.iter().map(|_| Condvar::new()).collect(),
@@ -66,8 +65,7 @@ impl Engine {
             threads,
             #[cfg(target_arch = "wasm32")]
             scheduled: Default::default(),
-            #[cfg(target_arch = "wasm32")]
-            me: _me.clone(),
+            me: me.clone(),
         };
         let engine = Arc::new_cyclic(engine);
         #[cfg(target_arch = "wasm32")]

@@ -241,9 +241,13 @@ impl Drop for HostAccess {
         state.host_uses -= 1;
         if idle {
             let id = self.block.id;
-            state.release(|hold| hold == Hold::Host(id));
+            if state.release(|hold| hold == Hold::Host(id)) && !self.engine.threads {
+                state.wake_everybody(); // a task that found nothing to do goes on with what was held
+            }
         }
         self.engine.unlock(state);
+        #[cfg(target_arch = "wasm32")]
+        self.engine.schedule();
     }
 }
 

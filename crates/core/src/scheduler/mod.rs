@@ -7,11 +7,13 @@
 
 mod alarm;
 mod all;
+mod asking;
 mod batch;
 mod callbacks;
 mod close;
 mod complete;
 mod costs;
+mod cycles;
 mod dump;
 mod engine;
 mod enqueue;
@@ -20,6 +22,7 @@ mod host;
 mod lane;
 #[cfg(all(test, fencepost_loom))]
 mod loom_models;
+mod own_lane;
 mod plan;
 mod profiling;
 mod pump;

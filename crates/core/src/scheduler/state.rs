@@ -1,6 +1,7 @@
 //! What the state lock guards.
 
 use super::batch::{Batches, Seq};
+use super::callbacks::Callbacks;
 use super::lane::LaneState;
 use super::profiling::{Cause, Log};
 use super::queue::{Hold, HoldId, Priority, QueueState, Reached};
@@ -49,8 +50,10 @@ pub(crate) struct State {
     pub(crate) closing: bool,
     /// Callbacks whose turn has come, for the callback thread.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
-    /// The callback that runs at this moment.
-    pub(crate) calling: Option<Slot>,
+    /// The callbacks that run at this moment.
+    pub(crate) callbacks: Callbacks,
+    /// Queues whose tasks ask again once something else holds the queue back, and what does now.
+    pub(super) asking: Vec<(Slot, Option<Hold>)>,
     /// Who waits for a batch rather than for a point of a queue.
     pub(crate) batch_wakers: Vec<(Seq, Waker)>,
     /// Who wants to know that a point was submitted.
@@ -95,7 +98,8 @@ impl State {
             lost: None,
             closing: false,
             calls: VecDeque::new(),
-            calling: None,
+            callbacks: Callbacks::default(),
+            asking: Vec::new(),
             batch_wakers: Vec::new(),
             sent_wakers: Vec::new(),
             user_wakers: Vec::new(),
@@ -317,8 +321,9 @@ impl State {
         any
     }
 
-    /// Takes the wakers of queues that got further without a batch's ending.
+    /// Takes the wakers of queues that got further without a batch's ending, or are held back by something else.
     pub(crate) fn collect_wakers(&mut self) {
+        self.ask_tasks();
         for queue in &mut self.queues {
             self.after.wakers.extend(queue.due());
         }
@@ -331,6 +336,8 @@ impl State {
         let queues = self.queues.iter_mut().flat_map(|queue| queue.wakers.take_all());
         self.after.wakers.extend(queues);
         self.after.wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
+        // A callback may signal what they wait for, and be one that can run now.
+        self.after.wakers.extend(std::mem::take(&mut self.user_wakers).into_iter().map(|(_, waker)| waker));
     }
 
     /// Notes that the queues in a finished batch are further, and gives whom to wake.

@@ -1,8 +1,9 @@
 //! What the threads of a context do: two a lane, one for host callbacks.
 
+use super::callbacks::{Inside, this_thread};
 use super::engine::{Engine, SLICE};
 use super::lane::Rest;
-use super::plan::Due;
+use super::own_lane::become_thread_of_a_lane;
 use super::state::State;
 use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
@@ -37,6 +38,7 @@ impl Resting {
 impl Engine {
     /// The thread of a lane: plans what came together, submits what can be, sleeps.
     pub(crate) fn lane_thread(&self, lane: usize) {
+        self.own_lane(lane);
         let mut resting = Resting::default();
         loop {
             let mut state = self.lock();
@@ -46,11 +48,8 @@ impl Engine {
                 }
                 state = self.rest(lane, state, &mut resting);
             }
-            if std::mem::take(&mut resting.napped) || state.plans_for(lane) {
-                state.plan_lane(lane, Due::All);
-            }
-            self.unlock(state);
-            self.pump(lane);
+            let due = std::mem::take(&mut resting.napped) || state.plans_for(lane);
+            self.serve(lane, state, due);
         }
     }
 
@@ -120,6 +119,7 @@ impl Engine {
     /// The second thread of a lane: waits natively for the next value, for the sake of futures, callbacks and
     /// memory that can be used again.
     pub(crate) fn completer(&self, lane: usize) {
+        become_thread_of_a_lane();
         loop {
             let next = {
                 let mut state = self.lock();
@@ -142,12 +142,15 @@ impl Engine {
 
     /// The callback thread: runs what is due, one after the other, until the context ends.
     pub(crate) fn callback_thread(&self) {
+        let _inside = Inside::enter(); // a waker that blocks here keeps callbacks from running
         let mut state = self.lock();
+        state.callbacks.thread = Some(this_thread());
         loop {
             while let Some((id, slot, run)) = state.calls.pop_front() {
                 state = self.call(state, id, slot, run);
             }
             if state.finished() {
+                state.callbacks.thread = None;
                 return;
             }
             state.calls_idle = true;

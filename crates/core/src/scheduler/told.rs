@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn refusal() -> Error {
-        Kind::WouldDeadlock { callback: "one".into(), queue: "one".into() }.into()
+        Kind::WouldDeadlock { callbacks: vec!["one".into()], queue: "one".into() }.into()
     }
 
     /// A point that the queue was born at, so that it is over, with a clock that knows of another queue.

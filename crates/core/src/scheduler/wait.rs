@@ -2,6 +2,7 @@
 
 use super::batch::{Seq, Status};
 use super::callbacks;
+use super::cycles::Blocked;
 use super::engine::{Engine, SLICE};
 use super::plan::{Due, Rest};
 use super::queue::{Hold, HoldId, Priority, Reached};
@@ -9,7 +10,7 @@ use super::shield;
 use super::state::{After, State};
 use crate::across::Relay;
 use crate::command::Op;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::event::Point;
 use crate::user_event::UserState;
 use fencepost_sync::prim::MutexGuard;
@@ -41,6 +42,10 @@ impl Deadline {
     /// What is left of it, at most a slice.
     pub(crate) fn slice(self) -> Duration {
         self.0.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
+    }
+
+    fn is_endless(self) -> bool {
+        self.0.is_none()
     }
 
     pub(crate) fn over(self) -> bool {
@@ -99,7 +104,7 @@ impl State {
         relay.map_or(Turn::Sleep, Turn::Elsewhere)
     }
 
-    fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
+    pub(super) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let held = self.queues.iter().filter_map(|queue| queue.pending.front());
         held.filter(|_| self.reached(point) == Reached::Unplanned).find_map(|front| match &front.op {
@@ -125,6 +130,17 @@ impl State {
     fn can_submit(&self, lane: usize) -> bool {
         let at = &self.lanes[lane];
         at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
+    }
+
+    /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
+    fn plan_target(&mut self, target: Target, planned: &mut Rest) {
+        if planned.after.is_some_and(|seq| !self.batches.is_done(seq)) {
+            return;
+        }
+        if let (Target::Point(point), Found::Unplanned) = (target, self.find(target)) {
+            let priority = self.queue(point.slot).priority.max(Priority::Normal);
+            *planned = self.plan([point], priority);
+        }
     }
 
     /// Whether no queue is more urgent than another, so that nobody overtakes and batches may be as large as they come.
@@ -155,9 +171,9 @@ impl Engine {
 
     fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
         // Even a wait of no time takes one turn: asked again and again, it ends.
-        let mut turned = false;
-        let mut planned = Rest::default();
+        let (mut turned, mut blocked, mut planned) = (false, None, Rest::default());
         loop {
+            self.serve_own_lane();
             let mut state = self.lock();
             if let Some(result) = self.over(&mut state, target, &mut planned) {
                 self.unlock(state);
@@ -169,6 +185,11 @@ impl Engine {
                     self.look_for_loss(); // nobody else does
                 }
                 return Ok(false);
+            }
+            if callbacks::inside() {
+                self.unlock(state);
+                self.check_wait(target, deadline, &mut blocked)?;
+                state = self.lock();
             }
             let turn = match state.find(target) {
                 Found::Done(_) => {
@@ -195,20 +216,20 @@ impl Engine {
         if let Found::Done(result) = state.find(target) {
             return Some(result);
         }
-        state.lost().and_then(|()| self.plan_target(state, target, planned)).err().map(Err)
+        if let Err(lost) = state.lost() {
+            return Some(Err(lost));
+        }
+        state.plan_target(target, planned);
+        None
     }
 
-    /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
-    fn plan_target(&self, state: &mut State, target: Target, planned: &mut Rest) -> Result<()> {
-        if planned.after.is_some_and(|seq| !state.batches.is_done(seq)) {
-            return Ok(());
+    /// Refuses a wait in a callback that could never end; notes one that may, for the callbacks of other threads.
+    fn check_wait(&self, target: Target, deadline: Deadline, blocked: &mut Option<Blocked>) -> Result<()> {
+        let Target::Point(point) = target else { return Ok(()) };
+        if deadline.is_endless() {
+            blocked.get_or_insert_with(|| Blocked::note(self, point)).renew(self, point);
         }
-        if let (Target::Point(point), Found::Unplanned) = (target, state.find(target)) {
-            let priority = state.queue(point.slot).priority.max(Priority::Normal);
-            *planned = state.plan([point], priority);
-            self.check_deadlock(state, point)?;
-        }
-        Ok(())
+        self.check_cycles(point)
     }
 
     /// What to do for a planned batch. Waiting for a queue of low priority lifts what it waits for.
@@ -295,17 +316,6 @@ impl Engine {
         shield::wake_all(wakers);
     }
 
-    /// A wait in a callback for what is behind a callback of the same context could never end: there is one
-    /// callback thread.
-    fn check_deadlock(&self, state: &State, point: Point) -> Result<()> {
-        let queue = state.queue(point.slot);
-        if callbacks::running_here(self) && matches!(queue.hold, Some(Hold::Callback(_))) {
-            let callback = state.calling.map(|slot| state.queue(slot).label.to_string()).unwrap_or_default();
-            return Err(Kind::WouldDeadlock { callback, queue: queue.label.to_string() }.into());
-        }
-        Ok(())
-    }
-
     /// Starts everything enqueued on a queue, with all that it waits for.
     pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
         let state = self.lock();
@@ -344,11 +354,12 @@ impl Engine {
     }
 
     /// Whether the thread of a queue's lane plans it as soon as there is room: what is flushed behind a planned
-    /// batch that is as urgent gathers, and becomes one batch instead of many.
+    /// batch that is as urgent gathers, and becomes one batch instead of many. It never plans the context's own commands
+    /// for themselves.
     fn will_be_planned(&self, state: &mut State, slot: Slot) -> bool {
         let queue = state.queue(slot);
         let (lane, priority) = (queue.lane, queue.priority);
-        self.threads && !state.lanes[lane].list(priority).is_empty()
+        self.threads && slot != State::CONTEXT && !state.lanes[lane].list(priority).is_empty()
     }
 
     fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
@@ -391,11 +402,27 @@ impl Engine {
             Ok(state) => state,
             Err(over) => return Some(over),
         };
-        self.flush_to(state, point);
-        match self.held_by(point) {
-            Some(relay) => relay.poll(waker),
-            None => self.ask_again(waker),
+        if callbacks::inside() {
+            return self.poll_inside(state, point, waker);
         }
+        self.flush_to(state, point);
+        self.get_on(point, waker).map(Err)
+    }
+
+    /// Gets on what `point` waits for where no thread does, and has `waker` called when to do so again.
+    ///
+    /// # Errors
+    /// `WouldDeadlock`, inside callbacks.
+    pub(super) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
+        let relay = {
+            let mut state = self.lock();
+            state.note_asking(point);
+            state.held_by(point)
+        };
+        if let Some(relay) = relay {
+            return relay.poll(waker);
+        }
+        self.ask_again(waker);
         None
     }
 
@@ -439,9 +466,18 @@ impl Engine {
         }
     }
 
-    /// Without threads nobody goes on but who asks: as long as there is something to do, that is asked at once.
+    /// Without threads only a task that asks goes on: as long as there is something to do, or another thread submits, it
+    /// asks again at once. In the browser microtasks go on, and a task that asked again at once would keep the device's
+    /// answers out.
     fn ask_again(&self, waker: &Waker) {
-        if !self.threads && self.lock().busy() {
+        if self.threads || cfg!(target_arch = "wasm32") {
+            return;
+        }
+        let state = self.lock();
+        let submits = state.lanes.iter().any(|lane| lane.token);
+        let busy = submits || state.busy();
+        drop(state);
+        if busy {
             waker.wake_by_ref();
         }
     }
@@ -459,6 +495,7 @@ impl Engine {
         if !self.threads {
             self.turn(Duration::ZERO);
         }
+        self.ask_again(waker);
         None
     }
 
@@ -539,8 +576,12 @@ impl Engine {
                 None => {}
             }
         }
+        #[cfg(target_arch = "wasm32")]
+        self.schedule_more();
     }
 }
 
+#[cfg(test)]
+mod tasks;
 #[cfg(test)]
 mod tests;

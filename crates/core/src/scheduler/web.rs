@@ -20,6 +20,17 @@ impl Engine {
         });
     }
 
+    /// Has what a turn has made possible done in the next microtask: that ends, as each does something. What the device
+    /// has says itself when it is done.
+    pub(crate) fn schedule_more(&self) {
+        let state = self.lock();
+        let more = !state.calls.is_empty() || (0..self.lanes.len()).any(|lane| state.something_for(lane));
+        drop(state);
+        if more {
+            self.schedule();
+        }
+    }
+
     /// Has fences tell when they move.
     pub(crate) fn listen(self: &Arc<Self>) {
         for lane in &self.lanes {

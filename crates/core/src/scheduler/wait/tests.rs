@@ -1,6 +1,7 @@
 //! What a wait, a poll and a flush do, on an engine whose threads never run: nothing happens but in the calls of a test.
 
 use super::*;
+use crate::Kind;
 use crate::command::{Pattern, Span, What, Work};
 use crate::memory::{Block, BlockId, Cells, Heap, Memory};
 use crate::ordering::{Admission, Policy};
@@ -15,10 +16,10 @@ use std::sync::{OnceLock, Weak};
 use std::task::Wake;
 
 /// More turns than anything here takes.
-const TURNS: usize = 1000;
+pub(super) const TURNS: usize = 1000;
 
 /// With `threads` the engine counts on threads, which no test starts.
-fn engine(threads: bool) -> Arc<Engine> {
+pub(super) fn engine(threads: bool) -> Arc<Engine> {
     let (device, lanes) = cpu::open(&CpuOptions::default());
     Engine::new(device, lanes, Policy::Unchecked, threads)
 }
@@ -54,11 +55,11 @@ fn losable() -> (Arc<Engine>, Arc<Losable>) {
     (Engine::new(device, lanes, Policy::Unchecked, false), fence)
 }
 
-fn queue(engine: &Engine, priority: Priority) -> Slot {
+pub(super) fn queue(engine: &Engine, priority: Priority) -> Slot {
     engine.new_queue("q", priority, false).expect("the device is there")
 }
 
-fn enqueue(engine: &Engine, slot: Slot) -> Point {
+pub(super) fn enqueue(engine: &Engine, slot: Slot) -> Point {
     let memory = Memory::Host(Cells::zeroed(16));
     let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
     let work = Work::Fill { dst: Span { block, offset: 0, size: 16 }, pattern: Pattern::ZERO };
@@ -75,7 +76,7 @@ fn batch_of(engine: &Engine, point: Point) -> Seq {
 }
 
 /// Has two queues, the second of which comes to a point by planning alone: it has waited for nothing but the first.
-fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
+pub(super) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     let (first, second) = (queue(engine, Priority::Normal), queue(engine, Priority::Normal));
     let point = enqueue(engine, first);
     let waited = engine.enqueue_wait(second, point, &Clock::default(), Location::caller());
@@ -91,16 +92,16 @@ fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
 
 /// A task that counts how often it is woken.
 #[derive(Default)]
-struct Task(AtomicUsize);
+pub(super) struct Task(AtomicUsize);
 
 impl Task {
-    fn new() -> (Arc<Self>, Waker) {
+    pub(super) fn new() -> (Arc<Self>, Waker) {
         let task = Arc::new(Self::default());
         (task.clone(), Waker::from(task))
     }
 
     /// How often since it was asked last.
-    fn woken(&self) -> usize {
+    pub(super) fn woken(&self) -> usize {
         self.0.swap(0, Ordering::SeqCst)
     }
 }
@@ -111,7 +112,7 @@ impl Wake for Task {
     }
 }
 
-fn finish(engine: &Engine, point: Point) {
+pub(super) fn finish(engine: &Engine, point: Point) {
     assert!(engine.wait(point, Deadline::after(None)).expect("nothing has failed"));
 }
 
@@ -357,9 +358,7 @@ fn q10_waiting_for_a_low_queue_lifts_what_is_planned_and_what_is_not() {
         if planned {
             state.plan([point], Priority::Low);
         }
-        engine
-            .plan_target(&mut state, Target::Point(point), &mut Rest::default())
-            .expect("it is no callback");
+        state.plan_target(Target::Point(point), &mut Rest::default());
         let Reached::Planned(seq) = state.reached(point) else { panic!("it is planned") };
         let at_first = if planned { Priority::Low } else { Priority::Normal };
         assert_eq!(state.batches.status(seq), Status::Ready(at_first));
@@ -430,8 +429,8 @@ fn q11_a_wait_in_a_callback_is_refused_only_behind_a_callback() {
         let engine = inside.upgrade().expect("it runs on it");
         let behind = Point { slot: first, stamp: fencepost_sync::Stamp(u64::MAX) };
         let free = engine.wait(other, Deadline::after(None)).is_ok();
-        let refused = engine.check_deadlock(&engine.lock(), behind).is_err();
-        let allowed = engine.check_deadlock(&engine.lock(), other).is_ok();
+        let refused = engine.check_cycles(behind).is_err();
+        let allowed = engine.check_cycles(other).is_ok();
         *lock(&note) = Some([free, refused, allowed]);
     });
     engine.enqueue_callback(first, callback, Location::caller()).expect("nothing has failed");

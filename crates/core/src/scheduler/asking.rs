@@ -1,0 +1,63 @@
+//! Tasks that have to ask once more, as something else holds their queue back now.
+
+use super::engine::Engine;
+use super::queue::{Hold, Reached};
+use super::state::State;
+use crate::error::Result;
+use crate::event::Point;
+use fencepost_sync::prim::MutexGuard;
+use std::task::Waker;
+use std::time::Duration;
+
+impl State {
+    /// Has the tasks that wait for the queue of `point` ask again once planning finds that something else holds it back:
+    /// another context, which they have to get on if it has no threads, or a callback, which their own thread may have to
+    /// run.
+    pub(super) fn note_asking(&mut self, point: Point) {
+        if self.reached(point) != Reached::Unplanned {
+            return;
+        }
+        let hold = self.queue(point.slot).hold;
+        match self.asking.iter_mut().find(|(slot, _)| *slot == point.slot) {
+            Some((_, seen)) => *seen = hold,
+            None => self.asking.push((point.slot, hold)),
+        }
+    }
+
+    /// Takes the wakers of the tasks that have to ask again.
+    pub(super) fn ask_tasks(&mut self) {
+        if self.asking.is_empty() {
+            return;
+        }
+        for (slot, seen) in std::mem::take(&mut self.asking) {
+            let queue = &mut self.queues[slot.0 as usize];
+            match queue.hold {
+                Some(Hold::User(_) | Hold::Callback(_)) if queue.hold != seen => {
+                    self.after.wakers.extend(queue.wakers.take_all());
+                }
+                None if queue.pending.is_empty() => {}
+                _ => self.asking.push((slot, seen)),
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// As [`poll`](Self::poll), on a thread that is inside callbacks: plans at once, as only then it shows whether the point
+    /// comes after one of them.
+    pub(super) fn poll_inside(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        point: Point,
+        waker: &Waker,
+    ) -> Option<Result<()>> {
+        let priority = state.queue(point.slot).priority;
+        state.plan([point], priority);
+        self.unlock(state);
+        if !self.threads {
+            self.turn(Duration::ZERO);
+        }
+        let error = self.check_poll(point, waker).or_else(|| self.get_on(point, waker));
+        error.map(Err)
+    }
+}

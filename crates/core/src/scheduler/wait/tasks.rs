@@ -1,0 +1,237 @@
+//! What a task is woken for, on an engine whose threads never run: nothing happens but in the calls of a test.
+
+use super::tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
+use super::*;
+use crate::across::Origin;
+use crate::command::{Pattern, Span, What, Work};
+use crate::memory::{Block, BlockId, Cells, Heap, Memory};
+use crate::ordering::{Admission, Policy};
+use crate::recorder::cpu::{self, CpuOptions};
+use crate::scheduler::Want;
+use crate::threads::Threads;
+use crate::user_event::Signaller;
+use fencepost_sync::prim::{Mutex, lock};
+use std::panic::Location;
+use std::sync::Weak;
+use std::sync::mpsc::{Sender, channel};
+use std::task::Wake;
+
+#[test]
+fn e05_what_the_contexts_own_queue_is_asked_for_is_planned_behind_a_planned_batch() {
+    type Ask = fn(&Engine, Point);
+    let asks: [Ask; 3] = [
+        |engine, point| assert!(engine.poll(point, Waker::noop()).is_none()),
+        |engine, point| assert!(!engine.is_complete(point, &Clock::default()).expect("nothing has failed")),
+        |engine, point| engine.start_point(point),
+    ];
+    for (at, ask) in asks.into_iter().enumerate() {
+        let engine = engine(true);
+        let planned = enqueue(&engine, queue(&engine, Priority::Normal));
+        engine.lock().plan([planned], Priority::Normal);
+        let own = enqueue(&engine, State::CONTEXT);
+        ask(&engine, own);
+        assert_ne!(engine.lock().reached(own), Reached::Unplanned, "way {at}");
+    }
+}
+
+/// Polls a point as a task that asks again only when it was woken.
+fn poll_to_the_end(engine: &Engine, point: Point) {
+    let (task, waker) = Task::new();
+    while engine.poll(point, &waker).is_none() {
+        assert!(task.woken() > 0, "the task would sleep for ever");
+    }
+}
+
+/// Has what comes next on a queue wait for a point of another context.
+fn wait_across(engine: &Arc<Engine>, slot: Slot, far: &Arc<Engine>, point: Point) {
+    let signaller = Signaller::new(engine, "far");
+    engine
+        .enqueue_user_wait(slot, signaller.state().clone(), Location::caller())
+        .expect("nothing has failed");
+    Relay::attach(engine, signaller, Origin::Point(Arc::downgrade(far), point), None);
+}
+
+#[test]
+fn e07_a_task_is_woken_once_its_queue_is_held_back_by_a_context_without_threads() {
+    for held_first in [false, true] {
+        let (near, far) = (engine(true), engine(false));
+        let served = enqueue(&far, queue(&far, Priority::Normal));
+        let slot = queue(&near, Priority::Normal);
+        let gate = Signaller::new(&near, "gate");
+        if held_first {
+            near.enqueue_user_wait(slot, gate.state().clone(), Location::caller())
+                .expect("nothing has failed");
+        } else {
+            // Behind a planned batch the queue is left to the thread of the lane.
+            let planned = enqueue(&near, queue(&near, Priority::Normal));
+            near.lock().plan([planned], Priority::Normal);
+        }
+        wait_across(&near, slot, &far, served);
+        let point = enqueue(&near, slot);
+        let (task, waker) = Task::new();
+        assert!(near.poll(point, &waker).is_none());
+        task.woken();
+        gate.signal();
+        let mut state = near.lock();
+        state.plan_lane(0);
+        near.unlock(state);
+        assert!(task.woken() > 0, "held at first: {held_first}");
+        // The thread of the lane, and the completer.
+        let go_on = |engine: &Engine| {
+            let mut state = engine.lock();
+            state.plan_lane(0);
+            engine.unlock(state);
+            engine.pump(0, usize::MAX);
+            engine.look(0);
+        };
+        for _ in 0..TURNS {
+            go_on(&near);
+            if near.poll(point, &waker).is_some() {
+                break;
+            }
+        }
+        assert_eq!(near.lock().reached(point), Reached::Done);
+    }
+}
+
+#[test]
+fn e05_without_threads_a_task_hears_of_an_event_that_a_callback_behind_work_signals() {
+    let engine = engine(false);
+    let (slot, gate) = (queue(&engine, Priority::Normal), Signaller::new(&engine, "gate"));
+    let event = gate.state().clone();
+    (0..64).for_each(|_| _ = enqueue(&engine, slot)); // more than one turn does
+    let callback = Box::new(move || gate.signal());
+    engine.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
+    let (task, waker) = Task::new();
+    while event.wake(&waker) {
+        assert!(engine.await_user(&event, &waker).is_none());
+        assert!(task.woken() > 0, "the task would sleep for ever");
+    }
+}
+
+#[test]
+fn e05_without_threads_a_task_hears_of_an_event_once_the_callback_that_signals_it_is_let_go() {
+    let engine = engine(false);
+    let slot = queue(&engine, Priority::Normal);
+    let [gate, signalled] = ["gate", "signalled"].map(|label| Signaller::new(&engine, label));
+    let event = signalled.state().clone();
+    engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+    let callback = Box::new(move || signalled.signal());
+    engine.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
+    let (task, waker) = Task::new();
+    assert!(event.wake(&waker) && engine.await_user(&event, &waker).is_none());
+    assert_eq!(task.woken(), 0);
+    gate.signal();
+    assert!(task.woken() > 0);
+    assert!(engine.await_user(&event, &waker).is_none() && event.result().is_some());
+}
+
+#[test]
+fn e05_without_threads_a_task_goes_on_with_what_another_thread_had_held_back() {
+    type Hold = fn(&Arc<Engine>, Slot) -> Box<dyn FnOnce()>;
+    let holds: [Hold; 2] = [
+        |engine, slot| {
+            // A callback that runs on another thread: this one plays it.
+            engine.enqueue_callback(slot, Box::new(|| ()), Location::caller()).expect("nothing has failed");
+            let mut state = engine.lock();
+            state.plan_lane(0);
+            let (id, slot, run) = state.calls.pop_front().expect("it is due");
+            engine.unlock(state);
+            let engine = engine.clone();
+            Box::new(move || drop(engine.call(engine.lock(), id, slot, run)))
+        },
+        |engine, slot| {
+            let memory = Memory::Host(Cells::zeroed(16));
+            let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
+            let span = Span { block, offset: 0, size: 16 };
+            let access = engine.try_host_access(&span, Want::Write);
+            let access = access.expect("nothing has failed").expect("nothing uses it");
+            let by = Admission { slot, what: What::Fill, at: Location::caller() };
+            engine.enqueue(by, Work::Fill { dst: span, pattern: Pattern::ZERO }).expect("nothing has failed");
+            Box::new(move || drop(access))
+        },
+    ];
+    for (at, hold) in holds.into_iter().enumerate() {
+        let engine = engine(false);
+        let slot = queue(&engine, Priority::Normal);
+        let let_go = hold(&engine, slot);
+        let point = enqueue(&engine, slot);
+        let (task, waker) = Task::new();
+        assert!(engine.poll(point, &waker).is_none());
+        assert_eq!(task.woken(), 0, "way {at}");
+        let_go();
+        assert!(task.woken() > 0, "way {at}");
+        poll_to_the_end(&engine, point);
+    }
+}
+
+#[test]
+fn e05_without_threads_a_task_asks_again_while_another_thread_submits() {
+    let engine = engine(false);
+    let point = enqueue(&engine, queue(&engine, Priority::Normal));
+    engine.lock().lanes[0].token = true;
+    let (task, waker) = Task::new();
+    assert!(engine.poll(point, &waker).is_none());
+    assert!(task.woken() > 0);
+    engine.lock().lanes[0].token = false;
+    poll_to_the_end(&engine, point);
+}
+
+/// A waker that waits for a point itself, on the thread that calls it.
+struct Waiting(Weak<Engine>, Mutex<Option<Point>>, Sender<Result<bool>>);
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        let point = lock(&self.1).take();
+        if let (Some(engine), Some(point)) = (self.0.upgrade(), point) {
+            let waited = engine.wait(point, Deadline::after(None));
+            self.2.send(waited).expect("the test listens");
+        }
+    }
+}
+
+#[test]
+fn e05_a_waker_may_wait_on_the_thread_of_a_lane() {
+    let (device, mut lanes) = cpu::open(&CpuOptions::default());
+    lanes.iter_mut().for_each(|lane| lane.async_submit = false);
+    let engine = Engine::new(device, lanes, Policy::Unchecked, true);
+    let (slot, there) = reached_by_planning(&engine);
+    let behind = queue(&engine, Priority::Normal);
+    enqueue(&engine, behind);
+    engine.enqueue_callback(behind, Box::new(|| ()), Location::caller()).expect("nothing has failed");
+    let wanted = enqueue(&engine, behind);
+    let (tell, told) = channel();
+    let waiting = Waiting(Arc::downgrade(&engine), Mutex::new(Some(wanted)), tell);
+    assert!(engine.attend(there, &Waker::from(Arc::new(waiting))).is_none());
+    enqueue(&engine, slot);
+    engine.flush(slot).expect("nothing has failed");
+    let threads = Threads::start(&engine);
+    assert!(told.recv().expect("the waker says so").expect("nothing has failed"));
+    threads.end(&engine, &Arc::default());
+}
+
+#[test]
+fn e07_the_thread_of_a_lane_runs_no_callback_of_a_context_without_threads() {
+    let (near, far) = (engine(true), engine(false));
+    let slot = queue(&far, Priority::Normal);
+    let (tell, ran) = channel();
+    let callback =
+        Box::new(move || tell.send(std::thread::current().name().map(str::to_owned)).expect("it listens"));
+    far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
+    let served = enqueue(&far, slot);
+    let (task, waker) = Task::new();
+    assert!(far.attend(served, &waker).is_none());
+    let held = queue(&near, Priority::Normal);
+    wait_across(&near, held, &far, served);
+    let point = enqueue(&near, held);
+    let threads = Threads::start(&near);
+    near.flush(held).expect("nothing has failed");
+    // The lane's thread has got the other context on as far as the callback.
+    while task.woken() == 0 {
+        std::thread::yield_now();
+    }
+    assert!(ran.try_recv().is_err());
+    finish(&near, point);
+    assert_eq!(ran.recv().expect("it ran"), std::thread::current().name().map(str::to_owned));
+    threads.end(&near, &Arc::default());
+}

@@ -1,0 +1,215 @@
+//! Q11: every kind of wait inside a callback ends, with its result or with `WouldDeadlock`.
+
+use crate::common::{Case, case};
+use fencepost::prelude::*;
+use fencepost::{Kind, QueueOptions, Result, region, synchronize_all};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::task::{Context as Task, Poll, Wake, Waker};
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q11_every_wait_in_a_callback_ends", |s| every_wait(&[s.ctx(), s.ctx()])),
+        case("q11_every_wait_in_a_callback_ends_without_threads", |s| {
+            every_wait(&[s.without_threads(), s.without_threads()]);
+        }),
+        case("q11_every_wait_in_a_callback_ends_beside_a_context_without_threads", |s| {
+            every_wait(&[s.ctx(), s.without_threads()]);
+            every_wait(&[s.without_threads(), s.ctx()]);
+        }),
+        case("q11_the_first_poll_in_a_callback_for_what_is_behind_it_is_refused", |s| {
+            first_poll(&[s.ctx(), s.ctx()]);
+            first_poll(&[s.ctx(), s.without_threads()]);
+        }),
+    ]
+}
+
+const N: usize = 64;
+const LONG: Duration = Duration::from_secs(30);
+
+/// How a wait is made.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Blocks,
+    HasALimit,
+    Awaits,
+}
+
+impl Way {
+    fn wait<T: Unpin>(self, mut pending: Pending<T>) -> Result<()> {
+        match self {
+            Way::Blocks => pending.wait().map(drop),
+            Way::HasALimit => {
+                pending.wait_timeout(LONG).map(|there| assert!(there.is_some(), "it ends in time"))
+            }
+            Way::Awaits => pollster::block_on(pending).map(drop),
+        }
+    }
+}
+
+/// What is waited for in a callback.
+struct Target {
+    ctx: Context,
+    queue: CommandQueue,
+    before: Event,
+    after: Event,
+    array: DeviceArray<u32>,
+    down: HostArray<u32, Download>,
+    up: HostArray<u32, Upload>,
+}
+
+impl Target {
+    /// Has work done on a queue.
+    fn work(ctx: &Context, queue: CommandQueue) -> Self {
+        let before = queue.marker();
+        let (mut array, mut other) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+        let (mut down, up) = (ctx.pinned([N]).unwrap(), ctx.pinned([N]).unwrap());
+        queue.fill(&mut array, 7_u32).unwrap();
+        queue.download(&array, &mut down).unwrap();
+        queue.upload(&up, &mut other).unwrap();
+        Self { ctx: ctx.clone(), before, after: queue.marker(), queue, array, down, up }
+    }
+}
+
+/// What a kind of wait asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asks {
+    /// What the target has done.
+    Work,
+    /// What it has done, on some devices only: others need no wait, or have no clock.
+    WorkOrNothing,
+    /// Everything of its context.
+    Context,
+}
+
+type Wait = fn(&mut Target, Way) -> Result<()>;
+
+const WAITS: &[(&str, Asks, Wait)] = &[
+    ("a finish", Asks::Work, |t, way| way.wait(t.queue.finish())),
+    ("an event", Asks::Work, |t, way| way.wait(t.after.done())),
+    ("a read", Asks::Work, |t, way| way.wait(t.queue.read(&t.array))),
+    ("a read into a slice", Asks::Work, |t, _| t.queue.read_into(&t.array, &mut [0; N])),
+    ("a read of a region", Asks::Work, |t, way| way.wait(t.queue.read_region(&t.array, region![0..N / 2]))),
+    ("a map to read", Asks::Work, |t, way| way.wait(t.array.map_read())),
+    ("a map to write", Asks::Work, |t, way| way.wait(t.array.map_write())),
+    ("a pinned array to download to", Asks::Work, |t, _| t.down.read(|host| assert_eq!(host, [7; N]))),
+    ("a pinned array to upload from", Asks::WorkOrNothing, |t, _| t.up.write(|host| host.fill(8))),
+    ("a time", Asks::WorkOrNothing, |t, way| way.wait(t.after.seconds_since(&t.before))),
+    ("everything", Asks::Context, |t, way| way.wait(t.ctx.synchronize())),
+    ("a profile", Asks::Context, |t, way| {
+        let profiler = t.ctx.profile();
+        t.queue.fill(&mut t.array, 7)?;
+        way.wait(profiler.finish())
+    }),
+];
+
+/// Where a target is, seen from a callback.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Where {
+    Behind,
+    BehindOnAnotherQueue,
+    BehindInAnotherContext,
+    Elsewhere,
+    InAnotherContext,
+}
+
+impl Where {
+    const ALL: [Self; 5] = [
+        Self::Behind,
+        Self::BehindOnAnotherQueue,
+        Self::BehindInAnotherContext,
+        Self::Elsewhere,
+        Self::InAnotherContext,
+    ];
+
+    fn is_behind(self) -> bool {
+        !matches!(self, Self::Elsewhere | Self::InAnotherContext)
+    }
+
+    /// The context that a target is in.
+    fn context(self, [ctx, other]: &[Context; 2]) -> &Context {
+        if matches!(self, Self::BehindInAnotherContext | Self::InAnotherContext) { other } else { ctx }
+    }
+
+    /// A target for a callback of the queue `called`; `other` is one that was made before the callback.
+    fn target(self, ctx: &Context, called: &CommandQueue, other: CommandQueue) -> Target {
+        if self == Self::Behind {
+            return Target::work(ctx, called.clone());
+        }
+        if self.is_behind() {
+            other.wait_for(&called.marker()).unwrap();
+        }
+        Target::work(ctx, other)
+    }
+
+    /// Whether a wait for that can end.
+    fn can_end(self, asks: Asks) -> bool {
+        match asks {
+            Asks::Context => self == Self::InAnotherContext,
+            _ => !self.is_behind(),
+        }
+    }
+}
+
+fn every_wait(contexts: &[Context; 2]) {
+    for &(what, asks, wait) in WAITS {
+        for place in Where::ALL {
+            for way in [Way::Blocks, Way::HasALimit, Way::Awaits] {
+                let result = in_callback(contexts, place, move |mut target| wait(&mut target, way));
+                let name = format!("{what}, {place:?}, {way:?}");
+                let refused = |error: &fencepost::Error| matches!(error.kind(), Kind::WouldDeadlock { .. });
+                match result {
+                    Ok(()) => {
+                        assert!(place.can_end(asks) || asks == Asks::WorkOrNothing, "{name} is not refused")
+                    }
+                    Err(error) if place.can_end(asks) => {
+                        assert!(asks == Asks::WorkOrNothing && !refused(&error), "{name}: {error}");
+                    }
+                    Err(error) => assert!(refused(&error) || asks == Asks::WorkOrNothing, "{name}: {error}"),
+                }
+            }
+        }
+    }
+    let all = in_callback(contexts, Where::Elsewhere, |_| synchronize_all().wait());
+    assert!(all.is_err_and(|error| matches!(error.kind(), Kind::WouldDeadlock { .. })));
+}
+
+fn first_poll(contexts: &[Context; 2]) {
+    for place in Where::ALL.into_iter().filter(|place| place.is_behind()) {
+        let poll = |target: Target| {
+            let mut finish = target.queue.finish();
+            let waker = Waker::from(Arc::new(Silent)); // one that does nothing is known, and makes a look of a poll
+            match Pin::new(&mut finish).poll(&mut Task::from_waker(&waker)) {
+                Poll::Ready(result) => result,
+                Poll::Pending => Ok(()),
+            }
+        };
+        let refused = in_callback(contexts, place, poll).expect_err("the first poll says so");
+        assert!(matches!(refused.kind(), Kind::WouldDeadlock { .. }), "{place:?}: {refused}");
+    }
+}
+
+struct Silent;
+
+impl Wake for Silent {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// Runs `wait` in a callback, after everything that may be behind it is enqueued.
+fn in_callback(
+    contexts: &[Context; 2],
+    place: Where,
+    wait: impl FnOnce(Target) -> Result<()> + Send + 'static,
+) -> Result<()> {
+    let timed = |label: &str| QueueOptions { label: label.into(), timing: true, ..QueueOptions::default() };
+    let ctx = place.context(contexts);
+    let (queue, other) = (contexts[0].queue_with(timed("called")), ctx.queue_with(timed("other")));
+    let ((give, given), (tell, told)) = (channel(), channel());
+    queue.callback(move || tell.send(wait(given.recv().unwrap())).unwrap()).unwrap();
+    give.send(place.target(ctx, &queue, other)).unwrap();
+    queue.finish().wait().unwrap();
+    told.recv().unwrap()
+}

@@ -1,0 +1,149 @@
+//! Programs in which no thread blocks: every wait is awaited by a small executor.
+
+use super::case::{Adapter, Cpu};
+use super::common::subject::{self, Subject};
+use super::held::Reading;
+use super::machine::Machine;
+use super::op::Id;
+use super::run::Place;
+use fencepost::{Context, CpuOptions, Pending, Policy, Result};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context as Task, Poll, Wake, Waker};
+
+/// How a program waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waits {
+    /// As each operation says.
+    AsDrawn,
+    /// By awaiting one result at a time.
+    Awaited,
+    /// By awaiting it beside all reads that were begun, each a task of its own, on one thread.
+    AwaitedBesideReads,
+}
+
+/// A place whose programs await.
+#[derive(Clone)]
+pub struct Awaiting<P> {
+    pub place: P,
+    pub seed: u64,
+}
+
+impl<P: Place> Place for Awaiting<P> {
+    fn open(&self) -> std::result::Result<Context, String> {
+        self.place.open()
+    }
+
+    fn open_second(&self) -> std::result::Result<Context, String> {
+        self.place.open_second()
+    }
+
+    fn policy(&self) -> Policy {
+        self.place.policy()
+    }
+
+    fn threads(&self) -> bool {
+        self.place.threads()
+    }
+
+    fn waits(&self) -> Waits {
+        // Under `Checked` a read that has ended tells the host something, which the model of it does not know.
+        let beside = self.policy() != Policy::Checked && (self.seed / 2).is_multiple_of(2);
+        if beside { Waits::AwaitedBesideReads } else { Waits::Awaited }
+    }
+}
+
+/// An adapter of this machine, with a context that has threads or, every second seed, none.
+#[derive(Clone)]
+pub enum WithOrWithoutThreads {
+    With(Adapter),
+    Without(Arc<subject::Place>, Policy),
+}
+
+impl Place for WithOrWithoutThreads {
+    fn open(&self) -> std::result::Result<Context, String> {
+        match self {
+            Self::With(adapter) => adapter.open(),
+            Self::Without(place, policy) => Ok(Subject::new(place.clone()).without_threads_with(*policy)),
+        }
+    }
+
+    /// Without threads too, if the first one is, on the CPU recorder.
+    fn open_second(&self) -> std::result::Result<Context, String> {
+        match self {
+            Self::With(adapter) => adapter.open_second(),
+            Self::Without(_, policy) => {
+                let options = CpuOptions { threads: false, ..CpuOptions::default() };
+                Cpu { options, policy: *policy }.open()
+            }
+        }
+    }
+
+    fn policy(&self) -> Policy {
+        match self {
+            Self::With(adapter) => adapter.policy(),
+            Self::Without(_, policy) => *policy,
+        }
+    }
+
+    fn threads(&self) -> bool {
+        matches!(self, Self::With(_))
+    }
+}
+
+/// A task of the executor: a read that was begun, or what is awaited.
+type Number = Option<Id>;
+
+/// Puts a task into the queue of the executor.
+struct Ready {
+    task: Number,
+    queue: Mutex<Sender<Number>>,
+}
+
+impl Wake for Ready {
+    fn wake(self: Arc<Self>) {
+        // The executor may have ended.
+        let _ = self.queue.lock().unwrap_or_else(PoisonError::into_inner).send(self.task);
+    }
+}
+
+impl Machine {
+    /// Awaits a result on this thread, and the reads that were begun beside it. A task is polled only when it was woken, so
+    /// that a lost wake-up is a hang.
+    pub(super) fn awaited_beside_reads<T: Unpin + 'static>(&mut self, mut pending: Pending<T>) -> Result<T> {
+        let (ready, woken) = channel();
+        for task in self.reads.keys().map(|&r| Some(r)).chain([None]) {
+            ready.send(task).expect("this thread listens");
+        }
+        let waker = |task| Waker::from(Arc::new(Ready { task, queue: Mutex::new(ready.clone()) }));
+        loop {
+            let task = woken.recv().expect("this thread may send");
+            let waker = waker(task);
+            let mut cx = Task::from_waker(&waker);
+            match task {
+                Some(r) => self.poll_read(r, &mut cx),
+                None => {
+                    if let Poll::Ready(result) = Pin::new(&mut pending).poll(&mut cx) {
+                        return result;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Polls a read that was begun, and keeps what came of it.
+    fn poll_read(&mut self, r: Id, cx: &mut Task<'_>) {
+        let Some(reading) = self.reads.get_mut(&r) else { return };
+        let polled = match reading {
+            Reading::U32(pending) => Pin::new(pending).poll(cx),
+            Reading::I32(pending) => Pin::new(pending).poll(cx).map_ok(bytemuck::cast_vec),
+            Reading::F32(pending) => Pin::new(pending).poll(cx).map_ok(bytemuck::cast_vec),
+            Reading::Here(_) | Reading::Failed(_) => return,
+        };
+        if let Poll::Ready(result) = polled {
+            *reading = result.map_or_else(Reading::Failed, Reading::Here);
+        }
+    }
+}
