@@ -62,6 +62,12 @@ impl ParamsBlock {
         }
     }
 
+    /// Returns the words that hold the bytes, the last one filled up with zeros.
+    #[inline]
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
     /// Returns the bytes, padding included.
     #[inline]
     pub fn bytes(&self) -> &[u8] {

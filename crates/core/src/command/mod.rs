@@ -31,10 +31,6 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    pub(crate) fn is_launch(&self) -> bool {
-        matches!(self.op, Op::Work(Work::Launch(_)))
-    }
-
     /// What it launches, if it is a launch.
     pub(crate) fn launch(self) -> Option<Box<Launch>> {
         if let Op::Work(Work::Launch(launch)) = self.op { Some(launch) } else { None }

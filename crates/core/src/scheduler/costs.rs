@@ -224,9 +224,10 @@ fn kind_of_launch(launch: &Launch) -> u64 {
     hasher.finish()
 }
 
+#[inline]
 fn values(launch: &Launch) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write(launch.params.bytes());
+    launch.params.words().iter().for_each(|&word| hasher.write_u32(word));
     hasher.finish()
 }
 

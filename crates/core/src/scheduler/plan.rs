@@ -78,8 +78,8 @@ struct Planner<'s> {
     cut: bool,
     /// The closed batches that have commands never seen before.
     unseen: SmallVec<[Seq; UNSEEN]>,
-    /// What the launches that are being taken cost, so many in a row the same; kept for its memory.
-    costs: Vec<(usize, f32)>,
+    /// What the launches that are being taken cost; kept for its memory.
+    costs: Vec<f32>,
     /// The queue whose command came last, and the open batch that has all it depends on.
     joined: Option<(Slot, Seq)>,
 }
@@ -407,32 +407,26 @@ impl Planner<'_> {
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &mut queues[goal.slot.0 as usize];
         let Some(open) = self.open[queue.lane].as_mut() else { return };
-        let costs = &mut lanes[queue.lane].costs;
+        let costs = &lanes[queue.lane].costs;
         let room = LARGEST.saturating_sub(open.steps.len().max(self.taken));
-        let (mut late, mut count) = (open.late(goal.slot, 0.0), 0);
-        let mut last: Option<(&Launch, Option<&Kind>)> = None; // launches often come by the thousand, each as the one before
+        let mut late = open.late(goal.slot, 0.0);
+        let mut last: Option<(&Launch, Option<&Kind>)> = None;
         self.costs.clear();
-        for command in queue.pending.iter().take(room) {
+        for command in queue.pending.iter().take(room).take_while(|command| command.stamp <= goal.upto) {
             let Op::Work(Work::Launch(launch)) = &command.op else { break };
-            let kind = match last {
-                Some((last, kind)) if launch.is_like(last) => kind,
-                _ => costs.kind(launch),
-            };
+            // Launches often come by the thousand, each as the one before.
+            let same = last.filter(|(last, _)| launch.is_like(last));
+            let kind = same.map_or_else(|| costs.kind(launch), |(_, kind)| kind);
             let cost = costs.of_launch(launch, kind);
             late += cost;
             if late > costs.bound {
                 break;
             }
-            match self.costs.last_mut() {
-                Some((number, seconds)) if *seconds == cost => *number += 1,
-                _ => self.costs.push((1, cost)),
-            }
+            self.costs.push(cost);
             last = Some((launch, kind));
-            count += 1;
         }
-        let launches = queue.pop_launches(goal.upto, count, open.seq);
-        self.taken += launches.len();
-        open.add_launches(goal.slot, launches, &self.costs);
+        self.taken += self.costs.len();
+        open.add_launches(goal.slot, queue.pop_launches(self.costs.len(), open.seq), &self.costs);
     }
 
     /// The open batch of `lane`, with all that the next command of `slot` depends on. Between two commands of one queue

@@ -259,15 +259,12 @@ impl QueueState {
         self.pop(Some(seq))
     }
 
-    /// Takes the launches in front, up to a stamp and `most` of them, into the plan: they are done when batch `seq` is.
+    /// Takes the first `count` commands into the plan, which are launches: they are done when batch `seq` is.
     pub(crate) fn pop_launches(
         &mut self,
-        upto: Stamp,
-        most: usize,
+        count: usize,
         seq: Seq,
-    ) -> impl ExactSizeIterator<Item = (Stamp, Option<Box<Launch>>)> {
-        let launch = |command: &&Command| command.stamp <= upto && command.is_launch();
-        let count = self.pending.iter().take(most).take_while(launch).count();
+    ) -> impl Iterator<Item = (Stamp, Option<Box<Launch>>)> {
         if let Some(last) = count.checked_sub(1) {
             self.own = Some(seq);
             self.advance_plan(self.pending[last].stamp, Some(seq));

@@ -189,23 +189,21 @@ impl Open {
         }
     }
 
-    /// As [`add`](Self::add), for what comes by the thousand: launches behind a command of their own queue, of known cost, and
-    /// of how many in a row each takes how long.
+    /// As [`add`](Self::add), for what comes by the thousand: launches behind a command of their own queue, and what each costs.
     pub(super) fn add_launches(
         &mut self,
         slot: Slot,
-        launches: impl ExactSizeIterator<Item = (Stamp, Option<Box<Launch>>)>,
-        costs: &[(usize, f32)],
+        launches: impl Iterator<Item = (Stamp, Option<Box<Launch>>)>,
+        costs: &[f32],
     ) {
-        if launches.len() == 0 {
+        if costs.is_empty() {
             return;
         }
         let place = self.place(slot);
-        self.steps.reserve(launches.len());
-        self.ends.reserve(launches.len());
-        let costs = costs.iter().flat_map(|&(number, cost)| std::iter::repeat_n(cost, number));
+        self.steps.reserve(costs.len());
+        self.ends.reserve(costs.len());
         let Frontier { mut level, mut end, .. } = self.frontiers[place].1;
-        for ((stamp, launch), cost) in launches.zip(costs) {
+        for ((stamp, launch), &cost) in launches.zip(costs) {
             let Some(launch) = launch else { continue };
             if launch.touches().any(|touch| touch.write && is_read(&touch)) {
                 self.go_on(place, level, end);
@@ -225,8 +223,8 @@ impl Open {
     /// Has the next step of the queue whose frontier is at `place` come behind the last step of all.
     fn go_on(&mut self, place: usize, level: u32, end: End) {
         let frontier = &mut self.frontiers[place].1;
-        (frontier.last, frontier.level, frontier.end) =
-            (self.steps.len().checked_sub(1).map(|at| at as u32), level, end);
+        frontier.last = self.steps.len().checked_sub(1).map(|at| at as u32);
+        (frontier.level, frontier.end) = (level, end);
         self.expected.seconds = self.expected.seconds.max(end.finish);
     }
 
