@@ -72,16 +72,17 @@ fn e07_a_task_is_woken_once_its_queue_is_held_back_by_a_context_without_threads(
         assert!(near.poll(point, &waker).is_none());
         task.woken();
         gate.signal();
+        while near.pump(0) {}
         let mut state = near.lock();
-        state.plan_lane(0);
+        state.plan_lane(0, Due::All);
         near.unlock(state);
         assert!(task.woken() > 0, "held at first: {held_first}");
         // The thread of the lane, and the completer.
         let go_on = |engine: &Engine| {
             let mut state = engine.lock();
-            state.plan_lane(0);
+            state.plan_lane(0, Due::All);
             engine.unlock(state);
-            engine.pump(0, usize::MAX);
+            while engine.pump(0) {}
             engine.look(0);
         };
         for _ in 0..TURNS {
@@ -134,7 +135,7 @@ fn e05_without_threads_a_task_goes_on_with_what_another_thread_had_held_back() {
             // A callback that runs on another thread: this one plays it.
             engine.enqueue_callback(slot, Box::new(|| ()), Location::caller()).expect("nothing has failed");
             let mut state = engine.lock();
-            state.plan_lane(0);
+            state.plan_lane(0, Due::All);
             let (id, slot, run) = state.calls.pop_front().expect("it is due");
             engine.unlock(state);
             let engine = engine.clone();
