@@ -15,7 +15,9 @@ mod dump;
 mod engine;
 mod enqueue;
 mod failure;
+mod failures;
 mod host;
+mod kernel_names;
 mod lane;
 #[cfg(all(test, fencepost_loom))]
 mod loom_models;
@@ -30,16 +32,17 @@ mod state;
 mod threads;
 mod timing;
 mod wait;
+mod wakers;
 #[cfg(target_arch = "wasm32")]
 mod web;
 
 pub(crate) use batch::Seq;
 pub(crate) use engine::Engine;
+pub(crate) use failures::Stretch;
 pub(crate) use host::{Claim, HostAccess, Want};
 pub(crate) use profiling::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
 pub(crate) use queue::HoldId;
 pub use queue::Priority;
-pub(crate) use shield::wake_all;
 pub(crate) use state::State;
 pub(crate) use timing::Moment;
 pub(crate) use wait::Deadline;

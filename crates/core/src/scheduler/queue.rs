@@ -1,18 +1,17 @@
 //! One command queue as the scheduler sees it.
 
 use super::batch::Seq;
+use super::failures::Failures;
 use super::timing::Timing;
 use crate::command::{Command, Launch, Op, Work};
 use crate::error::Error;
 use crate::event::Point;
 use crate::memory::BlockId;
-use fencepost_sync::{Clock, Due, Slot, Stamp};
+use fencepost_sync::{Clock, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::task::Waker;
 
 /// How soon a queue's work should run, compared with the other queues of its context.
 ///
@@ -51,13 +50,11 @@ impl Priority {
     }
 }
 
-/// How many failures of the queues that had a slot before are remembered.
-const FAILURES: usize = 16;
 /// Commands of a queue that are worth starting before the program asks for them.
 const MANY: usize = 16;
 
 /// Names whatever can hold a queue back on the host.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct HoldId(pub(crate) u64);
 
 /// Why nothing more of a queue can be planned.
@@ -90,7 +87,8 @@ pub(crate) struct QueueState {
     pub(crate) error: Option<Error>,
     /// What its next command is ordered after.
     pub(crate) clock: Clock,
-    pub(crate) wakers: Due<Waker>,
+    /// The waits since those entries of its clock were dropped that matter no more.
+    pub(super) learned: usize,
     /// The times of its commands, if it is timed.
     pub(crate) timing: Option<Box<Timing>>,
     /// Everything up to here is none of its work.
@@ -109,7 +107,7 @@ pub(crate) struct QueueState {
     own: Option<Seq>,
     /// How far it is known to come after other queues: their batches up to there are among its segments, or done.
     behind: SmallVec<[(Slot, Stamp); 4]>,
-    failed: Vec<(RangeInclusive<Stamp>, Error)>,
+    pub(super) failures: Failures,
 }
 
 /// How far a point is.
@@ -132,7 +130,7 @@ impl QueueState {
             hold: None,
             error: None,
             clock,
-            wakers: Due::default(),
+            learned: 0,
             timing: None,
             born: stamp,
             open: true,
@@ -144,7 +142,7 @@ impl QueueState {
             segments: VecDeque::new(),
             own: None,
             behind: SmallVec::new(),
-            failed: Vec::new(),
+            failures: Failures::default(),
         }
     }
 
@@ -182,10 +180,10 @@ impl QueueState {
         self.pending.is_empty() && self.segments.is_empty()
     }
 
-    /// Takes the slot of a queue that is gone. Who still asks for its last failures gets them.
+    /// Takes the slot of a queue that is gone. Whatever still asks for the failures of that one gets them.
     pub(crate) fn succeed(&mut self, gone: &mut QueueState) {
-        let many = gone.failed.len().saturating_sub(FAILURES);
-        self.failed = gone.failed.split_off(many);
+        self.failures = std::mem::take(&mut gone.failures);
+        self.failures.begin(self.born);
     }
 
     #[inline]
@@ -275,8 +273,8 @@ impl QueueState {
         self.segments.iter().take(at + 1).skip(first).map(|segment| segment.seq)
     }
 
-    /// Notes which stretches are done, and gives whom to wake.
-    pub(crate) fn settle(&mut self, done: impl Fn(Seq) -> bool) -> Vec<Waker> {
+    /// Notes which stretches are done.
+    pub(crate) fn settle(&mut self, done: impl Fn(Seq) -> bool) {
         while let Some(front) = self.segments.front() {
             if !done(front.seq) {
                 break;
@@ -284,12 +282,6 @@ impl QueueState {
             self.completed = front.last;
             self.segments.pop_front();
         }
-        self.due()
-    }
-
-    /// Whom to wake, as far as it has got.
-    pub(crate) fn due(&mut self) -> Vec<Waker> {
-        self.wakers.take(self.completed.0)
     }
 
     /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
@@ -307,7 +299,7 @@ impl QueueState {
     /// Fails everything from `first` on, what is pending included, and gives that to be dropped. Its waits for other
     /// queues go on: whoever waits for this one counts on them.
     pub(crate) fn fail(&mut self, first: Stamp, error: Error) -> Vec<Command> {
-        self.failed.push((first..=self.enqueued, error.clone()));
+        self.failures.fail(first..=self.enqueued, &error);
         self.error.get_or_insert(error);
         self.hold = None;
         let mut dropped = Vec::new();
@@ -328,8 +320,8 @@ impl QueueState {
 
     /// Has everything enqueued so far fail too, if the queue has an error that was not taken.
     pub(crate) fn stay_failed(&mut self) {
-        if let (Some(_), Some((stamps, _))) = (&self.error, self.failed.last_mut()) {
-            *stamps = *stamps.start()..=self.enqueued;
+        if self.error.is_some() {
+            self.failures.go_on(self.enqueued);
         }
     }
 
@@ -345,8 +337,7 @@ impl QueueState {
 
     /// The error of a point that is done, if it has one.
     pub(crate) fn result(&self, stamp: Stamp) -> Result<(), Error> {
-        let failed = self.failed.iter().find(|(stamps, _)| stamps.contains(&stamp));
-        failed.map_or(Ok(()), |(_, error)| Err(error.clone()))
+        self.failures.of(stamp).map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// The point of everything enqueued so far.
