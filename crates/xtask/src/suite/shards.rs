@@ -29,7 +29,7 @@ const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"]
 /// The variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`: the dump of a test that hangs.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
 /// The programs whose cases have a watchdog and a dump of their own.
-const WATCHED: [&str; 5] = ["conformance", "programs", "refusals", "b3sum", "overdue"];
+const WATCHED: [&str; 6] = ["conformance", "programs", "refusals", "b3sum", "overdue", "growth"];
 
 /// One process of the suite.
 pub(crate) struct Shard {
