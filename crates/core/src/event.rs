@@ -3,7 +3,7 @@
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::pending::{self, Pending};
-use crate::scheduler::Moment;
+use crate::scheduler::{Moment, Stretch};
 use crate::user_event::UserState;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Clock, Slot, Stamp};
@@ -20,6 +20,15 @@ pub(crate) struct Point {
 impl Point {
     /// Before everything.
     pub(crate) const START: Point = Point { slot: Slot(0), stamp: Stamp(0) };
+}
+
+/// What goes with a point of a queue.
+#[derive(Clone, Default)]
+pub(crate) struct Past {
+    /// What the queue was ordered after there, besides its own commands.
+    pub(crate) clock: Clock,
+    /// The right to hear whether the work before it failed.
+    pub(crate) stretch: Stretch,
 }
 
 /// A point in a queue's work, or something the host will say: other queues and the host can wait for it.
@@ -51,8 +60,8 @@ pub struct Event {
 pub(crate) enum Recording {
     #[default]
     Never,
-    /// A point, what its queue was ordered after there, and when it is there if it is timed.
-    Point(Point, Arc<Clock>, Option<Arc<Moment>>),
+    /// A point, what is known of it, and when it is there if it is timed.
+    Point(Point, Arc<Past>, Option<Arc<Moment>>),
     User(Arc<UserState>),
     /// A point of a queue that could not be made.
     Failed(Error),
@@ -95,7 +104,7 @@ impl Event {
     pub fn is_complete(&self) -> Result<bool> {
         match self.recording() {
             Recording::Never => Ok(true),
-            Recording::Point(point, clock, _) => self.owner.engine().is_complete(point, &clock),
+            Recording::Point(point, past, _) => self.owner.engine().is_complete(point, &past.clock),
             Recording::User(user) => self.owner.engine().is_signalled(&user),
             Recording::Failed(error) => Err(error),
         }

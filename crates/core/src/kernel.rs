@@ -111,8 +111,7 @@ fn compile(
     let reference = source.reference();
     let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
     let pipeline = owner.engine().checked(owner.device().compile(&recipe))?;
-    let name: Arc<str> = entry.into();
-    let id = owner.engine().new_kernel(name.clone());
+    let (id, name) = owner.engine().new_kernel(entry);
     Ok(Arc::new(KernelInner { id, name, interface, pipeline }))
 }
 

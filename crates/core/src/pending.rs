@@ -2,14 +2,14 @@
 
 use crate::context::Owner;
 use crate::error::{Error, Result};
-use crate::event::{Point, Recording};
-use crate::scheduler::Deadline;
+use crate::event::{Past, Point, Recording};
+use crate::scheduler::{Deadline, Engine};
 use crate::user_event::UserState;
-use fencepost_sync::{Clock, Late};
+use fencepost_sync::{Bell, Late};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// A result that comes later: `.wait()`, `.wait_timeout(..)` or `.await` on any executor. Dropping it cancels
@@ -20,23 +20,57 @@ pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 pub(crate) fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
     match recording {
         Recording::Never => Pending::ready(Ok(())),
-        Recording::Point(point, clock, _) => Pending::late(PointLate { owner, point, clock }),
-        Recording::User(event) => Pending::late(UserLate { owner, event }),
+        Recording::Point(point, past, _) => Pending::late(PointLate::new(owner, point, past)),
+        Recording::User(event) => Pending::late(UserLate { seat: Seat::default(), owner, event }),
         Recording::Failed(error) => Pending::ready(Err(error)),
+    }
+}
+
+/// The place of a late result in the tables of a context: it has one waker there, whatever task polls it, and none once
+/// this is dropped.
+#[derive(Default)]
+pub(crate) struct Seat {
+    bell: Bell,
+    engine: Weak<Engine>,
+}
+
+impl Seat {
+    /// The waker to leave with `engine`, always the same one; it wakes `task`.
+    pub(crate) fn waker(&mut self, engine: &Arc<Engine>, task: &Waker) -> &Waker {
+        if self.bell.waker().is_none() {
+            self.engine = Arc::downgrade(engine);
+        }
+        self.bell.set(task)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let (Some(waker), Some(engine)) = (self.bell.waker(), self.engine.upgrade()) {
+            engine.forget(waker);
+        }
     }
 }
 
 /// A point of a queue.
 pub(crate) struct PointLate {
+    seat: Seat,
     pub(crate) owner: Owner,
     pub(crate) point: Point,
-    pub(crate) clock: Arc<Clock>,
+    past: Arc<Past>,
+}
+
+impl PointLate {
+    pub(crate) fn new(owner: Owner, point: Point, past: Arc<Past>) -> Self {
+        Self { seat: Seat::default(), owner, point, past }
+    }
 }
 
 impl PointLate {
     /// As [`Late::poll`], telling the program nothing.
-    pub(crate) fn poll_untold(&self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        self.owner.engine().poll(self.point, cx.waker()).map_or(Poll::Pending, Poll::Ready)
+    pub(crate) fn poll_untold(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let engine = self.owner.engine();
+        engine.poll(self.point, self.seat.waker(engine, cx.waker())).map_or(Poll::Pending, Poll::Ready)
     }
 
     /// As [`Late::wait`], telling the program nothing.
@@ -49,7 +83,7 @@ impl PointLate {
 
     /// Tells the program `answer`.
     pub(crate) fn tell(&self, answer: &Result<()>) {
-        self.owner.engine().tell(self.point, &self.clock, answer);
+        self.owner.engine().tell(self.point, &self.past.clock, answer);
     }
 }
 
@@ -78,17 +112,15 @@ impl Drop for PointLate {
 
 /// An event of the host.
 struct UserLate {
+    seat: Seat,
     owner: Owner,
     event: Arc<UserState>,
 }
 
 impl Late<(), Error> for UserLate {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        if self.event.wake(cx.waker()) {
-            let lost = self.owner.engine().await_user(&self.event, cx.waker());
-            return lost.map_or(Poll::Pending, |lost| Poll::Ready(Err(lost)));
-        }
-        Poll::Ready(self.event.result().unwrap_or(Ok(())))
+        let engine = self.owner.engine();
+        engine.await_user(&self.event, self.seat.waker(engine, cx.waker())).map_or(Poll::Pending, Poll::Ready)
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {

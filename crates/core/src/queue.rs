@@ -158,8 +158,8 @@ impl CommandQueue {
         event.set(match self.slot() {
             Err(error) => Recording::Failed(error),
             Ok(slot) => {
-                let (point, clock, moment) = self.owner().engine().timed_marker(slot);
-                Recording::Point(point, clock, moment)
+                let (point, past, moment) = self.owner().engine().timed_marker(slot);
+                Recording::Point(point, past, moment)
             }
         });
     }
@@ -194,7 +194,7 @@ impl CommandQueue {
             }
             match event.recording() {
                 Recording::Never => Ok(()),
-                Recording::Point(point, clock, _) => engine.enqueue_wait(slot, point, &clock, at),
+                Recording::Point(point, past, _) => engine.enqueue_wait(slot, point, &past.clock, at),
                 Recording::User(event) => engine.enqueue_user_wait(slot, event, at),
                 Recording::Failed(error) => Err(error),
             }
@@ -306,9 +306,9 @@ impl CommandQueue {
     pub fn finish(&self) -> Pending<()> {
         let engine = self.owner().engine();
         let late = self.slot().and_then(|slot| {
-            let (point, clock) = engine.marker(slot);
+            let (point, past) = engine.marker(slot);
             engine.flush_soon(slot)?;
-            Ok(PointLate { owner: self.owner().clone(), point, clock })
+            Ok(PointLate::new(self.owner().clone(), point, past))
         });
         late.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
     }
@@ -318,8 +318,8 @@ impl CommandQueue {
     /// # Errors
     /// The error of the work; the queue's own error.
     pub fn is_complete(&self) -> Result<bool> {
-        let (point, clock) = self.owner().engine().marker(self.slot()?);
-        self.owner().engine().is_complete(point, &clock)
+        let (point, past) = self.owner().engine().marker(self.slot()?);
+        self.owner().engine().is_complete(point, &past.clock)
     }
 
     /// Takes the queue's error away: it can be used again. What failed stays undone.

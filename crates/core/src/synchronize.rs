@@ -2,11 +2,11 @@
 
 use crate::context::{Context, Owner};
 use crate::error::{Error, Kind, Result};
-use crate::event::Point;
+use crate::event::{Past, Point};
 use crate::living;
-use crate::pending::{Pending, may_block};
+use crate::pending::{Pending, Seat, may_block};
 use crate::scheduler::Deadline;
-use fencepost_sync::{Clock, Late};
+use fencepost_sync::Late;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -93,13 +93,14 @@ struct All(Vec<Everything>);
 
 /// All queues of a context, up to where they are.
 struct Everything {
+    seat: Seat,
     owner: Owner,
     ends: Vec<End>,
 }
 
 struct End {
     point: Point,
-    clock: Arc<Clock>,
+    past: Arc<Past>,
     over: Option<Result<()>>,
 }
 
@@ -107,10 +108,10 @@ impl Everything {
     fn of(owner: Owner) -> Self {
         let shared = owner.wgpu().is_some_and(|device| device.is_shared());
         let ends = match owner.engine().start_all(shared) {
-            Ok(ends) => ends.into_iter().map(|(point, clock)| End { point, clock, over: None }).collect(),
-            Err(lost) => vec![End { point: Point::START, clock: Arc::default(), over: Some(Err(lost)) }],
+            Ok(ends) => ends.into_iter().map(|(point, past)| End { point, past, over: None }).collect(),
+            Err(lost) => vec![End { point: Point::START, past: Arc::default(), over: Some(Err(lost)) }],
         };
-        Self { owner, ends }
+        Self { seat: Seat::default(), owner, ends }
     }
 }
 
@@ -125,7 +126,7 @@ impl All {
     /// Waits for what is not over; `None` if the deadline came first.
     fn wait_until(&mut self, deadline: Deadline) -> Option<Result<()>> {
         let mut all = true;
-        for Everything { owner, ends } in &mut self.0 {
+        for Everything { owner, ends, .. } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
                 match owner.engine().wait(end.point, deadline) {
                     Ok(false) => all = false,
@@ -140,10 +141,10 @@ impl All {
     /// What came of it. Tells the host.
     fn result(&mut self) -> Result<()> {
         let mut first = Ok(());
-        for Everything { owner, ends } in &mut self.0 {
+        for Everything { owner, ends, .. } in &mut self.0 {
             for end in ends {
                 let answer = end.over.take().unwrap_or(Ok(()));
-                owner.engine().tell(end.point, &end.clock, &answer);
+                owner.engine().tell(end.point, &end.past.clock, &answer);
                 first = first.and(answer);
             }
         }
@@ -154,9 +155,10 @@ impl All {
 impl Late<(), Error> for All {
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<()>> {
         let mut all = true;
-        for Everything { owner, ends } in &mut self.0 {
+        for Everything { seat, owner, ends } in &mut self.0 {
+            let waker = seat.waker(owner.engine(), cx.waker());
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
-                match owner.engine().poll(end.point, cx.waker()) {
+                match owner.engine().poll(end.point, waker) {
                     Some(Err(error)) if would_deadlock(&error) => return Poll::Ready(Err(error)),
                     over => end.over = over,
                 }

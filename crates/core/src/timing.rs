@@ -2,10 +2,10 @@
 
 use crate::context::Owner;
 use crate::error::{Kind, Result};
-use crate::event::{Event, Point, Recording};
+use crate::event::{Event, Past, Point, Recording};
 use crate::pending::{Pending, PointLate};
 use crate::scheduler::{Deadline, Moment};
-use fencepost_sync::{Clock, Late};
+use fencepost_sync::Late;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl Event {
                 let object = format!("event `{}`", user.label());
                 Err(not_measured(object, "the host signals it").into())
             }
-            Recording::Point(point, clock, Some(moment)) => Ok(End::new(&self.owner, point, clock, moment)),
+            Recording::Point(point, past, Some(moment)) => Ok(End::new(&self.owner, point, past, moment)),
             Recording::Point(point, _, None) => Err(untimed(&self.owner, point).into()),
         }
     }
@@ -99,10 +99,10 @@ fn between(start: &Event, end: &Event) -> Result<Between> {
 }
 
 impl End {
-    fn new(owner: &Owner, point: Point, clock: Arc<Clock>, moment: Arc<Moment>) -> Self {
+    fn new(owner: &Owner, point: Point, past: Arc<Past>, moment: Arc<Moment>) -> Self {
         // Behind the point there is nothing but the moment itself.
         let point = Point { stamp: point.stamp.max(moment.stamp), ..point };
-        Self { late: PointLate { owner: owner.clone(), point, clock }, moment }
+        Self { late: PointLate::new(owner.clone(), point, past), moment }
     }
 
     fn owner(&self) -> &Owner {
@@ -137,12 +137,12 @@ impl End {
 }
 
 impl Between {
-    fn ends(&self) -> [&End; 2] {
-        [&self.start, &self.end]
+    fn ends(&mut self) -> [&mut End; 2] {
+        [&mut self.start, &mut self.end]
     }
 
     /// The answer once both are done. Only now is the program told of the first of them.
-    fn told(&self) -> Result<f64> {
+    fn told(&mut self) -> Result<f64> {
         self.ends().into_iter().for_each(|end| end.late.tell(&Ok(())));
         self.seconds()
     }

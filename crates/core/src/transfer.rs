@@ -11,7 +11,7 @@ use crate::memory::{
     Upload, elements,
 };
 use crate::ordering::{Admission, Policy};
-use crate::pending::Pending;
+use crate::pending::{Pending, Seat};
 use crate::queue::CommandQueue;
 use crate::scheduler::{HostAccess, State, Want};
 use crate::source::{HostBytes, HostRef, SOURCE, Source, SourceRef};
@@ -213,9 +213,9 @@ impl Maker<'_> {
         } else {
             engine.enqueue(self.by, work)?;
         }
-        let (point, clock) = engine.marker(self.by.slot);
-        let (engine, keep) = (engine.clone(), Some(self.owner.clone()));
-        Ok(Reading { engine, keep, point, clock, span, slot, len, out })
+        let (point, past) = engine.marker(self.by.slot);
+        let (seat, engine, keep) = (Seat::default(), engine.clone(), Some(self.owner.clone()));
+        Ok(Reading { seat, engine, keep, point, past, span, slot, len, out })
     }
 }
 

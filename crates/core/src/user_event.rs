@@ -5,8 +5,9 @@ use crate::command::Op;
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
-use crate::scheduler::{Engine, HoldId, wake_all};
+use crate::scheduler::{Engine, HoldId};
 use fencepost_sync::prim::{Mutex, lock};
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 use web_time::Instant;
@@ -56,7 +57,6 @@ struct Outcome {
     at: Option<Instant>,
     /// What it stands for is submitted, not done: to the hardware queue of whoever waits.
     sent: bool,
-    wakers: Vec<Waker>,
 }
 
 impl UserEvent {
@@ -98,7 +98,7 @@ impl Signaller {
 
     /// The wait for it, as a command.
     pub(crate) fn wait(&self) -> Op {
-        Op::WaitUser(self.0.clone())
+        Op::WaitUser(UserWait(self.0.clone()))
     }
 
     /// Ends the event, for good or for bad.
@@ -117,6 +117,29 @@ impl Drop for Signaller {
     fn drop(&mut self) {
         let event = self.0.label.to_string();
         self.0.complete(Err(Kind::Abandoned { event }.into()));
+    }
+}
+
+/// The wait of a queue for an event of the host.
+pub(crate) struct UserWait(pub(crate) Arc<UserState>);
+
+impl Deref for UserWait {
+    type Target = UserState;
+
+    fn deref(&self) -> &UserState {
+        &self.0
+    }
+}
+
+impl Drop for UserWait {
+    /// A queue that has failed does not wait any more: the other context, if one is to signal, need not tell it. A wait
+    /// that is over may go under S, one that is not goes outside.
+    fn drop(&mut self) {
+        if self.result().is_none()
+            && let Some(relay) = self.relay()
+        {
+            relay.abandon();
+        }
     }
 }
 
@@ -155,29 +178,30 @@ impl UserState {
         lock(&self.outcome).at
     }
 
-    /// Calls `waker` when it ends; `false` if it has.
-    pub(crate) fn wake(&self, waker: &Waker) -> bool {
-        let mut outcome = lock(&self.outcome);
-        let open = outcome.result.is_none();
-        if open && !outcome.wakers.iter().any(|known| known.will_wake(waker)) {
-            outcome.wakers.push(waker.clone());
+    /// How it ended, if it did; else has `waker` called when it does.
+    pub(crate) fn attend(&self, waker: &Waker) -> Option<Result<()>> {
+        match self.engine() {
+            Some(engine) => engine.attend_user(self, waker),
+            None => self.result(),
         }
-        open
+    }
+
+    /// The context that it is of, and that wakes what waits for it.
+    pub(crate) fn engine(&self) -> Option<Arc<Engine>> {
+        self.engine.upgrade()
     }
 
     fn complete(&self, result: Result<()>) {
-        let wakers = {
+        {
             let mut outcome = lock(&self.outcome);
             if outcome.result.is_some() {
                 return;
             }
             (outcome.result, outcome.at) = (Some(result), Some(Instant::now()));
-            std::mem::take(&mut outcome.wakers)
-        };
-        if let Some(engine) = self.engine.upgrade() {
+        }
+        if let Some(engine) = self.engine() {
             engine.release(self.hold);
         }
-        wake_all(wakers);
     }
 }
 

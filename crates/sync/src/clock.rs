@@ -1,6 +1,7 @@
 //! Vector clocks: what a command queue, or the host, is known to come after.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The place of a command in the order of all enqueueing calls of one context, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -19,7 +20,8 @@ pub struct Slot(pub u32);
 /// For each queue, the stamp up to which its commands are known to come first.
 ///
 /// Stamps grow over a whole context, so an entry of a queue that is gone says nothing wrong about the queue that
-/// took its slot.
+/// took its slot. Only queues of which more is known than of all have an entry, and clones share the entries until one
+/// of them learns something.
 ///
 /// # Example
 /// ```
@@ -28,41 +30,108 @@ pub struct Slot(pub u32);
 /// clock.see(Slot(1), Stamp(5));
 /// assert!(clock.covers(Slot(1), Stamp(5)) && !clock.covers(Slot(1), Stamp(6)));
 /// assert!(!clock.covers(Slot(0), Stamp(1)));
+/// assert!(Clock::after_all(Stamp(3)).covers(Slot(0), Stamp(3)));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    seen: Vec<Stamp>,
+    /// What is known of every queue.
+    all: Stamp,
+    /// Those of which more is known, in the order of the slots; never empty.
+    seen: Option<Arc<Vec<(Slot, Stamp)>>>,
 }
 
 impl Clock {
+    /// Comes after every command up to `stamp`, whatever queue it is of.
+    pub fn after_all(stamp: Stamp) -> Self {
+        Self { all: stamp, seen: None }
+    }
+
+    /// The stamp up to which the commands of all queues are known to come first.
+    pub fn all(&self) -> Stamp {
+        self.all
+    }
+
     /// Whether the command of `slot` with this stamp is known to come first.
     pub fn covers(&self, slot: Slot, stamp: Stamp) -> bool {
-        self.seen.get(slot.0 as usize).is_some_and(|&seen| seen >= stamp)
+        stamp <= self.all || self.find(slot).is_ok_and(|at| self.seen()[at].1 >= stamp)
     }
 
     /// Learns that everything of `slot` up to `stamp` comes first.
     pub fn see(&mut self, slot: Slot, stamp: Stamp) {
-        let at = slot.0 as usize;
-        if at >= self.seen.len() {
-            self.seen.resize(at + 1, Stamp(0));
+        if self.covers(slot, stamp) {
+            return;
         }
-        self.seen[at] = self.seen[at].max(stamp);
+        let found = self.find(slot);
+        let seen = Arc::make_mut(self.seen.get_or_insert_default());
+        match found {
+            Ok(at) => seen[at].1 = stamp,
+            Err(at) => seen.insert(at, (slot, stamp)),
+        }
     }
 
-    /// Each queue of which something is known to come first, with the last of it.
+    /// Each queue of which more is known than of all, with the last of its commands that come first.
     pub fn entries(&self) -> impl Iterator<Item = (Slot, Stamp)> {
-        let known = self.seen.iter().enumerate().filter(|(_, stamp)| stamp.0 > 0);
-        known.map(|(at, &stamp)| (Slot(at as u32), stamp))
+        self.seen().iter().copied()
     }
 
     /// Learns all that `other` knows.
     pub fn join(&mut self, other: &Clock) {
-        if self.seen.len() < other.seen.len() {
-            self.seen.resize(other.seen.len(), Stamp(0));
+        if self.all < other.all {
+            self.all = other.all;
+            self.retain(|_, _| true);
         }
-        for (mine, theirs) in self.seen.iter_mut().zip(&other.seen) {
-            *mine = (*mine).max(*theirs);
+        match (&self.seen, &other.seen) {
+            (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => {}
+            _ if other.entries().all(|(slot, stamp)| self.covers(slot, stamp)) => {}
+            (None, theirs) => {
+                self.seen = theirs.clone();
+                self.retain(|_, _| true);
+            }
+            _ => self.seen = Some(Arc::new(self.merged(other))),
         }
+    }
+
+    /// Forgets the entries for which `matters` does not hold, and those of which no more is known than of all.
+    pub fn retain(&mut self, mut matters: impl FnMut(Slot, Stamp) -> bool) {
+        let all = self.all;
+        let mut kept = |&(slot, stamp): &(Slot, Stamp)| stamp > all && matters(slot, stamp);
+        let Some(seen) = &mut self.seen else { return };
+        let Some(first) = seen.iter().position(|entry| !kept(entry)) else { return };
+        let rest: Vec<_> = seen[first + 1..].iter().copied().filter(kept).collect();
+        let left: Vec<_> = seen[..first].iter().copied().chain(rest).collect();
+        self.seen = (!left.is_empty()).then(|| Arc::new(left));
+    }
+
+    /// How many queues have an entry.
+    pub fn len(&self) -> usize {
+        self.seen().len()
+    }
+
+    /// Whether no queue has an entry.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_none()
+    }
+
+    fn seen(&self) -> &[(Slot, Stamp)] {
+        self.seen.as_ref().map_or(&[], |seen| seen.as_slice())
+    }
+
+    fn find(&self, slot: Slot) -> Result<usize, usize> {
+        self.seen().binary_search_by_key(&slot, |&(slot, _)| slot)
+    }
+
+    /// The entries of both, of each queue the later.
+    fn merged(&self, other: &Clock) -> Vec<(Slot, Stamp)> {
+        let (mut mine, mut theirs) = (self.entries().peekable(), other.entries().peekable());
+        let mut merged = Vec::with_capacity(self.len() + 1);
+        while let Some(slot) = mine.peek().into_iter().chain(theirs.peek()).map(|&(slot, _)| slot).min() {
+            let next = [mine.next_if(|entry| entry.0 == slot), theirs.next_if(|entry| entry.0 == slot)];
+            let stamp = next.into_iter().flatten().map(|(_, stamp)| stamp).max().unwrap_or_default();
+            if stamp > self.all {
+                merged.push((slot, stamp));
+            }
+        }
+        merged
     }
 }
 
@@ -70,22 +139,87 @@ impl Clock {
 mod tests {
     use super::*;
 
+    fn clock(entries: &[(u32, u64)]) -> Clock {
+        let mut clock = Clock::default();
+        entries.iter().for_each(|&(slot, stamp)| clock.see(Slot(slot), Stamp(stamp)));
+        clock
+    }
+
     #[test]
     fn joining_is_the_larger_of_each() {
-        let (mut a, mut b) = (Clock::default(), Clock::default());
-        a.see(Slot(0), Stamp(9));
-        b.see(Slot(0), Stamp(3));
-        b.see(Slot(2), Stamp(4));
+        let (mut a, b) = (clock(&[(0, 9)]), clock(&[(0, 3), (2, 4)]));
         a.join(&b);
         assert!(a.covers(Slot(0), Stamp(9)) && a.covers(Slot(2), Stamp(4)));
-        assert!(!a.covers(Slot(1), Stamp(1)));
+        assert!(!a.covers(Slot(1), Stamp(1)) && !a.covers(Slot(2), Stamp(5)));
+        assert_eq!(a, clock(&[(2, 4), (0, 9)]));
+    }
+
+    #[test]
+    fn joining_knows_what_a_table_of_all_slots_knows() {
+        // Clocks of two slots and of all, by numbers: four digits of three values each.
+        let digit = |number: u32, at: u32| u64::from(number / 3_u32.pow(at) % 3);
+        let made = |number: u32| {
+            let mut clock = Clock::after_all(Stamp(digit(number, 2)));
+            clock.see(Slot(4), Stamp(digit(number, 0)));
+            clock.see(Slot(7), Stamp(digit(number, 1)));
+            clock
+        };
+        for (first, second) in (0..27).flat_map(|first| (0..27).map(move |second| (first, second))) {
+            let (mut joined, other) = (made(first), made(second));
+            let before = joined.clone();
+            joined.join(&other);
+            for (slot, stamp) in [4, 5, 7].iter().flat_map(|&slot| (1..4).map(move |stamp| (slot, stamp))) {
+                let (slot, stamp) = (Slot(slot), Stamp(stamp));
+                let either = before.covers(slot, stamp) || other.covers(slot, stamp);
+                assert_eq!(
+                    joined.covers(slot, stamp),
+                    either,
+                    "{before:?} and {other:?} at {slot:?} {stamp}"
+                );
+            }
+            assert!(joined.entries().all(|(_, stamp)| stamp > joined.all()), "{joined:?}");
+        }
     }
 
     #[test]
     fn seeing_less_forgets_nothing() {
-        let mut clock = Clock::default();
-        clock.see(Slot(0), Stamp(9));
+        let mut clock = clock(&[(0, 9)]);
         clock.see(Slot(0), Stamp(2));
         assert!(clock.covers(Slot(0), Stamp(9)));
+    }
+
+    #[test]
+    fn what_is_known_of_all_queues_needs_no_entries() {
+        let mut clock = clock(&[(0, 9), (1, 3), (2, 4), (3, 8)]);
+        clock.join(&Clock::after_all(Stamp(5)));
+        assert_eq!(clock.entries().collect::<Vec<_>>(), [(Slot(0), Stamp(9)), (Slot(3), Stamp(8))]);
+        clock.see(Slot(7), Stamp(5));
+        assert_eq!(clock.len(), 2);
+        clock.join(&Clock::after_all(Stamp(9)));
+        assert!(clock.is_empty() && clock.covers(Slot(123), Stamp(9)));
+    }
+
+    #[test]
+    fn clones_share_their_entries_until_one_learns() {
+        let mut first = clock(&[(0, 9), (1, 3)]);
+        let second = first.clone();
+        let shared = |a: &Clock, b: &Clock| Arc::ptr_eq(a.seen.as_ref().unwrap(), b.seen.as_ref().unwrap());
+        first.see(Slot(0), Stamp(8));
+        first.join(&clock(&[(1, 2)]));
+        assert!(shared(&first, &second));
+        first.see(Slot(1), Stamp(4));
+        assert!(!shared(&first, &second) && !second.covers(Slot(1), Stamp(4)));
+        let mut third = Clock::default();
+        third.join(&first);
+        assert!(shared(&first, &third));
+    }
+
+    #[test]
+    fn what_does_not_matter_is_forgotten_and_nothing_else() {
+        let mut clock = clock(&[(0, 9), (1, 3), (2, 4)]);
+        clock.retain(|slot, _| slot != Slot(1));
+        assert_eq!(clock.entries().collect::<Vec<_>>(), [(Slot(0), Stamp(9)), (Slot(2), Stamp(4))]);
+        clock.retain(|_, _| false);
+        assert!(clock.is_empty());
     }
 }

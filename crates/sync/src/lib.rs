@@ -4,21 +4,21 @@
 //!
 //! * [`Value`] and [`Timeline`]: the progress of one hardware queue as numbers that only grow;
 //! * [`Fence`](backend::Fence): how a device's progress is asked for and waited for, one file a backend;
-//! * [`Due`]: what has to happen when a number is reached;
 //! * [`Clock`]: what a command queue, or the host, is known to come after;
-//! * [`Pending`]: the one late answer, a future with a blocking twin.
+//! * [`Pending`]: the one late answer, a future with a blocking twin;
+//! * [`Bell`]: the one waker of a future, however often it is polled.
 
 pub mod backend;
+mod bell;
 mod clock;
-mod due;
 mod error;
 mod pending;
 pub mod prim;
 mod send;
 mod timeline;
 
+pub use bell::Bell;
 pub use clock::{Clock, Slot, Stamp};
-pub use due::Due;
 pub use error::{Error, Lost};
 pub use pending::{Late, Pending};
 pub use send::{MaybeSend, MaybeSync};

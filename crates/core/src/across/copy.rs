@@ -9,13 +9,14 @@ use super::{Origin, Relay, enqueueing};
 use crate::command::{Op, Pattern, RegionCopy, Rows, Span, What, Work, Works};
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
-use crate::event::Point;
+use crate::event::{Past, Point};
 use crate::memory::reading::Reading;
 use crate::memory::{Payload, ReadSlot, Staged};
 use crate::ordering::{Admission, Policy};
+use crate::pending::Seat;
 use crate::scheduler::{Engine, Priority};
 use crate::user_event::Signaller;
-use fencepost_sync::{Clock, Slot, Stamp};
+use fencepost_sync::{Slot, Stamp};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
@@ -164,7 +165,8 @@ impl Side<'_> {
     }
 
     fn origin(&self, stamp: Stamp) -> Origin {
-        Origin::Point(Arc::downgrade(self.engine), self.point(stamp))
+        let point = self.point(stamp);
+        Origin::Point(Arc::downgrade(self.engine), point, self.engine.stretch_of(point))
     }
 
     fn name(&self) -> String {
@@ -222,8 +224,8 @@ impl Side<'_> {
 
     fn reading(&self, span: Span, slot: Arc<ReadSlot>, stamp: Stamp) -> Reading<u32> {
         let (engine, keep, point) = (self.engine.clone(), None, self.point(stamp));
-        let clock = Arc::new(Clock::default());
-        Reading { engine, keep, point, clock, span, slot, len: 0, out: Vec::new() }
+        let (seat, past) = (Seat::default(), Arc::<Past>::default());
+        Reading { seat, engine, keep, point, past, span, slot, len: 0, out: Vec::new() }
     }
 }
 

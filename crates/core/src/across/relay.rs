@@ -2,11 +2,12 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Point, Recording};
-use crate::scheduler::{Deadline, Engine};
+use crate::scheduler::{Deadline, Engine, Stretch};
 use crate::user_event::{Signaller, UserState};
 use fencepost_sync::prim::{Mutex, MutexGuard, lock, thread_local};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub(crate) struct Relay {
     signaller: Signaller,
     origin: Origin,
     progress: Mutex<Progress>,
+    /// No queue waits for the signal any more.
+    abandoned: AtomicBool,
 }
 
 /// How far a relay is.
@@ -36,7 +39,8 @@ struct Progress {
 /// What is waited for.
 #[derive(Clone)]
 pub(crate) enum Origin {
-    Point(Weak<Engine>, Point),
+    /// With the right to hear whether it failed.
+    Point(Weak<Engine>, Point, #[expect(dead_code, reason = "held, not looked at")] Stretch),
     User(Arc<UserState>),
 }
 
@@ -51,9 +55,9 @@ pub(crate) fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
     let engine = event.owner.engine();
     match event.recording() {
         Recording::Never => Ok(None),
-        Recording::Point(point, ..) => {
+        Recording::Point(point, past, _) => {
             let name = Origin::name(engine, point);
-            Ok(Some((Origin::Point(Arc::downgrade(engine), point), name)))
+            Ok(Some((Origin::Point(Arc::downgrade(engine), point, past.stretch.clone()), name)))
         }
         Recording::User(user) => {
             let name = format!("user event `{}`", user.label());
@@ -73,21 +77,28 @@ impl Origin {
     /// How it ended, if it did; else has `waker` called when it does.
     fn attend(&self, waker: &Waker) -> Option<Result<()>> {
         match self {
-            Origin::Point(engine, point) => match engine.upgrade() {
+            Origin::Point(engine, point, _) => match engine.upgrade() {
                 Some(engine) => engine.attend(*point, waker),
                 None => {
                     Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
                 }
             },
-            Origin::User(user) if user.wake(waker) => None,
-            Origin::User(user) => user.result(),
+            Origin::User(user) => user.attend(waker),
+        }
+    }
+
+    /// The context whose it is.
+    fn engine(&self) -> Option<Arc<Engine>> {
+        match self {
+            Origin::Point(engine, ..) => engine.upgrade(),
+            Origin::User(user) => user.engine(),
         }
     }
 
     /// Whether the device keeps the order by itself, as both contexts submit to one queue and what is waited for is
     /// submitted; else has `waker` called when that is so.
     fn is_sent(&self, waiter: &Engine, waker: &Waker) -> bool {
-        let Origin::Point(engine, point) = self else { return false };
+        let Origin::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
         engine.is_some_and(|engine| engine.attend_sent(*point, waker))
     }
@@ -97,7 +108,8 @@ impl Relay {
     /// Signals `signaller`, of the context `waiter`, when `origin` is there and `then` is done. Flushes nothing.
     pub(crate) fn attach(waiter: &Arc<Engine>, signaller: Signaller, origin: Origin, then: Option<Then>) {
         let progress = Mutex::new(Progress { then, over: false });
-        let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress });
+        let abandoned = AtomicBool::new(false);
+        let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress, abandoned });
         relay.signaller.state().sent_by(&relay);
         relay.look();
     }
@@ -111,7 +123,7 @@ impl Relay {
         let waker = Waker::from(self.clone());
         // Whoever looks meanwhile waits: it may see what this one did not.
         let mut progress = lock(&self.progress);
-        if progress.over {
+        if progress.over || self.abandoned.load(Ordering::Relaxed) {
             return true;
         }
         let Some(arrived) = self.origin.attend(&waker) else {
@@ -143,6 +155,14 @@ impl Relay {
         sent
     }
 
+    /// Has the other context forget it, as no queue waits for the signal any more.
+    pub(crate) fn abandon(self: &Arc<Self>) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        if let Some(engine) = self.origin.engine() {
+            engine.forget(&Waker::from(self.clone()));
+        }
+    }
+
     fn failed(&self, error: Error) -> Error {
         let object = self.signaller.state().label().to_owned();
         Kind::OtherContext { object, error }.into()
@@ -150,13 +170,13 @@ impl Relay {
 
     /// The point that it waits for, and the context of that.
     pub(crate) fn origin_point(&self) -> Option<(Arc<Engine>, Point)> {
-        let Origin::Point(engine, point) = &self.origin else { return None };
+        let Origin::Point(engine, point, _) = &self.origin else { return None };
         Some((engine.upgrade()?, *point))
     }
 
     /// Starts what it waits for. Without threads there, gets it a step further.
     fn start(&self) {
-        if let Origin::Point(engine, point) = &self.origin
+        if let Origin::Point(engine, point, _) = &self.origin
             && let Some(engine) = engine.upgrade()
         {
             engine.start_point(*point);
@@ -170,7 +190,7 @@ impl Relay {
         loop {
             each(&at);
             let next = match &at.origin {
-                Origin::Point(engine, point) => engine.upgrade().and_then(|engine| engine.held_by(*point)),
+                Origin::Point(engine, point, _) => engine.upgrade().and_then(|engine| engine.held_by(*point)),
                 Origin::User(_) => None,
             };
             match next {
@@ -187,7 +207,7 @@ impl Relay {
     pub(crate) fn wait(self: &Arc<Self>, limit: Duration) -> Result<()> {
         let last = self.last(|_| ());
         match &last.origin {
-            Origin::Point(engine, point) => {
+            Origin::Point(engine, point, _) => {
                 let Some(engine) = engine.upgrade() else { return Ok(()) };
                 let waited = engine.wait(*point, Deadline::after(Some(limit)));
                 match waited {
@@ -223,14 +243,22 @@ impl Relay {
         self.waiter.doze_while_held(self.signaller.state().hold, limit);
     }
 
+    /// Has `waker`, which waits in the waiter's context, called when what is waited for is there.
+    fn pass_on(&self, waker: &Waker) {
+        if let Some(engine) = self.origin.engine() {
+            self.waiter.pass_on(waker, &engine);
+        }
+        drop(self.origin.attend(waker));
+    }
+
     /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
     ///
     /// # Errors
     /// `WouldDeadlock` if what it waits for comes after a callback that waits for this poll.
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
-        let last = self.last(|relay| drop(relay.origin.attend(waker)));
+        let last = self.last(|relay| relay.pass_on(waker));
         match &last.origin {
-            Origin::Point(engine, point) => {
+            Origin::Point(engine, point, _) => {
                 let engine = engine.upgrade()?;
                 match engine.poll(*point, waker)? {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Some(error),

@@ -17,7 +17,7 @@ pub(crate) use time::{TickAt, TickPage, Ticks, TimeSlot, Timed};
 use crate::event::Point;
 use crate::memory::{Block, Payload, ReadSlot};
 use crate::scheduler::HoldId;
-use crate::user_event::UserState;
+use crate::user_event::UserWait;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -46,7 +46,7 @@ pub(crate) enum Op {
     /// What follows in the queue comes after this point of another queue.
     Wait(Point),
     /// What follows in the queue comes after this event of the host.
-    WaitUser(Arc<UserState>),
+    WaitUser(UserWait),
     /// Runs on the callback thread, in queue order.
     Callback(Callback),
     /// A callback that was handed over: its place in the queue until it has run.

@@ -6,7 +6,7 @@ use crate::command::{What, Work};
 use crate::context::Owner;
 use crate::error::{Error, Result};
 use crate::ordering::Admission;
-use crate::pending::{Pending, may_block};
+use crate::pending::{Pending, Seat, may_block};
 use crate::scheduler::{Claim, Deadline, HostAccess, State, Want};
 use fencepost_kernels::Element;
 use fencepost_sync::Late;
@@ -78,12 +78,13 @@ struct Mapper<T: Element> {
     at: &'static Location<'static>,
     /// The right, and the read of what the host cannot reach in place.
     copying: Option<(HostAccess, Reading<T>)>,
+    seat: Seat,
 }
 
 impl<T: Element> Mapper<T> {
     #[track_caller]
     fn new(array: ArrayRef, write: bool) -> Self {
-        Self { array, write, at: Location::caller(), copying: None }
+        Self { array, write, at: Location::caller(), copying: None, seat: Seat::default() }
     }
 
     fn owner(&self) -> &Owner {
@@ -139,11 +140,13 @@ impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
                     Ok(Some(mapped)) => return Poll::Ready(Ok((self.guard)(mapped))),
                     Ok(None) => {}
                 },
-                Ok(Claim::After(point)) => match engine.poll(point, cx.waker()) {
-                    None => return Poll::Pending,
-                    Some(Err(error)) => return Poll::Ready(Err(error)),
-                    Some(Ok(())) => {}
-                },
+                Ok(Claim::After(point)) => {
+                    match engine.poll(point, self.map.seat.waker(engine, cx.waker())) {
+                        None => return Poll::Pending,
+                        Some(Err(error)) => return Poll::Ready(Err(error)),
+                        Some(Ok(())) => {}
+                    }
+                }
                 Ok(Claim::Shared) => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;

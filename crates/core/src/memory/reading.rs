@@ -4,11 +4,11 @@ use super::{Place, ReadSlot};
 use crate::command::Span;
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
-use crate::event::Point;
-use crate::pending::may_block;
+use crate::event::{Past, Point};
+use crate::pending::{Seat, may_block};
 use crate::scheduler::{Deadline, Engine, Seq};
 use fencepost_kernels::Element;
-use fencepost_sync::{Clock, Late};
+use fencepost_sync::Late;
 use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,12 +16,13 @@ use std::time::Duration;
 
 /// The bytes of a read: in the array itself, in staging memory, or already taken out.
 pub(crate) struct Reading<T> {
+    pub(crate) seat: Seat,
     pub(crate) engine: Arc<Engine>,
     /// Keeps the context going; none in a read of the context's own.
     #[expect(dead_code, reason = "held, not looked at")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
-    pub(crate) clock: Arc<Clock>,
+    pub(crate) past: Arc<Past>,
     pub(crate) span: Span,
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
@@ -36,14 +37,14 @@ impl<T: Element> Reading<T> {
         let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
         if first.is_none() {
             // Only now is the program told.
-            self.engine.tell(self.point, &self.clock, &Ok(()));
+            self.engine.tell(self.point, &self.past.clock, &Ok(()));
         }
         Ok(first)
     }
 
     /// Tells the program that the read has failed.
     fn failed(&self, error: Error) -> Error {
-        self.engine.tell(self.point, &self.clock, &Err(error.clone()));
+        self.engine.tell(self.point, &self.past.clock, &Err(error.clone()));
         error
     }
 
@@ -128,7 +129,7 @@ fn lost_bytes() -> Error {
 impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<T>>> {
         let engine = self.engine.clone();
-        match engine.poll(self.point, cx.waker()) {
+        match engine.poll(self.point, self.seat.waker(&engine, cx.waker())) {
             None => return Poll::Pending,
             Some(Err(error)) => return Poll::Ready(Err(self.failed(error))),
             Some(Ok(())) => {}
@@ -137,7 +138,8 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
             match self.fetch() {
                 Err(error) => return Poll::Ready(Err(error)),
                 Ok(Fetched::Here(out)) => return Poll::Ready(Ok(out)),
-                Ok(Fetched::After(seq)) => match engine.poll_batch(seq, cx.waker()) {
+                Ok(Fetched::After(seq)) => match engine.poll_batch(seq, self.seat.waker(&engine, cx.waker()))
+                {
                     Ok(true) => {}
                     Ok(false) => return Poll::Pending,
                     Err(error) => return Poll::Ready(Err(error)),

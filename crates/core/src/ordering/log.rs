@@ -89,7 +89,9 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
     let ordered = |at, stamp| at == State::CONTEXT || at == slot || own.covers(at, stamp);
     let told = |at, stamp| ordered(at, stamp) || host.covers(at, stamp);
     let all = |known: &dyn Fn(Slot, Stamp) -> bool| {
-        known(point.slot, point.stamp) && clock.entries().all(|(at, stamp)| known(at, stamp))
+        known(point.slot, point.stamp)
+            && clock.entries().all(|(at, stamp)| known(at, stamp))
+            && state.known_upto(clock.all(), known)
     };
     match () {
         () if all(&ordered) => Some(Already::Ordered),

@@ -74,9 +74,8 @@ impl State {
 
     /// Whether somebody awaits what nobody is at: then the first lane's thread looks whether the device is still there.
     pub(super) fn needs_guard(&self, lane: usize) -> bool {
-        let awaited = || self.queues.iter().any(|queue| !queue.wakers.is_empty());
         let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
-        lane == 0 && (!self.user_wakers.is_empty() || !self.batch_wakers.is_empty() || awaited()) && idle()
+        lane == 0 && self.wakers.await_ends() && idle()
     }
 
     fn work_for(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
@@ -85,6 +84,7 @@ impl State {
     }
 
     /// Whether a lane has something urgent to plan.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn plans_for(&self, lane: usize) -> bool {
         self.could_plan(lane, QueueState::urgent)
     }

@@ -6,7 +6,7 @@ use super::queue::Priority;
 use super::state::State;
 use crate::command::{Command, Op, Work};
 use crate::error::Result;
-use crate::event::Point;
+use crate::event::{Past, Point};
 use fencepost_sync::{Clock, Slot};
 use std::panic::Location;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl Engine {
     ///
     /// # Errors
     /// `DeviceLost`.
-    pub(crate) fn start_all(&self, behind: bool) -> Result<Vec<(Point, Arc<Clock>)>> {
+    pub(crate) fn start_all(&self, behind: bool) -> Result<Vec<(Point, Arc<Past>)>> {
         let mut state = self.lock();
         state.lost()?;
         if behind {
@@ -42,8 +42,8 @@ impl Engine {
     pub(crate) fn come_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.lost.is_none() && slot != before {
-            let (point, clock) = state.marker(before);
-            state.queue_mut(slot).clock.join(&clock);
+            let (point, past) = state.marker(before);
+            state.queue_mut(slot).clock.join(&past.clock);
             state.note_wait(slot, point, Cause::Program, at);
             state.push_wait(slot, point);
             state.queue_mut(slot).stay_failed();
@@ -52,14 +52,13 @@ impl Engine {
 }
 
 impl State {
-    /// The ends of all queues that are not gone, the oldest first. The first of them, the context's own, knows that those
-    /// which are gone are done.
-    fn all_ends(&mut self) -> Vec<(Point, Arc<Clock>)> {
-        let (gone, mut here): (Vec<Slot>, Vec<Slot>) = self.slots().partition(|&slot| self.queue(slot).free);
+    /// The ends of all queues that are not gone, the oldest first: those which are gone are done. The first of them, the
+    /// context's own, knows of everything enqueued so far: what is told of it is told of all.
+    fn all_ends(&mut self) -> Vec<(Point, Arc<Past>)> {
+        let mut here: Vec<Slot> = self.slots().filter(|&slot| !self.queue(slot).free).collect();
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);
-        let mut ends: Vec<(Point, Arc<Clock>)> = here.into_iter().map(|slot| self.marker(slot)).collect();
-        let own = Arc::make_mut(&mut ends[0].1);
-        gone.into_iter().for_each(|slot| own.see(slot, self.queue(slot).enqueued()));
+        let mut ends: Vec<(Point, Arc<Past>)> = here.into_iter().map(|slot| self.marker(slot)).collect();
+        Arc::make_mut(&mut ends[0].1).clock = Clock::after_all(self.last_stamp());
         ends
     }
 }

@@ -5,6 +5,7 @@ use super::queue::{Hold, Reached};
 use super::state::State;
 use crate::error::Result;
 use crate::event::Point;
+use fencepost_sync::Stamp;
 use fencepost_sync::prim::MutexGuard;
 use std::task::Waker;
 use std::time::Duration;
@@ -30,10 +31,11 @@ impl State {
             return;
         }
         for (slot, seen) in std::mem::take(&mut self.asking) {
-            let queue = &mut self.queues[slot.0 as usize];
+            let queue = self.queue(slot);
             match queue.hold {
                 Some(Hold::User(_) | Hold::Callback(_)) if queue.hold != seen => {
-                    self.after.wakers.extend(queue.wakers.take_all());
+                    let wakers = self.wakers.take_upto(slot, Stamp(u64::MAX));
+                    self.after.wakers.extend(wakers);
                 }
                 None if queue.pending.is_empty() => {}
                 _ => self.asking.push((slot, seen)),

@@ -158,19 +158,14 @@ impl State {
             batches.into_iter().for_each(|batch| leaked.push(Box::new(batch)));
             submitted.into_iter().for_each(|batch| leaked.push(Box::new(batch)));
         }
-        let mut wakers = Vec::new();
         for queue in &mut self.queues {
             leaked.push(Box::new(std::mem::take(&mut queue.pending)));
             queue.hold = None;
-            wakers.extend(queue.wakers.take_all());
         }
-        wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
-        wakers.extend(std::mem::take(&mut self.user_wakers).into_iter().map(|(_, waker)| waker));
-        wakers.extend(std::mem::take(&mut self.sent_wakers).into_iter().map(|(_, waker)| waker));
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
         leaked.push(Box::new(std::mem::take(&mut self.foreign)));
-        (leaked, wakers)
+        (leaked, self.wakers.take_all())
     }
 
     /// The error of a lost device.

@@ -30,6 +30,11 @@ impl Engine {
                 if lane.token { ", submitting" } else { "" },
             );
         }
+        let (wakers, failures, known, names) = state.kept();
+        let _ = writeln!(
+            text,
+            "kept: {wakers} wakers, {failures} failures, {known} entries of clocks, {names} names of kernels"
+        );
         for (at, queue) in state.queues.iter().enumerate().filter(|(_, queue)| !queue.free) {
             let _ = writeln!(text, "queue {at} `{}`: {}", queue.label, state.describe(queue));
         }
@@ -38,6 +43,15 @@ impl Engine {
 }
 
 impl State {
+    /// How many entries the tables have that could grow with the calls of a program: wakers, failures that something may
+    /// ask for, what queues know of each other, names of kernels.
+    fn kept(&self) -> (usize, usize, usize, usize) {
+        let failures = self.queues.iter().map(|queue| queue.failures.len()).sum();
+        let known =
+            self.queues.iter().map(|queue| queue.clock.len()).sum::<usize>() + self.host_clock().len();
+        (self.wakers.len(), failures, known, self.kernels.len())
+    }
+
     fn describe(&self, queue: &QueueState) -> String {
         let mut text = format!(
             "lane {}, {:?}, completed {} of {}, {} pending",

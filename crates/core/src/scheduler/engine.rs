@@ -4,6 +4,7 @@ use super::queue::{Hold, HoldId, Priority};
 use super::shield;
 use super::state::{After, State};
 use super::timing::Timing;
+use super::wakers::Place;
 use crate::command::Boxes;
 use crate::error::Error;
 use crate::kernel::KernelId;
@@ -92,8 +93,9 @@ impl Engine {
         self.lock().new_hold()
     }
 
-    pub(crate) fn new_kernel(&self, name: Arc<str>) -> KernelId {
-        self.lock().new_kernel(name)
+    /// The number of a new kernel, and its name, for as long as it lives.
+    pub(crate) fn new_kernel(&self, name: &str) -> (KernelId, Arc<str>) {
+        self.lock().kernels.note(name)
     }
 
     /// Makes a queue, ordered after everything enqueued so far, on the lane with the fewest queues; timed if that is
@@ -147,7 +149,8 @@ impl Engine {
     pub(crate) fn release(&self, hold: HoldId) {
         let mut state = self.lock();
         state.release(|held| held == Hold::User(hold));
-        state.user_wakers.retain(|(held, _)| *held != hold);
+        let wakers = state.wakers.take(Place::User(hold));
+        state.after.wakers.extend(wakers);
         if !self.threads {
             state.wake_everybody(); // there is something to do for who found nothing
         }

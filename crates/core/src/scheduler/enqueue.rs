@@ -1,21 +1,25 @@
 //! Where every verb ends.
 
 use super::engine::Engine;
+use super::failures::Stretch;
 use super::lane::Rest;
 use super::profiling::Cause;
 use super::queue::Reached;
 use super::state::State;
 use crate::command::{Callback, Command, Op, Work, Works};
 use crate::error::{Kind, Result};
-use crate::event::Point;
+use crate::event::{Past, Point};
 use crate::memory::{Block, HostUse};
 use crate::ordering::{self, Admission, Policy};
-use crate::user_event::UserState;
+use crate::user_event::{UserState, UserWait};
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
+
+/// Waits of a queue after which it is worth a look at whether what it knows still matters.
+const KNOWN: usize = 16;
 
 impl Engine {
     /// Enqueues work: checks it, adds the waits that the policy asks for, gives it its stamp.
@@ -129,7 +133,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(slot)?;
         state.note_user_wait(slot, &event, at);
-        self.push_op(state, slot, Op::WaitUser(event))
+        self.push_op(state, slot, Op::WaitUser(UserWait(event)))
     }
 
     /// Enqueues a host function.
@@ -168,20 +172,23 @@ impl Engine {
         }
     }
 
-    /// The point of everything enqueued so far on a queue, and what that comes after.
-    pub(crate) fn marker(&self, slot: Slot) -> (Point, Arc<Clock>) {
+    /// The point of everything enqueued so far on a queue, and what is known of it.
+    pub(crate) fn marker(&self, slot: Slot) -> (Point, Arc<Past>) {
         self.lock().marker(slot)
+    }
+
+    /// The right to hear whether the work before a point failed.
+    pub(crate) fn stretch_of(&self, point: Point) -> Stretch {
+        self.lock().queue(point.slot).failures.stretch_of(point.stamp)
     }
 }
 
 impl State {
-    pub(super) fn marker(&mut self, slot: Slot) -> (Point, Arc<Clock>) {
+    pub(super) fn marker(&mut self, slot: Slot) -> (Point, Arc<Past>) {
         let queue = self.queue_mut(slot);
-        let mut clock = queue.clock.clone();
-        clock.see(slot, queue.enqueued());
-        let clock = Arc::new(clock);
-        queue.look_for_end(&clock);
-        (queue.end(slot), clock)
+        let past = Arc::new(Past { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
+        queue.look_for_end(&past);
+        (queue.end(slot), past)
     }
 
     /// Checks works that are enqueued together, and adds the waits that the policy asks for.
@@ -234,13 +241,30 @@ impl State {
             return;
         }
         let (stamp, done) = (self.next_stamp(), self.reached(point) == Reached::Done);
+        self.queue_mut(slot).clock.see(point.slot, point.stamp);
+        self.tidy_clock(slot);
         let queue = self.queue_mut(slot);
-        queue.clock.see(point.slot, point.stamp);
         if done {
             return;
         }
         queue.push(Command { stamp, op: Op::Wait(point) });
         queue.end_times();
+    }
+
+    /// Forgets what a queue knows and whatever looks there knows anyhow: what the host was told and, where how far the device
+    /// is may count, what queues have done that are gone. Looks now and then only, so that it costs little a wait.
+    fn tidy_clock(&mut self, slot: Slot) {
+        let queue = self.queue_mut(slot);
+        queue.learned += 1;
+        if queue.learned <= KNOWN + queue.clock.len() / 4 {
+            return;
+        }
+        queue.learned = 0;
+        let mut clock = std::mem::take(&mut queue.clock);
+        let counts = self.policy() != Policy::Checked;
+        let gone = |at: Slot, stamp: Stamp| counts && (self.queue(at).free || stamp < self.queue(at).born);
+        clock.retain(|at, stamp| !self.host_clock().covers(at, stamp) && !gone(at, stamp));
+        self.queue_mut(slot).clock = clock;
     }
 
     /// The lane of `slot` if its thread has to be woken for what is pending there.

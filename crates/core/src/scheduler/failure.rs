@@ -118,6 +118,7 @@ impl Engine {
         let mut state = self.lock();
         let error = state.queue_mut(slot).error.take()?;
         let stamp = state.next_stamp();
+        state.queue_mut(slot).failures.begin(stamp);
         state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
         state.queue_mut(slot).end_times();
         Some(error)

@@ -18,7 +18,9 @@ mod dump;
 mod engine;
 mod enqueue;
 mod failure;
+mod failures;
 mod host;
+mod kernel_names;
 mod lane;
 #[cfg(all(test, fencepost_loom))]
 mod loom_models;
@@ -35,16 +37,17 @@ mod threads;
 mod timing;
 mod told;
 mod wait;
+mod wakers;
 #[cfg(target_arch = "wasm32")]
 mod web;
 
 pub(crate) use batch::Seq;
 pub(crate) use engine::Engine;
+pub(crate) use failures::Stretch;
 pub(crate) use host::{Claim, HostAccess, Want};
 pub(crate) use profiling::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
 pub(crate) use queue::HoldId;
 pub use queue::Priority;
-pub(crate) use shield::wake_all;
 pub(crate) use state::State;
 pub(crate) use timing::Moment;
 pub(crate) use wait::Deadline;

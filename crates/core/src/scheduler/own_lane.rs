@@ -22,12 +22,14 @@ pub(super) fn is_thread_of_a_lane() -> bool {
 }
 
 /// Makes this thread one of a lane.
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) fn become_thread_of_a_lane() {
     OF_A_LANE.with(|of| of.set(true));
 }
 
 impl Engine {
     /// Makes this thread the one of a lane.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn own_lane(&self, lane: usize) {
         become_thread_of_a_lane();
         LANE.with(|own| own.set(Some((std::ptr::from_ref(self) as usize, lane))));

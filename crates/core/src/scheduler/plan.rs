@@ -128,6 +128,18 @@ impl State {
         }
     }
 
+    /// Whether the program may be looking for a result of a command of a queue from `first` on: it has a handle of a point
+    /// there, waits for one, or reads soon.
+    fn is_looked_for(&self, slot: Slot, first: Stamp) -> bool {
+        self.queue(slot).has_handles(first) || self.wakers.await_point(slot, first)
+    }
+
+    /// As [`is_looked_for`](Self::is_looked_for), from the command in front on.
+    fn front_is_looked_for(&self, slot: Slot) -> bool {
+        let queue = self.queue(slot);
+        self.is_looked_for(slot, queue.pending.front().map_or(queue.enqueued(), |front| front.stamp))
+    }
+
     /// Whether a queue more urgent than `priority` exists.
     pub(crate) fn urgent_above(&self, priority: Priority) -> bool {
         self.queues.iter().skip(1).any(|q| q.open && q.priority > priority)
@@ -166,7 +178,7 @@ impl Planner<'_> {
     /// Whether the program may be looking for a result of what is in the open batches.
     fn is_looked_for(&self) -> bool {
         let mut steps = self.open.iter().flatten().flat_map(|open| open.firsts());
-        steps.any(|(slot, first)| self.state.queue(slot).is_looked_for(first))
+        steps.any(|(slot, first)| self.state.is_looked_for(slot, first))
     }
 
     fn close_all(&mut self) {
@@ -272,7 +284,7 @@ impl Planner<'_> {
             return true;
         }
         // Long commands of several queues run side by side, unless a result of one is looked for.
-        self.round == Round::Long && open.is_first(slot) && !open.sealed && !queue.front_is_looked_for()
+        self.round == Round::Long && open.is_first(slot) && !open.sealed && !self.state.front_is_looked_for(slot)
     }
 
     /// Takes the work in front into a batch, and the launches behind it, unless the host is at its bytes.
@@ -381,7 +393,7 @@ impl Planner<'_> {
         let queue = self.state.queue(slot);
         let (lane, alone) = (queue.lane, queue.goes_alone());
         let bound = self.state.lanes[lane].costs.bound;
-        let looked_for = cost > bound && queue.front_is_looked_for();
+        let looked_for = cost > bound && self.state.front_is_looked_for(slot);
         let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST);
         if (full || alone) && slot != State::CONTEXT {
             self.close(lane);

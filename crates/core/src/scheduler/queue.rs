@@ -1,18 +1,17 @@
 //! One command queue as the scheduler sees it.
 
 use super::batch::Seq;
+use super::failures::Failures;
 use super::timing::Timing;
 use crate::command::{Command, Launch, Op, Work};
 use crate::error::Error;
-use crate::event::Point;
+use crate::event::{Past, Point};
 use crate::memory::BlockId;
-use fencepost_sync::{Clock, Due, Slot, Stamp};
+use fencepost_sync::{Clock, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Weak};
-use std::task::Waker;
 
 /// How soon a queue's work should run, compared with the other queues of its context.
 ///
@@ -51,8 +50,6 @@ impl Priority {
     }
 }
 
-/// How many failures of the queues that had a slot before are remembered.
-const FAILURES: usize = 16;
 /// Commands of a queue that are worth starting before the program asks for them.
 const MANY: usize = 16;
 
@@ -60,7 +57,7 @@ const MANY: usize = 16;
 const SOON: usize = 8;
 
 /// Names whatever can hold a queue back on the host.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct HoldId(pub(crate) u64);
 
 /// Why nothing more of a queue can be planned.
@@ -93,7 +90,8 @@ pub(crate) struct QueueState {
     pub(crate) error: Option<Error>,
     /// What its next command is ordered after.
     pub(crate) clock: Clock,
-    pub(crate) wakers: Due<Waker>,
+    /// The waits since those entries of its clock were dropped that matter no more.
+    pub(super) learned: usize,
     /// The times of its commands, if it is timed.
     pub(crate) timing: Option<Box<Timing>>,
     /// Everything up to here is none of its work.
@@ -113,10 +111,10 @@ pub(crate) struct QueueState {
     /// The last batch with work of its own.
     own: Option<Seq>,
     /// The ends that handles stand for, of what is not planned.
-    looked_for: VecDeque<(Stamp, Weak<Clock>)>,
+    looked_for: VecDeque<(Stamp, Weak<Past>)>,
     /// How far it is known to come after other queues: their batches up to there are among its segments, or done.
     behind: SmallVec<[(Slot, Stamp); 4]>,
-    failed: Vec<(RangeInclusive<Stamp>, Error)>,
+    pub(super) failures: Failures,
 }
 
 /// How far a point is.
@@ -139,7 +137,7 @@ impl QueueState {
             hold: None,
             error: None,
             clock,
-            wakers: Due::default(),
+            learned: 0,
             timing: None,
             born: stamp,
             open: true,
@@ -153,7 +151,7 @@ impl QueueState {
             own: None,
             looked_for: VecDeque::new(),
             behind: SmallVec::new(),
-            failed: Vec::new(),
+            failures: Failures::default(),
         }
     }
 
@@ -191,27 +189,21 @@ impl QueueState {
         self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::Encoded(_))))
     }
 
-    /// Notes that a handle stands for the end of what is enqueued, as long as `clock` lives.
-    pub(crate) fn look_for_end(&mut self, clock: &Arc<Clock>) {
+    /// Notes that a handle stands for the end of what is enqueued, as long as `past` lives.
+    pub(crate) fn look_for_end(&mut self, past: &Arc<Past>) {
         while self.looked_for.back().is_some_and(|(_, known)| known.strong_count() == 0) {
             self.looked_for.pop_back();
         }
         if self.enqueued > self.planned {
-            self.looked_for.push_back((self.enqueued, Arc::downgrade(clock)));
+            self.looked_for.push_back((self.enqueued, Arc::downgrade(past)));
         }
     }
 
-    /// As [`is_looked_for`](Self::is_looked_for), from the command in front on.
-    pub(crate) fn front_is_looked_for(&self) -> bool {
-        self.is_looked_for(self.pending.front().map_or(self.enqueued, |front| front.stamp))
-    }
-
-    /// Whether the program may be looking for a result of a command from `first` on: it has a handle of a point there, waits
-    /// for one, or reads soon.
-    pub(crate) fn is_looked_for(&self, first: Stamp) -> bool {
+    /// Whether the program has a handle of a point from `first` on, or reads soon.
+    pub(super) fn has_handles(&self, first: Stamp) -> bool {
         let from = self.looked_for.partition_point(|(stamp, _)| *stamp < first);
         let mut handles = self.looked_for.iter().skip(from);
-        handles.any(|(_, clock)| clock.strong_count() > 0) || !self.wakers.is_empty() || self.is_read_soon()
+        handles.any(|(_, past)| past.strong_count() > 0) || self.is_read_soon()
     }
 
     /// Whether one of the next commands gives the host something.
@@ -234,10 +226,10 @@ impl QueueState {
         self.pending.is_empty() && self.segments.is_empty()
     }
 
-    /// Takes the slot of a queue that is gone. Who still asks for its last failures gets them.
+    /// Takes the slot of a queue that is gone. Whatever still asks for the failures of that one gets them.
     pub(crate) fn succeed(&mut self, gone: &mut QueueState) {
-        let many = gone.failed.len().saturating_sub(FAILURES);
-        self.failed = gone.failed.split_off(many);
+        self.failures = std::mem::take(&mut gone.failures);
+        self.failures.begin(self.born);
     }
 
     #[inline]
@@ -324,8 +316,8 @@ impl QueueState {
         self.segments.iter().take(at + 1).skip(first).map(|segment| segment.seq)
     }
 
-    /// Notes which stretches are done, and gives whom to wake.
-    pub(crate) fn settle(&mut self, done: impl Fn(Seq) -> bool) -> Vec<Waker> {
+    /// Notes which stretches are done.
+    pub(crate) fn settle(&mut self, done: impl Fn(Seq) -> bool) {
         while let Some(front) = self.segments.front() {
             if !done(front.seq) {
                 break;
@@ -335,12 +327,6 @@ impl QueueState {
         }
         let over = self.looked_for.partition_point(|(stamp, _)| *stamp <= self.completed);
         self.looked_for.drain(..over);
-        self.due()
-    }
-
-    /// Whom to wake, as far as it has got.
-    pub(crate) fn due(&mut self) -> Vec<Waker> {
-        self.wakers.take(self.completed.0)
     }
 
     /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
@@ -358,7 +344,7 @@ impl QueueState {
     /// Fails everything from `first` on, what is pending included, and gives that to be dropped. Its waits for other
     /// queues go on: whoever waits for this one counts on them.
     pub(crate) fn fail(&mut self, first: Stamp, error: Error) -> Vec<Command> {
-        self.failed.push((first..=self.enqueued, error.clone()));
+        self.failures.fail(first..=self.enqueued, &error);
         self.error.get_or_insert(error);
         self.hold = None;
         let mut dropped = Vec::new();
@@ -379,8 +365,8 @@ impl QueueState {
 
     /// Has everything enqueued so far fail too, if the queue has an error that was not taken.
     pub(crate) fn stay_failed(&mut self) {
-        if let (Some(_), Some((stamps, _))) = (&self.error, self.failed.last_mut()) {
-            *stamps = *stamps.start()..=self.enqueued;
+        if self.error.is_some() {
+            self.failures.go_on(self.enqueued);
         }
     }
 
@@ -396,8 +382,7 @@ impl QueueState {
 
     /// The error of a point that is done, if it has one.
     pub(crate) fn result(&self, stamp: Stamp) -> Result<(), Error> {
-        let failed = self.failed.iter().find(|(stamps, _)| stamps.contains(&stamp));
-        failed.map_or(Ok(()), |(_, error)| Err(error.clone()))
+        self.failures.of(stamp).map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// The point of everything enqueued so far.

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::queue::Reached;
 use super::state::State;
+use super::wakers::Place;
 use crate::event::Point;
 use fencepost_sync::Stamp;
 use std::sync::Arc;
@@ -17,19 +18,18 @@ impl State {
             && batches.all(|seq| self.batches.is_submitted(seq))
     }
 
-    /// Takes whom to wake as a point was submitted, or is over without.
+    /// Takes what to wake as a point was submitted, or is over without.
     #[inline]
     pub(super) fn due_sent(&mut self) -> Vec<Waker> {
-        if self.sent_wakers.is_empty() { Vec::new() } else { self.take_sent() }
+        if self.wakers.await_submissions() { self.take_sent() } else { Vec::new() }
     }
 
     #[cold]
     fn take_sent(&mut self) -> Vec<Waker> {
-        let waiting = std::mem::take(&mut self.sent_wakers);
-        let due = |at: Point| self.reached(at) == Reached::Done || self.is_sent(at);
-        let (due, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(at, _)| due(*at));
-        self.sent_wakers = waiting;
-        due.into_iter().map(|(_, waker)| waker).collect()
+        let mut wakers = std::mem::take(&mut self.wakers);
+        let due = wakers.take_sent(|at| self.reached(at) == Reached::Done || self.is_sent(at));
+        self.wakers = wakers;
+        due
     }
 }
 
@@ -45,9 +45,8 @@ impl Engine {
     pub(crate) fn attend_sent(&self, point: Point, waker: &Waker) -> bool {
         let mut state = self.lock();
         let sent = state.is_sent(point);
-        let known = |(at, known): &(Point, Waker)| *at == point && known.will_wake(waker);
-        if !sent && state.reached(point) != Reached::Done && !state.sent_wakers.iter().any(known) {
-            state.sent_wakers.push((point, waker.clone()));
+        if !sent && state.reached(point) != Reached::Done {
+            state.wakers.leave(Place::sent(point), waker);
         }
         sent
     }

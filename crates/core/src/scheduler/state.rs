@@ -2,10 +2,12 @@
 
 use super::batch::{Batches, Seq};
 use super::callbacks::Callbacks;
+use super::kernel_names::KernelNames;
 use super::lane::LaneState;
 use super::profiling::{Cause, Log};
 use super::queue::{Hold, HoldId, Priority, QueueState, Reached};
 use super::told::Told;
+use super::wakers::{Place, Wakers};
 use crate::command::{Callback, Command, Site, What};
 use crate::error::{Error, Result};
 use crate::event::Point;
@@ -54,12 +56,8 @@ pub(crate) struct State {
     pub(crate) callbacks: Callbacks,
     /// Queues whose tasks ask again once something else holds the queue back, and what does now.
     pub(super) asking: Vec<(Slot, Option<Hold>)>,
-    /// Who waits for a batch rather than for a point of a queue.
-    pub(crate) batch_wakers: Vec<(Seq, Waker)>,
-    /// Who wants to know that a point was submitted.
-    pub(super) sent_wakers: Vec<(Point, Waker)>,
-    /// Who waits for an event of the host, and must hear of a loss.
-    pub(crate) user_wakers: Vec<(HoldId, Waker)>,
+    /// What is woken when something is over.
+    pub(super) wakers: Wakers,
     /// An error that came up in a `Drop`.
     pub(crate) drop_error: Option<Error>,
     /// What has to be done once S is released.
@@ -74,7 +72,7 @@ pub(crate) struct State {
     pub(super) log: Option<Box<Log>>,
     /// The waits so far, if somebody records them.
     pub(crate) wait_log: Option<Box<WaitLog>>,
-    kernels: Vec<Arc<str>>,
+    pub(super) kernels: KernelNames,
     policy: Policy,
     /// Commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
@@ -100,9 +98,7 @@ impl State {
             calls: VecDeque::new(),
             callbacks: Callbacks::default(),
             asking: Vec::new(),
-            batch_wakers: Vec::new(),
-            sent_wakers: Vec::new(),
-            user_wakers: Vec::new(),
+            wakers: Wakers::default(),
             drop_error: None,
             after: After::default(),
             host_uses: 0,
@@ -110,7 +106,7 @@ impl State {
             calls_idle: false,
             log: None,
             wait_log: None,
-            kernels: Vec::new(),
+            kernels: KernelNames::default(),
             policy,
             compared: Cell::new(0),
             told: Told::default(),
@@ -139,6 +135,11 @@ impl State {
         self.queues.len() <= 2
     }
 
+    /// The stamp of whatever was enqueued last.
+    pub(super) fn last_stamp(&self) -> Stamp {
+        self.stamp
+    }
+
     pub(crate) fn next_stamp(&mut self) -> Stamp {
         self.stamp.0 += 1;
         self.stamp
@@ -149,13 +150,16 @@ impl State {
         HoldId(self.holds)
     }
 
-    pub(crate) fn new_kernel(&mut self, name: Arc<str>) -> KernelId {
-        self.kernels.push(name);
-        KernelId(self.kernels.len() as u32 - 1)
+    pub(crate) fn kernel_name(&self, id: KernelId) -> Arc<str> {
+        self.kernels.get(id)
     }
 
-    pub(crate) fn kernel_name(&self, id: KernelId) -> Arc<str> {
-        self.kernels[id.0 as usize].clone()
+    /// Whether `known` holds for whatever the queues that are there have enqueued up to `upto`.
+    pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
+        self.slots().all(|slot| {
+            let queue = self.queue(slot);
+            queue.born > upto || known(slot, queue.enqueued().min(upto))
+        })
     }
 
     /// The lane with the fewest queues.
@@ -195,18 +199,17 @@ impl State {
     /// What knows of all that is enqueued, and the points to wait for so that it all comes first: of queues that wait
     /// for each other only the last ones.
     fn everything(&self) -> (Clock, Vec<Point>) {
-        let mut ends: Vec<Point> = self.slots().map(|slot| self.queue(slot).end(slot)).collect();
+        let ends = self.slots().skip(1).map(|slot| self.queue(slot).end(slot));
+        let mut ends: Vec<Point> = ends.filter(|&end| self.reached(end) != Reached::Done).collect();
         ends.sort_unstable_by_key(|end| std::cmp::Reverse(end.stamp));
-        let (mut clock, mut points) = (Clock::default(), Vec::new());
+        let (mut waited, mut points) = (Clock::default(), Vec::new());
         for end in ends {
-            let known = end.slot == Self::CONTEXT || clock.covers(end.slot, end.stamp);
-            if !known && self.reached(end) != Reached::Done {
-                clock.join(&self.queue(end.slot).clock);
+            if !waited.covers(end.slot, end.stamp) {
+                waited.join(&self.queue(end.slot).clock);
                 points.push(end);
             }
-            clock.see(end.slot, end.stamp);
         }
-        (clock, points)
+        (Clock::after_all(self.stamp), points)
     }
 
     fn place(&mut self, mut queue: QueueState) -> Slot {
@@ -285,7 +288,7 @@ impl State {
     /// A command in the program, on a queue with this label.
     pub(crate) fn site(&self, queue: Arc<str>, what: What, location: &'static Location<'static>) -> Site {
         let command = match what {
-            What::Launch(id) => format!("kernel `{}`", self.kernels[id.0 as usize]),
+            What::Launch(id) => format!("kernel `{}`", self.kernels.get(id)),
             What::Copy => "a copy".into(),
             What::Fill => "a fill".into(),
             What::Upload => "an upload".into(),
@@ -324,36 +327,28 @@ impl State {
     /// Takes the wakers of queues that got further without a batch's ending, or are held back by something else.
     pub(crate) fn collect_wakers(&mut self) {
         self.ask_tasks();
-        for queue in &mut self.queues {
-            self.after.wakers.extend(queue.due());
-        }
+        let queues = &self.queues;
+        let reached = self.wakers.take_reached(|slot| queues[slot.0 as usize].completed());
+        self.after.wakers.extend(reached);
         let sent = self.due_sent();
         self.after.wakers.extend(sent);
     }
 
     /// Has everybody who awaits something ask again.
     pub(crate) fn wake_everybody(&mut self) {
-        let queues = self.queues.iter_mut().flat_map(|queue| queue.wakers.take_all());
-        self.after.wakers.extend(queues);
-        self.after.wakers.extend(std::mem::take(&mut self.batch_wakers).into_iter().map(|(_, waker)| waker));
-        // A callback may signal what they wait for, and be one that can run now.
-        self.after.wakers.extend(std::mem::take(&mut self.user_wakers).into_iter().map(|(_, waker)| waker));
+        // A callback may signal what tasks wait for, and be one that can run now.
+        self.after.wakers.extend(self.wakers.take_of_ends());
     }
 
     /// Notes that the queues in a finished batch are further, and gives whom to wake.
     pub(crate) fn settle(&mut self, seq: Seq) -> Vec<Waker> {
         let slots = self.batches.finish(seq);
-        let mut wakers: Vec<Waker> = Vec::new();
-        self.batch_wakers.retain(|(at, waker)| {
-            if *at == seq {
-                wakers.push(waker.clone());
-            }
-            *at != seq
-        });
+        let mut wakers = self.wakers.take(Place::Batch(seq));
         for slot in slots {
             let batches = &self.batches;
             let queue = &mut self.queues[slot.0 as usize];
-            wakers.extend(queue.settle(|seq| batches.is_done(seq)));
+            queue.settle(|seq| batches.is_done(seq));
+            wakers.extend(self.wakers.take_upto(slot, queue.completed()));
             if queue.drained() {
                 self.release(|hold| hold == Hold::Drain(slot));
             }

@@ -4,9 +4,9 @@ use super::engine::Engine;
 use super::queue::QueueState;
 use super::state::State;
 use crate::command::{Command, Op, TimeSlot, Timed, Work};
-use crate::event::Point;
+use crate::event::{Past, Point};
 use crate::ordering::Admission;
-use fencepost_sync::{Clock, Slot, Stamp};
+use fencepost_sync::{Slot, Stamp};
 use std::sync::Arc;
 
 /// The times of a queue's commands.
@@ -47,11 +47,11 @@ pub(crate) struct Moment {
 
 impl Engine {
     /// As [`marker`](Self::marker), with the moment at which a timed queue is there.
-    pub(crate) fn timed_marker(&self, slot: Slot) -> (Point, Arc<Clock>, Option<Arc<Moment>>) {
+    pub(crate) fn timed_marker(&self, slot: Slot) -> (Point, Arc<Past>, Option<Arc<Moment>>) {
         let mut state = self.lock();
-        let (point, clock) = state.marker(slot);
+        let (point, past) = state.marker(slot);
         let moment = state.queue(slot).is_timed().then(|| Arc::new(state.moment(slot)));
-        (point, clock, moment)
+        (point, past, moment)
     }
 }
 

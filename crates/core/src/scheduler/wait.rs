@@ -8,6 +8,7 @@ use super::plan::{Due, Rest};
 use super::queue::{Hold, HoldId, Priority, Reached};
 use super::shield;
 use super::state::{After, State};
+use super::wakers::Place;
 use crate::across::Relay;
 use crate::command::Op;
 use crate::error::{Error, Result};
@@ -115,15 +116,12 @@ impl State {
 
     /// Has `waker` called when `point` is done.
     fn attend(&mut self, point: Point, waker: &Waker) {
-        let wakers = &mut self.queue_mut(point.slot).wakers;
-        wakers.push_new(point.stamp.0, waker.clone(), |known| known.will_wake(waker));
+        self.wakers.leave(Place::point(point), waker);
     }
 
     /// Has `waker` called when batch `seq` is done.
     fn attend_batch(&mut self, seq: Seq, waker: &Waker) {
-        if !self.batch_wakers.iter().any(|(at, known)| *at == seq && known.will_wake(waker)) {
-            self.batch_wakers.push((seq, waker.clone()));
-        }
+        self.wakers.leave(Place::Batch(seq), waker);
     }
 
     /// Whether a lane is idle and has a batch that depends on submitted ones only.
@@ -482,21 +480,29 @@ impl Engine {
         }
     }
 
-    /// Has `waker` called if the device is lost before `event` ends; the loss, if it is.
-    pub(crate) fn await_user(&self, event: &UserState, waker: &Waker) -> Option<Error> {
+    /// How `event` ended, or that the device is lost; else has `waker` called when either is so.
+    pub(crate) fn await_user(&self, event: &UserState, waker: &Waker) -> Option<Result<()>> {
         let mut state = self.lock();
-        if state.lost.is_some() || event.result().is_some() {
-            return state.lost.clone();
+        if let Some(result) = event.result().or_else(|| state.lost().err().map(Err)) {
+            return Some(result);
         }
-        if !state.user_wakers.iter().any(|(hold, known)| *hold == event.hold && known.will_wake(waker)) {
-            state.user_wakers.push((event.hold, waker.clone()));
-        }
+        state.wakers.leave(Place::User(event.hold), waker);
         self.unlock(state);
         if !self.threads {
             self.turn(Duration::ZERO);
         }
         self.ask_again(waker);
         None
+    }
+
+    /// Has `waker` called when `event`, of this context, ends; how it did, if it did.
+    pub(crate) fn attend_user(&self, event: &UserState, waker: &Waker) -> Option<Result<()>> {
+        let mut state = self.lock();
+        let result = event.result();
+        if result.is_none() {
+            state.wakers.leave(Place::User(event.hold), waker);
+        }
+        result
     }
 
     /// Whether an event of the host's is over. Gets a context without threads on, as a callback of it may signal it.

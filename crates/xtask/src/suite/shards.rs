@@ -31,7 +31,7 @@ pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
 /// Few arenas for glibc's allocator: with one for each of many short-lived threads a process takes half as much memory again.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
 /// The programs whose cases have a watchdog and a dump of their own.
-const WATCHED: [&str; 6] = ["conformance", "programs", "refusals", "storm", "b3sum", "overdue"];
+const WATCHED: [&str; 7] = ["conformance", "programs", "refusals", "storm", "b3sum", "overdue", "growth"];
 
 /// One process of the suite.
 pub(crate) struct Shard {

@@ -57,7 +57,7 @@ fn on_one_device_work_is_submitted_behind_what_is_not_done() {
         near.stop([lane]);
         far.world.work_through(1);
         join([other]);
-        assert!(far.engine.lock().sent_wakers.is_empty());
+        assert!(!far.engine.lock().wakers.await_submissions());
     });
 }
 
@@ -74,7 +74,7 @@ fn on_one_device_what_is_never_submitted_is_over_too() {
         let signaller = far.thread(move |_| gate.signal());
         wait(&near.engine, end).expect("the work is done");
         join([signaller]);
-        assert!(far.engine.lock().sent_wakers.is_empty());
+        assert!(!far.engine.lock().wakers.await_submissions());
     });
 }
 
@@ -221,7 +221,7 @@ fn behind(near: &Model, far: &Model) -> (Point, Point) {
 }
 
 fn at(model: &Model, point: Point) -> Origin {
-    Origin::Point(Arc::downgrade(&model.engine), point)
+    Origin::Point(Arc::downgrade(&model.engine), point, model.engine.stretch_of(point))
 }
 
 /// Enqueues a wait for something of another context.

@@ -458,9 +458,100 @@ fn e05_every_task_that_awaits_an_event_of_the_host_is_woken_once() {
     let gate = Signaller::new(&engine, "gate");
     let [(one, first), (two, second)] = [Task::new(), Task::new()];
     for waker in [&first, &second, &first] {
-        assert!(gate.state().wake(waker));
+        assert!(gate.state().attend(waker).is_none());
     }
     gate.signal();
     assert_eq!([one.woken(), two.woken()], [1, 1]);
-    assert!(!gate.state().wake(&first));
+    assert!(gate.state().attend(&first).is_some());
+}
+
+/// A late result of each kind that has something to wait for, and what ends the wait.
+type MakeFuture = Box<dyn Fn() -> crate::Pending<()>>;
+
+fn open_futures(ctx: &crate::Context) -> (crate::UserEvent, Vec<MakeFuture>) {
+    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let array = queue.array(&[7_u32; 4]).expect("there is memory");
+    queue.wait_for(&gate.event()).expect("nothing has failed");
+    let (event, marker) = (gate.event(), queue.marker());
+    let read = move || {
+        let mut reading = queue.read(&array);
+        crate::Pending::late(crate::pending::FutureLate(Box::pin(
+            async move { (&mut reading).await.map(drop) },
+        )))
+    };
+    let (ended, all) = (move || event.done(), ctx.clone());
+    let futures: [Box<dyn Fn() -> crate::Pending<()>>; 4] = [
+        Box::new(ended),
+        Box::new(move || marker.done()),
+        Box::new(read),
+        Box::new(move || all.synchronize()),
+    ];
+    (gate, Vec::from(futures))
+}
+
+#[test]
+fn e05_a_future_has_one_waker_a_place_however_often_it_is_polled_and_none_when_it_is_dropped() {
+    let ctx = crate::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    let (gate, futures) = open_futures(&ctx);
+    let wakers = || ctx.owner.engine().lock().wakers.len();
+    for (at, future) in futures.iter().enumerate() {
+        let mut future = future();
+        let mut polled = |count: usize| {
+            for _ in 0..count {
+                let waker = Task::new().1;
+                assert!(
+                    std::pin::Pin::new(&mut future)
+                        .poll(&mut std::task::Context::from_waker(&waker))
+                        .is_pending()
+                );
+            }
+            wakers()
+        };
+        let once = polled(1);
+        assert!(once > 0 && polled(100) == once, "kind {at}");
+        drop(future);
+        assert_eq!(wakers(), 0, "kind {at}");
+    }
+    gate.signal();
+}
+
+#[test]
+fn e05_the_task_that_polled_last_is_woken_and_no_earlier_one() {
+    let ctx = crate::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    let (gate, futures) = open_futures(&ctx);
+    let mut futures: Vec<_> = futures.iter().map(|future| future()).collect();
+    let [(earlier, first), (later, second)] = [Task::new(), Task::new()];
+    for waker in [&first, &second] {
+        let mut cx = std::task::Context::from_waker(waker);
+        assert!(futures.iter_mut().all(|future| std::pin::Pin::new(future).poll(&mut cx).is_pending()));
+    }
+    let _ = [&earlier, &later].map(|task| task.woken());
+    gate.signal();
+    assert!(earlier.woken() == 0 && later.woken() >= futures.len());
+}
+
+#[test]
+fn e07_a_future_that_is_dropped_leaves_no_waker_in_the_contexts_that_it_waits_for() {
+    let contexts = [1, 2, 3]
+        .map(|seed| crate::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() }));
+    let [near, middle, far] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
+    let gate = contexts[2].user_event("gate");
+    far.wait_for(&gate.event()).expect("nothing has failed");
+    middle.wait_for(&far.marker()).expect("nothing has failed");
+    near.wait_for(&middle.marker()).expect("nothing has failed");
+    let wakers = || contexts.each_ref().map(|ctx| ctx.owner.engine().lock().wakers.len());
+    let relays = wakers();
+    let mut future = near.finish();
+    for round in 0..100 {
+        let waker = Task::new().1;
+        assert!(
+            std::pin::Pin::new(&mut future).poll(&mut std::task::Context::from_waker(&waker)).is_pending()
+        );
+        let now = wakers();
+        assert!(now.iter().zip(relays).all(|(now, before)| *now <= before + 2), "round {round}: {now:?}");
+    }
+    assert!(wakers().iter().zip(relays).all(|(now, before)| *now > before));
+    drop(future);
+    assert_eq!(wakers(), relays);
+    gate.signal();
 }

@@ -1,0 +1,200 @@
+//! What is remembered of a queue's failures.
+
+use crate::error::Error;
+use fencepost_sync::Stamp;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Weak};
+
+/// The failures that are remembered though nothing is left that could ask for them: a call that is at work may.
+const NEWEST: usize = 16;
+
+/// The right to hear how a stretch of a queue has ended. Whatever is asked later holds it; once nothing does, the failures
+/// in that stretch are forgotten.
+pub(crate) type Stretch = Arc<()>;
+
+/// The failures of a queue, and of the queues that had its slot before, as far as something can ask for them.
+///
+/// A queue that failed and was forgiven begins a new stretch, so that a failure is in one of them.
+#[derive(Default)]
+pub(crate) struct Failures {
+    /// In the order of the stamps; none overlap.
+    failed: Vec<(RangeInclusive<Stamp>, Error)>,
+    /// The stretches before this one, in order.
+    before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
+    now: Stretch,
+    first: Stamp,
+    /// How many entries were left when those that nothing can ask for were dropped.
+    kept: usize,
+}
+
+impl Failures {
+    /// The right to hear how what is enqueued now will have ended.
+    pub(crate) fn stretch(&self) -> Stretch {
+        self.now.clone()
+    }
+
+    /// The same for a command that was enqueued before; that of the last stretch if nothing holds that of its own.
+    pub(crate) fn stretch_of(&self, stamp: Stamp) -> Stretch {
+        let at = self.before.partition_point(|(stamps, _)| *stamps.end() < stamp);
+        let held = self.before.get(at).and_then(|(_, stretch)| stretch.upgrade());
+        held.unwrap_or_else(|| self.now.clone())
+    }
+
+    /// Begins a stretch: what comes from `first` on has nothing to do with the failures so far.
+    pub(crate) fn begin(&mut self, first: Stamp) {
+        let ended = std::mem::take(&mut self.now);
+        let stamps = self.first..=Stamp(first.0.saturating_sub(1));
+        if Arc::strong_count(&ended) > 1 && !stamps.is_empty() {
+            self.before.push((stamps, Arc::downgrade(&ended)));
+        }
+        self.first = first;
+        drop(ended);
+        self.tidy();
+    }
+
+    /// Notes that commands have failed. Of those that have failed before, the first error stays.
+    pub(crate) fn fail(&mut self, stamps: RangeInclusive<Stamp>, error: &Error) {
+        let (mut first, last) = stamps.into_inner();
+        let mut at = self.failed.partition_point(|(known, _)| *known.end() < first);
+        while first <= last {
+            let next = self.failed.get(at).map(|(known, _)| known.clone());
+            let known = next.filter(|known| *known.start() <= last);
+            let end = known.as_ref().map_or(last, |known| Stamp(known.start().0.saturating_sub(1)));
+            if first <= end {
+                self.failed.insert(at, (first..=end, error.clone()));
+                at += 1;
+            }
+            let Some(known) = known else { break };
+            (first, at) = (Stamp(known.end().0 + 1), at + 1);
+        }
+        self.tidy();
+    }
+
+    /// Has the last failure go on up to `last`.
+    pub(crate) fn go_on(&mut self, last: Stamp) {
+        if let Some((stamps, _)) = self.failed.last_mut() {
+            *stamps = *stamps.start()..=last.max(*stamps.end());
+        }
+    }
+
+    /// The error of a command, if it has one.
+    pub(crate) fn of(&self, stamp: Stamp) -> Option<&Error> {
+        let at = self.failed.partition_point(|(stamps, _)| *stamps.end() < stamp);
+        self.failed.get(at).filter(|(stamps, _)| stamps.contains(&stamp)).map(|(_, error)| error)
+    }
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.failed.len() + self.before.len()
+    }
+
+    /// Drops what nothing can ask for, if there is so much that this costs little a failure.
+    fn tidy(&mut self) {
+        if self.len() <= 2 * self.kept + 2 * NEWEST {
+            return;
+        }
+        self.before.retain(|(_, stretch)| stretch.strong_count() > 0);
+        let (before, first, newest) = (&self.before, self.first, self.failed.len().saturating_sub(NEWEST));
+        let mut at = 0;
+        self.failed.retain(|(stamps, _)| {
+            at += 1;
+            let next = before.partition_point(|(held, _)| held.end() < stamps.start());
+            let held = before.get(next).is_some_and(|(held, _)| held.start() <= stamps.end());
+            held || at > newest || *stamps.end() >= first
+        });
+        self.kept = self.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    fn error(name: &str) -> Error {
+        Kind::Busy { array: name.into() }.into()
+    }
+
+    fn name(failures: &Failures, stamp: u64) -> Option<String> {
+        let error = failures.of(Stamp(stamp))?;
+        let Kind::Busy { array } = error.kind() else { panic!("{error}") };
+        Some(array.clone())
+    }
+
+    fn fail(failures: &mut Failures, first: u64, last: u64, name: &str) {
+        failures.fail(Stamp(first)..=Stamp(last), &error(name));
+    }
+
+    #[test]
+    fn the_first_error_of_a_command_stays() {
+        let mut failures = Failures::default();
+        fail(&mut failures, 5, 6, "first");
+        fail(&mut failures, 9, 9, "second");
+        fail(&mut failures, 3, 12, "third");
+        fail(&mut failures, 1, 20, "fourth");
+        let names: Vec<_> = (1..=20).map(|stamp| name(&failures, stamp).expect("it has failed")).collect();
+        let expected = [("fourth", 2), ("third", 2), ("first", 2), ("third", 2), ("second", 1), ("third", 3)];
+        let expected: Vec<_> = expected.iter().flat_map(|&(name, count)| vec![name; count]).collect();
+        assert_eq!(names[..12], expected);
+        assert!(names[12..].iter().all(|name| name == "fourth") && name(&failures, 21).is_none());
+    }
+
+    /// Fails in rounds of ten commands, of which the last two fail, and holds the right to hear of some rounds.
+    fn rounds(count: u64, held: impl Fn(u64) -> bool) -> (Failures, Vec<(u64, Stretch)>) {
+        let (mut failures, mut rights) = (Failures::default(), Vec::new());
+        for round in 0..count {
+            if held(round) {
+                rights.push((round, failures.stretch()));
+            }
+            fail(&mut failures, 10 * round + 8, 10 * round + 9, &round.to_string());
+            failures.begin(Stamp(10 * round + 10));
+        }
+        (failures, rights)
+    }
+
+    #[test]
+    fn what_something_can_ask_for_is_remembered_exactly() {
+        let (failures, rights) = rounds(1000, |round| round % 7 == 3);
+        for (round, _) in &rights {
+            assert_eq!(name(&failures, 10 * round + 7), None);
+            assert_eq!(
+                [8, 9].map(|at| name(&failures, 10 * round + at)),
+                [Some(round.to_string()), Some(round.to_string())]
+            );
+        }
+        assert!(failures.len() < 1000, "{}", failures.len());
+    }
+
+    #[test]
+    fn what_nothing_can_ask_for_is_forgotten() {
+        let [few, many] = [100, 10_000].map(|count| rounds(count, |_| false).0.len());
+        assert!(few <= 2 * (2 * NEWEST) && many <= 2 * (2 * NEWEST), "{few} and {many}");
+    }
+
+    #[test]
+    fn a_failure_that_reaches_back_is_remembered_for_the_stretches_before() {
+        let mut failures = Failures::default();
+        let old = failures.stretch();
+        failures.begin(Stamp(10));
+        fail(&mut failures, 5, 15, "back");
+        failures.begin(Stamp(20));
+        for round in 2..1000 {
+            fail(&mut failures, 10 * round + 8, 10 * round + 9, "later");
+            failures.begin(Stamp(10 * round + 10));
+        }
+        assert_eq!(name(&failures, 7).as_deref(), Some("back"));
+        drop(old);
+    }
+
+    #[test]
+    fn the_right_to_hear_of_a_command_is_that_of_its_stretch() {
+        let mut failures = Failures::default();
+        let first = failures.stretch();
+        failures.begin(Stamp(10));
+        let second = failures.stretch();
+        failures.begin(Stamp(20));
+        for (stamp, stretch) in [(1, &first), (9, &first), (10, &second), (20, &failures.stretch())] {
+            assert!(Arc::ptr_eq(&failures.stretch_of(Stamp(stamp)), stretch), "{stamp}");
+        }
+    }
+}

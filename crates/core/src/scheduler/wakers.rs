@@ -1,0 +1,271 @@
+//! What is woken when.
+
+use super::batch::Seq;
+use super::engine::Engine;
+use super::queue::HoldId;
+use crate::event::Point;
+use fencepost_sync::{Slot, Stamp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeBounds;
+use std::sync::{Arc, Weak};
+use std::task::Waker;
+
+/// What a waker waits for. The order counts: what the device gets on comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Place {
+    /// A queue has come to a point.
+    Point(Slot, Stamp),
+    /// A batch is done.
+    Batch(Seq),
+    /// An event of the host is over.
+    User(HoldId),
+    /// A point was submitted.
+    Sent(Slot, Stamp),
+}
+
+impl Place {
+    /// Before all of them.
+    const FIRST: Place = Place::Point(Slot(0), Stamp(0));
+    const FIRST_SENT: Place = Place::Sent(Slot(0), Stamp(0));
+
+    pub(crate) fn point(point: Point) -> Self {
+        Place::Point(point.slot, point.stamp)
+    }
+
+    pub(crate) fn sent(point: Point) -> Self {
+        Place::Sent(point.slot, point.stamp)
+    }
+}
+
+/// Names a waker by what it wakes: its table of functions may lie at several addresses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Name(usize);
+
+impl Name {
+    const FIRST: Name = Name(0);
+    const LAST: Name = Name(usize::MAX);
+
+    /// The name; none of the waker that wakes nothing.
+    fn of(waker: &Waker) -> Option<Self> {
+        Some(Self(waker.data() as usize)).filter(|name| *name != Self::FIRST)
+    }
+}
+
+/// The wakers of a context. Each is at a place once, however often it is left there, and leaves all places together.
+///
+/// Nothing here calls, clones or drops what is the program's own: a waker is a [`Bell`](fencepost_sync::Bell)'s or a
+/// relay's, and what is taken out is dropped outside S.
+#[derive(Default)]
+pub(crate) struct Wakers {
+    left: BTreeMap<(Place, Name), Waker>,
+    places: BTreeSet<(Name, Place)>,
+    /// The other contexts that a waker was left with on behalf of this one.
+    beyond: BTreeMap<Name, Vec<Weak<Engine>>>,
+}
+
+impl Wakers {
+    /// Has `waker` called when `place` is reached. The waker that wakes nothing is not kept.
+    pub(crate) fn leave(&mut self, place: Place, waker: &Waker) {
+        if let Some(name) = Name::of(waker)
+            && self.places.insert((name, place))
+        {
+            self.left.insert((place, name), waker.clone());
+        }
+    }
+
+    /// Notes that `waker` was left with another context too.
+    pub(crate) fn pass_on(&mut self, waker: &Waker, to: &Arc<Engine>) {
+        let Some(name) = Name::of(waker) else { return };
+        let known = self.beyond.entry(name).or_default();
+        if !known.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(to))) {
+            known.push(Arc::downgrade(to));
+        }
+    }
+
+    /// Takes a waker out wherever it is: what has to be dropped, and the other contexts that have it.
+    pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<Engine>>) {
+        let Some(name) = Name::of(waker) else { return Default::default() };
+        let places = self.places.range((name, Place::FIRST)..).take_while(|at| at.0 == name);
+        let at: Vec<Place> = places.map(|at| at.1).collect();
+        let removed = at.into_iter().filter_map(|place| self.take_one(place, name)).collect();
+        (removed, self.beyond.remove(&name).unwrap_or_default())
+    }
+
+    /// Takes those at one place.
+    pub(crate) fn take(&mut self, place: Place) -> Vec<Waker> {
+        self.take_within((place, Name::FIRST)..=(place, Name::LAST))
+    }
+
+    /// Takes those of a queue's points up to `upto`.
+    pub(crate) fn take_upto(&mut self, slot: Slot, upto: Stamp) -> Vec<Waker> {
+        let last = (Place::Point(slot, upto), Name::LAST);
+        self.take_within((Place::Point(slot, Stamp(0)), Name::FIRST)..=last)
+    }
+
+    /// Takes those of the points that their queues have come to.
+    pub(crate) fn take_reached(&mut self, completed: impl Fn(Slot) -> Stamp) -> Vec<Waker> {
+        let (mut taken, mut from) = (Vec::new(), Slot(0));
+        while let Some(slot) = self.first_slot(from) {
+            taken.append(&mut self.take_upto(slot, completed(slot)));
+            from = Slot(slot.0 + 1);
+        }
+        taken
+    }
+
+    fn first_slot(&self, from: Slot) -> Option<Slot> {
+        match self.left.range((Place::Point(from, Stamp(0)), Name::FIRST)..).next()?.0.0 {
+            Place::Point(slot, _) => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// Takes those that wait for the submission of a point for which `due` holds.
+    pub(crate) fn take_sent(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
+        let waiting = self.left.range((Place::FIRST_SENT, Name::FIRST)..).map(|(&at, _)| at);
+        let is_due = |place| matches!(place, Place::Sent(slot, stamp) if due(Point { slot, stamp }));
+        let at: Vec<(Place, Name)> = waiting.filter(|&(place, _)| is_due(place)).collect();
+        at.into_iter().filter_map(|(place, name)| self.take_one(place, name)).collect()
+    }
+
+    /// Whether one waits for a submission.
+    pub(crate) fn await_submissions(&self) -> bool {
+        self.left.last_key_value().is_some_and(|((place, _), _)| *place >= Place::FIRST_SENT)
+    }
+
+    /// Whether one waits for anything but a submission.
+    pub(crate) fn await_ends(&self) -> bool {
+        self.left.first_key_value().is_some_and(|((place, _), _)| *place < Place::FIRST_SENT)
+    }
+
+    /// Takes those that wait for anything but a submission.
+    pub(crate) fn take_of_ends(&mut self) -> Vec<Waker> {
+        self.take_within(..(Place::FIRST_SENT, Name::FIRST))
+    }
+
+    /// Whether one waits for a point of a queue from `first` on.
+    pub(crate) fn await_point(&self, slot: Slot, first: Stamp) -> bool {
+        let next = self.left.range((Place::Point(slot, first), Name::FIRST)..).next();
+        next.is_some_and(|((place, _), _)| matches!(place, Place::Point(of, _) if *of == slot))
+    }
+
+    /// Takes all.
+    pub(crate) fn take_all(&mut self) -> Vec<Waker> {
+        self.take_within(..)
+    }
+
+    /// How many there are at all places together.
+    pub(crate) fn len(&self) -> usize {
+        self.left.len()
+    }
+
+    fn take_within(&mut self, range: impl RangeBounds<(Place, Name)>) -> Vec<Waker> {
+        let at: Vec<(Place, Name)> = self.left.range(range).map(|(&at, _)| at).collect();
+        at.into_iter().filter_map(|(place, name)| self.take_one(place, name)).collect()
+    }
+
+    fn take_one(&mut self, place: Place, name: Name) -> Option<Waker> {
+        self.places.remove(&(name, place));
+        self.left.remove(&(place, name))
+    }
+}
+
+impl Engine {
+    /// Has nothing call `waker` any more, here and in the contexts that it was passed on to.
+    pub(crate) fn forget(&self, waker: &Waker) {
+        let (removed, beyond) = self.lock().wakers.remove(waker);
+        drop(removed);
+        for engine in beyond.iter().filter_map(Weak::upgrade) {
+            engine.forget(waker);
+        }
+    }
+
+    /// Notes that `waker` waits here for what another context has to do, and was left there too.
+    pub(crate) fn pass_on(&self, waker: &Waker, to: &Arc<Engine>) {
+        self.lock().wakers.pass_on(waker, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn wakers<const N: usize>() -> [Waker; N] {
+        [(); N].map(|()| Waker::from(Arc::<Count>::default()))
+    }
+
+    fn same(taken: &[Waker], expected: &[&Waker]) -> bool {
+        taken.len() == expected.len()
+            && expected.iter().all(|waker| taken.iter().any(|taken| taken.will_wake(waker)))
+    }
+
+    const PLACES: [Place; 4] = [
+        Place::Point(Slot(1), Stamp(5)),
+        Place::Batch(Seq(0)),
+        Place::User(HoldId(0)),
+        Place::Sent(Slot(1), Stamp(5)),
+    ];
+
+    #[test]
+    fn a_waker_is_at_a_place_once() {
+        let ([first, second], mut all) = (wakers(), Wakers::default());
+        for place in PLACES {
+            [&first, &second, &first, Waker::noop()].into_iter().for_each(|waker| all.leave(place, waker));
+        }
+        assert_eq!(all.len(), 8);
+        for place in PLACES {
+            assert!(same(&all.take(place), &[&first, &second]), "{place:?}");
+        }
+        assert!(all.left.is_empty() && all.places.is_empty());
+    }
+
+    #[test]
+    fn a_waker_leaves_all_places_and_takes_no_other_with_it() {
+        let ([first, second], mut all) = (wakers(), Wakers::default());
+        for place in PLACES {
+            [&first, &second].into_iter().for_each(|waker| all.leave(place, waker));
+        }
+        assert!(same(&all.remove(&first).0, &[&first; 4]));
+        assert!(all.remove(&first).0.is_empty());
+        assert!(same(&all.take_all(), &[&second; 4]) && all.places.is_empty());
+    }
+
+    #[test]
+    fn points_are_reached_in_their_own_queue_and_in_order() {
+        let ([a, b, c, d], mut all) = (wakers(), Wakers::default());
+        for (slot, stamp, waker) in [(1, 3, &a), (1, 4, &b), (2, 3, &c), (4, 9, &d)] {
+            all.leave(Place::Point(Slot(slot), Stamp(stamp)), waker);
+        }
+        assert!(same(&all.take_upto(Slot(1), Stamp(3)), &[&a]));
+        let completed = |slot: Slot| Stamp(if slot == Slot(2) { 2 } else { 9 });
+        assert!(same(&all.take_reached(completed), &[&b, &d]));
+        assert_eq!(all.len(), 1);
+    }
+
+    #[test]
+    fn ends_are_told_from_submissions() {
+        let ([a, b, c, d], mut all) = (wakers(), Wakers::default());
+        all.leave(PLACES[3], &d);
+        assert!(all.await_submissions() && !all.await_ends());
+        for (place, waker) in PLACES.into_iter().zip([&a, &b, &c]) {
+            all.leave(place, waker);
+        }
+        assert!(all.await_ends());
+        assert!(all.await_point(Slot(1), Stamp(5)) && !all.await_point(Slot(1), Stamp(6)));
+        assert!(!all.await_point(Slot(0), Stamp(0)) && !all.await_point(Slot(2), Stamp(0)));
+        assert!(same(&all.take_of_ends(), &[&a, &b, &c]));
+        assert!(all.take_sent(|_| false).is_empty());
+        assert!(same(&all.take_sent(|point| point.stamp == Stamp(5)), &[&d]));
+        assert!(!all.await_submissions() && all.take_all().is_empty());
+    }
+}

@@ -1,0 +1,132 @@
+//! What a future leaves with all that wake it.
+
+use crate::prim::{Mutex, lock};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+/// The one waker of a future: it wakes the task that has polled last.
+///
+/// Each poll may come with another waker. The one that is left with whatever the future waits for stays the same, so that
+/// a list which asks [`Waker::will_wake`] has it once, however often the future is polled.
+///
+/// # Example
+/// ```
+/// use std::task::Waker;
+/// let mut bell = fencepost_sync::Bell::default();
+/// assert!(bell.waker().is_none());
+/// let first = bell.set(Waker::noop()).clone();
+/// assert!(bell.set(Waker::noop()).will_wake(&first));
+/// ```
+#[derive(Default)]
+pub struct Bell(Option<(Arc<Task>, Waker)>);
+
+/// The task to wake, until it is woken.
+struct Task(Mutex<Option<Waker>>);
+
+impl Bell {
+    /// The waker to leave. From now on it wakes `task`, once, and no earlier one.
+    pub fn set(&mut self, task: &Waker) -> &Waker {
+        let (at, waker) = self.0.get_or_insert_with(|| {
+            let at = Arc::new(Task(Mutex::new(None)));
+            (at.clone(), Waker::from(at))
+        });
+        at.set(task);
+        waker
+    }
+
+    /// The waker, if it was ever left.
+    pub fn waker(&self) -> Option<&Waker> {
+        self.0.as_ref().map(|(_, waker)| waker)
+    }
+}
+
+impl Task {
+    /// Clones and drops wakers, which are code of the program, outside the lock.
+    fn set(&self, task: &Waker) {
+        if !lock(&self.0).as_ref().is_some_and(|known| known.will_wake(task)) {
+            let task = task.clone();
+            let before = lock(&self.0).replace(task);
+            drop(before);
+        }
+    }
+
+    fn take(&self) -> Option<Waker> {
+        lock(&self.0).take()
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if let Some(task) = self.take() {
+            task.wake();
+        }
+    }
+}
+
+impl Drop for Bell {
+    /// The task is not woken any more, wherever the waker still is.
+    fn drop(&mut self) {
+        if let Some((at, _)) = &self.0 {
+            drop(at.take());
+        }
+    }
+}
+
+#[cfg(all(test, not(fencepost_loom)))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[derive(Default)]
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn tasks() -> [(Arc<Count>, Waker); 2] {
+        [(); 2].map(|()| {
+            let count = Arc::<Count>::default();
+            (count.clone(), Waker::from(count))
+        })
+    }
+
+    fn woken(tasks: &[(Arc<Count>, Waker); 2]) -> [u32; 2] {
+        tasks.each_ref().map(|(count, _)| count.0.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn the_task_that_polled_last_is_woken_once() {
+        let (tasks, mut bell) = (tasks(), Bell::default());
+        let left = bell.set(&tasks[0].1).clone();
+        assert!(bell.set(&tasks[1].1).will_wake(&left));
+        left.wake_by_ref();
+        left.wake();
+        assert_eq!(woken(&tasks), [0, 1]);
+    }
+
+    #[test]
+    fn a_task_that_polls_again_is_woken_again() {
+        let (tasks, mut bell) = (tasks(), Bell::default());
+        for _ in 0..3 {
+            bell.set(&tasks[0].1).wake_by_ref();
+        }
+        assert_eq!(woken(&tasks), [3, 0]);
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_task_whose_future_is_gone() {
+        let (tasks, mut bell) = (tasks(), Bell::default());
+        let left = bell.set(&tasks[0].1).clone();
+        drop(bell);
+        assert_eq!(Arc::strong_count(&tasks[0].0), 2);
+        left.wake();
+        assert_eq!(woken(&tasks), [0, 0]);
+    }
+}

@@ -1,0 +1,52 @@
+//! Rounds that leave nothing behind.
+
+use crate::common::full::full;
+use crate::heap;
+use fencepost::Context;
+
+/// Bytes by which the heap may differ between two parts of a run: tables that are tidied up now and then.
+const SLACK: isize = 8 << 10;
+/// Entries by which a table may.
+const ENTRIES: usize = 80;
+/// Looks at the heap in each part.
+const LOOKS: usize = 8;
+
+/// Runs rounds in three parts: tables find their size in the first, and the least that the heap holds in the third is not
+/// more than in the second. `rounds` of them each, ten times as many in the full suite.
+pub(crate) fn flat(what: &str, ctx: &Context, rounds: usize, mut round: impl FnMut(usize)) {
+    let each = (if full() { 10 * rounds } else { rounds }).div_ceil(LOOKS);
+    let mut at = 0;
+    let mut part = || {
+        let look = |_| {
+            (0..each).for_each(|_| {
+                round(at);
+                at += 1;
+            });
+            (heap::bytes(), tables(ctx))
+        };
+        (0..LOOKS).map(look).reduce(least).expect("there are looks")
+    };
+    part();
+    let (before, after) = (part(), part());
+    let grown = after.0 - before.0;
+    let rounds = LOOKS * each;
+    assert!(grown <= SLACK, "{what}: {rounds} rounds keep {grown} bytes\n{}", ctx.state_dump());
+    let tables = before.1.iter().zip(&after.1);
+    let grown = tables.map(|(before, after)| after.saturating_sub(*before)).max();
+    assert!(grown <= Some(ENTRIES), "{what}: {rounds} rounds, the tables: {:?}, {:?}", before.1, after.1);
+}
+
+type Look = (isize, Vec<usize>);
+
+fn least(a: Look, b: Look) -> Look {
+    (a.0.min(b.0), a.1.into_iter().zip(b.1).map(|(a, b)| a.min(b)).collect())
+}
+
+/// The lengths of a context's tables, as the state dump has them.
+pub(crate) fn tables(ctx: &Context) -> Vec<usize> {
+    let dump = ctx.state_dump();
+    let line =
+        dump.lines().find_map(|line| line.strip_prefix("kept: ")).expect("the dump has a line of them");
+    let number = |part: &str| part.split(' ').next().and_then(|number| number.parse().ok());
+    line.split(", ").map(|part| number(part).expect("a number")).collect()
+}

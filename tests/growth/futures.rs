@@ -1,0 +1,113 @@
+//! Futures that are polled again and again, and futures that are dropped before they are ready.
+
+use crate::Case;
+use crate::common::Subject;
+use crate::flat::{flat, tables};
+use fencepost::prelude::*;
+use fencepost::{Pending, UserEvent};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Task, Wake, Waker};
+use std::time::Duration;
+
+pub(crate) const CASES: &[Case] = &[
+    ("e05_a_future_that_is_polled_keeps_one_waker", polled),
+    ("e05_a_future_that_is_dropped_keeps_none", dropped),
+    ("e07_a_future_that_waits_for_another_context_keeps_one_waker_a_context", across),
+    ("q06_a_wait_that_times_out_leaves_nothing", timed_out),
+];
+
+/// Polls: so many on the CPU recorder and on devices, as nothing is submitted.
+const POLLS: usize = 10_000;
+
+/// A task of its own for each poll, as in a `select!` in a loop.
+struct Nothing;
+
+impl Wake for Nothing {
+    fn wake(self: Arc<Self>) {}
+}
+
+fn poll<T: Unpin>(future: &mut Pending<T>) {
+    let waker = Waker::from(Arc::new(Nothing));
+    assert!(Pin::new(future).poll(&mut Task::from_waker(&waker)).is_pending());
+}
+
+/// What waits for an event of the host that stays open.
+struct Held {
+    gate: UserEvent,
+    queue: CommandQueue,
+    array: DeviceArray<u32>,
+}
+
+impl Held {
+    fn new(ctx: &Context) -> Self {
+        let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+        let mut array = queue.array(&[1_u32; 64]).unwrap();
+        queue.finish().wait().unwrap();
+        queue.wait_for(&gate.event()).unwrap();
+        queue.fill(&mut array, 7).unwrap();
+        Self { gate, queue, array }
+    }
+}
+
+fn polled(subject: &Subject) {
+    let ctx = subject.ctx();
+    let held = Held::new(&ctx);
+    let (mut event, mut end, mut all) = (held.gate.event().done(), held.queue.finish(), ctx.synchronize());
+    let (mut read, mut map) = (held.queue.read(&held.array), held.array.map_read());
+    flat("an event of the host", &ctx, POLLS, |_| poll(&mut event));
+    flat("the end of a queue", &ctx, POLLS, |_| poll(&mut end));
+    flat("all queues", &ctx, POLLS, |_| poll(&mut all));
+    flat("a read", &ctx, POLLS, |_| poll(&mut read));
+    flat("a map", &ctx, POLLS, |_| poll(&mut map));
+    assert!(tables(&ctx)[0] < 20, "wakers: {:?}", tables(&ctx));
+    held.gate.signal();
+    pollster::block_on(async {
+        event.await.unwrap();
+        end.await.unwrap();
+        all.await.unwrap();
+        assert_eq!(read.await.unwrap()[0], 7);
+        assert_eq!(map.await.unwrap()[0], 7);
+    });
+}
+
+fn dropped(subject: &Subject) {
+    let ctx = subject.ctx();
+    let held = Held::new(&ctx);
+    let event = held.gate.event();
+    flat("an event of the host", &ctx, POLLS, |_| poll(&mut event.done()));
+    flat("the end of a queue", &ctx, POLLS, |_| poll(&mut held.queue.finish()));
+    flat("all queues", &ctx, POLLS, |_| poll(&mut ctx.synchronize()));
+    flat("a map", &ctx, POLLS, |_| poll(&mut held.array.map_read()));
+    assert_eq!(tables(&ctx)[0], 0, "wakers");
+    held.gate.signal();
+    held.queue.finish().wait().unwrap();
+}
+
+fn across(subject: &Subject) {
+    let contexts = [subject.ctx(), subject.ctx()];
+    let held = Held::new(&contexts[1]);
+    let near = contexts[0].queue("near");
+    near.wait_for_queue(&held.queue).unwrap();
+    let mut future = near.finish();
+    flat("polled", &contexts[1], POLLS, |_| poll(&mut future));
+    flat("dropped", &contexts[1], POLLS, |_| poll(&mut near.finish()));
+    drop(future);
+    let wakers = contexts.each_ref().map(|ctx| tables(ctx)[0]);
+    assert!(wakers[0] == 0 && wakers[1] <= 2, "besides the wait itself: {wakers:?}");
+    held.gate.signal();
+    near.finish().wait().unwrap();
+}
+
+fn timed_out(subject: &Subject) {
+    let ctx = subject.ctx();
+    let held = Held::new(&ctx);
+    let mut end = held.queue.finish();
+    flat("a wait", &ctx, POLLS, |_| assert!(end.wait_timeout(Duration::ZERO).unwrap().is_none()));
+    flat("a new wait", &ctx, POLLS, |_| {
+        assert!(held.queue.finish().wait_timeout(Duration::ZERO).unwrap().is_none());
+    });
+    flat("a look", &ctx, POLLS, |_| assert!(!held.queue.is_complete().unwrap()));
+    held.gate.signal();
+    end.wait().unwrap();
+}

@@ -1,0 +1,183 @@
+//! Queues, contexts and events that come and go, and queues that fail.
+
+use crate::common::Subject;
+use crate::flat::{flat, tables};
+use crate::heap;
+use crate::{Case, rounds};
+use fencepost::prelude::*;
+use fencepost::{Kind, Policy};
+
+pub(crate) const CASES: &[Case] = &[
+    ("r01_a_queue_that_fails_again_and_again_remembers_what_something_can_ask_for", failures),
+    ("e01_markers_that_are_kept_stay_small_after_many_queues", markers),
+    ("e07_a_queue_that_fails_leaves_nothing_in_the_contexts_that_it_waited_for", failed_across),
+    ("p02_a_queue_that_has_waited_for_many_still_comes_after_them", many),
+    ("queues_and_contexts_leave_nothing", made),
+    ("waits_between_queues_leave_nothing", waits),
+];
+
+/// Has a queue fail, with an event that goes before it is signalled.
+fn fail(ctx: &Context, queue: &CommandQueue) {
+    queue.wait_for(&ctx.user_event("abandoned").event()).unwrap();
+    let error = queue.finish().wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+}
+
+fn failures(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    fail(&ctx, &queue);
+    let first = queue.marker();
+    queue.take_error().unwrap();
+    flat("a failure", &ctx, 4000, |_| {
+        fail(&ctx, &queue);
+        queue.take_error().unwrap();
+        queue.finish().wait().unwrap();
+    });
+    assert!(matches!(first.wait().unwrap_err().kind(), Kind::Abandoned { .. }), "it was asked late");
+    let mut events = Vec::new();
+    for round in 0..200 {
+        events.push((queue.marker(), false));
+        fail(&ctx, &queue);
+        if round % 2 == 0 {
+            events.push((queue.marker(), true));
+        }
+        queue.take_error().unwrap();
+    }
+    for (at, (event, failed)) in events.iter().enumerate() {
+        assert_eq!(event.is_complete().is_err(), *failed, "event {at}");
+    }
+}
+
+fn failed_across(subject: &Subject) {
+    let contexts = [subject.ctx(), subject.ctx()];
+    let (queue, gate) = (contexts[0].queue("queue"), contexts[1].user_event("open"));
+    let far = contexts[1].queue("held");
+    far.wait_for(&gate.event()).unwrap();
+    flat("a failure", &contexts[1], 2000, |_| {
+        let abandoned = contexts[0].user_event("abandoned");
+        queue.wait_for(&abandoned.event()).unwrap();
+        queue.wait_for(&[gate.event(), far.marker()]).unwrap();
+        drop(abandoned);
+        assert!(queue.finish().wait().is_err() && queue.take_error().is_some());
+    });
+    queue.wait_for(&gate.event()).unwrap();
+    gate.signal();
+    queue.finish().wait().unwrap();
+}
+
+/// Markers kept of one queue when others have come and gone: so many bytes each at most.
+const MARKER: isize = 512;
+
+fn markers(subject: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked] {
+        let ctx = subject.ctx_with(policy);
+        let (queue, side, count) = (ctx.queue("queue"), ctx.queue("side"), 1000);
+        let others: Vec<CommandQueue> = (0..400).map(|at| ctx.queue(&format!("other {at}"))).collect();
+        for other in &others {
+            other.callback(|| ()).unwrap();
+            queue.wait_for_queue(other).unwrap();
+        }
+        queue.finish().wait().unwrap();
+        drop(others);
+        let mut kept = Vec::with_capacity(3 * count);
+        let before = heap::bytes();
+        kept.resize_with(count, || queue.marker());
+        let each = (heap::bytes() - before) / count as isize;
+        assert!(each <= MARKER, "{policy:?}: {each} bytes a marker");
+        let learn = || {
+            side.callback(|| ()).unwrap();
+            side.finish().wait().unwrap();
+            queue.wait_for_queue(&side).unwrap();
+            queue.marker()
+        };
+        (0..150).for_each(|_| drop(learn())); // what matters no more is dropped now and then
+        let before_these = heap::bytes();
+        kept.extend((0..50).map(|_| learn()));
+        let each = (heap::bytes() - before_these) / 50;
+        assert!(each <= 2 * MARKER, "{policy:?}: {each} bytes a marker of a queue that goes on learning");
+        ctx.synchronize().wait().unwrap();
+        let late = ctx.queue("late");
+        queue.wait_for_queue(&late).unwrap();
+        assert!(tables(&ctx)[2] < 40, "{policy:?}: entries of clocks: {:?}", tables(&ctx));
+        kept.extend((0..count).map(|_| late.marker()));
+        let each = (heap::bytes() - before) / kept.len() as isize;
+        assert!(each <= 2 * MARKER, "{policy:?}: {each} bytes a marker of a new queue");
+    }
+}
+
+/// What a queue knows of others is tidied up now and then. Nothing that counts is forgotten: not of queues that are gone,
+/// and not of those that the host was told nothing of.
+fn many(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let [queue, stranger] = ["queue", "stranger"].map(|label| ctx.queue(label));
+    let others: Vec<CommandQueue> = (0..60).map(|at| ctx.queue(&format!("other {at}"))).collect();
+    let make = |(at, other): (usize, &CommandQueue)| other.full([4], at as u32).unwrap();
+    let mut arrays: Vec<DeviceArray<u32>> = others.iter().enumerate().map(make).collect();
+    others.iter().for_each(|other| queue.wait_for_queue(other).unwrap());
+    for (at, other) in others.into_iter().enumerate() {
+        if at % 3 == 0 {
+            other.finish().wait().unwrap();
+        }
+        if at % 2 == 0 {
+            drop(other);
+        } else {
+            queue.wait_for_queue(&other).unwrap();
+        }
+    }
+    for (at, array) in arrays.iter_mut().enumerate() {
+        let refused = stranger.fill(array, 7);
+        assert_eq!(refused.is_ok(), at % 3 == 0, "array {at}: the host was told of every third queue");
+        if refused.is_ok() {
+            queue.wait_for_queue(&stranger).unwrap();
+        }
+        queue.fill(array, 8).unwrap();
+    }
+    queue.finish().wait().unwrap();
+}
+
+fn made(subject: &Subject) {
+    let ctx = subject.ctx();
+    flat("a queue", &ctx, 2000, |_| drop(ctx.queue("short")));
+    flat("a queue that works", &ctx, rounds(subject, 500, 100), |_| {
+        let queue = ctx.queue("short");
+        drop(queue.array(&[1_u32; 64]).unwrap());
+        queue.finish().wait().unwrap();
+    });
+    flat("many queues at once", &ctx, 24, |_| {
+        let queues: Vec<CommandQueue> = (0..40).map(|_| ctx.queue("short")).collect();
+        queues.windows(2).for_each(|pair| pair[1].wait_for_queue(&pair[0]).unwrap());
+    });
+    flat("an event of the host", &ctx, 2000, |_| {
+        let gate = ctx.user_event("gate");
+        gate.signal();
+        gate.event().wait().unwrap();
+    });
+    flat("a context", &ctx, rounds(subject, 80, 8), |_| {
+        let ctx = subject.ctx();
+        ctx.queue("queue").make_current();
+        ctx.current_queue().array(&[1_u32; 64]).unwrap();
+        ctx.synchronize().wait().unwrap();
+        drop(ctx);
+        subject.leaks(); // the watchdog's list
+    });
+}
+
+fn waits(subject: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked] {
+        let ctx = subject.ctx_with(policy);
+        let [a, b] = ["a", "b"].map(|label| ctx.queue(label));
+        let (mut x, mut y) = (a.array(&[1_u32; 64]).unwrap(), b.array(&[2_u32; 64]).unwrap());
+        let [turn, back] = [ctx.event(), ctx.event()];
+        flat(&format!("{policy:?}: two queues in turn"), &ctx, rounds(subject, 1000, 160), |at| {
+            a.fill(&mut x, at as u32).unwrap();
+            a.record(&turn).unwrap();
+            b.wait_for(&turn).unwrap();
+            b.copy(&x, &mut y).unwrap();
+            b.record(&back).unwrap();
+            a.wait_for(&back).unwrap();
+            a.finish().wait().unwrap();
+        });
+        assert!(tables(&ctx)[2] < 40, "entries of clocks: {:?}", tables(&ctx));
+    }
+}
