@@ -85,6 +85,7 @@ impl State {
     }
 
     /// Whether a lane has something urgent to plan.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn plans_for(&self, lane: usize) -> bool {
         self.could_plan(lane, QueueState::urgent)
     }
