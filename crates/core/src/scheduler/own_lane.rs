@@ -5,8 +5,7 @@
 
 use super::engine::Engine;
 use super::plan::Due;
-use super::state::State;
-use fencepost_sync::prim::{MutexGuard, thread_local};
+use fencepost_sync::prim::thread_local;
 use std::cell::Cell;
 
 thread_local! {
@@ -35,20 +34,11 @@ impl Engine {
         LANE.with(|own| own.set(Some((std::ptr::from_ref(self) as usize, lane))));
     }
 
-    /// Plans what came together on a lane, if that is due, and submits a batch; false if none can go.
-    pub(super) fn serve(&self, lane: usize, mut state: MutexGuard<'_, State>, due: bool) -> bool {
-        if due {
-            state.plan_lane(lane, Due::All);
-        }
-        self.unlock(state);
-        self.pump(lane)
-    }
-
     /// Serves the lane whose thread this is, if it is one of this context's.
     pub(crate) fn serve_own_lane(&self) {
         let own = LANE.with(Cell::get).filter(|(engine, _)| *engine == std::ptr::from_ref(self) as usize);
         if let Some((_, lane)) = own {
-            while self.serve(lane, self.lock(), true) {}
+            while self.submit_next(lane, self.lock(), Some(Due::All)) {}
         }
     }
 }

@@ -106,20 +106,19 @@ impl State {
     /// Plans what is `due` of the queues on `lane`, one priority a batch. What comes behind a planned batch of the same
     /// priority gathers.
     pub(crate) fn plan_lane(&mut self, lane: usize, due: Due) {
+        let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
+        let mut any = [false; 3];
+        self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
         for priority in Priority::ORDER {
-            if !self.lanes[lane].list(priority).is_empty() {
+            if !any[priority as usize] || !self.lanes[lane].list(priority).is_empty() {
                 continue;
             }
-            let queues = self.slots().skip(1).filter(|&slot| {
-                let q = self.queue(slot);
-                q.lane == lane && q.priority == priority && q.hold.is_none() && !q.pending.is_empty()
-            });
-            let queues: Vec<(Slot, &QueueState)> = queues.map(|slot| (slot, self.queue(slot))).collect();
+            let queues = self.slots().skip(1).map(|slot| (slot, self.queue(slot)));
+            let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
             let roots: Vec<Point> = match due {
-                Due::All => queues.iter().map(|(slot, q)| q.end(*slot)).collect(),
+                Due::All => queues.map(|(slot, q)| q.end(slot)).collect(),
                 Due::Asked => {
-                    let asked = queues.iter().filter(|(_, q)| q.is_asked());
-                    asked.map(|(slot, q)| q.end_of_asked(*slot)).collect()
+                    queues.filter(|(_, q)| q.is_asked()).map(|(slot, q)| q.end_of_asked(slot)).collect()
                 }
             };
             if !roots.is_empty() {

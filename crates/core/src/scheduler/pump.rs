@@ -3,12 +3,13 @@
 use super::batch::{Batch, Status, Submitted};
 use super::engine::Engine;
 use super::failure::Refused;
+use super::plan::Due;
 use super::queue::Priority;
 use super::state::State;
 use crate::error::Kind;
 use crate::recorder::LaneValue;
 use fencepost_sync::Value;
-use fencepost_sync::prim::lock;
+use fencepost_sync::prim::{MutexGuard, lock};
 use std::sync::Arc;
 
 /// A batch that has the token and is on its way to the device.
@@ -21,10 +22,30 @@ struct Going {
 }
 
 impl Engine {
-    /// Submits the next batch of a lane; false if none can go. The thread that holds the token goes on alone.
-    pub(crate) fn pump(&self, lane: usize) -> bool {
-        let going = self.lock().next_batch(lane);
+    /// Plans what is due on a lane, and submits its next batch; false if none can go. The thread that holds the token goes
+    /// on alone.
+    pub(crate) fn submit_next<'a>(
+        &'a self,
+        lane: usize,
+        mut state: MutexGuard<'a, State>,
+        due: Option<Due>,
+    ) -> bool {
+        if let Some(due) = due {
+            state.plan_lane(lane, due);
+        }
+        if !state.after.is_empty() {
+            // A waker may wait for the very batch that comes next.
+            self.unlock(state);
+            state = self.lock();
+        }
+        let going = state.next_batch(lane);
+        drop(state);
         going.map(|going| self.submit(lane, going)).is_some()
+    }
+
+    /// As [`submit_next`](Self::submit_next), of what is planned.
+    pub(crate) fn pump(&self, lane: usize) -> bool {
+        self.submit_next(lane, self.lock(), None)
     }
 
     /// Encodes and submits one batch, without S.

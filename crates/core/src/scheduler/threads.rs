@@ -4,6 +4,7 @@ use super::callbacks::{Inside, this_thread};
 use super::engine::{Engine, SLICE};
 use super::lane::Rest;
 use super::own_lane::become_thread_of_a_lane;
+use super::plan::Due;
 use super::state::State;
 use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
@@ -49,7 +50,7 @@ impl Engine {
                 state = self.rest(lane, state, &mut resting);
             }
             let due = std::mem::take(&mut resting.napped) || state.plans_for(lane);
-            self.serve(lane, state, due);
+            self.submit_next(lane, state, due.then_some(Due::All));
         }
     }
 

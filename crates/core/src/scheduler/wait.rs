@@ -548,17 +548,16 @@ impl Engine {
 
     /// Plans what is due, runs the callbacks whose turn it is, and submits what can be, of all lanes.
     fn plan_and_submit(&self, due: Due) {
-        let plan = || {
-            let mut state = self.lock();
-            (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
-            self.unlock(state);
-        };
-        plan();
+        let mut state = self.lock();
+        (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
+        if state.after.is_empty() {
+            drop(state)
+        } else {
+            self.unlock(state)
+        }
         self.run_calls();
         for lane in 0..self.lanes.len() {
-            while self.pump(lane) {
-                plan();
-            }
+            while self.submit_next(lane, self.lock(), Some(due)) {}
         }
     }
 
