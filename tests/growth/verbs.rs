@@ -35,7 +35,7 @@ fn verbs(subject: &Subject) {
         wait();
     });
     flat("copy_region", &ctx, count, |_| {
-        queue.copy_region(&x, &region![0..32], &mut y, &region![16..48]).unwrap();
+        queue.copy_region(&x, region![0..32], &mut y, region![16..48]).unwrap();
         wait();
     });
     flat("upload", &ctx, count, |at| {

@@ -283,7 +283,10 @@ impl Planner<'_> {
             return true;
         }
         // Long commands of several queues run side by side, unless a result of one is looked for.
-        self.round == Round::Long && open.is_first(slot) && !open.sealed && !self.state.front_is_looked_for(slot)
+        self.round == Round::Long
+            && open.is_first(slot)
+            && !open.sealed
+            && !self.state.front_is_looked_for(slot)
     }
 
     /// Takes the work in front into a batch, and the launches behind it, unless the host is at its bytes.
@@ -370,6 +373,7 @@ impl Planner<'_> {
         let front = queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::Called(id)));
         if let Some(Op::Callback(run)) = front {
             self.state.calls.push_back((id, slot, run));
+            self.state.after.moved = true;
         }
         Next::Held(Hold::Callback(id))
     }
