@@ -75,7 +75,9 @@ impl Engine {
         let (done, wakers) = state.complete(lane);
         state.learn(lane, &done);
         let (alarm, surplus) = (state.alarm(), state.pool.has_surplus());
+        let times = std::mem::take(&mut state.after.times);
         drop(state);
+        drop(times);
         // The memory of what is done is free before anybody is told of it.
         for Submitted { steps, keep, .. } in done {
             drop(keep);

@@ -81,9 +81,10 @@ impl Engine {
 
     /// Releases S, does what had to wait for that, and wakes whoever has something to do now.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
-        let After { dropped, wakers, moved: _ } = std::mem::take(&mut state.after);
+        let After { dropped, wakers, times, moved: _ } = std::mem::take(&mut state.after);
         let alarm = state.alarm();
         drop(state);
+        drop(times);
         shield::drop_all(dropped);
         self.ring(&alarm);
         shield::wake_all(wakers);

@@ -6,6 +6,7 @@ use super::kernel_names::KernelNames;
 use super::lane::LaneState;
 use super::profiling::{Cause, Log};
 use super::queue::{Hold, HoldId, Priority, QueueState, Reached};
+use super::timing::Timing;
 use super::told::Told;
 use super::wakers::{Place, Wakers};
 use crate::command::{Callback, Command, Site, What};
@@ -27,6 +28,8 @@ use std::task::Waker;
 pub(crate) struct After {
     pub(crate) dropped: Vec<Command>,
     pub(crate) wakers: Vec<Waker>,
+    /// What queues that are gone had noted of their times, with the memory of that.
+    pub(super) times: Vec<Timing>,
     /// Whether planning took anything out of a queue, which others may have waited for.
     pub(crate) moved: bool,
 }
@@ -34,7 +37,7 @@ pub(crate) struct After {
 impl After {
     /// Whether nothing has to be done.
     pub(crate) fn is_empty(&self) -> bool {
-        self.dropped.is_empty() && self.wakers.is_empty() && !self.moved
+        self.dropped.is_empty() && self.wakers.is_empty() && self.times.is_empty() && !self.moved
     }
 }
 
@@ -232,6 +235,9 @@ impl State {
     pub(crate) fn reap(&mut self) {
         for queue in self.queues.iter_mut().skip(1).filter(|q| !q.open && !q.free) {
             queue.free = queue.spent();
+            if queue.free {
+                self.after.times.extend(queue.timing.take().map(|timing| *timing));
+            }
         }
     }
 

@@ -308,8 +308,9 @@ impl Engine {
     }
 
     fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
-        let After { dropped, wakers, .. } = std::mem::take(&mut state.after);
+        let After { dropped, wakers, times, .. } = std::mem::take(&mut state.after);
         drop(state);
+        drop(times);
         shield::drop_all(dropped);
         shield::wake_all(wakers);
     }
