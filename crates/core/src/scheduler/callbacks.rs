@@ -78,7 +78,8 @@ impl Engine {
     pub(crate) fn run_calls(&self) {
         let mut state = self.lock();
         if is_thread_of_a_lane() {
-            if !state.calls.is_empty() {
+            // Once: a relay among those that are woken asks again on this very thread.
+            if !state.calls.is_empty() && !std::mem::replace(&mut state.calls_told, true) {
                 state.wake_everybody();
             }
             return self.unlock(state);

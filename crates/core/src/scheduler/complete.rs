@@ -15,23 +15,40 @@ use web_time::Instant;
 impl Engine {
     /// Waits on the fence of a lane, holding nothing, and notes how far it got.
     pub(crate) fn wait_native(&self, lane: usize, value: Value, limit: std::time::Duration) {
+        self.wait_watched(lane, value, limit, 0);
+    }
+
+    /// As [`wait_native`](Self::wait_native), for a caller who counts as `watch` of the lane's watchers. He counts no more when
+    /// code of the program runs, a waker or a destructor: that may wait for this lane itself.
+    pub(super) fn wait_watched(&self, lane: usize, value: Value, limit: std::time::Duration, watch: u32) {
         let fence = &self.lanes[lane].fence;
         let reached = if limit.is_zero() { fence.completed() } else { fence.wait(value, limit) };
         match reached {
+            Ok(reached) if reached >= value => self.advance(lane, reached, watch),
             Ok(reached) => {
-                if reached < value {
-                    self.device.look_for_loss(); // some losses are told only to who asks
-                }
-                self.advance(lane, reached);
+                self.unwatch(lane, watch);
+                self.device.look_for_loss(); // some losses are told only to who asks
+                self.advance(lane, reached, 0);
             }
-            Err(lost) => self.lose(&lost.reason),
+            Err(lost) => {
+                self.unwatch(lane, watch);
+                self.lose(&lost.reason);
+            }
+        }
+    }
+
+    fn unwatch(&self, lane: usize, watch: u32) {
+        if watch > 0 {
+            let mut state = self.lock();
+            state.lanes[lane].watchers -= watch;
+            self.unlock(state);
         }
     }
 
     /// Looks how far a lane is, and notes it.
     pub(crate) fn look(&self, lane: usize) {
         match self.lanes[lane].fence.completed() {
-            Ok(reached) => self.advance(lane, reached),
+            Ok(reached) => self.advance(lane, reached, 0),
             Err(lost) => self.lose(&lost.reason),
         }
     }
@@ -67,8 +84,9 @@ impl Engine {
     }
 
     /// Notes that a lane has passed `reached`. What was kept for it is dropped, and who waits is woken, after S.
-    pub(crate) fn advance(&self, lane: usize, reached: Value) {
+    fn advance(&self, lane: usize, reached: Value, watch: u32) {
         let mut state = self.lock();
+        state.lanes[lane].watchers -= watch;
         if state.lost.is_some() || !state.lanes[lane].timeline.complete(reached) {
             return;
         }

@@ -90,6 +90,18 @@ impl Engine {
         shield::wake_all(wakers);
     }
 
+    /// As [`unlock`](Self::unlock), for a caller who looks for the end of what was submitted on a lane: its completer is not
+    /// woken for that.
+    pub(super) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
+        state.lanes[lane].watchers += 1;
+        let alarm = state.alarm();
+        state.lanes[lane].watchers -= 1;
+        let After { times, .. } = std::mem::take(&mut state.after);
+        drop(state);
+        drop(times);
+        self.ring(&alarm);
+    }
+
     pub(crate) fn new_hold(&self) -> HoldId {
         self.lock().new_hold()
     }

@@ -373,7 +373,7 @@ impl Planner<'_> {
         let front = queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::Called(id)));
         if let Some(Op::Callback(run)) = front {
             self.state.calls.push_back((id, slot, run));
-            self.state.after.moved = true;
+            (self.state.after.moved, self.state.calls_told) = (true, false);
         }
         Next::Held(Hold::Callback(id))
     }

@@ -40,16 +40,23 @@ impl Engine {
         }
         let going = state.next_batch(lane);
         drop(state);
-        going.map(|going| self.submit(lane, going)).is_some()
+        going.map(|going| self.submit(lane, going, false)).is_some()
     }
 
     /// As [`submit_next`](Self::submit_next), of what is planned.
+    #[cfg(test)]
     pub(crate) fn pump(&self, lane: usize) -> bool {
         self.submit_next(lane, self.lock(), None)
     }
 
+    /// Submits the next batch of a lane, if it can be, for a caller who looks for its end.
+    pub(super) fn pump_watched(&self, lane: usize) {
+        let going = self.lock().next_batch(lane);
+        going.into_iter().for_each(|going| self.submit(lane, going, true));
+    }
+
     /// Encodes and submits one batch, without S.
-    fn submit(&self, lane: usize, going: Going) {
+    fn submit(&self, lane: usize, going: Going, watched: bool) {
         let Going { batch, waits, value, at } = going;
         let Batch { seq, steps, deps, expected, cut: _, refused } = batch;
         let (steps, sent) = (Arc::new(steps), web_time::Instant::now());
@@ -73,7 +80,11 @@ impl Engine {
                 let sent = state.due_sent();
                 state.after.wakers.extend(sent);
                 state.note_submit(seq, lane, at);
-                self.unlock(state);
+                if watched && !state.after.has_code() {
+                    self.unlock_watched(state, lane);
+                } else {
+                    self.unlock(state);
+                }
             }
             Err(failure) => {
                 self.fail_batch(lane, Refused { seq, steps, deps, expected, before: refused }, failure)

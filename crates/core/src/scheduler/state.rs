@@ -35,6 +35,11 @@ pub(crate) struct After {
 }
 
 impl After {
+    /// Whether code of the program has to run.
+    pub(super) fn has_code(&self) -> bool {
+        !self.dropped.is_empty() || !self.wakers.is_empty()
+    }
+
     /// Whether nothing has to be done.
     pub(crate) fn is_empty(&self) -> bool {
         self.dropped.is_empty() && self.wakers.is_empty() && self.times.is_empty() && !self.moved
@@ -55,6 +60,8 @@ pub(crate) struct State {
     pub(crate) closing: bool,
     /// Callbacks whose turn has come, for the callback thread.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
+    /// Whether the tasks of a context without threads were told that callbacks are due.
+    pub(super) calls_told: bool,
     /// The callbacks that run at this moment.
     pub(crate) callbacks: Callbacks,
     /// Queues whose tasks ask again once something else holds the queue back, and what does now.
@@ -99,6 +106,7 @@ impl State {
             lost: None,
             closing: false,
             calls: VecDeque::new(),
+            calls_told: false,
             callbacks: Callbacks::default(),
             asking: Vec::new(),
             wakers: Wakers::default(),

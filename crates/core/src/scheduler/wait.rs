@@ -250,16 +250,16 @@ impl Engine {
     fn take_turn(&self, mut state: MutexGuard<'_, State>, turn: Turn, deadline: Deadline) -> Result<()> {
         let slice = deadline.slice();
         match turn {
+            // That may take long, or wait for this lane itself.
+            Turn::Native(..) if state.after.has_code() => self.unlock(state),
             Turn::Native(lane, value) => {
                 // Only what comes next can be watched: nobody would notice what ends before it.
                 let next = Value(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
                 self.unlock_quietly(state);
-                self.wait_native(lane, value, slice);
-                let mut state = self.lock();
-                state.lanes[lane].watchers -= watch;
-                self.unlock(state);
+                self.wait_watched(lane, value, slice, watch);
+                self.stir();
             }
             Turn::Elsewhere(relay) => {
                 self.unlock(state);
@@ -298,13 +298,10 @@ impl Engine {
 
     /// Submits the next batch of a lane for a caller who looks for the end of it himself: nobody else is woken for
     /// that.
-    fn submit_watched<'a>(&'a self, mut state: MutexGuard<'a, State>, lane: usize) -> MutexGuard<'a, State> {
-        state.lanes[lane].watchers += 1;
+    fn submit_watched<'a>(&'a self, state: MutexGuard<'a, State>, lane: usize) -> MutexGuard<'a, State> {
         self.unlock_quietly(state);
-        self.pump(lane);
-        let mut state = self.lock();
-        state.lanes[lane].watchers -= 1;
-        state
+        self.pump_watched(lane);
+        self.lock()
     }
 
     fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
