@@ -2,7 +2,6 @@
 
 use super::array::{Access, Owned};
 use super::failures::unless_planned;
-use super::known::{AWAITS_IN_CALLBACKS, WAITS_IN_CALLBACKS};
 use super::waits::{Coming, Done, Way, Wrong};
 use super::worker::Worker;
 use super::world::Lane;
@@ -91,8 +90,8 @@ impl Worker<'_> {
             })
         }
         match self.rng.u32(..4) {
-            0 if WAITS_IN_CALLBACKS => Some(|lane| unless_refused(lane.queue.finish().wait())),
-            1 if AWAITS_IN_CALLBACKS => Some(|lane| unless_refused(pollster::block_on(lane.queue.finish()))),
+            0 => Some(|lane| unless_refused(lane.queue.finish().wait())),
+            1 => Some(|lane| unless_refused(pollster::block_on(lane.queue.finish()))),
             _ => None,
         }
     }

@@ -2,7 +2,6 @@
 
 use super::array::{Access, Owned};
 use super::contexts::{Watches, until};
-use super::known::TIMED_QUEUES_LEAVE_NO_STAGING;
 use super::waits::{Coming, Done, Wrong, compare};
 use super::world::World;
 use fastrand::Rng;
@@ -29,9 +28,8 @@ pub fn end(world: World, watches: &Watches) -> Done {
             return Err(Wrong(format!("a context has an error: {error}")));
         }
     }
-    let staging = TIMED_QUEUES_LEAVE_NO_STAGING || !world.drawn.timed;
     drop(world);
-    contexts.iter().try_for_each(|ctx| nothing_is_left(ctx, staging))?;
+    contexts.iter().try_for_each(|ctx| nothing_is_left(ctx))?;
     drop(contexts);
     if watches.have_ended(LIMIT) {
         return Ok(());
@@ -48,11 +46,11 @@ fn check(world: &World, owned: Owned) -> Done {
     compare(&found, &owned.words, || "an array that no thread has taken".into())
 }
 
-/// All memory is free, that of `staging` too, and so is every queue but those of the context itself.
-fn nothing_is_left(ctx: &Context, staging: bool) -> Done {
+/// All memory is free, and so is every queue but those of the context itself.
+fn nothing_is_left(ctx: &Context) -> Done {
     let mut left = String::new();
     let mut is_clean = || {
-        left = leftovers(ctx, staging);
+        left = leftovers(ctx);
         left.is_empty()
     };
     if until(LIMIT, &mut is_clean) {
@@ -61,13 +59,13 @@ fn nothing_is_left(ctx: &Context, staging: bool) -> Done {
     Err(Wrong(format!("left over: {left}\n{}", ctx.state_dump())))
 }
 
-fn leftovers(ctx: &Context, staging: bool) -> String {
+fn leftovers(ctx: &Context) -> String {
     ctx.trim();
     let stats = ctx.pool_stats();
     let dump = ctx.state_dump();
     let queues = dump.lines().filter(|line| line.starts_with("queue ") && !is_of_context(line));
     let mut left: Vec<String> = queues.map(str::to_owned).collect();
-    let bytes = if staging { stats.total() } else { stats.used + stats.pinned + stats.free };
+    let bytes = stats.total();
     if bytes > 0 || stats.arrays > 0 || stats.blocks > 0 {
         left.push(format!("{stats:?}"));
     }

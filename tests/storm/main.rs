@@ -19,7 +19,6 @@ mod events;
 mod failures;
 mod hands;
 mod keeper;
-mod known;
 mod maps;
 mod pinned;
 mod queues;

@@ -1,6 +1,5 @@
 //! Steps that map arrays.
 
-use super::known::AWAITED_MAPS;
 use super::waits::{Done, Way, Wrong, compare};
 use super::worker::Worker;
 use fencepost::Kind;
@@ -25,7 +24,7 @@ impl Worker<'_> {
     pub fn map_read_of(&mut self, at: usize) -> Done {
         let range = self.some_range(self.arrays[at].len());
         let part = self.arrays[at].array.slice(range.clone())?;
-        let (pending, way) = (part.map_read(), self.map_way());
+        let (pending, way) = (part.map_read(), self.way());
         self.say(|| format!("maps to read, {way:?}"));
         let Some(map) = self.wait(pending, way)? else { return Ok(()) };
         compare(&map, &self.arrays[at].words[range], || "a map".into())?;
@@ -36,7 +35,7 @@ impl Worker<'_> {
         let range = self.some_range(self.arrays[at].len());
         let words = self.some_words(range.len());
         let part = self.arrays[at].array.slice(range.clone())?;
-        let (pending, way) = (part.map_write(), self.map_way());
+        let (pending, way) = (part.map_write(), self.way());
         self.say(|| format!("maps to write, {way:?}"));
         let Some(mut map) = self.wait(pending, way)? else { return Ok(()) };
         compare(&map, &self.arrays[at].words[range.clone()], || "a map".into())?;
@@ -45,16 +44,6 @@ impl Worker<'_> {
         drop(map);
         self.arrays[at].words[range].copy_from_slice(&words);
         Ok(())
-    }
-
-    /// How to wait for a map: in every way that is not known to hang.
-    fn map_way(&mut self) -> Way {
-        match self.way() {
-            Way::Await if !AWAITED_MAPS => Way::Block,
-            // What has lost against another future is waited for, blocking or awaited.
-            Way::Select(looks) if !AWAITED_MAPS => Way::SelectAndDrop(looks),
-            way => way,
-        }
     }
 
     /// While the guard lives, every use of the array is an error; work on other arrays goes on.

@@ -24,7 +24,7 @@ impl Engine {
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn waits_across(&self) -> bool {
         let state = self.lock();
-        let mut pending = state.queues.iter().flat_map(|queue| &queue.pending);
+        let mut pending = state.queues.iter().flat_map(|queue| queue.pending.iter());
         pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.relay().is_some()))
     }
 

@@ -10,6 +10,7 @@ mod all;
 mod asking;
 mod batch;
 mod callbacks;
+mod chunks;
 mod close;
 mod complete;
 mod costs;

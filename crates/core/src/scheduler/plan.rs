@@ -427,7 +427,9 @@ impl Planner<'_> {
         let mut late = open.late(goal.slot, 0.0);
         let mut last: Option<(&Launch, Option<&Kind>)> = None;
         self.costs.clear();
-        for command in queue.pending.iter().take(room).take_while(|command| command.stamp <= goal.upto) {
+        for command in
+            queue.pending.piece().iter().take(room).take_while(|command| command.stamp <= goal.upto)
+        {
             let Op::Work(Work::Launch(launch)) = &command.op else { break };
             // Launches often come by the thousand, each as the one before.
             let same = last.filter(|(last, _)| launch.is_like(last));

@@ -1,6 +1,7 @@
 //! One command queue as the scheduler sees it.
 
 use super::batch::Seq;
+use super::chunks::Chunks;
 use super::failures::Failures;
 use super::timing::Timing;
 use crate::command::{Command, Launch, Op, Work};
@@ -85,7 +86,7 @@ pub(crate) struct QueueState {
     pub(crate) label: Arc<str>,
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
-    pub(crate) pending: VecDeque<Command>,
+    pub(super) pending: Chunks<Command>,
     pub(crate) hold: Option<Hold>,
     pub(crate) error: Option<Error>,
     /// What its next command is ordered after.
@@ -133,7 +134,7 @@ impl QueueState {
             label,
             lane,
             priority,
-            pending: VecDeque::new(),
+            pending: Chunks::default(),
             hold: None,
             error: None,
             clock,
@@ -259,9 +260,10 @@ impl QueueState {
     ) -> impl Iterator<Item = (Stamp, Option<Box<Launch>>)> {
         if let Some(last) = count.checked_sub(1) {
             self.own = Some(seq);
-            self.advance_plan(self.pending[last].stamp, Some(seq));
+            let upto = self.pending.piece()[last].stamp;
+            self.advance_plan(upto, Some(seq));
         }
-        self.pending.drain(..count).map(|command| (command.stamp, command.launch()))
+        self.pending.drain(count).map(|command| (command.stamp, command.launch()))
     }
 
     fn advance_plan(&mut self, stamp: Stamp, seq: Option<Seq>) {
@@ -348,7 +350,7 @@ impl QueueState {
         self.error.get_or_insert(error);
         self.hold = None;
         let mut dropped = Vec::new();
-        for command in &mut self.pending {
+        for command in self.pending.iter_mut() {
             if !matches!(command.op, Op::Wait(_)) {
                 let op = std::mem::replace(&mut command.op, Op::Wait(Point::START));
                 dropped.push(Command { stamp: command.stamp, op });
