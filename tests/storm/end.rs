@@ -29,7 +29,7 @@ pub fn end(world: World, watches: &Watches) -> Done {
         }
     }
     drop(world);
-    contexts.iter().try_for_each(|ctx| nothing_is_left(ctx))?;
+    contexts.iter().try_for_each(nothing_is_left)?;
     drop(contexts);
     if watches.have_ended(LIMIT) {
         return Ok(());

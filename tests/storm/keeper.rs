@@ -1,8 +1,11 @@
-//! A thread that waits for nothing but time: it signals the user events of the others, and gets contexts without threads on.
+//! Two more threads. The keeper waits for nothing but time: it signals the user events of the others. The driver gets contexts
+//! without threads on, and runs their callbacks, which may wait for such events.
 
 use super::world::World;
 use fencepost::UserEvent;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// What is to be done with a user event.
@@ -17,7 +20,7 @@ pub struct Order {
 const TURN: Duration = Duration::from_micros(200);
 
 /// Does what it is told until every thread that could tell it something is gone.
-pub fn keep(world: &World, orders: &Receiver<Order>) {
+pub fn keep(orders: &Receiver<Order>) {
     let mut due: Vec<(Instant, Order)> = Vec::new();
     loop {
         match orders.recv_timeout(TURN) {
@@ -27,9 +30,6 @@ pub fn keep(world: &World, orders: &Receiver<Order>) {
         }
         let now = Instant::now();
         due.extract_if(.., |(at, _)| *at <= now).for_each(|(_, order)| carry_out(order));
-        if world.drawn.driven {
-            drive(world);
-        }
     }
     due.into_iter().for_each(|(_, order)| carry_out(order));
 }
@@ -40,9 +40,13 @@ fn carry_out(order: Order) {
     }
 }
 
-fn drive(world: &World) {
-    for home in world.homes.iter().filter(|home| !home.threads) {
-        // An error is one of the storm's, and some thread will be told.
-        let _ = home.ctx.flush();
+/// Flushes the contexts without threads until all other threads are done.
+pub fn drive(world: &World, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        for home in world.homes.iter().filter(|home| !home.threads) {
+            // An error is one of the storm's, and some thread will be told.
+            let _ = home.ctx.flush();
+        }
+        thread::sleep(TURN);
     }
 }

@@ -1,6 +1,6 @@
 //! Steps that map arrays.
 
-use super::waits::{Done, Way, Wrong, compare};
+use super::waits::{Done, Wrong, compare};
 use super::worker::Worker;
 use fencepost::Kind;
 

@@ -5,7 +5,7 @@ use super::common::subject::Place;
 use super::common::watchdog::{Ended, within};
 use super::contexts::Watches;
 use super::end;
-use super::keeper::{Order, keep};
+use super::keeper::{Order, drive, keep};
 use super::seed::{Drawn, THREADS};
 use super::waits::{Done, Wrong};
 use super::worker::Worker;
@@ -13,6 +13,7 @@ use super::world::World;
 use std::any::Any;
 use std::env;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -52,11 +53,15 @@ pub fn explain(seed: u64, place: Option<&Arc<Place>>, what: &str) -> String {
 fn storm(drawn: Drawn, watches: Watches, board: Arc<Board>) -> Done {
     let world = World::open(drawn, watches.clone(), board)?;
     let (keeper, orders) = channel();
+    let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let orders_of_all = &world;
-        let kept = scope.spawn(move || keep(orders_of_all, &orders));
+        let kept = scope.spawn(move || keep(&orders));
+        let driver = world.drawn.driven.then(|| scope.spawn(|| drive(&world, &over)));
         let ended = threads(&world, keeper);
-        kept.join().map_err(|panic| Wrong(format!("panic of the keeper: {}", text(&*panic))))?;
+        over.store(true, Ordering::Relaxed);
+        for helper in [Some(kept), driver].into_iter().flatten() {
+            helper.join().map_err(|panic| Wrong(format!("panic of a helper: {}", text(&*panic))))?;
+        }
         ended
     })?;
     end::end(world, &watches)
