@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("e08_a_wait_flushes_what_it_needs_over_several_queues", flushes_a_chain),
         case("e08_a_wait_needs_nothing_of_queues_that_are_held", needs_no_more),
         case("e08_what_a_wait_needs_is_in_a_batch_without_what_it_does_not_need", batches_no_more),
+        case("e08_without_threads_a_wait_starts_nothing_that_it_does_not_need", starts_no_more),
         case("e08_waits_in_both_directions_end", no_cycle),
     ]
 }
@@ -201,5 +202,27 @@ fn no_cycle(subject: &Subject) {
     }
     for queue in &queues {
         queue.finish().wait().unwrap();
+    }
+}
+
+/// A callback that has run shows that its queue was started.
+fn starts_no_more(subject: &Subject) {
+    let ctx = subject.without_threads();
+    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let ran = Arc::new(AtomicU32::new(0));
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let count = |queue: &CommandQueue| {
+        let ran = ran.clone();
+        queue.callback(move || _ = ran.fetch_add(1, Ordering::Relaxed)).unwrap();
+    };
+    count(&other);
+    queue.fill(&mut x, 7).unwrap();
+    let marker = queue.marker();
+    count(&queue);
+    marker.wait().unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 0, "a wait has started what is behind it, or another queue");
+    for (number, queue) in [(1, &queue), (2, &other)] {
+        queue.finish().wait().unwrap();
+        assert_eq!(ran.load(Ordering::Relaxed), number);
     }
 }

@@ -1,0 +1,142 @@
+//! What points inside a batch cost: markers between launches, and batches that end for them.
+//!
+//! `cargo run --release -p fencepost-benches --bin points`, on the adapter of `FENCEPOST_ADAPTER`. Every number is a ratio of
+//! two medians of one run, whose rounds take turns.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use fencepost::prelude::*;
+use fencepost::{ContextOptions, Event, Kernel};
+
+const LAUNCHES: usize = 1000;
+const ROUNDS: usize = 60;
+const N: usize = 1024;
+/// Elements of a piece of the double buffer, and pieces.
+const PIECE: usize = 1 << 20;
+const PIECES: usize = 16;
+
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl")]
+struct Saxpy<'a> {
+    a: f32,
+    x: &'a DeviceArray<f32>,
+    y: &'a mut DeviceArray<f32>,
+}
+
+/// A context, and what its rounds work on.
+struct Side {
+    ctx: Context,
+    queue: CommandQueue,
+    kernel: Kernel<Saxpy<'static>>,
+    x: DeviceArray<f32>,
+    y: DeviceArray<f32>,
+    pieces: [DeviceArray<f32>; 2],
+    host: Vec<f32>,
+}
+
+/// What a round does, and gives to be dropped when its time is taken.
+type Round = fn(&mut Side) -> Result<Vec<Event>>;
+
+const MARKERS: [(&str, Round); 4] = [
+    ("no marker", |side| side.launches(|_, _| Ok(None))),
+    ("a marker every 10 launches", |side| {
+        side.launches(|side, at| Ok((at % 10 == 0).then(|| side.queue.marker())))
+    }),
+    ("a marker after every launch", |side| side.launches(|side, _| Ok(Some(side.queue.marker())))),
+    ("a read every 100 launches", |side| {
+        let read = |side: &Side, at| {
+            if at % 100 == 0 {
+                side.queue.read(&side.y.slice(0..4)?).wait()?;
+            }
+            Ok(None)
+        };
+        side.launches(read)
+    }),
+];
+
+const PIPELINES: [(&str, Round); 3] =
+    [MARKERS[0], MARKERS[2], ("the double buffer, a read a piece", Side::double_buffer)];
+
+fn main() -> Result<()> {
+    let default = ContextOptions::default();
+    let endless = ContextOptions { lateness: Duration::MAX, ..ContextOptions::default() };
+    let mut sides = [Side::open(default)?, Side::open(endless)?];
+    println!("{}: {LAUNCHES} launches of {N} threads, medians of {ROUNDS} rounds", sides[0].ctx.info());
+    let medians = measured(&mut sides[..1], &MARKERS)?;
+    println!("\nbeside launches without a marker:");
+    for ((name, _), median) in MARKERS.iter().zip(&medians[0]) {
+        let micros = median.as_secs_f64() * 1e6 / LAUNCHES as f64;
+        println!("{name:36} x {:5.3} {micros:8.2} us a launch", ratio(*median, medians[0][0]));
+    }
+    let medians = measured(&mut sides, &PIPELINES)?;
+    println!("\nbeside `lateness: Duration::MAX`, with which no batch ends for a point:");
+    for (at, (name, _)) in PIPELINES.iter().enumerate() {
+        println!("{name:36} x {:5.3}", ratio(medians[0][at], medians[1][at]));
+    }
+    Ok(())
+}
+
+fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}
+
+/// The median of each round on each side.
+fn measured(sides: &mut [Side], rounds: &[(&str, Round)]) -> Result<Vec<Vec<Duration>>> {
+    let mut times = vec![vec![Vec::new(); rounds.len()]; sides.len()];
+    for number in 0..ROUNDS + 10 {
+        for (at, (_, round)) in rounds.iter().enumerate() {
+            for (side, times) in sides.iter_mut().zip(&mut times) {
+                let start = Instant::now();
+                let events = round(side)?;
+                side.queue.finish().wait()?;
+                let took = start.elapsed();
+                drop(events);
+                if number >= 10 {
+                    times[at].push(took); // what it costs is known by now
+                }
+            }
+        }
+    }
+    let median = |mut times: Vec<Duration>| {
+        times.sort();
+        times[times.len() / 2]
+    };
+    Ok(times.into_iter().map(|rows| rows.into_iter().map(median).collect()).collect())
+}
+
+impl Side {
+    fn open(options: ContextOptions) -> Result<Self> {
+        let ctx = Context::with_options(options).wait()?;
+        let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<Saxpy>()?);
+        let (x, y) = (ctx.zeros([N])?, ctx.zeros([N])?);
+        let pieces = [ctx.zeros([PIECE])?, ctx.zeros([PIECE])?];
+        Ok(Self { ctx, queue, kernel, x, y, pieces, host: vec![1.0; PIECE] })
+    }
+
+    /// Launches, with `point` behind each.
+    fn launches(&mut self, point: impl Fn(&Self, usize) -> Result<Option<Event>>) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        for at in 0..LAUNCHES {
+            let args = Saxpy { a: 2.0, x: &self.x, y: &mut self.y };
+            self.queue.launch(&self.kernel, Grid::threads([N]), args)?;
+            events.extend(point(self, at)?);
+        }
+        Ok(events)
+    }
+
+    /// Uploads piece after piece by turns, works on each and reads a little of it.
+    fn double_buffer(&mut self) -> Result<Vec<Event>> {
+        let mut reads = Vec::new();
+        for piece in 0..PIECES {
+            let y = &mut self.pieces[piece % 2];
+            self.queue.upload(&self.host, y)?;
+            let args = Saxpy { a: 2.0, x: &self.x, y: &mut y.slice(0..N)? };
+            self.queue.launch(&self.kernel, Grid::threads([N]), args)?;
+            reads.push(self.queue.read(&self.pieces[piece % 2].slice(0..N)?));
+            self.queue.flush()?;
+        }
+        reads.into_iter().try_for_each(|read| read.wait().map(drop))?;
+        Ok(Vec::new())
+    }
+}
