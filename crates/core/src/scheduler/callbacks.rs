@@ -75,18 +75,22 @@ pub(super) struct Before {
 impl Engine {
     /// Runs what is due on this thread. The thread of a lane, which gets this context on as another one waits for it, leaves
     /// that to the calls and tasks that wait here: a callback may wait for what that thread has to submit.
-    pub(crate) fn run_calls(&self) {
+    pub(crate) fn run_calls(&self) -> bool {
         let mut state = self.lock();
         if is_thread_of_a_lane() {
             // Once: a relay among those that are woken asks again on this very thread.
             if !state.calls.is_empty() && !std::mem::replace(&mut state.calls_told, true) {
                 state.wake_everybody();
             }
-            return self.unlock(state);
+            self.unlock(state);
+            return false;
         }
+        let mut any = false;
         while let Some((id, slot, run)) = state.calls.pop_front() {
             state = self.call(state, id, slot, run);
+            any = true;
         }
+        any
     }
 
     pub(super) fn call<'a>(

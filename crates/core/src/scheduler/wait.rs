@@ -544,27 +544,29 @@ impl Engine {
         Ok(false)
     }
 
-    /// Plans what is due, runs the callbacks whose turn it is, and submits what can be, of all lanes.
-    fn plan_and_submit(&self, due: Due) {
+    /// Plans what is due, runs the callbacks whose turn it is, and submits what can be, of all lanes; whether there was
+    /// anything to run or to submit.
+    fn plan_and_submit(&self, due: Due) -> bool {
         let mut state = self.lock();
         (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
         if state.after.is_empty() {
-            drop(state)
+            drop(state);
         } else {
-            self.unlock(state)
+            self.unlock(state);
         }
-        self.run_calls();
+        let mut any = self.run_calls();
         for lane in 0..self.lanes.len() {
-            while self.submit_next(lane, self.lock(), Some(due)) {}
+            while self.submit_next(lane, self.lock(), Some(due)) {
+                any = true;
+            }
         }
+        any
     }
 
     /// Does the work of all threads once, on this one: for contexts that have none. What the program has asked for comes
     /// first; the rest starts when there is nothing else.
     pub(crate) fn turn(&self, limit: Duration) {
-        self.plan_and_submit(Due::Asked);
-        let idle = self.lock().idle();
-        if idle {
+        if !self.plan_and_submit(Due::Asked) && self.lock().idle() {
             self.plan_and_submit(Due::All);
         }
         for lane in 0..self.lanes.len() {
