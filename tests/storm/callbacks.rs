@@ -90,6 +90,7 @@ impl Worker<'_> {
             })
         }
         match self.rng.u32(..4) {
+            _ if !self.world.drawn.callbacks_wait => None,
             0 => Some(|lane| unless_refused(lane.queue.finish().wait())),
             1 => Some(|lane| unless_refused(pollster::block_on(lane.queue.finish()))),
             _ => None,

@@ -51,7 +51,7 @@ impl Worker<'_> {
         let mut owned = self.arrays.swap_remove(at);
         match self.rng.u32(..4) {
             0 => self.settle(&mut owned)?,
-            1 | 2 => self.signal_behind(&mut owned)?,
+            1 | 2 if !self.world.drawn.callbacks_wait => self.signal_behind(&mut owned)?,
             _ => {}
         }
         self.world.hands.put(owned);

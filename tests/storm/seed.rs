@@ -25,6 +25,9 @@ pub struct Drawn {
     pub timed: bool,
     /// Whether some arrays are copied between contexts in several pieces.
     pub large: bool,
+    /// Whether callbacks wait for queues; else some signal events that queues wait for. Both together would be a program that
+    /// waits for itself: nothing tells the context which callback signals an event.
+    pub callbacks_wait: bool,
 }
 
 /// How one context is opened.
@@ -69,8 +72,8 @@ impl Drawn {
         queues.extend((0..rng.usize(..3)).map(|_| (rng.usize(..count), rng.i32(-1..=1))));
         let threads = threads_asked().unwrap_or(rng.usize(2..=5));
         let (steps, driven, timed) = (rng.usize(20..=80), rng.bool(), rng.u32(..3) == 0);
-        let large = rng.u32(..12) == 0;
-        Self { seed, place, homes, queues, threads, steps, driven, timed, large }
+        let (large, callbacks_wait) = (rng.u32(..12) == 0, rng.bool());
+        Self { seed, place, homes, queues, threads, steps, driven, timed, large, callbacks_wait }
     }
 
     /// Whether every context has threads, so that a future may be left to an executor.
