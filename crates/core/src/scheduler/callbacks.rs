@@ -5,6 +5,7 @@ use super::engine::Engine;
 use super::own_lane::is_thread_of_a_lane;
 use super::queue::{Hold, HoldId, Reached};
 use super::state::State;
+use crate::across::is_woken;
 use crate::command::{Callback, Op};
 use crate::error::Kind;
 use crate::event::Point;
@@ -73,11 +74,12 @@ pub(super) struct Before {
 }
 
 impl Engine {
-    /// Runs what is due on this thread. The thread of a lane, which gets this context on as another one waits for it, leaves
-    /// that to the calls and tasks that wait here: a callback may wait for what that thread has to submit.
+    /// Runs what is due on this thread; whether it ran anything. A thread that only gets this context on as another one waits
+    /// for it, the thread of a lane or one that signals an event, leaves that to the calls and tasks that wait here: a
+    /// callback may wait for what that thread does next.
     pub(crate) fn run_calls(&self) -> bool {
         let mut state = self.lock();
-        if is_thread_of_a_lane() {
+        if is_thread_of_a_lane() || is_woken() {
             // Once: a relay among those that are woken asks again on this very thread.
             if !state.calls.is_empty() && !std::mem::replace(&mut state.calls_told, true) {
                 state.wake_everybody();

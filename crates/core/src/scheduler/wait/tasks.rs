@@ -211,6 +211,29 @@ fn e05_a_waker_may_wait_on_the_thread_of_a_lane() {
 }
 
 #[test]
+fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
+    let (near, far) = (engine(true), engine(false));
+    let slot = queue(&far, Priority::Normal);
+    let gate = Signaller::new(&far, "gate");
+    far.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+    let (tell, ran) = channel();
+    let callback = Box::new(move || tell.send(()).expect("it listens"));
+    far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
+    let served = enqueue(&far, slot);
+    let held = queue(&near, Priority::Normal);
+    wait_across(&near, held, &far, served);
+    let point = enqueue(&near, held);
+    let threads = Threads::start(&near);
+    let (_, waker) = Task::new();
+    assert!(near.poll(point, &waker).is_none()); // asks for what is over there
+    gate.signal();
+    assert!(ran.try_recv().is_err(), "what comes behind the signal may be what the callback waits for");
+    finish(&near, point);
+    ran.recv().expect("it ran");
+    threads.end(&near, &Arc::default());
+}
+
+#[test]
 fn e07_the_thread_of_a_lane_runs_no_callback_of_a_context_without_threads() {
     let (near, far) = (engine(true), engine(false));
     let slot = queue(&far, Priority::Normal);
