@@ -5,7 +5,7 @@ use crate::command::Op;
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
-use crate::scheduler::{Engine, HoldId};
+use crate::scheduler::{Engine, HoldId, signal};
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock, Weak};
@@ -93,7 +93,7 @@ impl Signaller {
     }
 
     pub(crate) fn signal(&self) {
-        self.complete(Ok(()));
+        signal(|| self.complete(Ok(())));
     }
 
     /// The wait for it, as a command.
@@ -109,14 +109,14 @@ impl Signaller {
     /// Ends the event for who submits to the hardware queue that has what it stands for.
     pub(crate) fn send(&self) {
         lock(&self.0.outcome).sent = true;
-        self.signal();
+        self.complete(Ok(()));
     }
 }
 
 impl Drop for Signaller {
     fn drop(&mut self) {
         let event = self.0.label.to_string();
-        self.0.complete(Err(Kind::Abandoned { event }.into()));
+        signal(|| self.0.complete(Err(Kind::Abandoned { event }.into())));
     }
 }
 

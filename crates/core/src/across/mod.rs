@@ -9,7 +9,7 @@ mod pieces;
 mod relay;
 
 pub(crate) use copy::copy;
-pub(crate) use relay::{Origin, Relay, is_woken, origin};
+pub(crate) use relay::{Origin, Relay, origin};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

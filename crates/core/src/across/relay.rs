@@ -301,11 +301,6 @@ fn in_turn<R>(first: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Whether this thread is at a relay that was woken: it may be any thread that signals something.
-pub(crate) fn is_woken() -> bool {
-    woken(|list| list.is_some())
-}
-
 /// The relay that was woken first; if there is none, nobody is at one any more.
 fn next() -> Option<Arc<Relay>> {
     woken(|list| {

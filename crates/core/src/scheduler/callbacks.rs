@@ -5,7 +5,6 @@ use super::engine::Engine;
 use super::own_lane::is_thread_of_a_lane;
 use super::queue::{Hold, HoldId, Reached};
 use super::state::State;
-use crate::across::is_woken;
 use crate::command::{Callback, Op};
 use crate::error::Kind;
 use crate::event::Point;
@@ -26,6 +25,30 @@ thread_local! {
     static THIS_THREAD: ThreadId = ThreadId(THREADS.fetch_add(1, Ordering::Relaxed));
     /// How many callbacks run on this thread, one inside the other; the thread of a context for them counts as one.
     static DEPTH: Cell<u32> = Cell::default();
+    /// Whether this thread signals an event for the program.
+    static SIGNALS: Cell<bool> = Cell::default();
+}
+
+/// Signals an event of the program's: what that gets on runs no callbacks here.
+pub(crate) fn signal(run: impl FnOnce()) {
+    let _signals = Signals::set(true);
+    run();
+}
+
+/// Whether this thread signals an event, until this is dropped. A wait inside a signal does not: a waker may wait, and nothing
+/// comes of the thread before that is over.
+pub(super) struct Signals(bool);
+
+impl Signals {
+    pub(super) fn set(now: bool) -> Self {
+        Self(SIGNALS.with(|signals| signals.replace(now)))
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        SIGNALS.with(|signals| signals.set(self.0));
+    }
 }
 
 pub(super) fn this_thread() -> ThreadId {
@@ -79,7 +102,7 @@ impl Engine {
     /// callback may wait for what that thread does next.
     pub(crate) fn run_calls(&self) -> bool {
         let mut state = self.lock();
-        if is_thread_of_a_lane() || is_woken() {
+        if is_thread_of_a_lane() || SIGNALS.with(Cell::get) {
             // Once: a relay among those that are woken asks again on this very thread.
             if !state.calls.is_empty() && !std::mem::replace(&mut state.calls_told, true) {
                 state.wake_everybody();

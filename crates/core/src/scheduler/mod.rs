@@ -43,6 +43,7 @@ mod wakers;
 mod web;
 
 pub(crate) use batch::Seq;
+pub(crate) use callbacks::signal;
 pub(crate) use engine::Engine;
 pub(crate) use failures::Stretch;
 pub(crate) use host::{Claim, HostAccess, Want};

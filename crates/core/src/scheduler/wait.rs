@@ -170,6 +170,7 @@ impl Engine {
     fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
         // Even a wait of no time takes one turn: asked again and again, it ends.
         let (mut turned, mut blocked, mut planned) = (false, None, Rest::default());
+        let _waits = callbacks::Signals::set(false);
         loop {
             self.serve_own_lane();
             let mut state = self.lock();
