@@ -29,7 +29,7 @@ thread_local! {
     static SIGNALS: Cell<bool> = Cell::default();
 }
 
-/// Signals an event of the program's: what that gets on runs no callbacks here.
+/// Signals an event of the program's. Contexts that go on by that run no callbacks on this thread.
 pub(crate) fn signal(run: impl FnOnce()) {
     let _signals = Signals::set(true);
     run();
@@ -97,9 +97,8 @@ pub(super) struct Before {
 }
 
 impl Engine {
-    /// Runs what is due on this thread; whether it ran anything. A thread that only gets this context on as another one waits
-    /// for it, the thread of a lane or one that signals an event, leaves that to the calls and tasks that wait here: a
-    /// callback may wait for what that thread does next.
+    /// Runs the callbacks that are due on this thread; whether there was one. The thread of a lane, and a thread that signals an
+    /// event, leave the callbacks to the calls and tasks that wait here: a callback may wait for the next step of such a thread.
     pub(crate) fn run_calls(&self) -> bool {
         let mut state = self.lock();
         if is_thread_of_a_lane() || SIGNALS.with(Cell::get) {

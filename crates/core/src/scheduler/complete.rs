@@ -27,7 +27,7 @@ impl Engine {
             Ok(reached) if reached >= value => self.advance(lane, reached, watch),
             Ok(reached) => {
                 self.unwatch(lane, watch);
-                self.device.look_for_loss(); // some losses are told only to who asks
+                self.device.look_for_loss(); // some drivers report a loss only when they are asked
                 self.advance(lane, reached, 0);
             }
             Err(lost) => {

@@ -10,7 +10,7 @@ use std::ops::RangeBounds;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
-/// What a waker waits for. The order counts: what the device gets on comes first.
+/// What a waker waits for. The order counts: what the device completes comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Place {
     /// A queue has come to a point.

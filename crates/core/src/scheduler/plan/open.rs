@@ -189,7 +189,7 @@ impl Open {
         }
     }
 
-    /// As [`add`](Self::add), for what comes by the thousand: launches behind a command of their own queue, and what each costs.
+    /// As [`add`](Self::add), for thousands of launches behind a command of their own queue, with the cost of each.
     pub(super) fn add_launches(
         &mut self,
         slot: Slot,
@@ -292,7 +292,7 @@ fn start(frontier: &Frontier, ends: &[End]) -> End {
     frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, End::max)
 }
 
-/// Leaves a read to whoever waits for it, if the bytes can be reached where they are and are visible to the host
+/// Leaves a read to the call that waits for it, if the bytes can be reached where they are and are visible to the host
 /// without a submission.
 pub(super) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     if matches!(read.place(), Place::Dropped) {
@@ -305,7 +305,7 @@ pub(super) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     ready
 }
 
-/// From now on whoever plans a writer of these bytes saves them first.
+/// From now on the planning of a writer of these bytes saves them first.
 fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
     let mut order = src.block.order();
     order.host_reads = true;
