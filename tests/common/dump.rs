@@ -48,6 +48,14 @@ pub fn pending(ctx: &Context, label: &str) -> u64 {
     before.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// Whether everything enqueued is planned.
+pub fn is_planned(ctx: &Context) -> bool {
+    ctx.state_dump()
+        .lines()
+        .filter(|line| line.starts_with("queue "))
+        .all(|line| line.contains(", 0 pending"))
+}
+
 /// Whether a queue is done, as far as the context has noticed; asks the device nothing.
 pub fn has_noticed_the_end(ctx: &Context, label: &str) -> bool {
     of_queue(&ctx.state_dump(), label).is_some_and(|line| is_done(&line))

@@ -13,6 +13,7 @@ pub mod dump;
 pub mod full;
 pub mod held;
 pub mod kernels;
+pub mod later;
 pub mod one_place;
 pub mod partners;
 pub mod program;

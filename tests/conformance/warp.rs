@@ -1,6 +1,7 @@
 //! What the tests of Warp ask for, where no rule's own test asks it: docs/testing.md has the table.
 
 use crate::common::kernels::Mix;
+use crate::common::later::{RUNS, each_length};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 
@@ -12,6 +13,8 @@ pub fn cases() -> Vec<Case> {
         case("warp_a_diamond_in_scopes_with_events_is_exact", |s| diamond(s, by_event)),
         case("warp_a_diamond_in_scopes_with_waits_for_queues_is_exact", |s| diamond(s, by_queue)),
         case("warp_an_event_and_its_queue_are_incomplete_until_the_work_is_over_turn_by_turn", complete),
+        case("warp_an_event_and_its_queue_are_incomplete_while_a_kernel_runs_and_complete_after_it", running)
+            .vulkan_only(RUNS),
         case("warp_synchronizing_what_is_idle_is_no_error", idle),
         case("warp_two_contexts_take_turns_with_synchronize", ping_pong),
     ]
@@ -127,6 +130,21 @@ fn complete(subject: &Subject) {
         assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);
+}
+
+fn running(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, event) = (ctx.queue("main"), ctx.event());
+    for _ in 0..3 {
+        each_length("the answer that an event and its queue are incomplete", |milliseconds| {
+            subject.spin(&ctx, &queue, milliseconds);
+            queue.record(&event).unwrap();
+            let incomplete = !queue.is_complete().unwrap() && !event.is_complete().unwrap();
+            event.wait().unwrap();
+            assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
+            incomplete
+        });
+    }
 }
 
 fn idle(subject: &Subject) {

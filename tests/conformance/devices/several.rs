@@ -1,10 +1,11 @@
 //! D02: several contexts at once, on the same adapter and on others.
 
 use crate::common::kernels::{Iota, Mix, Spin, mixed};
+use crate::common::later::{self, RUNS};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{HostBuffer, args};
+use fencepost::{CpuOptions, HostBuffer, args};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -17,6 +18,8 @@ pub fn cases() -> Vec<Case> {
         case("d02_work_of_one_context_completes_while_a_kernel_of_another_runs", while_busy).asynchronous(
             "its driver runs a kernel on all cores, inside the submission or before the next one",
         ),
+        case("d02_a_context_that_waits_for_another_does_not_wait_for_a_later_kernel_of_it", later_kernel)
+            .vulkan_only(RUNS),
         case("d02_ping_pong_by_events_only_is_exact", ping_pong),
         case("d02_ping_pong_with_waits_of_the_host_is_exact", ping_pong_by_the_host),
         case("d02_a_pipeline_over_three_contexts_is_exact", pipeline),
@@ -74,6 +77,24 @@ fn while_held(s: &Subject) {
     assert!(!queue.is_complete().unwrap());
     gate.signal();
     assert_eq!(read.wait().unwrap(), [3; N]);
+}
+
+fn later_kernel(s: &Subject) {
+    later::on_its_queue(
+        s,
+        &[
+            ("what a context on the same adapter waits for", |at| elsewhere(&at.subject.ctx(), at)),
+            ("what a context on the CPU recorder waits for", |at| {
+                elsewhere(&Context::on_cpu(CpuOptions::default()), at)
+            }),
+        ],
+    );
+}
+
+fn elsewhere<'a>(other: &Context, at: &later::Short<'a>) -> later::Look<'a> {
+    let queue = other.queue("elsewhere");
+    queue.wait_for(&at.queue.marker()).unwrap();
+    Box::new(move || queue.finish().wait().unwrap())
 }
 
 fn while_busy(s: &Subject) {

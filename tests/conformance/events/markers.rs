@@ -1,5 +1,6 @@
 //! E01, E02: what a marker covers, and when a wait for it returns.
 
+use crate::common::later::{self, RUNS, VALUE};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("e01_a_marker_covers_exactly_what_was_enqueued_before_it", exactly),
+        case("e01_a_marker_does_not_cover_a_kernel_that_runs_behind_it", before_a_kernel).vulkan_only(RUNS),
         case("e01_a_marker_of_an_empty_queue_is_complete", of_nothing),
         case("e02_a_wait_returns_at_its_point_with_later_work_outstanding", two_reads),
         case("e02_pinned_downloads_arrive_one_by_one", two_downloads),
@@ -34,6 +36,19 @@ fn exactly(subject: &Subject) {
     behind.wait().unwrap();
     assert!(held.is_complete().unwrap());
     assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
+}
+
+fn before_a_kernel(subject: &Subject) {
+    later::on_its_queue(
+        subject,
+        &[("a marker between two pieces of work", |at| {
+            let mut x = at.x.handle();
+            at.queue.fill(&mut x, VALUE + 1).unwrap();
+            let marker = at.queue.marker();
+            at.queue.fill(&mut x, VALUE).unwrap();
+            Box::new(move || marker.wait().unwrap())
+        })],
+    );
 }
 
 fn of_nothing(subject: &Subject) {

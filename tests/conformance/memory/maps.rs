@@ -1,6 +1,7 @@
 //! M06: device memory shown to the host.
 
 use crate::common::clock::Clock;
+use crate::common::later::{self, RUNS, VALUE};
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders;
 use fencepost::{
@@ -21,6 +22,8 @@ pub fn cases() -> Vec<Case> {
         case("m06_an_awaited_map_ends_while_batches_wait_to_be_submitted", behind_batches),
         case("m06_a_map_that_is_dropped_before_it_is_there_changes_nothing", dropped),
         case("m06_a_write_map_is_alone_with_its_bytes", alone),
+        case("m06_a_map_of_shared_memory_does_not_wait_for_work_that_was_submitted_later", map_later)
+            .vulkan_only(RUNS),
     ]
 }
 
@@ -28,6 +31,25 @@ pub fn cases() -> Vec<Case> {
 const LONG: Duration = Duration::from_secs(20);
 /// For a look at what cannot be there.
 const NOW: Duration = Duration::ZERO;
+
+/// Where the host reaches the array, nothing has to be submitted for a map.
+fn map_later(s: &Subject) {
+    let ctx = s.options(|options| options.shared_memory = true);
+    later::on_its_queue_of(
+        s,
+        &ctx,
+        &[
+            ("a read map", |at| {
+                let x = at.x.handle();
+                Box::new(move || assert_eq!(x.map_read().wait().unwrap()[..], [VALUE; later::N]))
+            }),
+            ("a write map", |at| {
+                let x = at.x.handle();
+                Box::new(move || x.map_write().wait().unwrap().fill(8))
+            }),
+        ],
+    );
+}
 
 /// Maps that need work of the context's own, awaited at once after everything else is flushed: of an array that the context
 /// has just made, and of one that the host does not reach.

@@ -1,6 +1,7 @@
 //! P05: the host waits for the last writer of the bytes it reads, the last users of those it writes, and nothing else.
 
 use crate::common::clock::Clock;
+use crate::common::later::{self, Look, RUNS, Short, VALUE};
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, DeviceArray, Policy, UserEvent};
 use std::time::Duration;
@@ -13,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("p05_a_write_map_waits_for_the_users_of_its_bytes_only", other_users),
         case("p05_a_read_waits_for_the_writer_on_another_queue", writer),
         case("p05_a_map_waits_for_the_writer_whatever_the_policy", writer_of_a_map),
+        case("p05_no_way_of_reading_waits_for_a_kernel_behind_it", kernel_behind).vulkan_only(RUNS),
     ]
 }
 
@@ -109,6 +111,31 @@ fn other_users(s: &Subject) {
         let found = queue.read(&x).wait().unwrap();
         assert_eq!((&found[..N / 2], &found[N / 2..]), (&[5; N / 2][..], &[99; N / 2][..]), "{policy:?}");
     }
+}
+
+fn kernel_behind(s: &Subject) {
+    for policy in ALL {
+        later::on_its_queue_of(
+            s,
+            &s.ctx_with(policy),
+            &[
+                ("a read", read),
+                ("a read of a slice", |at| {
+                    let read = at.queue.read(&at.x.slice(8..16).unwrap());
+                    Box::new(move || assert_eq!(read.wait().unwrap(), [VALUE; 8]))
+                }),
+                ("a map", |at| {
+                    let map = at.x.map_read();
+                    Box::new(move || assert_eq!(*map.wait().unwrap(), [VALUE; later::N]))
+                }),
+            ],
+        );
+    }
+}
+
+fn read<'a>(at: &Short<'a>) -> Look<'a> {
+    let read = at.queue.read(&at.x);
+    Box::new(move || assert_eq!(read.wait().unwrap(), [VALUE; later::N]))
 }
 
 fn writer(s: &Subject) {

@@ -2,6 +2,7 @@
 
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
+use crate::common::later::{self, RUNS};
 use crate::common::program::Program;
 use crate::common::{Case, Subject, case, dump};
 use fencepost::ContextWatch;
@@ -25,6 +26,9 @@ pub fn cases() -> Vec<Case> {
         case("q04_with_threads_a_flush_is_enough_for_a_callback_to_run", flush_with_threads),
         case("q04_finish_waits_for_everything_before_it", finish_waits),
         case("q04_finish_waits_for_its_own_queue_only", finish_is_of_one_queue),
+        case("q04_finish_does_not_wait_for_a_kernel_behind_it", finish_before_a_kernel).vulkan_only(RUNS),
+        case("q04_finish_does_not_wait_for_a_kernel_of_another_queue", finish_beside_a_kernel)
+            .vulkan_only(RUNS),
         case("q15_dropping_a_queue_loses_none_of_its_work", drop_queue),
         case("q15_dropping_a_held_queue_loses_none_of_its_work", drop_held_queue),
         case("q15_dropping_the_last_handle_waits_and_ends_the_threads", drop_context),
@@ -122,6 +126,23 @@ fn finish_is_of_one_queue(subject: &Subject) {
     gate.signal();
     held.finish().wait().unwrap();
     assert_eq!(free.read(&x).wait().unwrap(), [1; N]);
+}
+
+const FINISH: [(&str, later::Way); 1] = [("the end of the queue", |at| {
+    let end = at.queue.finish();
+    Box::new(move || end.wait().unwrap())
+})];
+
+fn finish_before_a_kernel(subject: &Subject) {
+    later::on_its_queue(subject, &FINISH);
+}
+
+fn finish_beside_a_kernel(subject: &Subject) {
+    let late: later::Way = |at| {
+        let queue = at.queue;
+        Box::new(move || queue.finish().wait().unwrap())
+    };
+    later::on_another_queue(subject, &[FINISH[0], ("the end of a queue, asked for late", late)]);
 }
 
 /// Enqueues 50 launches on a new queue, and gives their end.

@@ -1,5 +1,6 @@
 //! Q04, Q07: starting, and waiting for, all queues of a context, or of the process.
 
+use crate::common::later::{self, RUNS};
 use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, Kind, synchronize_all};
@@ -12,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("q07_synchronize_waits_for_all_queues_and_flushes_them", all_queues),
         case("q07_synchronize_submits_the_work_of_all_queues_before_anything_waits", flushes),
         case("q07_what_is_enqueued_later_is_not_waited_for", not_later),
+        case("q07_a_kernel_that_is_enqueued_later_is_not_waited_for", kernel_behind).vulkan_only(RUNS),
         case("q07_the_work_of_a_queue_that_is_gone_is_waited_for", gone),
         case("q07_the_first_error_is_given_and_the_others_are_waited_for", errors),
         case("q07_what_was_waited_for_is_known_to_the_host", known),
@@ -90,6 +92,16 @@ fn not_later(subject: &Subject) {
     all.wait().unwrap();
     gate.signal();
     assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
+}
+
+fn kernel_behind(subject: &Subject) {
+    later::on_its_queue(
+        subject,
+        &[("the end of a context", |at| {
+            let all = at.ctx.synchronize();
+            Box::new(move || all.wait().unwrap())
+        })],
+    );
 }
 
 fn gone(subject: &Subject) {

@@ -1,6 +1,7 @@
 //! Q05, Q06: asking, and waiting for so long.
 
 use crate::common::busy::{Setup, Verb, each_returns};
+use crate::common::later::{self, RUNS};
 use crate::common::{Case, Subject, case, dump};
 use fencepost::{CommandQueue, Context, DeviceArray, Kind, Pending};
 use std::thread;
@@ -11,6 +12,8 @@ pub fn cases() -> Vec<Case> {
         case("q05_is_complete_flushes_so_that_polling_ends", polling_ends),
         case("q05_is_complete_of_a_held_queue_says_no", held_says_no),
         case("q05_a_queue_without_work_is_complete", empty_is_complete),
+        case("q05_a_queue_is_complete_while_a_kernel_of_another_queue_runs", complete_beside_a_kernel)
+            .vulkan_only(RUNS),
         case("q05_is_complete_says_what_failed", failed_says_so),
         case("q06_after_a_timeout_the_same_pending_can_be_waited_for", timeout_and_again),
         case("q06_a_timeout_is_kept_behind_a_busy_kernel", timeout_when_busy)
@@ -66,6 +69,16 @@ fn empty_is_complete(subject: &Subject) {
     assert!(queue.is_complete().unwrap());
     assert!(queue.marker().is_complete().unwrap());
     queue.finish().wait().unwrap();
+}
+
+fn complete_beside_a_kernel(subject: &Subject) {
+    later::on_another_queue(
+        subject,
+        &[("a queue that is asked", |at| {
+            let queue = at.queue;
+            Box::new(move || dump::until(|| queue.is_complete().unwrap()))
+        })],
+    );
 }
 
 fn failed_says_so(subject: &Subject) {
