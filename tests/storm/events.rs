@@ -97,7 +97,8 @@ impl Worker<'_> {
         if self.rng.bool() {
             self.keep(Kept { event: event.event(), home, again: false });
         }
-        if self.rng.bool() {
+        // A callback that waits may run in any call of a thread that does the work of a context, so that thread holds none.
+        if self.rng.bool() && !self.world.drawn.callbacks_wait {
             self.held.push(event);
         } else {
             let after = Duration::from_micros(self.rng.u64(..2000));
