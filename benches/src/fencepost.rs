@@ -13,16 +13,8 @@ use crate::{
     measure::MOST_QUEUES,
     part::Part,
     recorders::Recorder,
+    saxpy::Saxpy,
 };
-
-/// The library's own saxpy: the same statement as in the shader that the others compile.
-#[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl")]
-struct Saxpy<'a> {
-    a: f32,
-    x: &'a DeviceArray<f32>,
-    y: &'a mut DeviceArray<f32>,
-}
 
 /// Fencepost as its users write it, with the default policy: missing waits between queues are added.
 pub(crate) struct Fencepost {

@@ -23,6 +23,7 @@ mod part;
 mod recorders;
 mod report;
 mod rows;
+pub mod saxpy;
 pub mod soak;
 mod spirv;
 mod stats;

@@ -17,7 +17,7 @@ use libtest_mimic::{Failed, Trial};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A hang is a failure after this long; the full suite does ten times as much.
+/// A hang is a failure after this long; the full suite does 34 times as much.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long contexts of a case may take to end.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ fn trial(&(name, run): &Case, place: &Arc<Place>) -> Trial {
     let (id, place) = (format!("{name}::{}", place.name()), place.clone());
     Trial::test(id.clone(), move || {
         let subject = Subject::new(place);
-        let limit = if full() { 10 * LIMIT } else { LIMIT };
+        let limit = if full() { 34 * LIMIT } else { LIMIT };
         watchdog::guard(&id, limit, &subject, run).map_err(Failed::from)?;
         subject.settle(SETTLE);
         Ok(())

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{ContextOptions, Event, Kernel};
+use fencepost_benches::saxpy::Saxpy;
 
 const LAUNCHES: usize = 1000;
 const ROUNDS: usize = 60;
@@ -15,14 +16,6 @@ const N: usize = 1024;
 /// Elements of a piece of the double buffer, and pieces.
 const PIECE: usize = 1 << 20;
 const PIECES: usize = 16;
-
-#[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl")]
-struct Saxpy<'a> {
-    a: f32,
-    x: &'a DeviceArray<f32>,
-    y: &'a mut DeviceArray<f32>,
-}
 
 /// A context, and what its rounds work on.
 struct Side {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{ContextOptions, Kernel};
+use fencepost_benches::saxpy::Saxpy;
 
 /// Launches of the other thread.
 const LAUNCHES: usize = 1_000_000;
@@ -17,14 +18,6 @@ const ROUNDS: usize = 5;
 const N: usize = 16;
 
 const VERBS: [&str; 7] = ["fill", "launch", "marker", "is_complete", "flush", "read", "new queue"];
-
-#[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl")]
-struct Saxpy<'a> {
-    a: f32,
-    x: &'a DeviceArray<f32>,
-    y: &'a mut DeviceArray<f32>,
-}
 
 fn main() -> Result<()> {
     let launches = std::env::args().nth(1).map_or(Ok(LAUNCHES), |text| text.parse())?;
