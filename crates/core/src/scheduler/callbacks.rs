@@ -147,13 +147,16 @@ impl State {
         if self.lost.is_some() {
             return;
         }
-        if panicked {
-            let queue = self.queue(slot).label.to_string();
-            if let Some(first) = self.queue(slot).pending.front().map(|front| front.stamp) {
+        let front = self.queue(slot).pending.front();
+        // A queue that has failed meanwhile goes on without it.
+        let called = front.filter(|front| matches!(front.op, Op::Called(called) if called == id));
+        if let Some(first) = called.map(|front| front.stamp) {
+            if panicked {
+                let queue = self.queue(slot).label.to_string();
                 self.fail_queue(slot, first, Kind::CallbackPanicked { queue }.into());
+            } else {
+                self.queue_mut(slot).pop(None);
             }
-        } else {
-            self.queue_mut(slot).pop(None);
         }
         self.collect_wakers();
         self.reap();

@@ -145,9 +145,7 @@ impl State {
     pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
         log::error!("queue `{}` failed: {error}", self.queue(slot).label);
         let held = self.queue(slot).hold;
-        // Arrays in it must not be dropped under S.
-        let dropped = self.queue_mut(slot).fail(first, error);
-        self.after.dropped.extend(dropped);
+        self.queue_mut(slot).fail(first, error);
         for batch in self.lanes.iter_mut().flat_map(|lane| lane.planned()) {
             self.after.dropped.extend(undo(&mut batch.steps, slot, first));
         }

@@ -218,12 +218,16 @@ impl Planner<'_> {
         }
         let host_uses = self.state.host_uses;
         let queue = self.state.queue_mut(goal.slot);
-        let Some(front) = queue.pending.front_mut().filter(|front| front.stamp <= goal.upto) else {
+        if queue.pending.front().is_none_or(|front| front.stamp > goal.upto) {
             return Next::Reached;
-        };
+        }
         if let Some(hold) = queue.hold {
             return Next::Held(hold);
         }
+        if queue.front_is_dead() {
+            return self.bury(goal);
+        }
+        let Some(front) = queue.pending.front_mut() else { return Next::Reached };
         match &mut front.op {
             Op::Wait(point) => {
                 let point = *point;
@@ -312,6 +316,16 @@ impl Planner<'_> {
         Next::Again
     }
 
+    /// Takes what has failed with its queue. It is dropped when S is released: arrays may go with it.
+    fn bury(&mut self, goal: Goal) -> Next {
+        let room = LARGEST.saturating_sub(self.taken).max(1);
+        let dead = self.state.queue_mut(goal.slot).pop_dead(goal.upto, room);
+        self.taken += dead.len();
+        self.state.after.moved = true;
+        self.state.after.dropped.extend(dead);
+        Next::Again
+    }
+
     /// Takes a read that stays in place: it is done with what is before it, and with the context's own commands.
     fn leave(&mut self, slot: Slot) -> Next {
         let seqs = self.open_before(self.state.queue(State::CONTEXT).end(State::CONTEXT), Stamp(0));
@@ -382,6 +396,11 @@ impl Planner<'_> {
     fn drain_context(&mut self) {
         let mut any = false;
         while !self.state.queue(State::CONTEXT).pending.is_empty() {
+            if self.state.queue(State::CONTEXT).front_is_dead() {
+                let end = self.state.queue(State::CONTEXT).enqueued();
+                self.bury(Goal { slot: State::CONTEXT, upto: end, needed: false });
+                continue;
+            }
             let cost = self.cost(State::CONTEXT);
             self.append(State::CONTEXT, cost);
             any = true;

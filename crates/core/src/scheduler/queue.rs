@@ -87,6 +87,8 @@ pub(crate) struct QueueState {
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
     pub(super) pending: Chunks<Command>,
+    /// Up to here what is pending has failed: planning drops it, but for waits for other queues.
+    dead: Stamp,
     pub(crate) hold: Option<Hold>,
     pub(crate) error: Option<Error>,
     /// What its next command is ordered after.
@@ -109,7 +111,7 @@ pub(crate) struct QueueState {
     planned: Stamp,
     completed: Stamp,
     segments: VecDeque<Segment>,
-    /// The last batch with work of its own.
+    /// The last batch with work of its own, unless that is done.
     own: Option<Seq>,
     /// The ends that handles stand for, of what is not planned.
     looked_for: VecDeque<(Stamp, Weak<Past>)>,
@@ -135,6 +137,7 @@ impl QueueState {
             lane,
             priority,
             pending: Chunks::default(),
+            dead: stamp,
             hold: None,
             error: None,
             clock,
@@ -325,6 +328,9 @@ impl QueueState {
                 break;
             }
             self.completed = front.last;
+            if self.own == Some(front.seq) {
+                self.own = None; // a wait may name the same batch again, further behind
+            }
             self.segments.pop_front();
         }
         let over = self.looked_for.partition_point(|(stamp, _)| *stamp <= self.completed);
@@ -343,26 +349,31 @@ impl QueueState {
         self.batches().skip(own.unwrap_or(0))
     }
 
-    /// Fails everything from `first` on, what is pending included, and gives that to be dropped. Its waits for other
-    /// queues go on: whoever waits for this one counts on them.
-    pub(crate) fn fail(&mut self, first: Stamp, error: Error) -> Vec<Command> {
+    /// Ends the queue from `first` on. What is pending is [dropped](Self::pop_dead) piece by piece, however much it is; the
+    /// waits for other queues stay, as something may count on the order that they give.
+    pub(crate) fn fail(&mut self, first: Stamp, error: Error) {
         self.failures.fail(first..=self.enqueued, &error);
         self.error.get_or_insert(error);
         self.hold = None;
-        let mut dropped = Vec::new();
-        for command in self.pending.iter_mut() {
-            if !matches!(command.op, Op::Wait(_)) {
-                let op = std::mem::replace(&mut command.op, Op::Wait(Point::START));
-                dropped.push(Command { stamp: command.stamp, op });
-            }
+        self.dead = self.enqueued;
+    }
+
+    /// Whether the command in front has failed, and is no wait for another queue.
+    pub(crate) fn front_is_dead(&self) -> bool {
+        let dead = |front: &Command| front.stamp <= self.dead && !matches!(front.op, Op::Wait(_));
+        self.pending.front().is_some_and(dead)
+    }
+
+    /// Takes the commands in front that [have failed](Self::front_is_dead), up to `upto` and `room` at most.
+    pub(crate) fn pop_dead(&mut self, upto: Stamp, room: usize) -> Vec<Command> {
+        let mut dead = Vec::new();
+        while dead.len() < room
+            && self.front_is_dead()
+            && self.pending.front().is_some_and(|front| front.stamp <= upto)
+        {
+            dead.extend(self.pop(None));
         }
-        if self.pending.iter().all(|command| matches!(command.op, Op::Wait(Point::START))) {
-            self.pending.clear();
-            if self.planned < self.enqueued {
-                self.advance_plan(self.enqueued, None);
-            }
-        }
-        dropped
+        dead
     }
 
     /// Has everything enqueued so far fail too, if the queue has an error that was not taken.
@@ -431,6 +442,7 @@ mod tests {
         let mut q = queue(3);
         q.pop(Some(Seq(1)));
         q.fail(Stamp(2), crate::Kind::Busy { array: "x".into() }.into());
+        assert_eq!(q.pop_dead(Stamp(3), 10).len(), 2);
         assert_eq!(q.reached(Stamp(3)), Reached::Planned(Seq(1)));
         q.settle(|_| true);
         assert!(q.result(Stamp(1)).is_ok() && q.result(Stamp(3)).is_err());
@@ -462,6 +474,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_waited_for_behind_work_that_is_done_is_still_waited_for() {
+        let mut q = queue(3);
+        q.pop_work(Seq(5));
+        q.pop_wait(&[Seq(4)]);
+        q.pop_wait(&[Seq(5)]); // another queue's work in the same batch
+        q.settle(|seq| seq == Seq(5));
+        assert_eq!(q.batches_since_work().collect::<Vec<_>>(), [Seq(4), Seq(5)]);
+    }
+
+    #[test]
     fn how_far_a_queue_has_come_after_another_never_falls() {
         let mut q = queue(0);
         let came = [5, 3, 4, 6, 1].map(|stamp| q.come_after(Point { slot: Slot(2), stamp: Stamp(stamp) }).0);
@@ -474,11 +496,15 @@ mod tests {
         let waited = Point { slot: Slot(2), stamp: Stamp(1) };
         q.push(Command { stamp: Stamp(2), op: Op::Wait(waited) });
         q.hold = Some(Hold::User(HoldId(1)));
-        let dropped = q.fail(Stamp(1), crate::Kind::Busy { array: "x".into() }.into());
-        assert!(dropped.len() == 1 && q.error.is_some() && q.hold.is_none());
-        let waits = q.pending.iter().filter(|c| matches!(c.op, Op::Wait(point) if point == waited));
-        assert_eq!(waits.count(), 1);
-        assert!(q.result(Stamp(1)).is_err() && q.result(Stamp(2)).is_err() && q.result(Stamp(3)).is_ok());
+        q.push(Command { stamp: Stamp(3), op: Op::Callback(Box::new(|| ())) });
+        q.fail(Stamp(1), crate::Kind::Busy { array: "x".into() }.into());
+        assert!(q.error.is_some() && q.hold.is_none());
+        assert_eq!((q.pop_dead(Stamp(9), 10).len(), q.front_is_dead()), (1, false));
+        assert!(matches!(q.pending.front().map(|c| &c.op), Some(Op::Wait(point)) if *point == waited));
+        q.pop_wait(&[]);
+        assert_eq!(q.pop_dead(Stamp(2), 10).len(), 0, "no further than asked");
+        assert_eq!((q.pop_dead(Stamp(9), 10).len(), q.spent()), (1, true));
+        assert!(q.result(Stamp(1)).is_err() && q.result(Stamp(3)).is_err() && q.result(Stamp(4)).is_ok());
     }
 
     #[test]
