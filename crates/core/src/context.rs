@@ -211,7 +211,9 @@ impl Drop for Shared {
         #[cfg(not(target_arch = "wasm32"))]
         self.threads.end(&self.engine, &self.alive);
         #[cfg(target_arch = "wasm32")]
-        self.engine.flush_all();
+        if let Err(lost) = self.engine.flush_all() {
+            log::debug!("while a context ended: {lost}");
+        }
     }
 }
 

@@ -30,7 +30,7 @@ impl Context {
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     pub fn flush(&self) -> Result<()> {
-        self.owner.engine().start_all(false).map(drop)
+        self.owner.engine().flush_all()
     }
 
     /// *Flushes* all queues; the result comes when everything enqueued so far on any of them is done.

@@ -15,7 +15,7 @@ pub(crate) use site::What;
 pub(crate) use time::{TickAt, TickPage, Ticks, TimeSlot, Timed};
 
 use crate::event::Point;
-use crate::memory::{Block, Payload, ReadSlot};
+use crate::memory::{Block, Heap, Payload, ReadSlot};
 use crate::scheduler::HoldId;
 use crate::user_event::UserWait;
 use fencepost_sync::{Slot, Stamp};
@@ -51,6 +51,19 @@ pub(crate) enum Op {
     Callback(Callback),
     /// A callback that was handed over: its place in the queue until it has run.
     Called(HoldId),
+}
+
+impl Op {
+    /// Whether it gives the host something that the program looks at.
+    #[inline]
+    pub(crate) fn gives(&self) -> bool {
+        match self {
+            Op::Work(work) => work.gives(),
+            Op::Timed(timed) => timed.work.gives(),
+            Op::Callback(_) | Op::Called(_) => true,
+            Op::Wait(_) | Op::WaitUser(_) => false,
+        }
+    }
 }
 
 /// A host function that runs in queue order.
@@ -149,6 +162,16 @@ pub(crate) struct Touch<'a> {
 }
 
 impl Work {
+    #[inline]
+    fn gives(&self) -> bool {
+        match self {
+            Work::Read { .. } => true,
+            Work::Copy { dst, .. } => dst.block.heap == Heap::Download,
+            Work::Region(copy) => copy.dst.block.heap == Heap::Download,
+            _ => false,
+        }
+    }
+
     /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {

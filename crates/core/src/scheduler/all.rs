@@ -7,12 +7,25 @@ use super::state::State;
 use crate::command::{Command, Op, Work};
 use crate::error::Result;
 use crate::event::{Past, Point};
+use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot};
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
 impl Engine {
+    /// Plans everything there is.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        let state = self.lock();
+        state.lost()?;
+        let ends = state.ends();
+        self.start_each(state, &ends);
+        Ok(())
+    }
+
     /// Plans everything there is; where each queue is, and what it comes after there, the oldest queue first. `behind`:
     /// the device is also to come by behind whatever others have submitted to it.
     ///
@@ -26,16 +39,20 @@ impl Engine {
             state.queue_mut(State::CONTEXT).push(Command { stamp, op: Op::Work(Work::Behind) });
         }
         let ends = state.all_ends();
+        self.start_each(state, &ends.iter().map(|(end, _)| *end).collect::<Vec<_>>());
+        Ok(ends)
+    }
+
+    fn start_each(&self, mut state: MutexGuard<'_, State>, ends: &[Point]) {
         for priority in Priority::ORDER {
-            let roots = ends.iter().map(|(end, _)| *end);
-            let roots: Vec<Point> = roots.filter(|end| state.queue(end.slot).priority == priority).collect();
+            let roots = ends.iter().copied().filter(|end| state.queue(end.slot).priority == priority);
+            let roots: Vec<Point> = roots.collect();
             state.plan(roots, priority);
         }
         self.unlock(state);
         if !self.threads {
             self.turn(Duration::ZERO);
         }
-        Ok(ends)
     }
 
     /// Has what `slot` does next come after everything enqueued so far on `before`, an error of its own or not.

@@ -42,10 +42,6 @@ impl<T> Chunks<T> {
         self.chunks.iter().flatten()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.chunks.iter_mut().flatten()
-    }
-
     #[inline]
     pub(super) fn push_back(&mut self, entry: T) {
         self.len += 1;
@@ -73,10 +69,6 @@ impl<T> Chunks<T> {
     pub(super) fn drain(&mut self, count: usize) -> impl Iterator<Item = T> {
         self.len -= count;
         self.chunks.front_mut().into_iter().flat_map(move |first| first.drain(..count))
-    }
-
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
     }
 
     /// The first chunk, which is not empty unless all is.
@@ -119,9 +111,7 @@ mod tests {
             assert!(chunks.is_empty() || !chunks.piece().is_empty());
         }
         assert!(chunks.len() > 2 * CHUNK && chunks.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK));
-        chunks.iter_mut().for_each(|entry| entry.0 = 0);
-        assert!(chunks.iter().all(|entry| entry.0 == 0));
-        chunks.clear();
-        assert!(chunks.is_empty() && chunks.front().is_none() && chunks.pop_front().is_none());
+        while chunks.pop_front().is_some() {}
+        assert!(chunks.is_empty() && chunks.front().is_none());
     }
 }

@@ -28,21 +28,6 @@ impl Engine {
         pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.relay().is_some()))
     }
 
-    /// Plans everything there is; returns at once.
-    #[cfg(target_arch = "wasm32")]
-    pub(crate) fn flush_all(&self) {
-        let ends = self.ends();
-        let mut state = self.lock();
-        for end in ends {
-            let priority = state.queue(end.slot).priority;
-            state.plan([end], priority);
-        }
-        self.unlock(state);
-        if !self.threads {
-            self.turn(std::time::Duration::ZERO);
-        }
-    }
-
     /// The ends of all queues. None is held by a user event of the program's any more: handles of those keep a context going.
     fn ends(&self) -> Vec<Point> {
         self.lock().ends()

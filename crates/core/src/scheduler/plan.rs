@@ -19,6 +19,8 @@ use std::task::Waker;
 const LARGEST: usize = 4096;
 /// Batches of one planning that have commands never seen before: what they take is learned before more are planned.
 const UNSEEN: usize = 8;
+/// Batches of one planning that end so that nothing is late.
+const CUTS: usize = 64;
 
 /// A queue that should be planned up to a stamp.
 #[derive(Clone, Copy)]
@@ -76,6 +78,10 @@ struct Planner<'s> {
     taken: usize,
     /// Whether a batch was closed before the last one.
     cut: bool,
+    /// How often batches were closed.
+    cuts: usize,
+    /// Whether long commands of several queues may share a batch: no result of any queue is looked for.
+    together: bool,
     /// The closed batches that have commands never seen before.
     unseen: SmallVec<[Seq; UNSEEN]>,
     /// What the launches that are being taken cost; kept for its memory.
@@ -92,11 +98,12 @@ impl State {
     /// host is held, and with it every queue that needed it here.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> Rest {
         let open = self.lanes.iter().map(|_| None).collect();
-        let (round, taken, cut, unseen, costs, joined) =
-            (Round::Short, 0, false, SmallVec::new(), Vec::new(), None);
-        let mut planner = Planner { state: self, priority, open, round, taken, cut, unseen, costs, joined };
-        planner.drain_context();
+        let (round, taken, cut, cuts, together) = (Round::Short, 0, false, 0, false);
+        let (unseen, costs, joined) = (SmallVec::new(), Vec::new(), None);
+        let mut planner =
+            Planner { state: self, priority, open, round, taken, cut, cuts, together, unseen, costs, joined };
         let roots: Vec<Point> = roots.into_iter().collect();
+        planner.drain_context(roots.iter().map(|root| root.stamp).max().unwrap_or(Stamp(0)));
         roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
         let rest = planner.rounds(roots);
         self.collect_wakers();
@@ -133,10 +140,11 @@ impl State {
         self.queue(slot).has_handles(first) || self.wakers.await_point(slot, first)
     }
 
-    /// As [`is_looked_for`](Self::is_looked_for), from the command in front on.
-    fn front_is_looked_for(&self, slot: Slot) -> bool {
-        let queue = self.queue(slot);
-        self.is_looked_for(slot, queue.pending.front().map_or(queue.enqueued(), |front| front.stamp))
+    /// As [`is_looked_for`](Self::is_looked_for), of what is pending on any queue.
+    fn any_is_looked_for(&self) -> bool {
+        self.slots().any(|slot| {
+            self.queue(slot).pending.front().is_some_and(|front| self.is_looked_for(slot, front.stamp))
+        })
     }
 
     /// Whether a queue more urgent than `priority` exists.
@@ -156,6 +164,7 @@ impl Planner<'_> {
             }
             if self.round == Round::Short && !self.is_looked_for() {
                 self.round = Round::Long;
+                self.together = !self.state.any_is_looked_for();
                 continue;
             }
             let stuck = self.open.iter().all(Option::is_none);
@@ -165,7 +174,8 @@ impl Planner<'_> {
             if self.unseen.len() >= UNSEEN {
                 return Rest { roots, after: self.unseen.first().copied() };
             }
-            if self.taken >= LARGEST {
+            self.cuts += 1;
+            if self.taken >= LARGEST || self.cuts >= CUTS {
                 return Rest { roots, after: None };
             }
             if stuck {
@@ -176,8 +186,10 @@ impl Planner<'_> {
 
     /// Whether the program may be looking for a result of what is in the open batches.
     fn is_looked_for(&self) -> bool {
-        let mut steps = self.open.iter().flatten().flat_map(|open| open.firsts());
-        steps.any(|(slot, first)| self.state.is_looked_for(slot, first))
+        let looks = |open: &Open| {
+            open.gives || open.firsts().any(|(slot, first)| self.state.is_looked_for(slot, first))
+        };
+        self.open.iter().flatten().any(looks)
     }
 
     fn close_all(&mut self) {
@@ -283,14 +295,11 @@ impl Planner<'_> {
         let queue = self.state.queue(slot);
         let bound = self.state.lanes[queue.lane].costs.bound;
         let Some(open) = &self.open[queue.lane] else { return cost <= bound || self.round == Round::Long };
-        if open.late(slot, cost) <= bound {
+        if open.late(cost) <= bound {
             return true;
         }
-        // Long commands of several queues run side by side, unless a result of one is looked for.
-        self.round == Round::Long
-            && open.is_first(slot)
-            && !open.sealed
-            && !self.state.front_is_looked_for(slot)
+        // Long commands of several queues run side by side, unless a result is looked for: of one, or of what waits for one.
+        self.round == Round::Long && open.is_first(slot) && self.together
     }
 
     /// Takes the work in front into a batch, and the launches behind it, unless the host is at its bytes.
@@ -312,7 +321,9 @@ impl Planner<'_> {
     fn skip(&mut self, slot: Slot) -> Next {
         self.state.after.moved = true;
         self.taken += 1;
-        self.state.queue_mut(slot).pop(None);
+        let skipped = self.state.queue_mut(slot).pop(None);
+        // What it holds is let go when S is released.
+        self.state.after.dropped.extend(skipped.filter(|skipped| !matches!(skipped.op, Op::Wait(_))));
         Next::Again
     }
 
@@ -392,13 +403,12 @@ impl Planner<'_> {
         Next::Held(Hold::Callback(id))
     }
 
-    /// The context's own commands go first: they never wait, and come before every later use on any queue.
-    fn drain_context(&mut self) {
+    /// The context's own commands up to a stamp go first: they never wait, and come before every later use on any queue.
+    fn drain_context(&mut self, upto: Stamp) {
         let mut any = false;
-        while !self.state.queue(State::CONTEXT).pending.is_empty() {
+        while self.state.queue(State::CONTEXT).pending.front().is_some_and(|front| front.stamp <= upto) {
             if self.state.queue(State::CONTEXT).front_is_dead() {
-                let end = self.state.queue(State::CONTEXT).enqueued();
-                self.bury(Goal { slot: State::CONTEXT, upto: end, needed: false });
+                self.bury(Goal { slot: State::CONTEXT, upto, needed: false });
                 continue;
             }
             let cost = self.cost(State::CONTEXT);
@@ -414,8 +424,6 @@ impl Planner<'_> {
     fn append(&mut self, slot: Slot, cost: f32) {
         let queue = self.state.queue(slot);
         let (lane, alone) = (queue.lane, queue.goes_alone());
-        let bound = self.state.lanes[lane].costs.bound;
-        let looked_for = cost > bound && self.state.front_is_looked_for(slot);
         let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST);
         if (full || alone) && slot != State::CONTEXT {
             self.close(lane);
@@ -424,7 +432,7 @@ impl Planner<'_> {
         self.taken += 1;
         let Some(command) = self.state.queue_mut(slot).pop_work(seq) else { return };
         let Some(open) = self.open[lane].as_mut() else { return };
-        open.sealed |= looked_for;
+        open.gives |= command.op.gives();
         match command.op {
             Op::Work(work) => open.add(slot, command.stamp, work, cost),
             Op::Timed(timed) => open.add_timed(slot, command.stamp, *timed, cost),
@@ -443,7 +451,7 @@ impl Planner<'_> {
         let Some(open) = self.open[queue.lane].as_mut() else { return };
         let costs = &lanes[queue.lane].costs;
         let room = LARGEST.saturating_sub(open.steps.len().max(self.taken));
-        let mut late = open.late(goal.slot, 0.0);
+        let mut late = open.late(0.0);
         let mut last: Option<(&Launch, Option<&Kind>)> = None;
         self.costs.clear();
         for command in

@@ -54,9 +54,6 @@ impl Priority {
 /// Commands of a queue that are worth starting before the program asks for them.
 const MANY: usize = 16;
 
-/// Commands among which a read is looked for.
-const SOON: usize = 8;
-
 /// Names whatever can hold a queue back on the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct HoldId(pub(crate) u64);
@@ -87,6 +84,8 @@ pub(crate) struct QueueState {
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
     pub(super) pending: Chunks<Command>,
+    /// How many pending commands give the host something.
+    gives: usize,
     /// Up to here what is pending has failed: planning drops it, but for waits for other queues.
     dead: Stamp,
     pub(crate) hold: Option<Hold>,
@@ -137,6 +136,7 @@ impl QueueState {
             lane,
             priority,
             pending: Chunks::default(),
+            gives: 0,
             dead: stamp,
             hold: None,
             error: None,
@@ -203,21 +203,11 @@ impl QueueState {
         }
     }
 
-    /// Whether the program has a handle of a point from `first` on, or reads soon.
+    /// Whether the program has a handle of a point from `first` on, or something pending gives the host what it looks at.
     pub(super) fn has_handles(&self, first: Stamp) -> bool {
         let from = self.looked_for.partition_point(|(stamp, _)| *stamp < first);
         let mut handles = self.looked_for.iter().skip(from);
-        handles.any(|(_, past)| past.strong_count() > 0) || self.is_read_soon()
-    }
-
-    /// Whether one of the next commands gives the host something.
-    fn is_read_soon(&self) -> bool {
-        let gives = |command: &Command| match &command.op {
-            Op::Work(Work::Read { .. }) | Op::Callback(_) => true,
-            Op::Timed(timed) => matches!(timed.work, Work::Read { .. }),
-            _ => false,
-        };
-        self.pending.iter().take(SOON).any(gives)
+        handles.any(|(_, past)| past.strong_count() > 0) || self.gives > 0
     }
 
     /// Whether everything that was planned is done.
@@ -239,12 +229,14 @@ impl QueueState {
     #[inline]
     pub(crate) fn push(&mut self, command: Command) {
         self.enqueued = command.stamp;
+        self.gives += usize::from(command.op.gives());
         self.pending.push_back(command);
     }
 
     /// Takes the front command into the plan: it is done when batch `seq` is, or when what is before it is.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
+        self.gives -= usize::from(command.op.gives());
         self.advance_plan(command.stamp, seq);
         Some(command)
     }

@@ -1,7 +1,7 @@
 //! A batch under construction.
 
 use super::super::batch::Seq;
-use super::super::costs::Expected;
+use super::super::costs::{Expected, transfer};
 use super::super::state::State;
 use crate::command::{Launch, Span, Step, Timed, Touch, Work};
 use crate::event::Point;
@@ -16,34 +16,10 @@ pub(super) struct Frontier {
     last: Option<u32>,
     pub(super) after: SmallVec<[u32; 2]>,
     pub(super) level: u32,
-    /// When the last step is done, or what comes before the first.
-    end: End,
+    /// When the last step is expected to be done, or what comes before the first: seconds after the start of the batch.
+    end: f32,
     /// The queue's first command in the batch.
     first: Option<Stamp>,
-}
-
-/// When a step is expected to be done, in seconds.
-#[derive(Clone, Copy, Default)]
-struct End {
-    /// After the start of the batch.
-    finish: f32,
-    /// After the end of the long command that it comes behind, or else of the start.
-    late: f32,
-}
-
-impl End {
-    /// The end of a command of `cost` seconds that starts here. A long command that comes first is not late itself; what is
-    /// short behind it makes it late.
-    #[inline]
-    fn behind(self, cost: f32, makes_late: bool) -> Self {
-        let known = if cost == f32::INFINITY { 0.0 } else { cost };
-        let late = if makes_late { self.late + known } else { 0.0 };
-        Self { finish: self.finish + known, late }
-    }
-
-    fn max(self, other: Self) -> Self {
-        Self { finish: self.finish.max(other.finish), late: self.late.max(other.late) }
-    }
 }
 
 /// A batch under construction.
@@ -57,21 +33,25 @@ pub(super) struct Open {
     /// The lowest level of a queue's steps: 1 behind the context's own.
     base: u32,
     /// For each step, when it is expected to be done.
-    ends: Vec<End>,
+    ends: Vec<f32>,
     /// The end of the context's own commands.
-    base_end: End,
+    base_end: f32,
+    /// Seconds of all commands that make a result in it late, whatever their queues: some devices do one after the other. A
+    /// long command that comes first makes nothing late.
+    busy: f32,
     /// The end of all steps, and whether one of them was never seen before.
     pub(super) expected: Expected,
-    /// Whether a result of a long command in it is looked for: then no other long command joins.
-    pub(super) sealed: bool,
+    /// Whether it gives the host something that the program looks at.
+    pub(super) gives: bool,
     /// Blocks written here that the host reads now and then.
     publish: Vec<Arc<Block>>,
 }
 
 impl Open {
     pub(super) fn new(seq: Seq, bound: f32) -> Self {
-        let (steps, deps, frontiers, ends, publish, base_end, expected) = Default::default();
-        Self { seq, bound, steps, deps, frontiers, base: 0, ends, base_end, expected, sealed: false, publish }
+        let (steps, deps, frontiers, ends, publish, expected) = Default::default();
+        let (base, base_end, busy, gives) = (0, 0.0, 0.0, false);
+        Self { seq, bound, steps, deps, frontiers, base, ends, base_end, busy, expected, gives, publish }
     }
 
     /// Each queue in it, with its first command there.
@@ -82,7 +62,7 @@ impl Open {
     /// Everything from now on comes behind what is in it: the context's own commands.
     pub(super) fn come_behind(&mut self) {
         self.base = self.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
-        self.base_end = self.ends.iter().copied().fold(End::default(), End::max);
+        self.base_end = self.ends.iter().copied().fold(0.0, f32::max);
     }
 
     /// Whether nothing in it comes before the next command of `slot`.
@@ -90,9 +70,9 @@ impl Open {
         self.base == 0 && self.known(slot).is_none_or(|at| at.last.is_none() && at.after.is_empty())
     }
 
-    /// By how much a command of `slot` that takes `cost` seconds would be late, or make late what comes before it.
-    pub(super) fn late(&self, slot: Slot, cost: f32) -> f32 {
-        self.known(slot).map_or(self.base_end, |at| start(at, &self.ends)).late + cost
+    /// By how much a command that takes `cost` seconds would be late, or make late what is in the batch.
+    pub(super) fn late(&self, cost: f32) -> f32 {
+        self.busy + cost
     }
 
     fn known(&self, slot: Slot) -> Option<&Frontier> {
@@ -137,12 +117,14 @@ impl Open {
 
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         let place = self.place(slot);
-        let Self { frontiers, ends, expected, steps, bound, base, .. } = self;
+        let Self { frontiers, ends, expected, steps, bound, base, busy, .. } = self;
         let (_, frontier) = &mut frontiers[place];
         let at = steps.len() as u32;
         let alone = *base == 0 && frontier.last.is_none() && frontier.after.is_empty();
-        let end = start(frontier, ends).behind(cost, !alone || cost <= *bound);
-        expected.seconds = expected.seconds.max(end.finish);
+        let known = if cost == f32::INFINITY { 0.0 } else { cost };
+        let end = start(frontier, ends) + known;
+        *busy += if alone && cost > *bound { 0.0 } else { known };
+        expected.seconds = expected.seconds.max(end);
         expected.unknown |= cost == f32::INFINITY;
         let (after, level) = (std::mem::take(&mut frontier.after), frontier.level);
         (frontier.last, frontier.end) = (Some(at), end);
@@ -212,7 +194,8 @@ impl Open {
                 }
                 Frontier { level, end, .. } = self.frontiers[place].1;
             }
-            end = end.behind(cost, true);
+            end += cost;
+            self.busy += cost;
             self.ends.push(end);
             self.steps.push(Step { slot, stamp, level, after: SmallVec::new(), work: Work::Launch(launch) });
             level += 1;
@@ -221,11 +204,11 @@ impl Open {
     }
 
     /// Has the next step of the queue whose frontier is at `place` come behind the last step of all.
-    fn go_on(&mut self, place: usize, level: u32, end: End) {
+    fn go_on(&mut self, place: usize, level: u32, end: f32) {
         let frontier = &mut self.frontiers[place].1;
         frontier.last = self.steps.len().checked_sub(1).map(|at| at as u32);
         (frontier.level, frontier.end) = (level, end);
-        self.expected.seconds = self.expected.seconds.max(end.finish);
+        self.expected.seconds = self.expected.seconds.max(end);
     }
 
     /// Notes a write: what the host sees of the block is old now, and what reads have left there has to be saved.
@@ -253,12 +236,9 @@ impl Open {
         for (range, read) in left {
             read.save_in(self.seq);
             let (offset, size) = (range.start, range.end - range.start);
-            self.push(
-                slot,
-                stamp,
-                Work::Read { src: Span { block: block.clone(), offset, size }, slot: read },
-                0.0,
-            );
+            let work = Work::Read { src: Span { block: block.clone(), offset, size }, slot: read };
+            let cost = transfer(&work);
+            self.push(slot, stamp, work, cost);
         }
     }
 
@@ -288,8 +268,8 @@ fn is_read(touch: &Touch<'_>) -> bool {
 
 /// When the next step of a queue starts.
 #[inline]
-fn start(frontier: &Frontier, ends: &[End]) -> End {
-    frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, End::max)
+fn start(frontier: &Frontier, ends: &[f32]) -> f32 {
+    frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, f32::max)
 }
 
 /// Leaves a read to the call that waits for it, if the bytes can be reached where they are and are visible to the host
