@@ -3,7 +3,7 @@
 use crate::context::Owner;
 use crate::error::{Error, Result};
 use crate::event::{Past, Point, Recording};
-use crate::scheduler::{Deadline, Engine};
+use crate::scheduler::{Deadline, Engine, stand_aside};
 use crate::user_event::UserState;
 use fencepost_sync::{Bell, Late};
 use std::future::Future;
@@ -129,8 +129,8 @@ impl Late<(), Error> for UserLate {
         }
         let (engine, deadline) = (self.owner.engine(), Deadline::after(limit));
         let mut turned = false;
+        stand_aside();
         loop {
-            engine.serve_own_lane();
             let state = engine.lock();
             if let Some(result) = self.event.result() {
                 return Some(result);

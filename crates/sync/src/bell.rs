@@ -1,6 +1,7 @@
 //! What a future leaves with all that wake it.
 
-use crate::prim::{Mutex, lock};
+use crate::prim::{Mutex, lock, thread_local};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
@@ -19,6 +20,48 @@ use std::task::{Wake, Waker};
 /// ```
 #[derive(Default)]
 pub struct Bell(Option<(Arc<Task>, Waker)>);
+
+thread_local! {
+    /// The wakers of tasks that this thread is in.
+    static IN_TASK: Cell<u32> = Cell::default();
+}
+
+/// Whether this thread is in the waker of a task, which a [`Bell`] has called.
+///
+/// # Example
+/// ```
+/// use std::sync::Arc;
+/// use std::task::{Wake, Waker};
+///
+/// struct Task;
+/// impl Wake for Task {
+///     fn wake(self: Arc<Self>) {
+///         assert!(fencepost_sync::in_task());
+///     }
+/// }
+/// let mut bell = fencepost_sync::Bell::default();
+/// bell.set(&Waker::from(Arc::new(Task))).wake_by_ref();
+/// assert!(!fencepost_sync::in_task());
+/// ```
+pub fn in_task() -> bool {
+    IN_TASK.with(Cell::get) > 0
+}
+
+/// The time that a thread is in a waker.
+struct InTask;
+
+impl InTask {
+    fn enter() -> Self {
+        IN_TASK.with(|count| count.set(count.get() + 1));
+        Self
+    }
+}
+
+impl Drop for InTask {
+    fn drop(&mut self) {
+        IN_TASK.with(|count| count.set(count.get() - 1));
+    }
+}
 
 /// The task to wake, until it is woken.
 struct Task(Mutex<Option<Waker>>);
@@ -62,6 +105,7 @@ impl Wake for Task {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if let Some(task) = self.take() {
+            let _in = InTask::enter();
             task.wake();
         }
     }

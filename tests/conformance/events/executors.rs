@@ -1,6 +1,7 @@
 //! E05: events and late results on any executor.
 
 use crate::common::{Case, Subject, case};
+use fencepost::{CommandQueue, Context, CpuOptions, DeviceArray};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::mpsc::{Sender, channel};
@@ -14,6 +15,9 @@ pub fn cases() -> Vec<Case> {
         case("e05_many_tasks_of_one_executor_make_progress", many_tasks),
         case("e05_a_task_may_move_between_threads_and_wakers", moved),
         case("e05_a_future_that_is_dropped_cancels_nothing", dropped),
+        case("e05_a_waker_may_block_until_a_result_is_there", |s| waits_in_wakers(s, &BLOCKING)),
+        case("e05_a_waker_may_await_a_result", |s| waits_in_wakers(s, &AWAITING)),
+        case("e05_a_waker_may_wait_for_another_context_that_waits_for_this_one", across),
     ]
 }
 
@@ -112,4 +116,77 @@ fn dropped(subject: &Subject) {
     drop((read, done));
     gate.signal();
     assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);
+}
+
+/// Does something when it is woken, once.
+struct Does(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl Wake for Does {
+    fn wake(self: Arc<Self>) {
+        let does = self.0.lock().unwrap().take();
+        if let Some(does) = does {
+            does();
+        }
+    }
+}
+
+/// Has the end of some work wake a task that does something on whatever thread that is, and waits until it has.
+fn in_a_waker(ctx: &Context, does: impl FnOnce() + Send + 'static) {
+    let (queue, gate, (sender, ended)) = (ctx.queue("woken"), ctx.user_event("gate"), channel());
+    let mut x = ctx.zeros([N]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 1_u32).unwrap();
+    let (mut end, does) = (queue.finish(), Box::new(move || sender.send(does()).unwrap()));
+    let waker = Waker::from(Arc::new(Does(Mutex::new(Some(does)))));
+    assert!(Pin::new(&mut end).poll(&mut Task::from_waker(&waker)).is_pending());
+    gate.signal();
+    ended.recv().unwrap();
+    end.wait().unwrap();
+}
+
+/// A way to wait for work that is enqueued in the waker.
+type Waits = fn(&Context, &CommandQueue, &DeviceArray<u32>);
+
+const BLOCKING: [Waits; 5] = [
+    |_, queue, _| queue.finish().wait().unwrap(),
+    |_, queue, _| queue.marker().wait().unwrap(),
+    |_, queue, x| assert_eq!(queue.read(x).wait().unwrap(), [7; N]),
+    |_, _, x| assert_eq!(x.map_read().wait().unwrap()[..], [7; N]),
+    |ctx, _, _| ctx.synchronize().wait().unwrap(),
+];
+
+const AWAITING: [Waits; 5] = [
+    |_, queue, _| pollster::block_on(queue.finish()).unwrap(),
+    |_, queue, _| pollster::block_on(queue.marker().done()).unwrap(),
+    |_, queue, x| assert_eq!(pollster::block_on(queue.read(x)).unwrap(), [7; N]),
+    |_, _, x| assert_eq!(pollster::block_on(x.map_read()).unwrap()[..], [7; N]),
+    |ctx, _, _| pollster::block_on(ctx.synchronize()).unwrap(),
+];
+
+fn waits_in_wakers(s: &Subject, ways: &'static [Waits]) {
+    let ctx = s.ctx();
+    for round in 0..40 {
+        let (inside, way) = (ctx.clone(), ways[round % ways.len()]);
+        in_a_waker(&ctx, move || {
+            let queue = inside.queue("waited for");
+            let x = queue.full([N], 7).unwrap();
+            way(&inside, &queue, &x);
+        });
+    }
+}
+
+/// What the waker waits for comes behind work of the context whose thread it is on.
+fn across(s: &Subject) {
+    let (ctx, other) = (s.ctx(), Context::on_cpu(CpuOptions::default()));
+    for round in 0..20 {
+        let (inside, other) = (ctx.clone(), other.clone());
+        in_a_waker(&ctx, move || {
+            let (near, far) = (inside.queue("near"), other.queue("far"));
+            let mut x = near.full([N], 7_u32).unwrap();
+            far.wait_for_queue(&near).unwrap();
+            near.fill(&mut x, 8).unwrap();
+            let end = far.finish();
+            if round % 2 == 0 { end.wait().unwrap() } else { pollster::block_on(end).unwrap() }
+        });
+    }
 }

@@ -47,6 +47,9 @@ pub(crate) use callbacks::signal;
 pub(crate) use engine::Engine;
 pub(crate) use failures::Stretch;
 pub(crate) use host::{Claim, HostAccess, Want};
+pub(crate) use own_lane::stand_aside;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use own_lane::take_post;
 pub(crate) use profiling::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
 pub(crate) use queue::HoldId;
 pub use queue::Priority;

@@ -1,44 +1,48 @@
-//! The thread of a lane, in a wait of the program's.
+//! The threads of a lane while they run code of the program.
 //!
-//! A waker may block the thread that calls it. If that is the thread of a lane, what the wait needs may be what this very thread
-//! would plan and submit: so it goes on with that.
+//! A waker may wait, and so may what is dropped with a command: for something that this very thread would submit, or notice the
+//! end of. So another thread takes its place first, and this one ends when that code returns.
 
-use super::engine::Engine;
-use super::plan::Due;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::threads::Post;
 use fencepost_sync::prim::thread_local;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 thread_local! {
-    /// The engine by its address, and the lane.
-    static LANE: Cell<Option<(usize, usize)>> = Cell::default();
-    /// Whether a lane has this thread to submit, or to notice what is done.
-    static OF_A_LANE: Cell<bool> = Cell::default();
+    /// The place of this thread at a lane.
+    static POST: RefCell<Option<Post>> = RefCell::default();
+    /// Whether another thread has taken it.
+    static REPLACED: Cell<bool> = Cell::default();
+}
+
+/// Gives this thread its place at a lane.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn take_post(post: Post) {
+    POST.with(|own| own.replace(Some(post)));
 }
 
 /// Whether this is a thread of a lane, which runs no callbacks: not even those of a context without threads, that wait for it.
 pub(super) fn is_thread_of_a_lane() -> bool {
-    OF_A_LANE.with(Cell::get)
+    POST.with(|own| own.borrow().is_some())
 }
 
-/// Makes this thread one of a lane.
+/// Whether another thread has taken the place of this one.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) fn become_thread_of_a_lane() {
-    OF_A_LANE.with(|of| of.set(true));
+pub(super) fn is_replaced() -> bool {
+    REPLACED.with(Cell::get)
 }
 
-impl Engine {
-    /// Makes this thread the one of a lane.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn own_lane(&self, lane: usize) {
-        become_thread_of_a_lane();
-        LANE.with(|own| own.set(Some((std::ptr::from_ref(self) as usize, lane))));
+/// Has another thread take the place of this one, if it is a thread of a lane: it is about to wait.
+pub(crate) fn stand_aside() {
+    if let Some(post) = POST.with(RefCell::take) {
+        REPLACED.with(|replaced| replaced.set(true));
+        post.replace();
     }
+}
 
-    /// Serves the lane whose thread this is, if it is one of this context's.
-    pub(crate) fn serve_own_lane(&self) {
-        let own = LANE.with(Cell::get).filter(|(engine, _)| *engine == std::ptr::from_ref(self) as usize);
-        if let Some((_, lane)) = own {
-            while self.submit_next(lane, self.lock(), Some(Due::All)) {}
-        }
+/// As [`stand_aside`], in a waker of the program's: it asks for something, and may wait for the answer.
+pub(super) fn stand_aside_in_a_task() {
+    if fencepost_sync::in_task() {
+        stand_aside();
     }
 }

@@ -324,6 +324,7 @@ impl Planner<'_> {
         let skipped = self.state.queue_mut(slot).pop(None);
         // What it holds is let go when S is released.
         self.state.after.dropped.extend(skipped.filter(|skipped| !matches!(skipped.op, Op::Wait(_))));
+        self.end_if_gone(slot);
         Next::Again
     }
 
@@ -334,7 +335,16 @@ impl Planner<'_> {
         self.taken += dead.len();
         self.state.after.moved = true;
         self.state.after.dropped.extend(dead);
+        self.end_if_gone(goal.slot);
         Next::Again
+    }
+
+    /// Frees the slot of a queue that is gone, if nothing is left of it: no batch ends for what was just taken.
+    fn end_if_gone(&mut self, slot: Slot) {
+        let queue = self.state.queue(slot);
+        if !queue.open && queue.spent() {
+            self.state.reap();
+        }
     }
 
     /// Takes a read that stays in place: it is done with what is before it, and with the context's own commands.

@@ -3,7 +3,7 @@
 use super::callbacks::{Inside, this_thread};
 use super::engine::{Engine, SLICE};
 use super::lane::Rest;
-use super::own_lane::become_thread_of_a_lane;
+use super::own_lane::is_replaced;
 use super::plan::Due;
 use super::state::State;
 use fencepost_sync::Value;
@@ -39,9 +39,8 @@ impl Resting {
 impl Engine {
     /// The thread of a lane: plans what came together, submits what can be, sleeps.
     pub(crate) fn lane_thread(&self, lane: usize) {
-        self.own_lane(lane);
         let mut resting = Resting::default();
-        loop {
+        while !is_replaced() {
             let mut state = self.lock();
             while !(state.urgent_for(lane) || (resting.napped && state.something_for(lane))) {
                 if state.finished() {
@@ -120,8 +119,7 @@ impl Engine {
     /// The second thread of a lane: waits natively for the next value, for the sake of futures, callbacks and
     /// memory that can be used again.
     pub(crate) fn completer(&self, lane: usize) {
-        become_thread_of_a_lane();
-        loop {
+        while !is_replaced() {
             let next = {
                 let mut state = self.lock();
                 while !state.unwatched(lane) {

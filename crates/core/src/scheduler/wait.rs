@@ -4,6 +4,7 @@ use super::batch::{Seq, Status};
 use super::callbacks;
 use super::cycles::Blocked;
 use super::engine::{Engine, SLICE};
+use super::own_lane::{stand_aside, stand_aside_in_a_task};
 use super::plan::{Due, Rest};
 use super::queue::{Hold, HoldId, Priority, Reached};
 use super::shield;
@@ -171,8 +172,8 @@ impl Engine {
         // Even a wait of no time takes one turn: asked again and again, it ends.
         let (mut turned, mut blocked, mut planned) = (false, None, Rest::default());
         let _waits = callbacks::Signals::set(false);
+        stand_aside();
         loop {
-            self.serve_own_lane();
             let mut state = self.lock();
             if let Some(result) = self.over(&mut state, target, &mut planned) {
                 self.unlock(state);
@@ -430,6 +431,7 @@ impl Engine {
 
     /// Has `waker` called when a point is done, and gives S; its result, if it has one.
     fn attended(&self, point: Point, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
+        stand_aside_in_a_task();
         let mut state = self.lock();
         if state.reached(point) == Reached::Done {
             return Err(state.queue(point.slot).result(point.stamp));
@@ -481,6 +483,7 @@ impl Engine {
 
     /// How `event` ended, or that the device is lost; else has `waker` called when either is so.
     pub(crate) fn await_user(&self, event: &UserState, waker: &Waker) -> Option<Result<()>> {
+        stand_aside_in_a_task();
         let mut state = self.lock();
         if let Some(result) = event.result().or_else(|| state.lost().err().map(Err)) {
             return Some(result);
@@ -531,6 +534,7 @@ impl Engine {
 
     /// Whether batch `seq` is done; else has `waker` called when it is.
     pub(crate) fn poll_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
+        stand_aside_in_a_task();
         let mut state = self.lock();
         if state.batches.is_done(seq) {
             return Ok(true);
