@@ -136,7 +136,11 @@ fn in_a_waker(ctx: &Context, does: impl FnOnce() + Send + 'static) {
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
-    let (mut end, does) = (queue.finish(), Box::new(move || sender.send(does()).unwrap()));
+    let mut end = queue.finish();
+    let does = Box::new(move || {
+        does();
+        sender.send(()).unwrap();
+    });
     let waker = Waker::from(Arc::new(Does(Mutex::new(Some(does)))));
     assert!(Pin::new(&mut end).poll(&mut Task::from_waker(&waker)).is_pending());
     gate.signal();

@@ -177,3 +177,41 @@ impl State {
         Some(Before { callback, queue, thread })
     }
 }
+
+#[cfg(all(test, not(fencepost_loom)))]
+mod tests {
+    use super::*;
+    use crate::ordering::Policy;
+    use crate::recorder::cpu::{self, CpuOptions};
+    use crate::scheduler::Priority;
+    use crate::user_event::Signaller;
+    use std::panic::Location;
+
+    #[test]
+    fn r01_the_end_of_a_callback_leaves_a_queue_that_failed_meanwhile_as_it_is() {
+        for panicked in [false, true] {
+            let (device, lanes) = cpu::open(&CpuOptions { threads: false, ..CpuOptions::default() });
+            let engine = Engine::new(device, lanes, Policy::Unchecked, false);
+            let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
+            engine.enqueue_callback(slot, Box::new(|| ()), Location::caller()).expect("nothing has failed");
+            let mut state = engine.lock();
+            let callback = state.queue(slot).end(slot);
+            state.plan([callback], Priority::Normal);
+            let (id, _, _run) = state.calls.pop_front().expect("it is handed over");
+            state.fail_queue(slot, callback.stamp, Kind::Busy { array: "x".into() }.into());
+            state.plan([callback], Priority::Normal);
+            drop(state);
+            engine.forgive(slot).expect("it has failed");
+            let gate = Signaller::new(&engine, "gate");
+            engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("it is forgiven");
+            let mut state = engine.lock();
+            state.called(id, slot, panicked);
+            let behind = state.queue(slot).end(slot);
+            state.plan([behind], Priority::Normal);
+            assert_eq!(state.reached(behind), Reached::Unplanned, "the gate is closed");
+            assert!(state.queue(slot).error.is_none());
+            drop(state);
+            gate.signal();
+        }
+    }
+}

@@ -54,6 +54,11 @@ impl Priority {
 /// Commands of a queue that are worth starting before the program asks for them.
 const MANY: usize = 16;
 
+/// Handles that are looked at, or forgotten as their points are done, in one call.
+const HANDLES: usize = 4096;
+/// Handles that are gone and are forgotten with each new one.
+const FEW: usize = 64;
+
 /// Names whatever can hold a queue back on the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct HoldId(pub(crate) u64);
@@ -195,7 +200,11 @@ impl QueueState {
 
     /// Notes that a handle stands for the end of what is enqueued, as long as `past` lives.
     pub(crate) fn look_for_end(&mut self, past: &Arc<Past>) {
-        while self.looked_for.back().is_some_and(|(_, known)| known.strong_count() == 0) {
+        // A few: a program may drop a million handles at once.
+        for _ in 0..FEW {
+            if self.looked_for.back().is_none_or(|(_, known)| known.strong_count() > 0) {
+                break;
+            }
             self.looked_for.pop_back();
         }
         if self.enqueued > self.planned {
@@ -206,8 +215,11 @@ impl QueueState {
     /// Whether the program has a handle of a point from `first` on, or something pending gives the host what it looks at.
     pub(super) fn has_handles(&self, first: Stamp) -> bool {
         let from = self.looked_for.partition_point(|(stamp, _)| *stamp < first);
-        let mut handles = self.looked_for.iter().skip(from);
-        handles.any(|(_, past)| past.strong_count() > 0) || self.gives > 0
+        let handles = self.looked_for.range(from..);
+        // Among so many there may be one.
+        self.gives > 0
+            || handles.len() > HANDLES
+            || handles.into_iter().any(|(_, past)| past.strong_count() > 0)
     }
 
     /// Whether everything that was planned is done.
@@ -326,7 +338,7 @@ impl QueueState {
             self.segments.pop_front();
         }
         let over = self.looked_for.partition_point(|(stamp, _)| *stamp <= self.completed);
-        self.looked_for.drain(..over);
+        self.looked_for.drain(..over.min(HANDLES));
     }
 
     /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
@@ -480,6 +492,32 @@ mod tests {
         let mut q = queue(0);
         let came = [5, 3, 4, 6, 1].map(|stamp| q.come_after(Point { slot: Slot(2), stamp: Stamp(stamp) }).0);
         assert_eq!(came, [0, 5, 5, 5, 6]);
+    }
+
+    #[test]
+    fn handles_that_are_gone_are_forgotten_a_few_at_a_time() {
+        let mut q = queue(0);
+        q.push(Command { stamp: Stamp(1), op: Op::Work(Work::Nothing) });
+        let look = |q: &mut QueueState| {
+            let past = Arc::new(Past::default());
+            q.look_for_end(&past);
+            past
+        };
+        let kept: Vec<Arc<Past>> = (0..3 * HANDLES).map(|_| look(&mut q)).collect();
+        assert!(q.has_handles(Stamp(1)));
+        drop(kept);
+        let last = look(&mut q);
+        assert_eq!(q.looked_for.len(), 3 * HANDLES + 1 - FEW);
+        drop(last);
+        (0..3 * HANDLES).for_each(|_| drop(look(&mut q)));
+        assert!(q.looked_for.len() <= 1 && !q.has_handles(Stamp(1)));
+        let kept: Vec<Arc<Past>> = (0..2 * HANDLES).map(|_| look(&mut q)).collect();
+        q.pop(None);
+        q.settle(|_| true);
+        assert_eq!((q.looked_for.len(), kept.len()), (HANDLES, 2 * HANDLES));
+        assert!(!q.has_handles(Stamp(2)), "all are behind");
+        q.settle(|_| true);
+        assert!(q.looked_for.is_empty());
     }
 
     #[test]
