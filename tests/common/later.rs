@@ -5,7 +5,7 @@
 
 use super::dump;
 use super::subject::Subject;
-use fencepost::{CommandQueue, Context, DeviceArray, Event};
+use fencepost::{CommandQueue, Context, DeviceArray};
 
 /// Why such cases run on Vulkan adapters only.
 pub const RUNS: &str = "a kernel runs for a while there, and the host goes on";
@@ -39,7 +39,13 @@ pub fn on_its_queue(s: &Subject, ways: &[(&str, Way)]) {
 /// The same in a context with options of the case.
 pub fn on_its_queue_of(s: &Subject, ctx: &Context, ways: &[(&str, Way)]) {
     for &(name, look) in ways {
-        each_length(name, |milliseconds| is_early(s, ctx, look, |queue| spins(s, ctx, queue, milliseconds)));
+        each_length(name, |milliseconds| {
+            let later = |queue: &CommandQueue| {
+                s.spin(ctx, queue, milliseconds);
+                None
+            };
+            is_early(s, ctx, look, later)
+        });
     }
 }
 
@@ -47,8 +53,14 @@ pub fn on_its_queue_of(s: &Subject, ctx: &Context, ways: &[(&str, Way)]) {
 pub fn on_another_queue(s: &Subject, ways: &[(&str, Way)]) {
     let ctx = s.ctx();
     for &(name, look) in ways {
-        let later = |milliseconds| spins(s, &ctx, &ctx.queue("other"), milliseconds);
-        each_length(name, |milliseconds| is_early(s, &ctx, look, |_| later(milliseconds)));
+        each_length(name, |milliseconds| {
+            let later = |_: &CommandQueue| {
+                let other = ctx.queue("other");
+                s.spin(&ctx, &other, milliseconds);
+                Some(other)
+            };
+            is_early(s, &ctx, look, later)
+        });
     }
 }
 
@@ -60,27 +72,26 @@ pub fn each_length(name: &str, is_early: impl Fn(u32) -> bool) {
     );
 }
 
-/// Enqueues short work beside a device that is busy, and looks for it; `later` enqueues what runs long. Whether the result
-/// was there while that ran.
-pub fn is_early(s: &Subject, ctx: &Context, look: Way, later: impl Fn(&CommandQueue) -> Event) -> bool {
+/// Enqueues short work beside a device that is busy, and looks for it; `later` enqueues what runs long, on the same queue or on
+/// the one that it gives. Whether the result was there while that ran: nothing else looks for its end.
+pub fn is_early(
+    s: &Subject,
+    ctx: &Context,
+    look: Way,
+    later: impl Fn(&CommandQueue) -> Option<CommandQueue>,
+) -> bool {
     keep_busy(s, ctx);
     let queue = ctx.queue("main");
     let x = queue.full([N], VALUE).unwrap();
     let looked = look(&Short { subject: s, ctx, queue: &queue, x });
-    let end = later(&queue);
+    let other = later(&queue);
     ctx.flush().unwrap();
     // From here on no wait decides what comes together.
     dump::until(|| dump::is_planned(ctx));
     looked();
-    let early = !end.is_complete().unwrap();
+    let early = !other.as_ref().unwrap_or(&queue).is_complete().unwrap();
     ctx.synchronize().wait().unwrap();
     early
-}
-
-/// A long kernel, and its end.
-pub fn spins(s: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Event {
-    s.spin(ctx, queue, milliseconds);
-    queue.marker()
 }
 
 /// Has the device do so much that what follows comes together: two batches run, and a third waits to be submitted.
