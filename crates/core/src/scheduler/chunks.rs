@@ -38,6 +38,7 @@ impl<T> Chunks<T> {
         self.chunks.iter_mut().find_map(VecDeque::front_mut)
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.chunks.iter().flatten()
     }

@@ -11,7 +11,9 @@ impl Engine {
     /// Flushes everything, waits for it unless the device is lost, and lets the threads end.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn close(&self) {
-        for end in self.ends() {
+        // None is held by a user event of the program's any more: handles of those keep a context going.
+        let ends = self.lock().ends();
+        for end in ends {
             if let Err(error) = self.wait(end, super::wait::Deadline::after(None)) {
                 log::debug!("while a context ended: {error}");
             }
@@ -26,11 +28,6 @@ impl Engine {
         let state = self.lock();
         let mut pending = state.queues.iter().flat_map(|queue| queue.pending.iter());
         pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.relay().is_some()))
-    }
-
-    /// The ends of all queues. None is held by a user event of the program's any more: handles of those keep a context going.
-    fn ends(&self) -> Vec<Point> {
-        self.lock().ends()
     }
 
     /// Keeps an error that came up where nobody could be told; the first one stays.

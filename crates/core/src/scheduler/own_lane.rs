@@ -8,6 +8,17 @@ use crate::threads::Post;
 use fencepost_sync::prim::thread_local;
 use std::cell::{Cell, RefCell};
 
+/// The web has no thread of a lane.
+#[cfg(target_arch = "wasm32")]
+enum Post {}
+
+#[cfg(target_arch = "wasm32")]
+impl Post {
+    fn replace(self) {
+        match self {}
+    }
+}
+
 thread_local! {
     /// The place of this thread at a lane.
     static POST: RefCell<Option<Post>> = RefCell::default();
