@@ -55,6 +55,8 @@ impl Engine {
     ) -> Option<Result<()>> {
         let priority = state.queue(point.slot).priority;
         state.plan([point], priority);
+        // Before the look at what it comes after: what holds it back from then on has the task ask again.
+        state.note_asking(point);
         self.unlock(state);
         if !self.threads {
             self.turn(Duration::ZERO);

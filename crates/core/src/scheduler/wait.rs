@@ -404,6 +404,7 @@ impl Engine {
             return self.poll_inside(state, point, waker);
         }
         self.flush_to(state, point);
+        self.lock().note_asking(point);
         self.get_on(point, waker).map(Err)
     }
 
@@ -412,12 +413,7 @@ impl Engine {
     /// # Errors
     /// `WouldDeadlock`, inside callbacks.
     pub(super) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
-        let relay = {
-            let mut state = self.lock();
-            state.note_asking(point);
-            state.held_by(point)
-        };
-        if let Some(relay) = relay {
+        if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);
         }
         self.ask_again(waker);
