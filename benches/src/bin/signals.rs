@@ -1,4 +1,5 @@
 #![allow(unsafe_code, reason = "bare Vulkan is what this file measures")]
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "one reason holds for all of them")]
 //! Whether several signals share one call of `vkQueueSubmit`, or each has a call of its own: what is cheaper, and when the
 //! first result is there.
 //!

@@ -1,8 +1,9 @@
 //! From queues to batches.
 
+mod lift;
 mod open;
 
-use super::batch::{Batch, Info, Seq, Status};
+use super::batch::{Batch, Seq, Status};
 use super::costs::Kind;
 use super::queue::{Hold, Priority, QueueState, Reached};
 use super::state::State;
@@ -11,7 +12,6 @@ use crate::event::Point;
 use crate::memory::HostUse;
 use fencepost_sync::{Slot, Stamp};
 use open::{Open, read_in_place};
-use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::task::Waker;
 
@@ -558,49 +558,6 @@ impl Planner<'_> {
         self.unseen.extend(expected.unknown.then_some(seq));
         let batch = Batch { seq, steps, deps, expected, cut: self.cut, refused: false };
         self.state.lanes[lane].list(self.priority).push_back(batch);
-    }
-}
-
-impl State {
-    /// Moves a batch, and what it depends on, on whatever lane, before all others: a caller waits for it.
-    ///
-    /// The order of all lists stays one in which each batch comes behind those that it depends on: first those that are
-    /// needed, then the others, each as they were.
-    pub(crate) fn hurry(&mut self, seq: Seq) {
-        let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
-        if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
-            return;
-        }
-        let planned = self.lanes.iter().flat_map(|lane| lane.ready.iter().flatten());
-        let planned: FxHashMap<Seq, &[Seq]> = planned.map(|batch| (batch.seq, &batch.deps[..])).collect();
-        let (mut needed, mut stack) = (FxHashSet::default(), vec![seq]);
-        while let Some(seq) = stack.pop() {
-            if let Some(deps) = planned.get(&seq).filter(|_| needed.insert(seq)) {
-                stack.extend_from_slice(deps);
-            }
-        }
-        for list in self.lanes.iter_mut().flat_map(|lane| &mut lane.ready) {
-            list.make_contiguous().sort_by_key(|batch| !needed.contains(&batch.seq));
-        }
-    }
-
-    /// Moves a batch, and what it depends on, up to `priority`: whoever waits for it is that urgent.
-    pub(crate) fn lift(&mut self, seq: Seq, priority: Priority) {
-        let Some(info) = self.batches.get(seq) else { return };
-        let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
-        if from >= priority {
-            return;
-        }
-        let list = self.lanes[lane].list(from);
-        let Some(batch) = list.iter().position(|batch| batch.seq == seq).and_then(|at| list.remove(at))
-        else {
-            return;
-        };
-        for &dep in &batch.deps {
-            self.lift(dep, priority);
-        }
-        self.batches.set(seq, Status::Ready(priority));
-        self.lanes[lane].list(priority).push_back(batch);
     }
 }
 

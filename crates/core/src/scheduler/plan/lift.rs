@@ -1,0 +1,49 @@
+//! Planned batches that go before others.
+
+use super::super::batch::{Info, Seq, Status};
+use super::super::queue::Priority;
+use super::super::state::State;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+impl State {
+    /// Moves a batch, and what it depends on, on whatever lane, before all others: a caller waits for it.
+    ///
+    /// The order of all lists stays one in which each batch comes behind those that it depends on: first those that are
+    /// needed, then the others, each as they were.
+    pub(crate) fn hurry(&mut self, seq: Seq) {
+        let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
+        if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
+            return;
+        }
+        let planned = self.lanes.iter().flat_map(|lane| lane.ready.iter().flatten());
+        let planned: FxHashMap<Seq, &[Seq]> = planned.map(|batch| (batch.seq, &batch.deps[..])).collect();
+        let (mut needed, mut stack) = (FxHashSet::default(), vec![seq]);
+        while let Some(seq) = stack.pop() {
+            if let Some(deps) = planned.get(&seq).filter(|_| needed.insert(seq)) {
+                stack.extend_from_slice(deps);
+            }
+        }
+        for list in self.lanes.iter_mut().flat_map(|lane| &mut lane.ready) {
+            list.make_contiguous().sort_by_key(|batch| !needed.contains(&batch.seq));
+        }
+    }
+
+    /// Moves a batch, and what it depends on, up to `priority`: whoever waits for it is that urgent.
+    pub(crate) fn lift(&mut self, seq: Seq, priority: Priority) {
+        let Some(info) = self.batches.get(seq) else { return };
+        let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
+        if from >= priority {
+            return;
+        }
+        let list = self.lanes[lane].list(from);
+        let Some(batch) = list.iter().position(|batch| batch.seq == seq).and_then(|at| list.remove(at))
+        else {
+            return;
+        };
+        for &dep in &batch.deps {
+            self.lift(dep, priority);
+        }
+        self.batches.set(seq, Status::Ready(priority));
+        self.lanes[lane].list(priority).push_back(batch);
+    }
+}
