@@ -63,11 +63,31 @@ fn main() -> Result<()> {
         println!("{name:36} x {:5.3} {micros:8.2} us a launch", ratio(*median, medians[0][0]));
     }
     let medians = measured(&mut sides, &PIPELINES)?;
-    println!("\nbeside `lateness: Duration::MAX`, with which no batch ends for a point:");
-    for (at, (name, _)) in PIPELINES.iter().enumerate() {
-        println!("{name:36} x {:5.3}", ratio(medians[0][at], medians[1][at]));
+    println!(
+        "\nbeside `lateness: Duration::MAX`, with which no batch ends for a point, and submissions of both:"
+    );
+    for (at, (name, round)) in PIPELINES.iter().enumerate() {
+        let counts = [submissions(&mut sides[0], *round)?, submissions(&mut sides[1], *round)?];
+        let ratio = ratio(medians[0][at], medians[1][at]);
+        println!("{name:36} x {ratio:5.3} {:6.1} {:6.1}", counts[0], counts[1]);
     }
     Ok(())
+}
+
+/// How many submissions a round makes on average.
+fn submissions(side: &mut Side, round: Round) -> Result<f64> {
+    const ROUNDS: u64 = 20;
+    let submitted = |side: &Side| {
+        let dump = side.ctx.state_dump();
+        let number = dump.split_once("submitted ").and_then(|(_, rest)| rest.split(',').next()?.parse().ok());
+        number.unwrap_or(0_u64)
+    };
+    let before = submitted(side);
+    for _ in 0..ROUNDS {
+        drop(round(side)?);
+        side.queue.finish().wait()?;
+    }
+    Ok((submitted(side) - before) as f64 / ROUNDS as f64)
 }
 
 fn ratio(one: Duration, other: Duration) -> f64 {
