@@ -1,7 +1,7 @@
 //! What a future leaves with all that wake it.
 
 use crate::prim::{Mutex, lock, thread_local};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
@@ -24,6 +24,8 @@ pub struct Bell(Option<(Arc<Task>, Waker)>);
 thread_local! {
     /// The wakers of tasks that this thread is in.
     static IN_TASK: Cell<u32> = Cell::default();
+    /// Tasks that this thread wakes [later](TasksLater).
+    static LATER: RefCell<Option<Vec<Arc<Task>>>> = RefCell::default();
 }
 
 /// Whether this thread is in the waker of a task, which a [`Bell`] has called.
@@ -45,6 +47,72 @@ thread_local! {
 /// ```
 pub fn in_task() -> bool {
     IN_TASK.with(Cell::get) > 0
+}
+
+/// While it lives, tasks that a [`Bell`] would wake on this thread are kept. A waker is code of the program and may wait: for
+/// something that this thread does only after what it is at.
+///
+/// # Example
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+/// use std::sync::Arc;
+/// use std::task::{Wake, Waker};
+///
+/// struct Task(AtomicBool);
+/// impl Wake for Task {
+///     fn wake(self: Arc<Self>) {
+///         self.0.store(true, Relaxed);
+///     }
+/// }
+/// let task = Arc::new(Task(AtomicBool::new(false)));
+/// let mut bell = fencepost_sync::Bell::default();
+/// let later = fencepost_sync::TasksLater::enter();
+/// bell.set(&Waker::from(task.clone())).wake_by_ref();
+/// assert!(!task.0.load(Relaxed));
+/// later.end().into_iter().for_each(Waker::wake);
+/// assert!(task.0.load(Relaxed));
+/// ```
+#[derive(Debug)]
+pub struct TasksLater {
+    outermost: bool,
+}
+
+impl TasksLater {
+    /// Keeps tasks from now on, on this thread.
+    pub fn enter() -> Self {
+        let outermost = LATER.with(|later| {
+            let mut later = later.borrow_mut();
+            let outermost = later.is_none();
+            later.get_or_insert_default();
+            outermost
+        });
+        Self { outermost }
+    }
+
+    /// What wakes the tasks that were kept; nothing if another value of this kind lives on this thread.
+    #[must_use = "the tasks are still to be woken"]
+    pub fn end(self) -> Vec<Waker> {
+        let tasks = if self.outermost { LATER.with(RefCell::take) } else { None };
+        tasks.into_iter().flatten().map(Waker::from).collect()
+    }
+}
+
+impl Drop for TasksLater {
+    /// Tasks that are still kept, as something has panicked, are woken.
+    fn drop(&mut self) {
+        if self.outermost {
+            let tasks = LATER.with(RefCell::take);
+            tasks.into_iter().flatten().for_each(Wake::wake);
+        }
+    }
+}
+
+/// Keeps a task for later, if tasks are kept; whether they are.
+fn keep(task: &Arc<Task>) -> bool {
+    LATER.with(|later| {
+        let mut later = later.borrow_mut();
+        later.as_mut().map(|later| later.push(task.clone())).is_some()
+    })
 }
 
 /// The time that a thread is in a waker.
@@ -104,6 +172,9 @@ impl Wake for Task {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
+        if keep(self) {
+            return;
+        }
         if let Some(task) = self.take() {
             let _in = InTask::enter();
             task.wake();

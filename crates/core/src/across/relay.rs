@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Point, Recording};
-use crate::scheduler::{Deadline, Engine, Stretch};
+use crate::scheduler::{Deadline, Engine, Stretch, wake_all};
 use crate::user_event::{Signaller, UserState};
+use fencepost_sync::TasksLater;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock, thread_local};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -294,11 +295,19 @@ fn in_turn<R>(first: impl FnOnce() -> R) -> R {
         list.get_or_insert_default();
         outermost
     });
+    // A task that waits in its waker would keep those from being looked at that are woken meanwhile.
+    let later = TasksLater::enter();
     let result = first();
     while let Some(relay) = outermost.then(next).flatten() {
         relay.look_or_start();
     }
+    wake_all(later.end());
     result
+}
+
+/// Whether this thread is at relays. Those that are woken meanwhile wait for the one that it is at.
+pub(crate) fn is_at_relays() -> bool {
+    woken(|list| list.is_some())
 }
 
 /// The relay that was woken first; if there is none, nobody is at one any more.

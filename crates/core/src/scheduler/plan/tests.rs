@@ -47,6 +47,21 @@ fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work]) -> Vec<usize> {
 }
 
 #[test]
+fn q10_launches_that_are_taken_together_are_no_more_than_the_largest_batch_has() {
+    let engine = paced(0.0);
+    let [first, second] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+    let block = block();
+    let ends = [(first, 100), (second, LARGEST)].map(|(slot, count)| {
+        let points = (0..count).map(|_| enqueue(&engine, slot, launch(&block)));
+        points.last().expect("there are some")
+    });
+    let mut state = engine.lock();
+    let rest = state.plan(ends, Priority::Normal);
+    assert_eq!(lengths(&mut state, 0, Priority::Normal), [LARGEST]);
+    assert_eq!(rest.roots, ends[1..]);
+}
+
+#[test]
 fn q01_a_planning_makes_so_many_batches_and_no_more() {
     let engine = paced(0.5);
     let slot = queue(&engine, Priority::Normal);
