@@ -9,7 +9,7 @@ mod pieces;
 mod relay;
 
 pub(crate) use copy::copy;
-pub(crate) use relay::{Origin, Relay, is_at_relays, origin};
+pub(crate) use relay::{Origin, Relay, in_turn, leave_calls, origin};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Point, Recording};
-use crate::scheduler::{Deadline, Engine, Stretch, wake_all};
+use crate::scheduler::{Deadline, Engine, Stretch, wake_each};
 use crate::user_event::{Signaller, UserState};
 use fencepost_sync::TasksLater;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock, thread_local};
@@ -285,29 +285,38 @@ impl Relay {
 thread_local! {
     /// Relays that were woken on this thread while it is at one.
     static WOKEN: RefCell<Option<VecDeque<Arc<Relay>>>> = RefCell::default();
+    /// Contexts whose callbacks this thread has left for later.
+    static LEFT: RefCell<Vec<Weak<Engine>>> = RefCell::default();
 }
 
-/// Runs `first`, then what it has woken on this thread, and what that has: one after the other, not one inside the
-/// other, as a chain may be long.
-fn in_turn<R>(first: impl FnOnce() -> R) -> R {
+/// Runs `first`, then the relays that it has woken on this thread, and what they have: one after the other, not one inside the
+/// other, as a chain may be long. Code of the program comes last, tasks and then callbacks: it may wait for any of the relays.
+pub(crate) fn in_turn<R>(first: impl FnOnce() -> R) -> R {
     let outermost = woken(|list| {
         let outermost = list.is_none();
         list.get_or_insert_default();
         outermost
     });
-    // A task that waits in its waker would keep those from being looked at that are woken meanwhile.
     let later = TasksLater::enter();
     let result = first();
     while let Some(relay) = outermost.then(next).flatten() {
         relay.look_or_start();
     }
-    wake_all(later.end());
+    wake_each(later.end());
+    if outermost {
+        let left = LEFT.with(RefCell::take);
+        left.iter().filter_map(Weak::upgrade).for_each(|engine| engine.turn(Duration::ZERO));
+    }
     result
 }
 
-/// Whether this thread is at relays. Those that are woken meanwhile wait for the one that it is at.
-pub(crate) fn is_at_relays() -> bool {
-    woken(|list| list.is_some())
+/// Leaves the callbacks of a context for when this thread has looked at all relays; whether it is at them.
+pub(crate) fn leave_calls(engine: &Weak<Engine>) -> bool {
+    let is_at_relays = woken(|list| list.is_some());
+    if is_at_relays {
+        LEFT.with(|left| left.borrow_mut().push(engine.clone()));
+    }
+    is_at_relays
 }
 
 /// The relay that was woken first; if there is none, nobody is at one any more.

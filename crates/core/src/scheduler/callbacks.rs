@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::own_lane::is_thread_of_a_lane;
 use super::queue::{Hold, HoldId, Reached};
 use super::state::State;
-use crate::across::is_at_relays;
+use crate::across::leave_calls;
 use crate::command::{Callback, Op};
 use crate::error::Kind;
 use crate::event::Point;
@@ -99,16 +99,19 @@ pub(super) struct Before {
 
 impl Engine {
     /// Runs the callbacks that are due on this thread; whether there was one. The thread of a lane, and a thread that signals an
-    /// event or is at relays, leave the callbacks to the calls and tasks that wait here: a callback may wait for the next step of
-    /// such a thread.
+    /// event, leave the callbacks to the calls and tasks that wait here: a callback may wait for the next step of such a thread.
+    /// So it may for a thread that is at relays, which runs them when it has looked at all.
     pub(crate) fn run_calls(&self) -> bool {
         let mut state = self.lock();
-        if is_thread_of_a_lane() || is_at_relays() || SIGNALS.with(Cell::get) {
+        if is_thread_of_a_lane() || SIGNALS.with(Cell::get) {
             // Once: a relay among those that are woken asks again on this very thread.
             if !state.calls.is_empty() && !std::mem::replace(&mut state.calls_told, true) {
                 state.wake_everybody();
             }
             self.unlock(state);
+            return false;
+        }
+        if !state.calls.is_empty() && leave_calls(&self.me) {
             return false;
         }
         let mut any = false;

@@ -1,10 +1,18 @@
 //! A program's own code on threads of ours: its panics end nothing but itself.
 
+use crate::across::in_turn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-/// Calls `wakers`.
+/// Calls `wakers`: first those of the library, then those of tasks, which may wait.
 pub(crate) fn wake_all(wakers: Vec<Waker>) {
+    if !wakers.is_empty() {
+        in_turn(|| wake_each(wakers));
+    }
+}
+
+/// Calls `wakers`, one after the other.
+pub(crate) fn wake_each(wakers: Vec<Waker>) {
     for waker in wakers {
         shielded("a waker", || waker.wake());
     }

@@ -52,8 +52,8 @@ fn q10_launches_that_are_taken_together_are_no_more_than_the_largest_batch_has()
     let [first, second] = [(); 2].map(|()| queue(&engine, Priority::Normal));
     let block = block();
     let ends = [(first, 100), (second, LARGEST)].map(|(slot, count)| {
-        let points = (0..count).map(|_| enqueue(&engine, slot, launch(&block)));
-        points.last().expect("there are some")
+        let points: Vec<Point> = (0..count).map(|_| enqueue(&engine, slot, launch(&block))).collect();
+        points[count - 1]
     });
     let mut state = engine.lock();
     let rest = state.plan(ends, Priority::Normal);
