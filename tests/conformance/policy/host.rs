@@ -113,11 +113,12 @@ fn other_users(s: &Subject) {
     }
 }
 
+/// Where the host reaches the array: elsewhere a map is a copy, behind what was submitted.
 fn kernel_behind(s: &Subject) {
     for policy in ALL {
         later::on_its_queue_of(
             s,
-            &s.ctx_with(policy),
+            &s.options(|options| (options.policy, options.shared_memory) = (policy, true)),
             &[
                 ("a read", read),
                 ("a read of a slice", |at| {
