@@ -52,10 +52,15 @@ pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
 /// Cases about what the host decides: current queues, waits that are added, errors of arguments, statistics. They run
 /// in the default mode; with other recorders or other memory they run in the full suite only.
 pub fn host_side(cases: Vec<Case>) -> Vec<Case> {
-    cases.into_iter().map(|case| Case { host_side: true, ..case }).collect()
+    cases.into_iter().map(Case::host_side).collect()
 }
 
 impl Case {
+    /// About what the host decides: see [`host_side`].
+    pub fn host_side(self) -> Self {
+        Self { host_side: true, ..self }
+    }
+
     /// Only on real adapters.
     pub fn gpu_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Gpu(reason), ..self }

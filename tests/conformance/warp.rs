@@ -14,7 +14,8 @@ pub fn cases() -> Vec<Case> {
         case("warp_a_diamond_in_scopes_with_waits_for_queues_is_exact", |s| diamond(s, by_queue)),
         case("warp_an_event_and_its_queue_are_incomplete_until_the_work_is_over_turn_by_turn", complete),
         case("warp_an_event_and_its_queue_are_incomplete_while_a_kernel_runs_and_complete_after_it", running)
-            .vulkan_only(RUNS),
+            .vulkan_only(RUNS)
+            .host_side(),
         case("warp_synchronizing_what_is_idle_is_no_error", idle),
         case("warp_two_contexts_take_turns_with_synchronize", ping_pong),
     ]

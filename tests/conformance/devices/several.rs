@@ -19,7 +19,8 @@ pub fn cases() -> Vec<Case> {
             "its driver runs a kernel on all cores, inside the submission or before the next one",
         ),
         case("d02_a_context_that_waits_for_another_does_not_wait_for_a_later_kernel_of_it", later_kernel)
-            .vulkan_only(RUNS),
+            .vulkan_only(RUNS)
+            .host_side(),
         case("d02_ping_pong_by_events_only_is_exact", ping_pong),
         case("d02_ping_pong_with_waits_of_the_host_is_exact", ping_pong_by_the_host),
         case("d02_a_pipeline_over_three_contexts_is_exact", pipeline),

@@ -8,7 +8,9 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("e01_a_marker_covers_exactly_what_was_enqueued_before_it", exactly),
-        case("e01_a_marker_does_not_cover_a_kernel_that_runs_behind_it", before_a_kernel).vulkan_only(RUNS),
+        case("e01_a_marker_does_not_cover_a_kernel_that_runs_behind_it", before_a_kernel)
+            .vulkan_only(RUNS)
+            .host_side(),
         case("e01_a_marker_of_an_empty_queue_is_complete", of_nothing),
         case("e02_a_wait_returns_at_its_point_with_later_work_outstanding", two_reads),
         case("e02_pinned_downloads_arrive_one_by_one", two_downloads),

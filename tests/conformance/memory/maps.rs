@@ -23,7 +23,8 @@ pub fn cases() -> Vec<Case> {
         case("m06_a_map_that_is_dropped_before_it_is_there_changes_nothing", dropped),
         case("m06_a_write_map_is_alone_with_its_bytes", alone),
         case("m06_a_map_of_shared_memory_does_not_wait_for_work_that_was_submitted_later", map_later)
-            .vulkan_only(RUNS),
+            .vulkan_only(RUNS)
+            .host_side(),
     ]
 }
 

@@ -14,7 +14,9 @@ pub fn cases() -> Vec<Case> {
         case("p05_a_write_map_waits_for_the_users_of_its_bytes_only", other_users),
         case("p05_a_read_waits_for_the_writer_on_another_queue", writer),
         case("p05_a_map_waits_for_the_writer_whatever_the_policy", writer_of_a_map),
-        case("p05_no_way_of_reading_waits_for_a_kernel_behind_it", kernel_behind).vulkan_only(RUNS),
+        case("p05_no_way_of_reading_waits_for_a_kernel_behind_it", kernel_behind)
+            .vulkan_only(RUNS)
+            .host_side(),
     ]
 }
 

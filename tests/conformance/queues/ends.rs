@@ -26,9 +26,12 @@ pub fn cases() -> Vec<Case> {
         case("q04_with_threads_a_flush_is_enough_for_a_callback_to_run", flush_with_threads),
         case("q04_finish_waits_for_everything_before_it", finish_waits),
         case("q04_finish_waits_for_its_own_queue_only", finish_is_of_one_queue),
-        case("q04_finish_does_not_wait_for_a_kernel_behind_it", finish_before_a_kernel).vulkan_only(RUNS),
+        case("q04_finish_does_not_wait_for_a_kernel_behind_it", finish_before_a_kernel)
+            .vulkan_only(RUNS)
+            .host_side(),
         case("q04_finish_does_not_wait_for_a_kernel_of_another_queue", finish_beside_a_kernel)
-            .vulkan_only(RUNS),
+            .vulkan_only(RUNS)
+            .host_side(),
         case("q15_dropping_a_queue_loses_none_of_its_work", drop_queue),
         case("q15_dropping_a_held_queue_loses_none_of_its_work", drop_held_queue),
         case("q15_dropping_the_last_handle_waits_and_ends_the_threads", drop_context),

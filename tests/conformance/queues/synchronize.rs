@@ -13,7 +13,9 @@ pub fn cases() -> Vec<Case> {
         case("q07_synchronize_waits_for_all_queues_and_flushes_them", all_queues),
         case("q07_synchronize_submits_the_work_of_all_queues_before_anything_waits", flushes),
         case("q07_what_is_enqueued_later_is_not_waited_for", not_later),
-        case("q07_a_kernel_that_is_enqueued_later_is_not_waited_for", kernel_behind).vulkan_only(RUNS),
+        case("q07_a_kernel_that_is_enqueued_later_is_not_waited_for", kernel_behind)
+            .vulkan_only(RUNS)
+            .host_side(),
         case("q07_the_work_of_a_queue_that_is_gone_is_waited_for", gone),
         case("q07_the_first_error_is_given_and_the_others_are_waited_for", errors),
         case("q07_what_was_waited_for_is_known_to_the_host", known),
