@@ -76,9 +76,7 @@ struct Planner<'s> {
     round: Round,
     /// Commands taken so far.
     taken: usize,
-    /// Whether a batch was closed before the last one.
-    cut: bool,
-    /// How often batches were closed.
+    /// How often open batches were closed although more is to be planned.
     cuts: usize,
     /// Whether long commands of several queues may share a batch: no result of any queue is looked for.
     together: bool,
@@ -98,10 +96,10 @@ impl State {
     /// host is held, and with it every queue that needed it here.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> Rest {
         let open = self.lanes.iter().map(|_| None).collect();
-        let (round, taken, cut, cuts, together) = (Round::Short, 0, false, 0, false);
+        let (round, taken, cuts, together) = (Round::Short, 0, 0, false);
         let (unseen, costs, joined) = (SmallVec::new(), Vec::new(), None);
         let mut planner =
-            Planner { state: self, priority, open, round, taken, cut, cuts, together, unseen, costs, joined };
+            Planner { state: self, priority, open, round, taken, cuts, together, unseen, costs, joined };
         let roots: Vec<Point> = roots.into_iter().collect();
         planner.drain_context(roots.iter().map(|root| root.stamp).max().unwrap_or(Stamp(0)));
         roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
@@ -169,12 +167,11 @@ impl Planner<'_> {
             }
             let stuck = self.open.iter().all(Option::is_none);
             self.close_all();
-            self.cut = true;
+            self.cuts += 1;
             self.round = Round::Short;
             if self.unseen.len() >= UNSEEN {
                 return Rest { roots, after: self.unseen.first().copied() };
             }
-            self.cuts += 1;
             if self.taken >= LARGEST || self.cuts >= CUTS {
                 return Rest { roots, after: None };
             }
@@ -556,7 +553,7 @@ impl Planner<'_> {
         self.state.batches.set(open.seq, Status::Ready(self.priority));
         let Open { seq, steps, deps, expected, .. } = open;
         self.unseen.extend(expected.unknown.then_some(seq));
-        let batch = Batch { seq, steps, deps, expected, cut: self.cut, refused: false };
+        let batch = Batch { seq, steps, deps, expected, cut: self.cuts > 0, refused: false };
         self.state.lanes[lane].list(self.priority).push_back(batch);
     }
 }

@@ -28,7 +28,7 @@ impl State {
         }
     }
 
-    /// Moves a batch, and what it depends on, up to `priority`: whoever waits for it is that urgent.
+    /// Moves a batch, and what it depends on, up to `priority`: a queue that waits for it is that urgent.
     pub(crate) fn lift(&mut self, seq: Seq, priority: Priority) {
         let Some(info) = self.batches.get(seq) else { return };
         let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
