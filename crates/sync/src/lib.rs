@@ -20,6 +20,6 @@ mod timeline;
 pub use bell::{Bell, TasksLater, in_task};
 pub use clock::{Clock, Slot, Stamp};
 pub use error::{Error, Lost};
-pub use pending::{Late, Pending};
+pub use pending::{Late, Pending, note_nested};
 pub use send::{MaybeSend, MaybeSync};
 pub use timeline::{Timeline, Value};

@@ -1,6 +1,8 @@
 //! The one late answer.
 
-use crate::{Error, MaybeSend};
+use crate::prim::thread_local;
+use crate::{Error, MaybeSend, in_task};
+use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -14,6 +16,26 @@ pub trait Late<T, E>: MaybeSend {
 
     /// Blocks until the result is there, or until `limit` has passed: then `None`, and it may be asked again.
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<T, E>>;
+}
+
+thread_local! {
+    /// How often code of the program has run on this thread inside a call of the library.
+    static NESTED: Cell<u64> = Cell::default();
+}
+
+/// Notes that code of the program, which may have blocked on a future, has run on this thread. A [`Pending`] that is being
+/// polled here asks to be polled again: an executor that parks the thread may have taken the wake that was for that poll.
+///
+/// # Example
+/// ```
+/// fn call(of_program: impl FnOnce()) {
+///     of_program();
+///     fencepost_sync::note_nested();
+/// }
+/// call(|| ());
+/// ```
+pub fn note_nested() {
+    NESTED.with(|count| count.set(count.get() + 1));
 }
 
 /// A result that comes later: a [`Future`] on any executor, with blocking twins.
@@ -86,9 +108,15 @@ impl<T: Unpin, E: From<Error> + Unpin> Future for Pending<T, E> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::Late(source) = &mut self.state {
+            if in_task() {
+                note_nested(); // of a poll further out on this thread, if there is one
+            }
+            let before = NESTED.with(Cell::get);
             let polled = source.poll(cx);
             if polled.is_ready() {
                 self.state = State::Taken;
+            } else if NESTED.with(Cell::get) != before {
+                cx.waker().wake_by_ref();
             }
             return polled;
         }
@@ -140,6 +168,64 @@ mod tests {
         assert_eq!(pending.wait_timeout(Duration::ZERO), Ok(Some(3)));
         assert_eq!(pending.wait_timeout(Duration::ZERO), Err(Error::Taken));
         assert_eq!(pollster::block_on(&mut pending), Err(Error::Taken));
+    }
+
+    /// Wakes its task while it is polled, and then runs code of the program, which takes the wake.
+    struct Outer {
+        polls: u32,
+        nested: Nested,
+    }
+
+    /// How code of the program runs inside the poll.
+    #[derive(Clone, Copy)]
+    enum Nested {
+        Callback,
+        Waker,
+    }
+
+    /// A waker that blocks on another future.
+    struct Blocks;
+
+    impl std::task::Wake for Blocks {
+        fn wake(self: std::sync::Arc<Self>) {
+            assert_eq!(pollster::block_on(Pending::late(Third(0))), Ok(3));
+        }
+    }
+
+    impl Late<u32, Error> for Outer {
+        fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<u32, Error>> {
+            self.polls += 1;
+            if self.polls > 1 {
+                return Poll::Ready(Ok(self.polls));
+            }
+            cx.waker().wake_by_ref();
+            match self.nested {
+                Nested::Callback => {
+                    assert_eq!(pollster::block_on(Pending::late(Third(0))), Ok(3));
+                    note_nested();
+                }
+                Nested::Waker => {
+                    let blocks = std::task::Waker::from(std::sync::Arc::new(Blocks));
+                    crate::Bell::default().set(&blocks).wake_by_ref();
+                }
+            }
+            // As the park of an executor further in, which had nothing else to wait for.
+            std::thread::park_timeout(Duration::ZERO);
+            Poll::Pending
+        }
+        fn wait(&mut self, _: Option<Duration>) -> Option<Result<u32, Error>> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_wake_that_code_of_the_program_takes_inside_a_poll_is_not_lost() {
+        for nested in [Nested::Callback, Nested::Waker] {
+            let (tell, told) = std::sync::mpsc::channel();
+            let outer = move || tell.send(pollster::block_on(Pending::late(Outer { polls: 0, nested })));
+            drop(std::thread::spawn(outer));
+            assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(Ok(2)));
+        }
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub fn cases() -> Vec<Case> {
             first_poll(&[s.ctx(), s.ctx()]);
             first_poll(&[s.ctx(), s.without_threads()]);
         }),
+        case("q11_an_await_that_runs_a_callback_which_awaits_the_same_work_ends", |s| {
+            nested(&s.without_threads())
+        }),
     ]
 }
 
@@ -212,4 +215,24 @@ fn in_callback(
     give.send(place.target(ctx, &queue, other)).unwrap();
     queue.finish().wait().unwrap();
     told.recv().unwrap()
+}
+
+/// A callback that runs while a future is polled lets the work of that future go on, and awaits it too: both have one thread,
+/// and the wake of the one is that of the other.
+fn nested(ctx: &Context) {
+    for _ in 0..10 {
+        let (work, calls, gate) = (ctx.queue("work"), ctx.queue("calls"), ctx.user_event("gate"));
+        let mut x = work.zeros([N]).unwrap();
+        work.wait_for(&gate.event()).unwrap();
+        work.fill(&mut x, 7_u32).unwrap();
+        let (end, inside) = (work.marker(), work.marker());
+        calls
+            .callback(move || {
+                gate.signal();
+                pollster::block_on(inside.done()).unwrap();
+            })
+            .unwrap();
+        pollster::block_on(end.done()).unwrap();
+        assert_eq!(pollster::block_on(work.read(&x)).unwrap(), [7; N]);
+    }
 }

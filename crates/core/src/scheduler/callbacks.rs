@@ -134,6 +134,7 @@ impl Engine {
         let inside = Inside::enter();
         let panicked = catch_unwind(AssertUnwindSafe(run)).is_err();
         drop(inside);
+        fencepost_sync::note_nested();
         let mut state = self.lock();
         state.called(id, slot, panicked);
         if !self.threads {
