@@ -5,11 +5,13 @@
 //! wgpu device submit to one queue: there a wait becomes a step of the device's as soon as what it is for was submitted.
 
 mod copy;
+mod in_turn;
 mod pieces;
 mod relay;
 
 pub(crate) use copy::copy;
-pub(crate) use relay::{Origin, Relay, in_turn, leave_calls, origin};
+pub(crate) use in_turn::{in_turn, leave_calls};
+pub(crate) use relay::{Origin, Relay, origin};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,13 +1,11 @@
 //! A wait of one context for another.
 
+use super::in_turn::{in_turn, leave_relay};
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Point, Recording};
-use crate::scheduler::{Deadline, Engine, Stretch, wake_each};
+use crate::scheduler::{Deadline, Engine, Stretch};
 use crate::user_event::{Signaller, UserState};
-use fencepost_sync::TasksLater;
-use fencepost_sync::prim::{Mutex, MutexGuard, lock, thread_local};
-use std::cell::RefCell;
-use std::collections::VecDeque;
+use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Poll, Wake, Waker};
@@ -282,60 +280,8 @@ impl Relay {
     }
 }
 
-thread_local! {
-    /// Relays that were woken on this thread while it is at one.
-    static WOKEN: RefCell<Option<VecDeque<Arc<Relay>>>> = RefCell::default();
-    /// Contexts whose callbacks this thread has left for later.
-    static LEFT: RefCell<Vec<Weak<Engine>>> = RefCell::default();
-}
-
-/// Runs `first`, then the relays that it has woken on this thread, and what they have: one after the other, not one inside the
-/// other, as a chain may be long. Code of the program comes last, tasks and then callbacks: it may wait for any of the relays.
-pub(crate) fn in_turn<R>(first: impl FnOnce() -> R) -> R {
-    let outermost = woken(|list| {
-        let outermost = list.is_none();
-        list.get_or_insert_default();
-        outermost
-    });
-    let later = TasksLater::enter();
-    let result = first();
-    while let Some(relay) = outermost.then(next).flatten() {
-        relay.look_or_start();
-    }
-    wake_each(later.end());
-    if outermost {
-        let left = LEFT.with(RefCell::take);
-        left.iter().filter_map(Weak::upgrade).for_each(|engine| engine.turn(Duration::ZERO));
-    }
-    result
-}
-
-/// Leaves the callbacks of a context for when this thread has looked at all relays; whether it is at them.
-pub(crate) fn leave_calls(engine: &Weak<Engine>) -> bool {
-    let is_at_relays = woken(|list| list.is_some());
-    if is_at_relays {
-        LEFT.with(|left| left.borrow_mut().push(engine.clone()));
-    }
-    is_at_relays
-}
-
-/// The relay that was woken first; if there is none, nobody is at one any more.
-fn next() -> Option<Arc<Relay>> {
-    woken(|list| {
-        let first = list.as_mut().and_then(VecDeque::pop_front);
-        if first.is_none() {
-            *list = None;
-        }
-        first
-    })
-}
-
-fn woken<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<Relay>>>) -> R) -> R {
-    WOKEN.with(|woken| look(&mut woken.borrow_mut()))
-}
-
 impl Relay {
-    fn look_or_start(self: &Arc<Self>) {
+    pub(super) fn look_or_start(self: &Arc<Self>) {
         if !self.look_now() {
             self.start();
         }
@@ -344,8 +290,7 @@ impl Relay {
 
 impl Wake for Relay {
     fn wake(self: Arc<Self>) {
-        let later = woken(|list| list.as_mut().map(|list| list.push_back(self.clone())));
-        if later.is_none() {
+        if !leave_relay(&self) {
             in_turn(|| self.look_or_start());
         }
     }

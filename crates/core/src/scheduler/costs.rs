@@ -54,6 +54,13 @@ pub(super) struct Kind {
     any: Option<f32>,
 }
 
+/// The commands of one kind in what has completed.
+struct Seen {
+    count: f32,
+    /// The seconds that each was expected to take; infinite if nothing like it was seen.
+    each: f32,
+}
+
 /// What the planner expects of a batch.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Expected {
@@ -112,8 +119,10 @@ impl Costs {
         self.source.seconds(|| kind.and_then(|kind| kind.of(|| values(launch))).unwrap_or(f32::INFINITY))
     }
 
-    /// Learns from batches that took `took` seconds together. Of a command that was never seen, each took no longer than
-    /// all of its kind; what was seen before is corrected all in the same proportion, as one clock cannot tell them apart.
+    /// Learns from batches that took `took` seconds together, where `expected` was expected when they were planned. Of a command
+    /// that was never seen, each took no longer than all of its kind; what was seen before is corrected all in the same
+    /// proportion, as one clock cannot tell them apart. The proportion is to what is known now: of batches that were planned
+    /// together the first may have corrected it.
     pub(super) fn learn<'s>(&mut self, steps: impl Iterator<Item = &'s Step>, expected: Expected, took: f32) {
         let took = match self.source {
             Source::Measured => took,
@@ -123,16 +132,21 @@ impl Costs {
         if !expected.unknown && !is_off(expected.seconds, took) {
             return;
         }
-        let mut counts: FxHashMap<(u64, u64), u32> = FxHashMap::default();
-        for (kind, values) in steps.filter_map(|step| counted(&step.work)) {
+        let mut seen: FxHashMap<(u64, u64), Seen> = FxHashMap::default();
+        for (work, kind, values) in
+            steps.filter_map(|step| counted(&step.work).map(|(k, v)| (&step.work, k, v)))
+        {
             let any = self.known.get(&kind).is_some_and(|kind| kind.any.is_some());
-            *counts.entry((kind, if any { 0 } else { values })).or_default() += 1;
+            let of = (kind, if any { 0 } else { values });
+            seen.entry(of).or_insert_with(|| Seen { count: 0.0, each: self.of_work(work) }).count += 1.0;
         }
-        let scale = if expected.unknown { 1.0 } else { took / expected.seconds.max(f32::MIN_POSITIVE) };
-        for ((kind, values), count) in counts {
-            let most = took / count as f32;
-            let known = self.known.get(&kind).and_then(|kind| kind.of(|| values));
-            self.note(kind, values, known.map_or(most, |known| (known * scale).min(most)));
+        let now: f32 = seen.values().map(|seen| seen.count * seen.each).sum();
+        if !is_off(now, took) {
+            return;
+        }
+        let scale = if now.is_finite() { took / now.max(f32::MIN_POSITIVE) } else { 1.0 };
+        for ((kind, values), Seen { count, each }) in seen {
+            self.note(kind, values, (each * scale).min(took / count));
         }
     }
 
@@ -299,6 +313,21 @@ mod tests {
         let before = costs.of_work(&launch(1, None));
         costs.learn(batch.iter(), known(10.0 * before), 15.0 * before);
         assert_eq!(costs.of_work(&launch(1, None)), before, "so little off teaches nothing");
+    }
+
+    #[test]
+    fn batches_that_were_planned_together_correct_what_is_known_once() {
+        let mut costs = measured();
+        let batch = steps([launch(1, None)]);
+        costs.learn(batch.iter(), UNKNOWN, 7e-4);
+        for _ in 0..48 {
+            costs.learn(batch.iter(), known(7e-4), 2.5e-4);
+        }
+        assert!(costs.of_work(&launch(1, None)) > 2.4e-4);
+        for _ in 0..48 {
+            costs.learn(batch.iter(), UNKNOWN, 2e-3);
+        }
+        assert!((costs.of_work(&launch(1, None)) - 2e-3).abs() < 1e-6);
     }
 
     #[test]
