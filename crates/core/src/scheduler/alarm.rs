@@ -119,12 +119,15 @@ impl Engine {
         wake(&self.done, alarm.callers);
     }
 
-    /// Sleeps until something has moved; if nothing has within `limit`, asks whether the device is still there.
+    /// Sleeps until something has moved; if nothing has within `limit`, asks whether the device is still there. A sleep of no
+    /// time would last as long as the timer of the system is coarse.
     pub(crate) fn doze(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
         let start = Instant::now();
-        state.callers_asleep += 1;
-        let mut state = sleep_for(&self.done, state, limit);
-        state.callers_asleep -= 1;
+        if !limit.is_zero() {
+            state.callers_asleep += 1;
+            state = sleep_for(&self.done, state, limit);
+            state.callers_asleep -= 1;
+        }
         drop(state);
         if start.elapsed() >= limit {
             self.look_for_loss();
