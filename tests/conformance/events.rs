@@ -1,6 +1,7 @@
 //! The rules of events.
 
 mod across;
+mod destructors;
 mod executors;
 mod late;
 mod markers;
@@ -18,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         waiting::cases(),
         late::cases(),
         host_side(executors::cases()),
+        host_side(destructors::cases()),
         host_side(recording::cases()),
         host_side(user::cases()),
         pipelines::cases(),

@@ -22,13 +22,13 @@ use std::task::{Wake, Waker};
 pub struct Bell(Option<(Arc<Task>, Waker)>);
 
 thread_local! {
-    /// The wakers of tasks that this thread is in.
+    /// The wakers and destructors of the program that this thread is in.
     static IN_TASK: Cell<u32> = Cell::default();
     /// Tasks that this thread wakes [later](TasksLater).
     static LATER: RefCell<Option<Vec<Arc<Task>>>> = RefCell::default();
 }
 
-/// Whether this thread is in the waker of a task, which a [`Bell`] has called.
+/// Whether this thread is in the waker of a task, which a [`Bell`] has called, or in [other code of the program](InTask).
 ///
 /// # Example
 /// ```
@@ -115,13 +115,24 @@ fn keep(task: &Arc<Task>) -> bool {
     })
 }
 
-/// The time that a thread is in a waker.
-struct InTask;
+/// The time that a thread is in code of the program which the library calls, and which may wait: a waker, or a destructor.
+///
+/// # Example
+/// ```
+/// let inside = fencepost_sync::InTask::enter();
+/// assert!(fencepost_sync::in_task());
+/// drop(inside);
+/// assert!(!fencepost_sync::in_task());
+/// ```
+#[derive(Debug)]
+pub struct InTask(());
 
 impl InTask {
-    fn enter() -> Self {
+    /// From now on, until the value is dropped.
+    #[must_use]
+    pub fn enter() -> Self {
         IN_TASK.with(|count| count.set(count.get() + 1));
-        Self
+        Self(())
     }
 }
 

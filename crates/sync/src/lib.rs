@@ -17,7 +17,7 @@ pub mod prim;
 mod send;
 mod timeline;
 
-pub use bell::{Bell, TasksLater, in_task};
+pub use bell::{Bell, InTask, TasksLater, in_task};
 pub use clock::{Clock, Slot, Stamp};
 pub use error::{Error, Lost};
 pub use pending::{Late, Pending, note_nested};

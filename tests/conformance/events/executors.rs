@@ -4,6 +4,7 @@ use crate::common::{Case, Subject, case};
 use fencepost::{CommandQueue, Context, CpuOptions, DeviceArray};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as Task, Wake, Waker};
@@ -18,6 +19,10 @@ pub fn cases() -> Vec<Case> {
         case("e05_a_waker_may_block_until_a_result_is_there", |s| waits_in_wakers(s, &BLOCKING)),
         case("e05_a_waker_may_await_a_result", |s| waits_in_wakers(s, &AWAITING)),
         case("e05_a_waker_may_wait_for_another_context_that_waits_for_this_one", across),
+        case("e05_a_task_that_runs_inside_a_signal_may_await_callbacks", |s| {
+            inside_a_signal(&s.ctx());
+            inside_a_signal(&s.without_threads());
+        }),
     ]
 }
 
@@ -193,4 +198,48 @@ fn across(s: &Subject) {
             if round % 2 == 0 { end.wait().unwrap() } else { pollster::block_on(end).unwrap() }
         });
     }
+}
+
+/// An executor that runs its task wherever it is woken, and once more if it is woken meanwhile.
+struct Inline {
+    task: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+    wakes: AtomicU32,
+}
+
+impl Wake for Inline {
+    fn wake(self: Arc<Self>) {
+        if self.wakes.fetch_add(1, Ordering::AcqRel) > 0 {
+            return;
+        }
+        let waker = Waker::from(self.clone());
+        loop {
+            let seen = self.wakes.load(Ordering::Acquire);
+            let mut task = self.task.lock().unwrap();
+            if task.as_mut().is_some_and(|task| task.as_mut().poll(&mut Task::from_waker(&waker)).is_ready())
+            {
+                *task = None;
+            }
+            drop(task);
+            if self.wakes.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+/// The thread that signals runs a task, which goes on behind a callback of its own context.
+fn inside_a_signal(ctx: &Context) {
+    let (gate, (sender, ended)) = (ctx.user_event("gate"), channel());
+    let (opened, inside) = (gate.event(), ctx.clone());
+    let task = async move {
+        opened.await.unwrap();
+        let queue = inside.queue("inside");
+        queue.callback(|| ()).unwrap();
+        queue.finish().await.unwrap();
+        sender.send(()).unwrap();
+    };
+    let task = Arc::new(Inline { task: Mutex::new(Some(Box::pin(task))), wakes: AtomicU32::new(0) });
+    task.wake();
+    gate.signal();
+    ended.recv().unwrap();
 }

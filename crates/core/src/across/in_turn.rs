@@ -1,7 +1,7 @@
-//! In which order a thread does what it has woken: relays, then tasks, then callbacks.
+//! In which order a thread does what comes of a step: relays, then destructors of the program, then its tasks, then its callbacks.
 
 use super::Relay;
-use crate::scheduler::{Engine, wake_each};
+use crate::scheduler::{Engine, drop_all, wake_each};
 use fencepost_sync::TasksLater;
 use fencepost_sync::prim::thread_local;
 use std::cell::RefCell;
@@ -14,10 +14,13 @@ thread_local! {
     static WOKEN: RefCell<Option<VecDeque<Arc<Relay>>>> = RefCell::default();
     /// Contexts whose callbacks this thread has left for later.
     static LEFT: RefCell<Vec<Weak<Engine>>> = RefCell::default();
+    /// What this thread drops later.
+    static DROPS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
 }
 
 /// Runs `first`, then the relays that it has woken on this thread, and what they have: one after the other, not one inside the
-/// other, as a chain may be long. Code of the program comes last, tasks and then callbacks: it may wait for any of the relays.
+/// other, as a chain may be long. Code of the program comes last, destructors, tasks and then callbacks: it may wait for any of
+/// the relays.
 pub(crate) fn in_turn<R>(first: impl FnOnce() -> R) -> R {
     let outermost = woken(|list| {
         let outermost = list.is_none();
@@ -29,7 +32,11 @@ pub(crate) fn in_turn<R>(first: impl FnOnce() -> R) -> R {
     while let Some(relay) = outermost.then(next).flatten() {
         relay.look_or_start();
     }
-    wake_each(later.end());
+    let tasks = later.end();
+    if outermost {
+        DROPS.with(RefCell::take).into_iter().for_each(|run| run());
+    }
+    wake_each(tasks);
     if outermost {
         let left = LEFT.with(RefCell::take);
         left.iter().filter_map(Weak::upgrade).for_each(|engine| engine.turn(Duration::ZERO));
@@ -44,6 +51,15 @@ pub(crate) fn leave_calls(engine: &Weak<Engine>) -> bool {
         LEFT.with(|left| left.borrow_mut().push(engine.clone()));
     }
     is_at_relays
+}
+
+/// Leaves `things` to be dropped when this thread has looked at all relays; gives them back if it is at none.
+pub(crate) fn leave_drops<T: 'static>(things: Vec<T>) -> Option<Vec<T>> {
+    if !woken(|list| list.is_some()) {
+        return Some(things);
+    }
+    DROPS.with(|drops| drops.borrow_mut().push(Box::new(|| drop_all(things))));
+    None
 }
 
 /// Leaves a relay for when this thread has looked at those before; whether it is at one.
@@ -91,13 +107,28 @@ mod tests {
 
     impl Wake for Task {
         fn wake(self: Arc<Self>) {
+            self.note("task");
+        }
+    }
+
+    impl Task {
+        fn note(&self, what: &'static str) {
             let signalled = self.1.result().is_some();
-            self.0.lock().expect("no panic").push(if signalled { "task" } else { "task before the relay" });
+            self.0.lock().expect("no panic").push(if signalled { what } else { "before the relay" });
+        }
+    }
+
+    /// Notes, when it is dropped, whether the relay has signalled.
+    struct Dropped(Task);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.note("drop");
         }
     }
 
     #[test]
-    fn a_thread_looks_at_relays_and_then_wakes_tasks_and_then_runs_callbacks() {
+    fn a_thread_looks_at_relays_and_then_drops_and_then_wakes_tasks_and_then_runs_callbacks() {
         let (near, far, notes) = (engine(), engine(), Notes::default());
         let (from, to) = (Signaller::new(&near, "from"), Signaller::new(&far, "to"));
         let signalled = to.state().clone();
@@ -107,13 +138,15 @@ mod tests {
         let callback = Box::new(move || noting.lock().expect("no panic").push("callback"));
         far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
         let mut bell = Bell::default();
+        let dropped = Dropped(Task(notes.clone(), signalled.clone()));
         let task = bell.set(&Waker::from(Arc::new(Task(notes.clone(), signalled)))).clone();
         in_turn(|| {
             far.turn(Duration::ZERO); // the callback is due
             task.wake();
+            drop_all(vec![dropped]);
             in_turn(|| from.signal());
             assert!(notes.lock().expect("no panic").is_empty());
         });
-        assert_eq!(*notes.lock().expect("no panic"), ["task", "callback"]);
+        assert_eq!(*notes.lock().expect("no panic"), ["drop", "task", "callback"]);
     }
 }

@@ -10,7 +10,7 @@ mod pieces;
 mod relay;
 
 pub(crate) use copy::copy;
-pub(crate) use in_turn::{in_turn, leave_calls};
+pub(crate) use in_turn::{in_turn, leave_calls, leave_drops};
 pub(crate) use relay::{Origin, Relay, origin};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -8,6 +8,7 @@ use super::callbacks::{Before, ThreadId, this_thread};
 use super::engine::Engine;
 use crate::error::{Error, Kind, Result};
 use crate::event::Point;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
@@ -46,6 +47,9 @@ struct Waits {
 /// `std`'s lock, models or not: it is made while Rust compiles. No other lock is taken under it.
 static WAITS: Mutex<Waits> = Mutex::new(Waits { numbers: 0, waits: Vec::new() });
 
+/// How many of them are polls.
+static POLLS: AtomicU32 = AtomicU32::new(0);
+
 fn waits() -> MutexGuard<'static, Waits> {
     WAITS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -54,8 +58,16 @@ impl Waits {
     fn push(&mut self, engine: &Engine, point: Point, poll: Option<Polled>) -> u64 {
         self.numbers += 1;
         let (number, thread, engine) = (self.numbers, this_thread(), engine.me.clone());
+        POLLS.fetch_add(u32::from(poll.is_some()), Ordering::Relaxed);
         self.waits.push(Wait { number, thread, engine, point, poll });
         number
+    }
+
+    fn take(&mut self, of: impl FnMut(&mut Wait) -> bool) -> Vec<Wait> {
+        let taken: Vec<Wait> = self.waits.extract_if(.., of).collect();
+        let polls = taken.iter().filter(|wait| wait.poll.is_some()).count();
+        POLLS.fetch_sub(polls as u32, Ordering::Relaxed);
+        taken
     }
 }
 
@@ -103,11 +115,18 @@ fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
 
 /// Forgets what a thread has polled.
 pub(super) fn forget_polls(thread: ThreadId) {
-    let gone: Vec<Wait> = {
-        let mut waits = waits();
-        waits.waits.extract_if(.., |wait| wait.thread == thread && wait.poll.is_some()).collect()
-    };
+    let gone: Vec<Wait> = waits().take(|wait| wait.thread == thread && wait.poll.is_some());
     drop(gone); // wakers are the program's own
+}
+
+/// Forgets the polls that `waker` is left with: their future is gone.
+pub(super) fn forget_polls_of(waker: &Waker) {
+    let of = |wait: &mut Wait| wait.poll.as_ref().is_some_and(|poll| poll.waker.will_wake(waker));
+    // Most futures are polled outside callbacks.
+    if POLLS.load(Ordering::Relaxed) > 0 {
+        let gone: Vec<Wait> = waits().take(of);
+        drop(gone);
+    }
 }
 
 /// A callback that waits, and the wait; the last one of a cycle is on the thread that looks.
@@ -209,7 +228,7 @@ fn refuse(cycle: &[Link]) -> bool {
     let all = others.iter().all(|number| noted.waits.iter().any(|wait| wait.number == *number));
     let refused = sure && all;
     let gone: Vec<Wait> = match refused {
-        true => noted.waits.extract_if(.., |wait| wait.thread == thread).collect(),
+        true => noted.take(|wait| wait.thread == thread),
         false => Vec::new(),
     };
     drop(noted);
@@ -276,6 +295,19 @@ mod tests {
         assert!(engine.check_poll(point, &waker).is_none());
         assert_eq!(waits_of(this_thread()).len(), 1);
         drop(inside);
+        assert!(waits_of(this_thread()).is_empty());
+    }
+
+    #[test]
+    fn q11_a_future_that_is_dropped_in_a_callback_leaves_nothing() {
+        let engine = engine();
+        let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
+        let (point, _inside) = (engine.marker(slot).0, Inside::enter());
+        let wakers = [(); 2].map(|()| Waker::from(Arc::new(Silent)));
+        wakers.iter().for_each(|waker| assert!(engine.check_poll(point, waker).is_none()));
+        engine.forget(&wakers[0]);
+        assert_eq!(waits_of(this_thread()).len(), 1);
+        engine.forget(&wakers[1]);
         assert!(waits_of(this_thread()).is_empty());
     }
 

@@ -53,7 +53,7 @@ pub(crate) use own_lane::take_post;
 pub(crate) use profiling::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
 pub(crate) use queue::HoldId;
 pub use queue::Priority;
-pub(crate) use shield::wake_each;
+pub(crate) use shield::{drop_all, wake_each};
 pub(crate) use state::State;
 pub(crate) use timing::Moment;
 pub(crate) use wait::Deadline;

@@ -1,6 +1,8 @@
-//! A program's own code on threads of ours: its panics end nothing but itself.
+//! A program's own code inside calls of ours: its panics end nothing but itself, and it may wait.
 
-use crate::across::in_turn;
+use super::callbacks::Signals;
+use crate::across::{in_turn, leave_drops};
+use fencepost_sync::InTask;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
@@ -18,14 +20,23 @@ pub(crate) fn wake_each(wakers: Vec<Waker>) {
     }
 }
 
-/// Drops `things`, one after the other.
-pub(super) fn drop_all<T>(things: Vec<T>) {
-    for thing in things {
-        shielded("a destructor", || drop(thing));
+/// Drops `things`, one after the other: what they hold of the program's may wait in its destructor. A thread that is at relays
+/// does so later.
+pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
+    if things.is_empty() {
+        return;
+    }
+    if let Some(things) = leave_drops(things) {
+        for thing in things {
+            let _in = InTask::enter();
+            shielded("a destructor", || drop(thing));
+        }
     }
 }
 
+/// Runs code of the program, to which it makes no difference that the thread signals an event.
 fn shielded(what: &str, run: impl FnOnce()) {
+    let _signals = Signals::set(false);
     if catch_unwind(AssertUnwindSafe(run)).is_err() {
         log::error!("{what} of the program panicked");
     }
@@ -35,10 +46,11 @@ fn shielded(what: &str, run: impl FnOnce()) {
 mod tests {
     use super::*;
     use std::cell::Cell;
+    use std::rc::Rc;
 
-    struct Bomb<'c>(&'c Cell<u32>);
+    struct Bomb(Rc<Cell<u32>>);
 
-    impl Drop for Bomb<'_> {
+    impl Drop for Bomb {
         fn drop(&mut self) {
             self.0.set(self.0.get() + 1);
             assert!(self.0.get() != 1, "on purpose");
@@ -47,8 +59,8 @@ mod tests {
 
     #[test]
     fn one_panic_keeps_nothing_else_from_being_dropped() {
-        let dropped = Cell::new(0);
-        drop_all(vec![Bomb(&dropped), Bomb(&dropped), Bomb(&dropped)]);
+        let dropped = Rc::<Cell<u32>>::default();
+        drop_all(vec![Bomb(dropped.clone()), Bomb(dropped.clone()), Bomb(dropped.clone())]);
         assert_eq!(dropped.get(), 3);
     }
 }

@@ -1,6 +1,7 @@
 //! What is woken when.
 
 use super::batch::Seq;
+use super::cycles::forget_polls_of;
 use super::engine::Engine;
 use super::queue::HoldId;
 use crate::event::Point;
@@ -172,6 +173,7 @@ impl Wakers {
 impl Engine {
     /// Has nothing call `waker` any more, here and in the contexts that it was passed on to.
     pub(crate) fn forget(&self, waker: &Waker) {
+        forget_polls_of(waker);
         let (removed, beyond) = self.lock().wakers.remove(waker);
         drop(removed);
         for engine in beyond.iter().filter_map(Weak::upgrade) {

@@ -1,0 +1,79 @@
+//! E05: what a command holds of the program's may wait in its destructor, on whatever thread that runs.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, CpuOptions, DeviceArray, Event};
+use std::sync::mpsc::channel;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("e05_a_destructor_of_a_command_that_has_failed_may_wait", |s| {
+            of_a_failed_command(&s.ctx());
+            of_a_failed_command(&s.without_threads());
+        }),
+        case("e05_a_destructor_may_wait_where_another_context_waits_for_the_failure", across),
+    ]
+}
+
+const N: usize = 64;
+
+/// A way to wait, in a destructor, for work that is enqueued there.
+type Waits = fn(&Context, &DeviceArray<u32>);
+
+const WAYS: [Waits; 6] = [
+    |ctx, _| ctx.queue("blocks").finish().wait().unwrap(),
+    |ctx, _| pollster::block_on(ctx.queue("awaits").finish()).unwrap(),
+    |ctx, x| assert_eq!(pollster::block_on(ctx.queue("reads").read(x)).unwrap(), [7; N]),
+    |_, x| assert_eq!(pollster::block_on(x.map_read()).unwrap()[..], [7; N]),
+    |ctx, _| assert!(pollster::block_on(ctx.synchronize()).is_err(), "a queue has failed"),
+    |ctx, _| {
+        let queue = ctx.queue("calls");
+        queue.callback(|| ()).unwrap();
+        pollster::block_on(queue.finish()).unwrap();
+    },
+];
+
+/// Does something when it is dropped.
+struct OnDrop<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        self.0.take().expect("it is dropped once")();
+    }
+}
+
+/// Fails a queue whose pending callback holds what waits when it is dropped. `before` gets the point behind the callback.
+fn fails(ctx: &Context, waits: Waits, before: impl FnOnce(Event)) {
+    let (queue, gate, (sender, ended)) = (ctx.queue("fails"), ctx.user_event("gate"), channel());
+    queue.wait_for(&gate.event()).unwrap();
+    let inside = ctx.clone();
+    let held = OnDrop(Some(move || {
+        let x = inside.queue("inside").full([N], 7_u32).unwrap();
+        waits(&inside, &x);
+        sender.send(()).unwrap();
+    }));
+    queue.callback(move || drop(held)).unwrap();
+    before(queue.marker());
+    let end = queue.finish();
+    drop(gate);
+    drop(end.wait());
+    ended.recv().unwrap();
+    assert!(queue.take_error().is_some());
+}
+
+fn of_a_failed_command(ctx: &Context) {
+    WAYS.into_iter().for_each(|waits| fails(ctx, waits, drop));
+}
+
+fn across(s: &Subject) {
+    for waits in WAYS {
+        for threads in [true, false] {
+            let far = Context::on_cpu(CpuOptions { threads, ..CpuOptions::default() });
+            let (near, mut end) = (s.ctx().queue("near"), None);
+            fails(&far, waits, |point| {
+                near.wait_for(&point).unwrap();
+                end = Some(near.finish());
+            });
+            assert!(end.expect("it is enqueued").wait().is_err());
+        }
+    }
+}
