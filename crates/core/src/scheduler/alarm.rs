@@ -95,7 +95,8 @@ impl State {
         let at = &self.lanes[lane];
         let gathers = |q: &QueueState| !at.ready[q.priority as usize].is_empty();
         let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && !gathers(q) && counts(q);
-        at.has_room(false) && self.queues.iter().skip(1).any(waiting)
+        let own = usize::from(!self.own_are_due());
+        at.has_room(false) && self.queues.iter().skip(own).any(waiting)
     }
 }
 

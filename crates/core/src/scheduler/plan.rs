@@ -2,6 +2,7 @@
 
 mod lift;
 mod open;
+mod own;
 
 use super::batch::{Batch, Seq, Status};
 use super::costs::Kind;
@@ -100,8 +101,8 @@ impl State {
         let (unseen, costs, joined) = (SmallVec::new(), Vec::new(), None);
         let mut planner =
             Planner { state: self, priority, open, round, taken, cuts, together, unseen, costs, joined };
-        let roots: Vec<Point> = roots.into_iter().collect();
-        planner.drain_context(roots.iter().map(|root| root.stamp).max().unwrap_or(Stamp(0)));
+        let mut roots: Vec<Point> = roots.into_iter().collect();
+        roots.sort_by_key(|root| root.slot == Self::CONTEXT); // its own commands, where nothing needs them, come last
         roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
         let rest = planner.rounds(roots);
         self.collect_wakers();
@@ -114,11 +115,14 @@ impl State {
         let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
         let mut any = [false; 3];
         self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
+        let own = self.queue(Self::CONTEXT);
+        any[own.priority as usize] |= self.own_are_due() && waits(own);
         for priority in Priority::ORDER {
             if !any[priority as usize] || !self.lanes[lane].list(priority).is_empty() {
                 continue;
             }
-            let queues = self.slots().skip(1).map(|slot| (slot, self.queue(slot)));
+            let queues = self.slots().skip(usize::from(!self.own_are_due()));
+            let queues = queues.map(|slot| (slot, self.queue(slot)));
             let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
             let roots: Vec<Point> = match due {
                 Due::All => queues.map(|(slot, q)| q.end(slot)).collect(),
@@ -155,6 +159,7 @@ impl Planner<'_> {
     /// Plans round after round until all is reached or held, or enough was taken.
     fn rounds(&mut self, mut roots: Vec<Point>) -> Rest {
         loop {
+            self.begin_with_own(&roots);
             roots.retain(|root| !self.reach(Goal { slot: root.slot, upto: root.stamp, needed: false }));
             if roots.is_empty() {
                 self.close_all();
@@ -225,7 +230,11 @@ impl Planner<'_> {
         if self.taken >= LARGEST {
             return Next::Later;
         }
+        if goal.slot == State::CONTEXT {
+            return self.own(goal.upto);
+        }
         let host_uses = self.state.host_uses;
+        let own = self.state.first_own();
         let queue = self.state.queue_mut(goal.slot);
         if queue.pending.front().is_none_or(|front| front.stamp > goal.upto) {
             return Next::Reached;
@@ -237,6 +246,10 @@ impl Planner<'_> {
             return self.bury(goal);
         }
         let Some(front) = queue.pending.front_mut() else { return Next::Reached };
+        if own < front.stamp {
+            let upto = front.stamp;
+            return self.own(upto);
+        }
         match &mut front.op {
             Op::Wait(point) => {
                 let point = *point;
@@ -410,23 +423,6 @@ impl Planner<'_> {
         Next::Held(Hold::Callback(id))
     }
 
-    /// The context's own commands up to a stamp go first: they never wait, and come before every later use on any queue.
-    fn drain_context(&mut self, upto: Stamp) {
-        let mut any = false;
-        while self.state.queue(State::CONTEXT).pending.front().is_some_and(|front| front.stamp <= upto) {
-            if self.state.queue(State::CONTEXT).front_is_dead() {
-                self.bury(Goal { slot: State::CONTEXT, upto, needed: false });
-                continue;
-            }
-            let cost = self.cost(State::CONTEXT);
-            self.append(State::CONTEXT, cost);
-            any = true;
-        }
-        if let Some(open) = self.open[0].as_mut().filter(|_| any) {
-            open.come_behind();
-        }
-    }
-
     /// Moves the command in front of `slot`, which takes `cost` seconds, into the open batch of its lane.
     fn append(&mut self, slot: Slot, cost: f32) {
         let queue = self.state.queue(slot);
@@ -453,17 +449,17 @@ impl Planner<'_> {
     /// Moves the launches that follow in the queue into the same batch, as many as make nothing in it late: behind a command
     /// of their own queue they need no look of their own.
     fn append_launches(&mut self, goal: Goal) {
+        let own = self.state.first_own();
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &mut queues[goal.slot.0 as usize];
         let Some(open) = self.open[queue.lane].as_mut() else { return };
+        let is_due = |stamp: Stamp| stamp <= goal.upto && stamp < own;
         let costs = &lanes[queue.lane].costs;
         let room = LARGEST.saturating_sub(open.steps.len().max(self.taken));
         let mut late = open.late(0.0);
         let mut last: Option<(&Launch, Option<&Kind>)> = None;
         self.costs.clear();
-        for command in
-            queue.pending.piece().iter().take(room).take_while(|command| command.stamp <= goal.upto)
-        {
+        for command in queue.pending.piece().iter().take(room).take_while(|command| is_due(command.stamp)) {
             let Op::Work(Work::Launch(launch)) = &command.op else { break };
             // Launches often come by the thousand, each as the one before.
             let same = last.filter(|(last, _)| launch.is_like(last));

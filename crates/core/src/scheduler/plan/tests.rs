@@ -1,7 +1,9 @@
 //! What a planning leaves in the lists of the lanes, looked at before anything is submitted.
 
 mod late;
+mod own;
 
+use super::own::MOST;
 use super::*;
 use crate::command::{Bound, Launch, Pattern, Span, Step, What};
 use crate::lane::Pace;
