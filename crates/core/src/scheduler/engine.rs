@@ -13,16 +13,22 @@ use crate::ordering::Policy;
 use crate::recorder::Recorder;
 use fencepost_sync::Slot;
 use fencepost_sync::backend::Fence;
-use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock};
+use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock, yield_now};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Native waits come in slices of this, so that a loss is seen.
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
 
+/// How often a thread yields so that others can have S.
+const TURNS: usize = 1000;
+
 /// Everything that threads, queues and arrays of a context share.
 pub(crate) struct Engine {
     state: Mutex<State>,
+    /// Threads that wait for S.
+    waiting: AtomicU32,
     /// Tells the thread of a lane that there may be something to plan or to submit.
     pub(crate) work: Vec<Condvar>,
     /// Tells the completer of a lane that the device has something that nobody watches.
@@ -56,6 +62,7 @@ impl Engine {
         state.lanes.iter_mut().for_each(|lane| lane.has_thread = threads);
         let engine = |me: &Weak<Engine>| Self {
             state: Mutex::new(state),
+            waiting: AtomicU32::new(0),
             work: lanes.iter().map(|_| Condvar::new()).collect(),
             in_flight: lanes.iter().map(|_| Condvar::new()).collect(),
             done: Condvar::new(),
@@ -75,8 +82,31 @@ impl Engine {
     }
 
     /// Takes S.
+    #[cfg(not(fencepost_loom))]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.try_lock().unwrap_or_else(|_| {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            let state = lock(&self.state);
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            state
+        })
+    }
+
+    /// Takes S.
+    #[cfg(fencepost_loom)]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
+    }
+
+    /// Lets threads that wait for S have it before this one takes it again. The system's lock goes to the thread that comes
+    /// first, and that is the one that has just released it: a thread that plans piece by piece would keep all others out.
+    pub(super) fn let_others(&self) {
+        for _ in 0..TURNS {
+            if self.waiting.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            yield_now();
+        }
     }
 
     /// Releases S, does what had to wait for that, and wakes whoever has something to do now.

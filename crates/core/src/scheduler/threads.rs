@@ -41,6 +41,7 @@ impl Engine {
     pub(crate) fn lane_thread(&self, lane: usize) {
         let mut resting = Resting::default();
         while !is_replaced() {
+            self.let_others();
             let mut state = self.lock();
             while !(state.urgent_for(lane) || (resting.napped && state.something_for(lane))) {
                 if state.finished() {

@@ -201,7 +201,8 @@ impl Engine {
                     Some(seq) => self.turn_for(&mut state, seq),
                     None if planned.roots.is_empty() => state.elsewhere(target),
                     None => {
-                        self.unlock(state); // other threads may have S between
+                        self.unlock(state);
+                        self.let_others();
                         continue;
                     }
                 },

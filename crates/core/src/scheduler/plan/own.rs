@@ -9,7 +9,7 @@ use crate::event::Point;
 use fencepost_sync::Stamp;
 
 /// The most of them in one planning: each costs the planner as much as several launches.
-pub(super) const MOST: usize = 1024;
+pub(super) const MOST: usize = 512;
 
 impl State {
     /// The stamp of the first own command that is not planned; after all others if there is none.
