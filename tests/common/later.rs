@@ -51,11 +51,22 @@ pub fn on_its_queue_of(s: &Subject, ctx: &Context, ways: &[(&str, Way)]) {
 
 /// Fails unless each result is there while a long kernel of another queue runs.
 pub fn on_another_queue(s: &Subject, ways: &[(&str, Way)]) {
+    on_some_queue(s, ways, |ctx| Some(ctx.queue("other")));
+}
+
+/// As [`on_another_queue`], with a queue that is made when the short work is enqueued, and so comes after it: what nothing looks
+/// for before the flush would else share a batch with the kernel.
+pub fn on_a_later_queue(s: &Subject, ways: &[(&str, Way)]) {
+    on_some_queue(s, ways, |_| None);
+}
+
+fn on_some_queue(s: &Subject, ways: &[(&str, Way)], made_first: fn(&Context) -> Option<CommandQueue>) {
     let ctx = s.ctx();
     for &(name, look) in ways {
         each_length(name, |milliseconds| {
+            let other = made_first(&ctx);
             let later = |_: &CommandQueue| {
-                let other = ctx.queue("other");
+                let other = other.clone().unwrap_or_else(|| ctx.queue("other"));
                 s.spin(&ctx, &other, milliseconds);
                 Some(other)
             };

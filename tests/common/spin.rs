@@ -47,7 +47,7 @@ pub(super) fn enqueue(subject: &Subject, ctx: &Context, queue: &CommandQueue, mi
 }
 
 fn launch(kernel: &SpinKernel, queue: &CommandQueue, work: Work) {
-    let mut out = queue.zeros([work.invocations]).expect("memory");
+    let mut out = queue.empty([work.invocations]).expect("memory");
     let args = Spin { rounds: work.rounds, out: &mut out };
     queue.launch(kernel, Grid::threads([work.invocations]), args).expect("a launch");
 }

@@ -26,7 +26,7 @@ pub fn cases() -> Vec<Case> {
     [planned, run].concat().into_iter().map(|case| case.vulkan_only(RUNS)).collect()
 }
 
-const WAYS: [(&str, Way); 8] = [
+const WAYS: [(&str, Way); 11] = [
     ("a marker", marker),
     ("a marker that is asked again and again", |at| {
         let marker = at.queue.marker();
@@ -50,11 +50,17 @@ const WAYS: [(&str, Way); 8] = [
         at.queue.download(&at.x, &mut host).unwrap();
         Box::new(move || assert_eq!(host.read(<[u32]>::to_vec).unwrap(), [VALUE; N]))
     }),
-    ("a callback", |at| {
-        let (sender, called) = std::sync::mpsc::channel();
-        at.queue.callback(move || sender.send(()).unwrap()).unwrap();
-        Box::new(move || called.recv().unwrap())
+    ("a map that is asked for before the flush", map),
+    ("a map to write that is asked for before the flush", |at| {
+        let map = at.x.map_write();
+        Box::new(move || assert_eq!(pollster::block_on(map).unwrap()[..], [VALUE; N]))
     }),
+    ("an upload whose source is filled again", |at| {
+        let mut host: HostArray<u32, Upload> = at.ctx.pinned([N]).unwrap();
+        at.queue.upload(&host, &mut at.queue.zeros([N]).unwrap()).unwrap();
+        Box::new(move || host.write(|words| words.fill(VALUE)).unwrap())
+    }),
+    ("a callback", callback),
     ("another queue that reads", |at| {
         let reader = at.ctx.queue("reader");
         let read = reader.read(&at.x);
@@ -67,15 +73,30 @@ fn marker<'a>(at: &Short<'a>) -> Look<'a> {
     Box::new(move || marker.wait().unwrap())
 }
 
+fn map<'a>(at: &Short<'a>) -> Look<'a> {
+    let map = at.x.map_read();
+    Box::new(move || assert_eq!(map.wait().unwrap()[..], [VALUE; N]))
+}
+
+fn callback<'a>(at: &Short<'a>) -> Look<'a> {
+    let (sender, called) = std::sync::mpsc::channel();
+    at.queue.callback(move || sender.send(()).unwrap()).unwrap();
+    Box::new(move || called.recv().unwrap())
+}
+
 /// Results of short work that waits for long work of a queue whose end nothing looks for.
-const BEHIND: [(&str, Way); 2] = [
+const BEHIND: [(&str, Way); 3] = [
     ("a marker behind long work", |at| {
         behind_long_work(at);
         marker(at)
     }),
     ("a callback behind long work", |at| {
         behind_long_work(at);
-        WAYS[6].1(at)
+        callback(at)
+    }),
+    ("a map behind long work", |at| {
+        behind_long_work(at);
+        map(at)
     }),
 ];
 

@@ -145,7 +145,7 @@ fn finish_beside_a_kernel(subject: &Subject) {
         let queue = at.queue;
         Box::new(move || queue.finish().wait().unwrap())
     };
-    later::on_another_queue(subject, &[FINISH[0], ("the end of a queue, asked for late", late)]);
+    later::on_a_later_queue(subject, &[FINISH[0], ("the end of a queue, asked for late", late)]);
 }
 
 /// Enqueues 50 launches on a new queue, and gives their end.

@@ -73,7 +73,7 @@ fn empty_is_complete(subject: &Subject) {
 }
 
 fn complete_beside_a_kernel(subject: &Subject) {
-    later::on_another_queue(
+    later::on_a_later_queue(
         subject,
         &[("a queue that is asked", |at| {
             let queue = at.queue;

@@ -54,7 +54,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Whether it gives the host something that the program looks at.
+    /// Whether it gives the host something that the program looks at, or gives back what the program fills again.
     #[inline]
     pub(crate) fn gives(&self) -> bool {
         match self {
@@ -161,13 +161,18 @@ pub(crate) struct Touch<'a> {
     pub(crate) write: bool,
 }
 
+/// Whether the memory is the program's to read, or to fill again, when a copy is done.
+fn is_pinned(span: &Span) -> bool {
+    matches!(span.block.heap, Heap::Download | Heap::Upload)
+}
+
 impl Work {
     #[inline]
     fn gives(&self) -> bool {
         match self {
             Work::Read { .. } => true,
-            Work::Copy { dst, .. } => dst.block.heap == Heap::Download,
-            Work::Region(copy) => copy.dst.block.heap == Heap::Download,
+            Work::Copy { src, dst } => is_pinned(src) || is_pinned(dst),
+            Work::Region(copy) => is_pinned(&copy.src) || is_pinned(&copy.dst),
             _ => false,
         }
     }

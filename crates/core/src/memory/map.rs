@@ -5,6 +5,7 @@ use super::{ArrayRef, DeviceArray, Payload, bytes};
 use crate::command::{What, Work};
 use crate::context::Owner;
 use crate::error::{Error, Result};
+use crate::event::Past;
 use crate::ordering::Admission;
 use crate::pending::{Pending, Seat, may_block};
 use crate::scheduler::{Claim, Deadline, HostAccess, State, Want};
@@ -12,6 +13,7 @@ use fencepost_kernels::Element;
 use fencepost_sync::Late;
 use std::ops::{Deref, DerefMut, Range};
 use std::panic::Location;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -79,12 +81,18 @@ struct Mapper<T: Element> {
     /// The right, and the read of what the host cannot reach in place.
     copying: Option<(HostAccess, Reading<T>)>,
     seat: Seat,
+    #[expect(
+        dead_code,
+        reason = "held, not looked at: as long as it lives, the ends of the uses before the map are looked for"
+    )]
+    past: Arc<Past>,
 }
 
 impl<T: Element> Mapper<T> {
     #[track_caller]
     fn new(array: ArrayRef, write: bool) -> Self {
-        Self { array, write, at: Location::caller(), copying: None, seat: Seat::default() }
+        let past = array.storage.owner.engine().look_for_uses(&array.span(), write);
+        Self { array, write, at: Location::caller(), copying: None, seat: Seat::default(), past }
     }
 
     fn owner(&self) -> &Owner {

@@ -6,7 +6,7 @@ use super::state::State;
 use super::wait::Deadline;
 use crate::command::Span;
 use crate::error::{Kind, Result};
-use crate::event::Point;
+use crate::event::{Past, Point};
 use crate::memory::{Block, HostUse, Memory, Order, Place, ReadSlot};
 use std::ops::Range;
 use std::sync::Arc;
@@ -92,6 +92,20 @@ impl Engine {
             save_reads(&mut order, span, &access);
         }
         Ok(Claim::Given(access))
+    }
+
+    /// Has batches end behind what uses `span` and is not planned, as a map waits for that. What it gives is to live as long as
+    /// the map may.
+    pub(crate) fn look_for_uses(&self, span: &Span, write: bool) -> Arc<Past> {
+        let (past, mut state) = (Arc::<Past>::default(), self.lock());
+        let order = span.block.order();
+        for earlier in order.uses.conflicts(span.range(), write) {
+            let point = Point { slot: earlier.slot, stamp: earlier.stamp };
+            if state.reached(point) == Reached::Unplanned {
+                state.queue_mut(point.slot).look_for_end(&past);
+            }
+        }
+        past
     }
 
     /// Waits for another host use of a block to end; `false` if the deadline came first.

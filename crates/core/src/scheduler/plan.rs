@@ -102,7 +102,11 @@ impl State {
         let mut planner =
             Planner { state: self, priority, open, round, taken, cuts, together, unseen, costs, joined };
         let mut roots: Vec<Point> = roots.into_iter().collect();
-        roots.sort_by_key(|root| root.slot == Self::CONTEXT); // its own commands, where nothing needs them, come last
+        // What was enqueued first comes first; own commands that nothing needs come last.
+        roots.sort_by_key(|root| {
+            let front = planner.state.queue(root.slot).pending.front();
+            (root.slot == Self::CONTEXT, front.map(|front| front.stamp))
+        });
         roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
         let rest = planner.rounds(roots);
         self.collect_wakers();

@@ -114,3 +114,14 @@ fn e01_the_contexts_own_commands_behind_a_point_stay_pending() {
     state.plan([behind], Priority::Normal);
     assert_eq!(lengths(&mut state, 0, Priority::Normal), [2, 1]);
 }
+
+#[test]
+fn e02_of_queues_that_are_planned_together_the_oldest_command_comes_first() {
+    let engine = paced(0.5);
+    let slots = [(); 3].map(|()| queue(&engine, Priority::Normal));
+    let ends = [1, 2, 0].map(|at: usize| enqueue(&engine, slots[at], launch(&block())));
+    let _handles = ends.map(|end| engine.marker(end.slot));
+    let mut state = engine.lock();
+    state.plan([ends[2], ends[1], ends[0]], Priority::Normal);
+    assert_eq!(firsts(&mut state, 0, Priority::Normal), ends.map(|end| end.stamp));
+}
