@@ -84,12 +84,13 @@ impl Engine {
     /// Takes S.
     #[cfg(not(fencepost_loom))]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.try_lock().unwrap_or_else(|_| {
-            self.waiting.fetch_add(1, Ordering::Relaxed);
-            let state = lock(&self.state);
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            state
-        })
+        if let Ok(state) = self.state.try_lock() {
+            return state;
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let state = lock(&self.state);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        state
     }
 
     /// Takes S.

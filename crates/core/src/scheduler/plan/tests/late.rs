@@ -125,3 +125,18 @@ fn e02_of_queues_that_are_planned_together_the_oldest_command_comes_first() {
     state.plan([ends[2], ends[1], ends[0]], Priority::Normal);
     assert_eq!(firsts(&mut state, 0, Priority::Normal), ends.map(|end| end.stamp));
 }
+
+#[test]
+fn e02_what_a_map_waits_for_is_looked_for() {
+    for (mapped, expected) in [(false, vec![2]), (true, vec![1, 1])] {
+        let engine = paced(0.5);
+        let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let block = block();
+        let ends = [(long, launch(&super::block())), (short, fill(&block))]
+            .map(|(slot, work)| enqueue(&engine, slot, work));
+        let _past = mapped.then(|| engine.look_for_uses(&span(&block), false));
+        let mut state = engine.lock();
+        state.plan(ends, Priority::Normal);
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "mapped: {mapped}");
+    }
+}
