@@ -176,7 +176,9 @@ impl Engine {
     /// Drops the handle of a queue: its work is flushed, and none of it lost.
     pub(crate) fn close_queue(&self, slot: Slot) {
         let mut state = self.lock();
-        state.queue_mut(slot).open = false;
+        let queue = state.queue_mut(slot);
+        queue.open = false;
+        queue.forget_waits();
         state.reap();
         if state.lost.is_some() || state.queue(slot).spent() {
             return self.unlock(state);

@@ -65,7 +65,8 @@ pub(crate) enum Due {
 pub(crate) struct Rest {
     /// The roots that are not reached; they are asked for.
     pub(crate) roots: Vec<Point>,
-    /// The batch to learn from first, if there is one: what comes later may cost less than is known today.
+    /// The batch that is to be done first, if there is one: of many batches the device has enough for now, and what comes
+    /// later may cost less than is known today.
     pub(crate) after: Option<Seq>,
 }
 
@@ -83,6 +84,8 @@ struct Planner<'s> {
     together: bool,
     /// The closed batches that have commands never seen before.
     unseen: SmallVec<[Seq; UNSEEN]>,
+    /// The batch in the middle of as many as one planning may make.
+    middle: Option<Seq>,
     /// What the launches that are being taken cost; kept for its memory.
     costs: Vec<f32>,
     /// The queue whose command came last, and the open batch that has all it depends on.
@@ -98,9 +101,20 @@ impl State {
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> Rest {
         let open = self.lanes.iter().map(|_| None).collect();
         let (round, taken, cuts, together) = (Round::Short, 0, 0, false);
-        let (unseen, costs, joined) = (SmallVec::new(), Vec::new(), None);
-        let mut planner =
-            Planner { state: self, priority, open, round, taken, cuts, together, unseen, costs, joined };
+        let (unseen, middle, costs, joined) = (SmallVec::new(), None, Vec::new(), None);
+        let mut planner = Planner {
+            state: self,
+            priority,
+            open,
+            round,
+            taken,
+            cuts,
+            together,
+            unseen,
+            middle,
+            costs,
+            joined,
+        };
         let mut roots: Vec<Point> = roots.into_iter().collect();
         // What was enqueued first comes first; own commands that nothing needs come last.
         roots.sort_by_key(|root| {
@@ -182,7 +196,7 @@ impl Planner<'_> {
                 return Rest { roots, after: self.unseen.first().copied() };
             }
             if self.taken >= LARGEST || self.cuts >= CUTS {
-                return Rest { roots, after: None };
+                return Rest { roots, after: self.middle };
             }
             if stuck {
                 return Rest::default();
@@ -553,6 +567,9 @@ impl Planner<'_> {
         self.state.batches.set(open.seq, Status::Ready(self.priority));
         let Open { seq, steps, deps, expected, .. } = open;
         self.unseen.extend(expected.unknown.then_some(seq));
+        if self.cuts == CUTS / 2 {
+            self.middle = Some(seq);
+        }
         let batch = Batch { seq, steps, deps, expected, cut: self.cuts > 0, refused: false };
         self.state.lanes[lane].list(self.priority).push_back(batch);
     }

@@ -107,6 +107,8 @@ pub(crate) struct QueueState {
     pub(crate) open: bool,
     /// Whether the slot can be given to a new queue.
     pub(crate) free: bool,
+    /// Whether it has nothing but the waits it was made with, and the program has no point of it.
+    unused: bool,
     /// Whether it is the context's own, made for one command: it comes after nothing but what that needs.
     pub(crate) helper: bool,
     /// The last command that the program has asked for.
@@ -151,6 +153,7 @@ impl QueueState {
             born: stamp,
             open: true,
             free: false,
+            unused: false,
             helper: false,
             asked: stamp,
             enqueued: stamp,
@@ -200,6 +203,7 @@ impl QueueState {
 
     /// Notes that a handle stands for the end of what is enqueued, as long as `past` lives.
     pub(crate) fn look_for_end(&mut self, past: &Arc<Past>) {
+        self.unused = false;
         // A few: a program may drop a million handles at once.
         for _ in 0..FEW {
             if self.looked_for.back().is_none_or(|(_, known)| known.strong_count() > 0) {
@@ -238,8 +242,27 @@ impl QueueState {
         self.failures.begin(self.born);
     }
 
+    /// Notes that the waits it is made with are enqueued.
+    pub(super) fn begin(&mut self) {
+        self.unused = true;
+    }
+
+    /// Whether nothing of it has to come after what it waits for.
+    pub(super) fn is_unused(&self) -> bool {
+        self.unused
+    }
+
+    /// Forgets the waits of a queue whose handle is gone, if nothing comes after them and none is planned.
+    pub(super) fn forget_waits(&mut self) {
+        if self.unused && self.segments.is_empty() {
+            self.pending = Chunks::default();
+            (self.planned, self.completed) = (self.enqueued, self.enqueued);
+        }
+    }
+
     #[inline]
     pub(crate) fn push(&mut self, command: Command) {
+        self.unused = false;
         self.enqueued = command.stamp;
         self.gives += usize::from(command.op.gives());
         self.pending.push_back(command);

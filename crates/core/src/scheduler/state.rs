@@ -196,6 +196,7 @@ impl State {
             self.note_wait(slot, point, Cause::Birth, at);
             self.push_wait(slot, point);
         }
+        self.queue_mut(slot).begin();
         slot
     }
 
@@ -208,9 +209,10 @@ impl State {
     }
 
     /// What knows of all that is enqueued, and the points to wait for so that it all comes first: of queues that wait
-    /// for each other only the last ones.
+    /// for each other only the last ones. What a queue that is not used waits for is waited for without it.
     fn everything(&self) -> (Clock, Vec<Point>) {
-        let ends = self.slots().skip(1).map(|slot| self.queue(slot).end(slot));
+        let used = self.slots().skip(1).filter(|&slot| !self.queue(slot).is_unused());
+        let ends = used.map(|slot| self.queue(slot).end(slot));
         let mut ends: Vec<Point> = ends.filter(|&end| self.reached(end) != Reached::Done).collect();
         ends.sort_unstable_by_key(|end| std::cmp::Reverse(end.stamp));
         let (mut waited, mut points) = (Clock::default(), Vec::new());

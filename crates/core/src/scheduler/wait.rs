@@ -589,6 +589,8 @@ impl Engine {
 }
 
 #[cfg(test)]
+mod ahead;
+#[cfg(test)]
 mod tasks;
 #[cfg(test)]
 mod tests;

@@ -71,7 +71,8 @@ fn q01_a_planning_makes_so_many_batches_and_no_more() {
     let mut state = engine.lock();
     let rest = state.plan(ends.last().copied(), Priority::Normal);
     assert_eq!(lengths(&mut state, 0, Priority::Normal), [1; CUTS]);
-    assert!(rest.after.is_none() && rest.roots == ends[CUTS + 5..]);
+    let middle = state.lanes[0].list(Priority::Normal)[CUTS / 2].seq;
+    assert_eq!((rest.after, &rest.roots[..]), (Some(middle), &ends[CUTS + 5..]));
     assert!(state.plan(rest.roots, Priority::Normal).roots.is_empty());
 }
 
@@ -197,6 +198,24 @@ fn lengths(state: &mut State, lane: usize, priority: Priority) -> Vec<usize> {
 /// The stamps of the first step of each batch in a list.
 fn firsts(state: &mut State, lane: usize, priority: Priority) -> Vec<Stamp> {
     state.lanes[lane].list(priority).iter().map(|batch| batch.steps[0].stamp).collect()
+}
+
+#[test]
+fn q03_a_queue_that_is_made_and_dropped_is_gone_and_one_made_meanwhile_comes_after_what_was_before() {
+    let engine = engine(1);
+    let first = queue(&engine, Priority::Normal);
+    let point = enqueue(&engine, first, fill(&block()));
+    let unused = queue(&engine, Priority::Normal);
+    let second = queue(&engine, Priority::Normal);
+    let waited = match engine.lock().queue(second).pending.front().map(|front| &front.op) {
+        Some(Op::Wait(waited)) => Some(*waited),
+        _ => None,
+    };
+    assert_eq!(waited, Some(point), "the unused queue need not be waited for");
+    let _marker = engine.marker(second);
+    [unused, second].into_iter().for_each(|slot| engine.close_queue(slot));
+    let state = engine.lock();
+    assert!(state.queue(unused).free && !state.queue(second).free);
 }
 
 #[test]
