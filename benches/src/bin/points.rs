@@ -52,16 +52,17 @@ const PIPELINES: [(&str, Round); 3] =
     [MARKERS[0], MARKERS[2], ("the double buffer, a read a piece", Side::double_buffer)];
 
 fn main() -> Result<()> {
-    let default = ContextOptions::default();
-    let endless = ContextOptions { lateness: Duration::MAX, ..ContextOptions::default() };
-    let mut sides = [Side::open(default)?, Side::open(endless)?];
-    println!("{}: {LAUNCHES} launches of {N} threads, medians of {ROUNDS} rounds", sides[0].ctx.info());
-    let medians = measured(&mut sides[..1], &MARKERS)?;
+    let mut side = [Side::open(ContextOptions::default())?];
+    println!("{}: {LAUNCHES} launches of {N} threads, medians of {ROUNDS} rounds", side[0].ctx.info());
+    let medians = measured(&mut side, &MARKERS)?;
     println!("\nbeside launches without a marker:");
     for ((name, _), median) in MARKERS.iter().zip(&medians[0]) {
         let micros = median.as_secs_f64() * 1e6 / LAUNCHES as f64;
         println!("{name:36} x {:5.3} {micros:8.2} us a launch", ratio(*median, medians[0][0]));
     }
+    drop(side);
+    let endless = ContextOptions { lateness: Duration::MAX, ..ContextOptions::default() };
+    let mut sides = [Side::open(ContextOptions::default())?, Side::open(endless)?];
     let medians = measured(&mut sides, &PIPELINES)?;
     println!(
         "\nbeside `lateness: Duration::MAX`, with which no batch ends for a point, and submissions of both:"
@@ -99,7 +100,10 @@ fn measured(sides: &mut [Side], rounds: &[(&str, Round)]) -> Result<Vec<Vec<Dura
     let mut times = vec![vec![Vec::new(); rounds.len()]; sides.len()];
     for number in 0..ROUNDS + 10 {
         for (at, (_, round)) in rounds.iter().enumerate() {
-            for (side, times) in sides.iter_mut().zip(&mut times) {
+            for turn in 0..sides.len() {
+                // What runs after the other side's round of the same kind finds other bytes in the caches: by turns.
+                let on = (turn + number) % sides.len();
+                let (side, times) = (&mut sides[on], &mut times[on]);
                 let start = Instant::now();
                 let events = round(side)?;
                 side.queue.finish().wait()?;

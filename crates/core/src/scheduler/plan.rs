@@ -1,6 +1,7 @@
 //! From queues to batches.
 
 mod lift;
+mod looked_for;
 mod open;
 mod own;
 
@@ -21,7 +22,7 @@ const LARGEST: usize = 4096;
 /// Batches of one planning that have commands never seen before: what they take is learned before more are planned.
 const UNSEEN: usize = 8;
 /// Batches of one planning that end so that nothing is late.
-const CUTS: usize = 64;
+const CUTS: usize = 16;
 
 /// A queue that should be planned up to a stamp.
 #[derive(Clone, Copy)]
@@ -152,19 +153,6 @@ impl State {
                 self.plan(roots, priority);
             }
         }
-    }
-
-    /// Whether the program may be looking for a result of a command of a queue from `first` on: it has a handle of a point
-    /// there, waits for one, or reads soon.
-    fn is_looked_for(&self, slot: Slot, first: Stamp) -> bool {
-        self.queue(slot).has_handles(first) || self.wakers.await_point(slot, first)
-    }
-
-    /// As [`is_looked_for`](Self::is_looked_for), of what is pending on any queue.
-    fn any_is_looked_for(&self) -> bool {
-        self.slots().any(|slot| {
-            self.queue(slot).pending.front().is_some_and(|front| self.is_looked_for(slot, front.stamp))
-        })
     }
 
     /// Whether a queue more urgent than `priority` exists.
@@ -323,7 +311,8 @@ impl Planner<'_> {
         let queue = self.state.queue(slot);
         let bound = self.state.lanes[queue.lane].costs.bound;
         let Some(open) = &self.open[queue.lane] else { return cost <= bound || self.round == Round::Long };
-        if open.late(cost) <= bound {
+        let stamp = queue.pending.front().map_or(Stamp(u64::MAX), |front| front.stamp);
+        if open.late(cost) <= open.limit(slot, stamp) {
             return true;
         }
         // Long commands of several queues run side by side, unless a result is looked for: of one, or of what waits for one.
@@ -451,8 +440,11 @@ impl Planner<'_> {
         }
         let seq = self.join(slot, lane);
         self.taken += 1;
+        let begins = self.open[lane].as_ref().is_some_and(|open| open.steps.is_empty());
+        let calm = if begins { self.state.calm_upto(slot) } else { None };
         let Some(command) = self.state.queue_mut(slot).pop_work(seq) else { return };
         let Some(open) = self.open[lane].as_mut() else { return };
+        open.calm = open.calm.or(calm.map(|upto| (slot, upto)));
         open.gives |= command.op.gives();
         match command.op {
             Op::Work(work) => open.add(slot, command.stamp, work, cost),
@@ -484,7 +476,7 @@ impl Planner<'_> {
             let kind = same.map_or_else(|| costs.kind(launch), |(_, kind)| kind);
             let cost = costs.of_launch(launch, kind);
             late += cost;
-            if late > costs.bound {
+            if late > open.limit(goal.slot, command.stamp) {
                 break;
             }
             self.costs.push(cost);

@@ -218,12 +218,22 @@ impl QueueState {
 
     /// Whether the program has a handle of a point from `first` on, or something pending gives the host what it looks at.
     pub(super) fn has_handles(&self, first: Stamp) -> bool {
-        let from = self.looked_for.partition_point(|(stamp, _)| *stamp < first);
-        let handles = self.looked_for.range(from..);
-        // Among so many there may be one.
+        self.gives() || self.first_handle(first).is_some()
+    }
+
+    /// Whether something pending gives the host what it looks at.
+    pub(super) fn gives(&self) -> bool {
         self.gives > 0
-            || handles.len() > HANDLES
-            || handles.into_iter().any(|(_, past)| past.strong_count() > 0)
+    }
+
+    /// The first point from `first` on of which the program has a handle.
+    pub(super) fn first_handle(&self, first: Stamp) -> Option<Stamp> {
+        let from = self.looked_for.partition_point(|(stamp, _)| *stamp < first);
+        let mut handles = self.looked_for.range(from..);
+        if handles.len() > HANDLES {
+            return Some(first); // among so many there may be one
+        }
+        handles.find(|(_, past)| past.strong_count() > 0).map(|(stamp, _)| *stamp)
     }
 
     /// Whether everything that was planned is done.

@@ -143,7 +143,7 @@ impl State {
     }
 
     /// Whether no queue is more urgent than another, so that nobody overtakes and batches may be as large as they come.
-    fn one_priority(&self) -> bool {
+    pub(super) fn one_priority(&self) -> bool {
         let mut open = self.queues.iter().skip(1).filter(|queue| queue.open).map(|queue| queue.priority);
         open.next().is_none_or(|first| open.all(|other| other == first))
     }

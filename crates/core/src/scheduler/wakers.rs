@@ -145,8 +145,15 @@ impl Wakers {
 
     /// Whether one waits for a point of a queue from `first` on.
     pub(crate) fn await_point(&self, slot: Slot, first: Stamp) -> bool {
-        let next = self.left.range((Place::Point(slot, first), Name::FIRST)..).next();
-        next.is_some_and(|((place, _), _)| matches!(place, Place::Point(of, _) if *of == slot))
+        self.first_awaited(slot, first).is_some()
+    }
+
+    /// The first point of a queue from `first` on that one waits for.
+    pub(super) fn first_awaited(&self, slot: Slot, first: Stamp) -> Option<Stamp> {
+        match self.left.range((Place::Point(slot, first), Name::FIRST)..).next()?.0.0 {
+            Place::Point(of, stamp) if of == slot => Some(stamp),
+            _ => None,
+        }
     }
 
     /// Takes all.

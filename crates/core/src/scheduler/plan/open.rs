@@ -10,6 +10,9 @@ use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// How many times longer a batch may be as long as nothing in it is looked for.
+pub(super) const STRETCH: f32 = 4.0;
+
 /// What the next step of a queue comes after, inside an open batch.
 #[derive(Default)]
 pub(super) struct Frontier {
@@ -43,6 +46,8 @@ pub(super) struct Open {
     pub(super) expected: Expected,
     /// Whether it gives the host something that the program looks at.
     pub(super) gives: bool,
+    /// The only queue in it, and the first of its points that is looked for.
+    pub(super) calm: Option<(Slot, Stamp)>,
     /// Blocks written here that the host reads now and then.
     publish: Vec<Arc<Block>>,
 }
@@ -50,8 +55,22 @@ pub(super) struct Open {
 impl Open {
     pub(super) fn new(seq: Seq, bound: f32) -> Self {
         let (steps, deps, frontiers, ends, publish, expected) = Default::default();
-        let (base, base_end, busy, gives) = (0, 0.0, 0.0, false);
-        Self { seq, bound, steps, deps, frontiers, base, ends, base_end, busy, expected, gives, publish }
+        let (base, base_end, busy, gives, calm) = (0, 0.0, 0.0, false, None);
+        Self {
+            seq,
+            bound,
+            steps,
+            deps,
+            frontiers,
+            base,
+            ends,
+            base_end,
+            busy,
+            expected,
+            gives,
+            calm,
+            publish,
+        }
     }
 
     /// Each queue in it, with its first command there.
@@ -75,6 +94,12 @@ impl Open {
         self.busy + cost
     }
 
+    /// How late a command may be, or make what is in the batch: up to the first point that is looked for nothing is made late.
+    pub(super) fn limit(&self, slot: Slot, stamp: Stamp) -> f32 {
+        let calm = self.calm.is_some_and(|(only, upto)| only == slot && stamp <= upto) && !self.gives;
+        if calm { STRETCH * self.bound } else { self.bound }
+    }
+
     fn known(&self, slot: Slot) -> Option<&Frontier> {
         self.frontiers.iter().find(|(known, _)| *known == slot).map(|(_, frontier)| frontier)
     }
@@ -86,6 +111,7 @@ impl Open {
 
     /// Where the frontier of a queue is, from now on.
     fn place(&mut self, slot: Slot) -> usize {
+        self.calm = self.calm.filter(|(only, _)| *only == slot);
         self.frontiers.iter().position(|(known, _)| *known == slot).unwrap_or_else(|| {
             let frontier = Frontier { level: self.base, end: self.base_end, ..Frontier::default() };
             self.frontiers.push((slot, frontier));

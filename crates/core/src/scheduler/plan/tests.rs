@@ -15,6 +15,7 @@ use crate::scheduler::costs::Costs;
 use crate::user_event::Signaller;
 use fencepost_kernels::Access;
 use fencepost_sync::Clock;
+use std::ops::RangeBounds;
 use std::panic::Location;
 use std::sync::Arc;
 use std::task::Wake;
@@ -38,10 +39,16 @@ fn paced(seconds: f32) -> Arc<Engine> {
     engine
 }
 
-/// Enqueues works on one queue, plans it, and gives how many steps its batches have.
-fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work]) -> Vec<usize> {
+/// Enqueues works on one queue, plans it, and gives how many steps its batches have. Behind those in `marked` are markers.
+fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work], marked: impl RangeBounds<usize>) -> Vec<usize> {
     let slot = queue(engine, Priority::Normal);
-    let points: Vec<Point> = works.iter().map(|work| enqueue(engine, slot, work(&block()))).collect();
+    let mut markers = Vec::new();
+    let enqueued = works.iter().enumerate().map(|(at, work)| {
+        let point = enqueue(engine, slot, work(&block()));
+        markers.extend(marked.contains(&at).then(|| engine.marker(slot)));
+        point
+    });
+    let points: Vec<Point> = enqueued.collect();
     let mut state = engine.lock();
     let rest = state.plan(points.last().copied(), Priority::Normal);
     assert!(rest.roots.is_empty() && state.queue(slot).pending.is_empty());

@@ -1,25 +1,65 @@
 //! Where batches end so that no result in them is late.
 
 use super::*;
+use crate::scheduler::wakers::Place as Awaited;
 
 #[test]
 fn e02_a_batch_ends_before_a_command_that_would_make_what_is_in_it_late() {
     for long in [f32::INFINITY, 0.5, 1.1 * BOUND] {
-        assert_eq!(cut(&paced(long), &[fill, fill, launch]), [2, 1], "{long} s: the fills are not late");
-        assert_eq!(
-            cut(&paced(long), &[launch, fill, fill]),
-            [3],
-            "{long} s: what is short makes it little late"
-        );
-        assert_eq!(cut(&paced(long), &[launch, launch, fill, launch]), [1, 2, 1], "{long} s");
+        let cut = |works: &[fn(&Arc<Block>) -> Work]| cut(&paced(long), works, ..);
+        assert_eq!(cut(&[fill, fill, launch]), [2, 1], "{long} s: the fills are not late");
+        assert_eq!(cut(&[launch, fill, fill]), [3], "{long} s: what is short makes it little late");
+        assert_eq!(cut(&[launch, launch, fill, launch]), [1, 2, 1], "{long} s");
     }
 }
 
 #[test]
 fn e02_short_commands_share_a_batch_until_they_take_long_together() {
     let launches: Vec<fn(&Arc<Block>) -> Work> = vec![launch; 10];
-    assert_eq!(cut(&paced(0.3 * BOUND), &launches), [3, 3, 3, 1]);
-    assert_eq!(cut(&paced(0.0), &launches), [10]);
+    assert_eq!(cut(&paced(0.3 * BOUND), &launches, ..), [3, 3, 3, 1]);
+    assert_eq!(cut(&paced(0.0), &launches, ..), [10]);
+}
+
+#[test]
+fn e02_up_to_the_first_point_that_is_looked_for_a_batch_is_longer() {
+    let launches: Vec<fn(&Arc<Block>) -> Work> = vec![launch; 30];
+    let cut = |marked: std::ops::Range<usize>| cut(&paced(0.3 * BOUND), &launches, marked);
+    assert_eq!(cut(0..0), [13, 13, 4]);
+    assert_eq!(cut(29..30), [13, 13, 4], "the end of all is late by nothing");
+    assert_eq!(cut(4..5), [5, 13, 12], "what comes behind it would make it late");
+    assert_eq!(cut(1..2), [3, 13, 13, 1], "by a little it may be late");
+    assert_eq!(cut(14..16), [13, 3, 13, 1], "behind the first point the next may be late");
+}
+
+/// What makes a long batch late for something else.
+type Look = fn(&Engine, Slot, Point);
+
+#[test]
+fn e02_a_batch_is_no_longer_where_anything_else_is_looked_for() {
+    let urgent: Look = |engine, _, _| _ = queue(engine, Priority::High);
+    let read: Look = |engine, slot, _| {
+        let read = Work::Read { src: span(&block()), slot: ReadSlot::new() };
+        enqueue(engine, slot, read);
+    };
+    let awaited: Look =
+        |engine, _, first| engine.lock().wakers.leave(Awaited::point(first), &Waker::from(Arc::new(Task)));
+    let behind: Look = |engine, _, first| {
+        let other = queue(engine, Priority::Normal);
+        wait_for(engine, other, first);
+        let read = Work::Read { src: span(&block()), slot: ReadSlot::new() };
+        enqueue(engine, other, read);
+    };
+    let looks: [(Look, &[usize]); 4] =
+        [(urgent, &[3, 3, 3]), (read, &[3, 3, 3]), (awaited, &[3, 6]), (behind, &[3, 3, 3])];
+    for (at, (look, expected)) in looks.into_iter().enumerate() {
+        let engine = paced(0.3 * BOUND);
+        let slot = queue(&engine, Priority::Normal);
+        let points: Vec<Point> = (0..9).map(|_| enqueue(&engine, slot, launch(&block()))).collect();
+        look(&engine, slot, points[0]);
+        let mut state = engine.lock();
+        state.plan([points[8]], Priority::Normal);
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "look {at}");
+    }
 }
 
 #[test]
