@@ -169,7 +169,8 @@ impl CommandQueue {
     ///
     /// The events may be those of another context, on any adapter. Then the work behind the wait is held on the host
     /// until the other context has come there, or, if both are on one wgpu device, has submitted it; no other queue is
-    /// held up, and waiting for this queue starts the work over there. If that fails, this queue fails with [`Kind::OtherContext`](crate::Kind::OtherContext). A context
+    /// held up, and waiting for this queue starts the work over there. If that fails, this queue fails with
+    /// [`Kind::OtherContext`](crate::Kind::OtherContext). A context
     /// whose last handle goes while its work waits for another one ends later, on a thread of its own.
     ///
     /// # Errors

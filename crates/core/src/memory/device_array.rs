@@ -185,7 +185,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// their padding.
     ///
     /// # Errors
-    /// [`Kind::Range`] outside the array, and for anything but `0..1` of an array without dimensions. As the argument of a launch, a part must start on a multiple of the
+    /// [`Kind::Range`] outside the array, and for anything but `0..1` of an array without dimensions. As the argument of a
+    /// launch, a part must start on a multiple of the
     /// adapter's binding alignment, [`Context::binding_alignment`](crate::Context::binding_alignment) bytes;
     /// copies and uploads need 4.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {

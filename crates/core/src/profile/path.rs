@@ -21,7 +21,8 @@ impl Profile {
     /// *Returns* the longest chain of commands, by the order of queues and by waits.
     ///
     /// The rest of the wall time went into what the chain does not need: launching, idling, commands of other queues on
-    /// the same hardware. A command that had others [`beside`](Row::beside) it counts with all of its time. It is the critical path of J. E. Kelley and M. R. Walker, Critical-path planning and
+    /// the same hardware. A command that had others [`beside`](Row::beside) it counts with all of its time. It is the
+    /// critical path of J. E. Kelley and M. R. Walker, Critical-path planning and
     /// scheduling, 1959: the longest path in the graph of what comes after what, found in one pass over the rows, as a
     /// wait is always for earlier ones.
     ///

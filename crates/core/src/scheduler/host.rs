@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// The right of the host to read, or to write, a range of a block, until it is dropped.
 ///
-/// It says nothing to the program before [`tell`](Self::tell). Only the scheduler gives it out, and only while no work that was enqueued before can still touch the range (or
+/// It says nothing to the program before [`tell`](Self::tell). Only the scheduler gives it out, and only while no work that
+/// was enqueued before can still touch the range (or
 /// write it, if the right is to read). Work that was enqueued after waits on the host until it is dropped. So
 /// whoever holds a right to write is alone with the bytes.
 pub(crate) struct HostAccess {

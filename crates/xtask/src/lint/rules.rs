@@ -8,7 +8,8 @@ const MAX_FUNCTION_LINES: usize = 80;
 /// Macros that mark unfinished work.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// Where native handles are touched, and the tests that leave a barrier out, count them, refuse calls, count the heap, or hold a device up; everything else is safe code.
+/// Where native handles are touched, and the tests that leave a barrier out, count them, refuse calls, count the heap, or
+/// hold a device up; everything else is safe code.
 const UNSAFE_FILES: [&str; 12] = [
     "crates/sync/src/backend/hal.rs",
     "crates/core/src/lane/hal/memory.rs",

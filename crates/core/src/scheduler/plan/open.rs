@@ -46,7 +46,7 @@ pub(super) struct Open {
     pub(super) expected: Expected,
     /// Whether it gives the host something that the program looks at.
     pub(super) gives: bool,
-    /// The only queue in it, and the first of its points that is looked for.
+    /// The queue that it begins with, if nothing of others is looked for, and the first point of it that is.
     pub(super) calm: Option<(Slot, Stamp)>,
     /// Blocks written here that the host reads now and then.
     publish: Vec<Arc<Block>>,
@@ -96,7 +96,7 @@ impl Open {
 
     /// How late a command may be, or make what is in the batch: up to the first point that is looked for nothing is made late.
     pub(super) fn limit(&self, slot: Slot, stamp: Stamp) -> f32 {
-        let calm = self.calm.is_some_and(|(only, upto)| only == slot && stamp <= upto) && !self.gives;
+        let calm = self.calm.is_some_and(|(first, upto)| first == slot && stamp <= upto) && !self.gives;
         if calm { STRETCH * self.bound } else { self.bound }
     }
 
@@ -111,7 +111,6 @@ impl Open {
 
     /// Where the frontier of a queue is, from now on.
     fn place(&mut self, slot: Slot) -> usize {
-        self.calm = self.calm.filter(|(only, _)| *only == slot);
         self.frontiers.iter().position(|(known, _)| *known == slot).unwrap_or_else(|| {
             let frontier = Frontier { level: self.base, end: self.base_end, ..Frontier::default() };
             self.frontiers.push((slot, frontier));
