@@ -63,14 +63,19 @@ fn main() -> Result<()> {
     drop(side);
     let endless = ContextOptions { lateness: Duration::MAX, ..ContextOptions::default() };
     let mut sides = [Side::open(ContextOptions::default())?, Side::open(endless)?];
-    let medians = measured(&mut sides, &PIPELINES)?;
     println!(
         "\nbeside `lateness: Duration::MAX`, with which no batch ends for a point, and submissions of both:"
     );
-    for (at, (name, round)) in PIPELINES.iter().enumerate() {
-        let counts = [submissions(&mut sides[0], *round)?, submissions(&mut sides[1], *round)?];
-        let ratio = ratio(medians[0][at], medians[1][at]);
-        println!("{name:36} x {ratio:5.3} {:6.1} {:6.1}", counts[0], counts[1]);
+    for row in PIPELINES {
+        let medians = measured(&mut sides, &[row])?;
+        let counts = [submissions(&mut sides[0], row.1)?, submissions(&mut sides[1], row.1)?];
+        let ratio = ratio(medians[0][0], medians[1][0]);
+        println!("{:36} x {ratio:5.3} {:6.1} {:6.1}", row.0, counts[0], counts[1]);
+    }
+    println!("\nthe same, rounds of each kind by turns:");
+    let medians = measured(&mut sides, &PIPELINES)?;
+    for (at, (name, _)) in PIPELINES.iter().enumerate() {
+        println!("{name:36} x {:5.3}", ratio(medians[0][at], medians[1][at]));
     }
     Ok(())
 }
