@@ -56,6 +56,7 @@ pub(crate) fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
         Recording::Never => Ok(None),
         Recording::Point(point, past, _) => {
             let name = Origin::name(engine, point);
+            engine.lock().queue_mut(point.slot).note_use();
             Ok(Some((Origin::Point(Arc::downgrade(engine), point, past.stretch.clone()), name)))
         }
         Recording::User(user) => {

@@ -241,6 +241,7 @@ impl State {
             return;
         }
         let (stamp, done) = (self.next_stamp(), self.reached(point) == Reached::Done);
+        self.queue_mut(point.slot).note_use();
         self.queue_mut(slot).clock.see(point.slot, point.stamp);
         self.tidy_clock(slot);
         let queue = self.queue_mut(slot);

@@ -103,7 +103,7 @@ impl Engine {
         for earlier in order.uses.conflicts(span.range(), write) {
             let point = Point { slot: earlier.slot, stamp: earlier.stamp };
             if state.reached(point) == Reached::Unplanned {
-                state.queue_mut(point.slot).look_for_end(&past);
+                state.queue_mut(point.slot).look_for(point.stamp, &past);
             }
         }
         past

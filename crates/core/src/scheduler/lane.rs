@@ -14,6 +14,9 @@ const DEPTH_OF_CUTS: u64 = 8;
 /// After how many urgent batches one of lower priority goes.
 const STARVATION: u32 = 8;
 
+/// After how many batches that callers wait for, each before older ones, the oldest goes.
+const OVERTAKEN: u32 = 4;
+
 /// How soon the thread of a lane looks round by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Rest {
@@ -54,6 +57,12 @@ pub(crate) struct LaneState {
     pub(crate) watchers: u32,
     /// How often in a row something that was planned at once was submitted while a lower priority was waiting.
     streak: u32,
+    /// Whether a batch may have been put before older ones.
+    pub(super) mixed: bool,
+    /// How often in a row a batch was submitted before an older one.
+    overtaken: u32,
+    /// How often callers have planned for themselves since the lane's queues were planned.
+    pub(super) passed: u32,
     /// What its commands take.
     pub(super) costs: Costs,
     /// Whether a thread submits later what does not go at once.
@@ -112,9 +121,25 @@ impl LaneState {
         let lower_waits =
             Priority::ORDER.into_iter().any(|p| p < priority && !self.ready[p as usize].is_empty());
         let batch = self.list(priority).pop_front()?;
+        self.mixed &= self.has_ready();
+        let overtakes = self.mixed && self.list(priority).iter().any(|other| other.seq < batch.seq);
+        self.overtaken = if overtakes { self.overtaken + 1 } else { 0 };
         // What was planned at once counts once, into however many batches it was cut.
         self.streak = if lower_waits { self.streak + u32::from(!batch.cut) } else { 0 };
         Some(batch)
+    }
+
+    /// Puts the oldest batch of each list for which `can_go` holds in front, if it was overtaken often enough.
+    pub(crate) fn let_oldest_go(&mut self, can_go: impl Fn(&Batch) -> bool) {
+        if self.overtaken < OVERTAKEN {
+            return;
+        }
+        for list in &mut self.ready {
+            let ready = list.iter().enumerate().filter(|(_, batch)| can_go(batch));
+            let oldest = ready.min_by_key(|(_, batch)| batch.seq).map(|(at, _)| at);
+            let batch = oldest.and_then(|at| list.remove(at));
+            batch.into_iter().for_each(|batch| list.push_front(batch));
+        }
     }
 
     /// What is planned, of every priority.
@@ -156,6 +181,21 @@ mod tests {
             order.extend(lane.take(priority).map(|batch| batch.seq.0));
         }
         assert_eq!(order[..10], [1, 2, 3, 4, 5, 6, 7, 8, 0, 9]);
+    }
+
+    #[test]
+    fn what_is_overtaken_again_and_again_goes() {
+        let mut lane = LaneState::default();
+        fill(&mut lane, Priority::Normal, 0..2);
+        lane.mixed = true;
+        let mut order = Vec::new();
+        for seq in 2..20 {
+            fill(&mut lane, Priority::Normal, seq..seq + 1);
+            lane.list(Priority::Normal).rotate_right(1);
+            lane.let_oldest_go(|_| true);
+            order.extend(lane.take(Priority::Normal).map(|batch| batch.seq.0));
+        }
+        assert_eq!(order[..10], [2, 3, 4, 5, 0, 7, 8, 9, 10, 1]);
     }
 
     #[test]

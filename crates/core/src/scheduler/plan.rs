@@ -59,6 +59,8 @@ pub(crate) enum Due {
     Asked,
     /// All: what came together makes one batch.
     All,
+    /// Those that the program has asked for, although other batches are planned and not submitted.
+    Overdue,
 }
 
 /// What a planning has left for later.
@@ -137,7 +139,8 @@ impl State {
         let own = self.queue(Self::CONTEXT);
         any[own.priority as usize] |= self.own_are_due() && waits(own);
         for priority in Priority::ORDER {
-            if !any[priority as usize] || !self.lanes[lane].list(priority).is_empty() {
+            let gathers = due != Due::Overdue && !self.lanes[lane].list(priority).is_empty();
+            if gathers || !any[priority as usize] {
                 continue;
             }
             let queues = self.slots().skip(usize::from(!self.own_are_due()));
@@ -145,12 +148,13 @@ impl State {
             let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
             let roots: Vec<Point> = match due {
                 Due::All => queues.map(|(slot, q)| q.end(slot)).collect(),
-                Due::Asked => {
+                Due::Asked | Due::Overdue => {
                     queues.filter(|(_, q)| q.is_asked()).map(|(slot, q)| q.end_of_asked(slot)).collect()
                 }
             };
             if !roots.is_empty() {
                 self.plan(roots, priority);
+                self.lanes[lane].passed = 0;
             }
         }
     }

@@ -110,6 +110,8 @@ impl State {
         if self.lost.is_some() || self.lanes[lane].token {
             return None;
         }
+        let Self { lanes, batches, .. } = &mut *self;
+        lanes[lane].let_oldest_go(|batch| batch.deps.iter().all(|&seq| batches.is_submitted(seq)));
         let priority = self.choose(lane)?;
         let batch = self.lanes[lane].take(priority)?;
         self.lanes[lane].token = true;

@@ -107,8 +107,8 @@ pub(crate) struct QueueState {
     pub(crate) open: bool,
     /// Whether the slot can be given to a new queue.
     pub(crate) free: bool,
-    /// Whether it has nothing but the waits it was made with, and the program has no point of it.
-    unused: bool,
+    /// Whether it has nothing but the waits it was made with, and nothing waits for a point of it.
+    pub(super) unused: bool,
     /// Whether it is the context's own, made for one command: it comes after nothing but what that needs.
     pub(crate) helper: bool,
     /// The last command that the program has asked for.
@@ -203,7 +203,11 @@ impl QueueState {
 
     /// Notes that a handle stands for the end of what is enqueued, as long as `past` lives.
     pub(crate) fn look_for_end(&mut self, past: &Arc<Past>) {
-        self.unused = false;
+        self.look_for(self.enqueued, past);
+    }
+
+    /// Notes that a handle stands for a point, as long as `past` lives.
+    pub(crate) fn look_for(&mut self, stamp: Stamp, past: &Arc<Past>) {
         // A few: a program may drop a million handles at once.
         for _ in 0..FEW {
             if self.looked_for.back().is_none_or(|(_, known)| known.strong_count() > 0) {
@@ -211,8 +215,9 @@ impl QueueState {
             }
             self.looked_for.pop_back();
         }
-        if self.enqueued > self.planned {
-            self.looked_for.push_back((self.enqueued, Arc::downgrade(past)));
+        if stamp > self.planned {
+            let at = self.looked_for.partition_point(|(known, _)| *known <= stamp);
+            self.looked_for.insert(at, (stamp, Arc::downgrade(past)));
         }
     }
 
@@ -252,19 +257,20 @@ impl QueueState {
         self.failures.begin(self.born);
     }
 
-    /// Notes that the waits it is made with are enqueued.
-    pub(super) fn begin(&mut self) {
-        self.unused = true;
+    /// Notes that something waits for a point of it.
+    pub(crate) fn note_use(&mut self) {
+        self.unused = false;
     }
 
-    /// Whether nothing of it has to come after what it waits for.
+    /// Whether nothing has to come after what it waits for: neither work of its own nor a point that is waited for, or of which
+    /// the program has a handle.
     pub(super) fn is_unused(&self) -> bool {
-        self.unused
+        self.unused && self.first_handle(Stamp(0)).is_none()
     }
 
     /// Forgets the waits of a queue whose handle is gone, if nothing comes after them and none is planned.
     pub(super) fn forget_waits(&mut self) {
-        if self.unused && self.segments.is_empty() {
+        if self.is_unused() && self.segments.is_empty() {
             self.pending = Chunks::default();
             (self.planned, self.completed) = (self.enqueued, self.enqueued);
         }

@@ -196,7 +196,7 @@ impl State {
             self.note_wait(slot, point, Cause::Birth, at);
             self.push_wait(slot, point);
         }
-        self.queue_mut(slot).begin();
+        self.queue_mut(slot).unused = true;
         slot
     }
 

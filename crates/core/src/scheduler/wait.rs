@@ -22,6 +22,8 @@ use std::task::Waker;
 use std::time::Duration;
 use web_time::Instant;
 
+mod ahead;
+
 /// When a wait has to end, if ever.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
@@ -131,17 +133,6 @@ impl State {
         at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
     }
 
-    /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
-    fn plan_target(&mut self, target: Target, planned: &mut Rest) {
-        if planned.after.is_some_and(|seq| !self.batches.is_done(seq)) {
-            return;
-        }
-        if let (Target::Point(point), Found::Unplanned) = (target, self.find(target)) {
-            let priority = self.queue(point.slot).priority.max(Priority::Normal);
-            *planned = self.plan([point], priority);
-        }
-    }
-
     /// Whether no queue is more urgent than another, so that nobody overtakes and batches may be as large as they come.
     pub(super) fn one_priority(&self) -> bool {
         let mut open = self.queues.iter().skip(1).filter(|queue| queue.open).map(|queue| queue.priority);
@@ -203,6 +194,7 @@ impl Engine {
                     None => {
                         self.unlock(state);
                         self.let_others();
+                        turned = true;
                         continue;
                     }
                 },
@@ -588,8 +580,6 @@ impl Engine {
     }
 }
 
-#[cfg(test)]
-mod ahead;
 #[cfg(test)]
 mod tasks;
 #[cfg(test)]

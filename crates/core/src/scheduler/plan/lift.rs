@@ -23,6 +23,7 @@ impl State {
                 stack.extend_from_slice(deps);
             }
         }
+        self.lanes.iter_mut().for_each(|lane| lane.mixed = true);
         for list in self.lanes.iter_mut().flat_map(|lane| &mut lane.ready) {
             list.make_contiguous().sort_by_key(|batch| !needed.contains(&batch.seq));
         }

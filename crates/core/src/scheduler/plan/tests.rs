@@ -219,10 +219,13 @@ fn q03_a_queue_that_is_made_and_dropped_is_gone_and_one_made_meanwhile_comes_aft
         _ => None,
     };
     assert_eq!(waited, Some(point), "the unused queue need not be waited for");
-    let _marker = engine.marker(second);
-    [unused, second].into_iter().for_each(|slot| engine.close_queue(slot));
+    let [marked, waited] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+    let (_marker, (end, _)) = (engine.marker(marked), engine.marker(waited));
+    wait_for(&engine, second, end);
+    drop(engine.marker(unused));
+    [unused, marked, waited].into_iter().for_each(|slot| engine.close_queue(slot));
     let state = engine.lock();
-    assert!(state.queue(unused).free && !state.queue(second).free);
+    assert_eq!([unused, marked, waited].map(|slot| state.queue(slot).free), [true, false, false]);
 }
 
 #[test]

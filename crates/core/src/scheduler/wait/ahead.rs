@@ -1,39 +1,103 @@
 //! How far a wait plans ahead of the device.
 
-use super::tests::{engine, enqueue, queue};
-use super::*;
-use crate::lane::Pace;
-use crate::scheduler::costs::Costs;
+use super::super::plan::{Due, Rest};
+use super::super::queue::Priority;
+use super::super::state::State;
+use super::{Found, Target};
 
-/// Whatever is planned is walked now and then, so there must not be a batch for each command that is pending.
-#[test]
-fn q01_a_wait_plans_more_only_once_half_of_what_it_planned_is_done() {
-    let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
-    let points: Vec<Point> = (0..400).map(|_| enqueue(&engine, slot)).collect();
-    let mut state = engine.lock();
-    if let Some(Op::Work(work)) = state.queue(slot).pending.front().map(|front| &front.op) {
-        costs.expect(work, 0.5);
-    }
-    state.lanes[0].costs = costs;
-    let (target, mut planned) = (Target::Point(points[399]), Rest::default());
-    (0..4).for_each(|_| state.plan_target(target, &mut planned));
-    let at_once = state.lanes[0].ready_len();
-    assert!((2..100).contains(&at_once), "{at_once} batches");
-    drop(state);
-    let middle = planned.after.expect("there are many");
-    for _ in 0..at_once {
-        engine.pump(0);
-        engine.look(0);
-        let mut state = engine.lock();
-        let left = state.lanes[0].ready_len();
-        state.plan_target(target, &mut planned);
-        assert_eq!(state.lanes[0].ready_len() > left, state.batches.is_done(middle), "{left} are left");
-        if state.batches.is_done(middle) {
-            assert!(left > 4, "the device has more until then");
+/// How often callers plan for themselves before what others have asked for is planned too.
+const PASSED: u32 = 1;
+
+impl State {
+    /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
+    pub(super) fn plan_target(&mut self, target: Target, planned: &mut Rest) {
+        if planned.after.is_some_and(|seq| !self.batches.is_done(seq)) {
             return;
         }
+        if let (Target::Point(point), Found::Unplanned) = (target, self.find(target)) {
+            let queue = self.queue(point.slot);
+            let (lane, priority) = (queue.lane, queue.priority.max(Priority::Normal));
+            *planned = self.plan([point], priority);
+            self.pass_over(lane);
+        }
     }
-    panic!("it is never done");
+
+    /// Notes that a caller has planned for itself: what others have asked for gathers behind its batches, but not for ever.
+    fn pass_over(&mut self, lane: usize) {
+        self.lanes[lane].passed += 1;
+        if self.lanes[lane].passed > PASSED {
+            self.lanes[lane].passed = 0;
+            self.plan_lane(lane, Due::Overdue);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{engine, enqueue, queue};
+    use super::super::*;
+    use crate::lane::Pace;
+    use crate::scheduler::costs::Costs;
+
+    /// Whatever is planned is walked now and then, so there must not be a batch for each command that is pending.
+    #[test]
+    fn q01_a_wait_plans_more_only_once_half_of_what_it_planned_is_done() {
+        let engine = engine(false);
+        let slot = queue(&engine, Priority::Normal);
+        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
+        let points: Vec<Point> = (0..400).map(|_| enqueue(&engine, slot)).collect();
+        let mut state = engine.lock();
+        if let Some(Op::Work(work)) = state.queue(slot).pending.front().map(|front| &front.op) {
+            costs.expect(work, 0.5);
+        }
+        state.lanes[0].costs = costs;
+        let (target, mut planned) = (Target::Point(points[399]), Rest::default());
+        (0..4).for_each(|_| state.plan_target(target, &mut planned));
+        let at_once = state.lanes[0].ready_len();
+        assert!((2..100).contains(&at_once), "{at_once} batches");
+        drop(state);
+        let middle = planned.after.expect("there are many");
+        for _ in 0..at_once {
+            engine.pump(0);
+            engine.look(0);
+            let mut state = engine.lock();
+            let left = state.lanes[0].ready_len();
+            state.plan_target(target, &mut planned);
+            assert_eq!(state.lanes[0].ready_len() > left, state.batches.is_done(middle), "{left} are left");
+            if state.batches.is_done(middle) {
+                assert!(left > 4, "the device has more until then");
+                return;
+            }
+        }
+        panic!("it is never done");
+    }
+
+    /// A caller that waits plans for itself again and again, and always has something planned.
+    #[test]
+    fn e02_what_others_have_asked_for_is_planned_while_a_caller_plans_for_itself() {
+        let engine = engine(true);
+        let [long, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let points: Vec<Point> = (0..400).map(|_| enqueue(&engine, long)).collect();
+        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
+        let mut state = engine.lock();
+        if let Some(Op::Work(work)) = state.queue(long).pending.front().map(|front| &front.op) {
+            costs.expect(work, 0.5);
+        }
+        state.lanes[0].costs = costs;
+        let (target, mut planned) = (Target::Point(points[399]), Rest::default());
+        state.plan_target(target, &mut planned);
+        drop(state);
+        let asked = enqueue(&engine, other);
+        engine.flush(other).expect("nothing has failed");
+        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
+        while engine.lock().reached(asked) == Reached::Unplanned {
+            engine.lock().plan_target(target, &mut planned);
+            assert!(
+                !engine.lock().queue(long).pending.is_empty(),
+                "it comes with the last of the other queue"
+            );
+            engine.pump(0);
+            engine.look(0);
+        }
+    }
 }

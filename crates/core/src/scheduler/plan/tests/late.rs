@@ -180,3 +180,15 @@ fn e02_what_a_map_waits_for_is_looked_for() {
         assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "mapped: {mapped}");
     }
 }
+
+#[test]
+fn e02_what_a_map_waits_for_is_looked_for_and_not_what_comes_behind() {
+    let engine = paced(0.3 * BOUND);
+    let (slot, block) = (queue(&engine, Priority::Normal), block());
+    enqueue(&engine, slot, fill(&block));
+    let ends: Vec<Point> = (0..9).map(|_| enqueue(&engine, slot, launch(&super::block()))).collect();
+    let _past = engine.look_for_uses(&span(&block), false);
+    let mut state = engine.lock();
+    state.plan([ends[8]], Priority::Normal);
+    assert_eq!(lengths(&mut state, 0, Priority::Normal), [4, 6]);
+}
