@@ -59,8 +59,8 @@ pub(crate) enum Due {
     Asked,
     /// All: what came together makes one batch.
     All,
-    /// Those that the program has asked for, although other batches are planned and not submitted.
-    Overdue,
+    /// Those that the program has asked for, but of one queue, although other batches are planned and not submitted.
+    Beside(Slot),
 }
 
 /// What a planning has left for later.
@@ -138,8 +138,9 @@ impl State {
         self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
         let own = self.queue(Self::CONTEXT);
         any[own.priority as usize] |= self.own_are_due() && waits(own);
+        let beside = if let Due::Beside(slot) = due { Some(slot) } else { None };
         for priority in Priority::ORDER {
-            let gathers = due != Due::Overdue && !self.lanes[lane].list(priority).is_empty();
+            let gathers = beside.is_none() && !self.lanes[lane].list(priority).is_empty();
             if gathers || !any[priority as usize] {
                 continue;
             }
@@ -148,7 +149,8 @@ impl State {
             let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
             let roots: Vec<Point> = match due {
                 Due::All => queues.map(|(slot, q)| q.end(slot)).collect(),
-                Due::Asked | Due::Overdue => {
+                Due::Asked | Due::Beside(_) => {
+                    let queues = queues.filter(|(slot, _)| beside != Some(*slot));
                     queues.filter(|(_, q)| q.is_asked()).map(|(slot, q)| q.end_of_asked(slot)).collect()
                 }
             };

@@ -4,9 +4,12 @@ use super::super::plan::{Due, Rest};
 use super::super::queue::Priority;
 use super::super::state::State;
 use super::{Found, Target};
+use fencepost_sync::Slot;
 
 /// How often callers plan for themselves before what others have asked for is planned too.
 const PASSED: u32 = 1;
+/// Planned batches of a lane to which no more are added for others.
+const MANY: usize = 64;
 
 impl State {
     /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
@@ -18,16 +21,16 @@ impl State {
             let queue = self.queue(point.slot);
             let (lane, priority) = (queue.lane, queue.priority.max(Priority::Normal));
             *planned = self.plan([point], priority);
-            self.pass_over(lane);
+            self.pass_over(lane, point.slot);
         }
     }
 
-    /// Notes that a caller has planned for itself: what others have asked for gathers behind its batches, but not for ever.
-    fn pass_over(&mut self, lane: usize) {
+    /// Notes that a caller has planned a queue for itself: what others have asked for gathers behind its batches, but not for ever.
+    fn pass_over(&mut self, lane: usize, slot: Slot) {
         self.lanes[lane].passed += 1;
-        if self.lanes[lane].passed > PASSED {
+        if self.lanes[lane].passed > PASSED && self.lanes[lane].ready_len() <= MANY {
             self.lanes[lane].passed = 0;
-            self.plan_lane(lane, Due::Overdue);
+            self.plan_lane(lane, Due::Beside(slot));
         }
     }
 }
