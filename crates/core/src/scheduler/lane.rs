@@ -59,8 +59,8 @@ pub(crate) struct LaneState {
     streak: u32,
     /// Whether a batch may have been put before older ones.
     pub(super) mixed: bool,
-    /// How often in a row a batch was submitted before an older one.
-    overtaken: u32,
+    /// How often in a row a batch of each priority was submitted before an older one of the same.
+    overtaken: [u32; 3],
     /// How often callers have planned for themselves since the lane's queues were planned.
     pub(super) passed: u32,
     /// What its commands take.
@@ -123,7 +123,8 @@ impl LaneState {
         let batch = self.list(priority).pop_front()?;
         self.mixed &= self.has_ready();
         let overtakes = self.mixed && self.list(priority).iter().any(|other| other.seq < batch.seq);
-        self.overtaken = if overtakes { self.overtaken + 1 } else { 0 };
+        let overtaken = &mut self.overtaken[priority as usize];
+        *overtaken = if overtakes { *overtaken + 1 } else { 0 };
         // What was planned at once counts once, into however many batches it was cut.
         self.streak = if lower_waits { self.streak + u32::from(!batch.cut) } else { 0 };
         Some(batch)
@@ -131,10 +132,9 @@ impl LaneState {
 
     /// Puts the oldest batch of each list for which `can_go` holds in front, if it was overtaken often enough.
     pub(crate) fn let_oldest_go(&mut self, can_go: impl Fn(&Batch) -> bool) {
-        if self.overtaken < OVERTAKEN {
-            return;
-        }
-        for list in &mut self.ready {
+        let often =
+            self.ready.iter_mut().zip(self.overtaken).filter(|(_, overtaken)| *overtaken >= OVERTAKEN);
+        for (list, _) in often {
             let ready = list.iter().enumerate().filter(|(_, batch)| can_go(batch));
             let oldest = ready.min_by_key(|(_, batch)| batch.seq).map(|(at, _)| at);
             let batch = oldest.and_then(|at| list.remove(at));
@@ -196,6 +196,25 @@ mod tests {
             order.extend(lane.take(Priority::Normal).map(|batch| batch.seq.0));
         }
         assert_eq!(order[..10], [2, 3, 4, 5, 0, 7, 8, 9, 10, 1]);
+    }
+
+    /// A queue of high priority always has a batch that overtakes nothing of its own.
+    #[test]
+    fn what_is_overtaken_again_and_again_goes_beside_batches_of_other_priorities() {
+        let mut lane = LaneState::default();
+        fill(&mut lane, Priority::Normal, 0..1);
+        lane.mixed = true;
+        let mut order = Vec::new();
+        for seq in 1..10 {
+            fill(&mut lane, Priority::Normal, seq..seq + 1);
+            lane.list(Priority::Normal).rotate_right(1);
+            fill(&mut lane, Priority::High, 100 + seq..101 + seq);
+            for priority in [Priority::High, Priority::Normal] {
+                lane.let_oldest_go(|_| true);
+                order.extend(lane.take(priority).map(|batch| batch.seq.0));
+            }
+        }
+        assert_eq!(order[..10], [101, 1, 102, 2, 103, 3, 104, 4, 105, 0]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod engine;
 mod enqueue;
 mod failure;
 mod failures;
+mod handles;
 mod host;
 mod kernel_names;
 mod lane;

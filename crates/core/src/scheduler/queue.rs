@@ -3,6 +3,7 @@
 use super::batch::Seq;
 use super::chunks::Chunks;
 use super::failures::Failures;
+use super::handles::Handles;
 use super::timing::Timing;
 use crate::command::{Command, Launch, Op, Work};
 use crate::error::Error;
@@ -12,7 +13,7 @@ use fencepost_sync::{Clock, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// How soon a queue's work should run, compared with the other queues of its context.
 ///
@@ -53,11 +54,6 @@ impl Priority {
 
 /// Commands of a queue that are worth starting before the program asks for them.
 const MANY: usize = 16;
-
-/// Handles that are looked at, or forgotten as their points are done, in one call.
-const HANDLES: usize = 4096;
-/// Handles that are gone and are forgotten with each new one.
-const FEW: usize = 64;
 
 /// Names whatever can hold a queue back on the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -119,8 +115,10 @@ pub(crate) struct QueueState {
     segments: VecDeque<Segment>,
     /// The last batch with work of its own, unless that is done.
     own: Option<Seq>,
+    /// The batch that is to be done before a caller that waits plans more.
+    pub(super) ahead: Option<Seq>,
     /// The ends that handles stand for, of what is not planned.
-    looked_for: VecDeque<(Stamp, Weak<Past>)>,
+    looked_for: Handles,
     /// How far it is known to come after other queues: their batches up to there are among its segments, or done.
     behind: SmallVec<[(Slot, Stamp); 4]>,
     pub(super) failures: Failures,
@@ -161,7 +159,8 @@ impl QueueState {
             completed: stamp,
             segments: VecDeque::new(),
             own: None,
-            looked_for: VecDeque::new(),
+            ahead: None,
+            looked_for: Handles::default(),
             behind: SmallVec::new(),
             failures: Failures::default(),
         }
@@ -208,16 +207,10 @@ impl QueueState {
 
     /// Notes that a handle stands for a point, as long as `past` lives.
     pub(crate) fn look_for(&mut self, stamp: Stamp, past: &Arc<Past>) {
-        // A few: a program may drop a million handles at once.
-        for _ in 0..FEW {
-            if self.looked_for.back().is_none_or(|(_, known)| known.strong_count() > 0) {
-                break;
-            }
-            self.looked_for.pop_back();
-        }
         if stamp > self.planned {
-            let at = self.looked_for.partition_point(|(known, _)| *known <= stamp);
-            self.looked_for.insert(at, (stamp, Arc::downgrade(past)));
+            self.looked_for.add(stamp, past);
+        } else {
+            self.looked_for.sweep();
         }
     }
 
@@ -233,12 +226,7 @@ impl QueueState {
 
     /// The first point from `first` on of which the program has a handle.
     pub(super) fn first_handle(&self, first: Stamp) -> Option<Stamp> {
-        let from = self.looked_for.partition_point(|(stamp, _)| *stamp < first);
-        let mut handles = self.looked_for.range(from..);
-        if handles.len() > HANDLES {
-            return Some(first); // among so many there may be one
-        }
-        handles.find(|(_, past)| past.strong_count() > 0).map(|(stamp, _)| *stamp)
+        self.looked_for.first(first)
     }
 
     /// Whether everything that was planned is done.
@@ -376,8 +364,7 @@ impl QueueState {
             }
             self.segments.pop_front();
         }
-        let over = self.looked_for.partition_point(|(stamp, _)| *stamp <= self.completed);
-        self.looked_for.drain(..over.min(HANDLES));
+        self.looked_for.settle(self.completed);
     }
 
     /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
@@ -531,32 +518,6 @@ mod tests {
         let mut q = queue(0);
         let came = [5, 3, 4, 6, 1].map(|stamp| q.come_after(Point { slot: Slot(2), stamp: Stamp(stamp) }).0);
         assert_eq!(came, [0, 5, 5, 5, 6]);
-    }
-
-    #[test]
-    fn handles_that_are_gone_are_forgotten_a_few_at_a_time() {
-        let mut q = queue(0);
-        q.push(Command { stamp: Stamp(1), op: Op::Work(Work::Nothing) });
-        let look = |q: &mut QueueState| {
-            let past = Arc::new(Past::default());
-            q.look_for_end(&past);
-            past
-        };
-        let kept: Vec<Arc<Past>> = (0..3 * HANDLES).map(|_| look(&mut q)).collect();
-        assert!(q.has_handles(Stamp(1)));
-        drop(kept);
-        let last = look(&mut q);
-        assert_eq!(q.looked_for.len(), 3 * HANDLES + 1 - FEW);
-        drop(last);
-        (0..3 * HANDLES).for_each(|_| drop(look(&mut q)));
-        assert!(q.looked_for.len() <= 1 && !q.has_handles(Stamp(1)));
-        let kept: Vec<Arc<Past>> = (0..2 * HANDLES).map(|_| look(&mut q)).collect();
-        q.pop(None);
-        q.settle(|_| true);
-        assert_eq!((q.looked_for.len(), kept.len()), (HANDLES, 2 * HANDLES));
-        assert!(!q.has_handles(Stamp(2)), "all are behind");
-        q.settle(|_| true);
-        assert!(q.looked_for.is_empty());
     }
 
     #[test]

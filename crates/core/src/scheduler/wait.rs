@@ -335,6 +335,7 @@ impl Engine {
         let (end, lane, priority) = (queue.end(slot), queue.lane, queue.priority);
         if self.threads && self.lanes[lane].async_submit && !self.will_be_planned(&mut state, slot) {
             state.plan([end], priority);
+            state.pass_over(slot);
             if state.quick(lane, priority) {
                 self.submit_soon_waited(state, lane);
                 return Ok(());
@@ -358,6 +359,9 @@ impl Engine {
         if !self.will_be_planned(&mut state, point.slot) {
             let priority = state.queue(point.slot).priority;
             state.plan([point], priority);
+            if self.threads {
+                state.pass_over(point.slot);
+            }
         }
         self.unlock(state);
         if !self.threads {

@@ -8,27 +8,28 @@ use fencepost_sync::Slot;
 
 /// How often callers plan for themselves before what others have asked for is planned too.
 const PASSED: u32 = 1;
-/// Planned batches of a lane to which no more are added for others.
-const MANY: usize = 64;
 
 impl State {
     /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
     pub(super) fn plan_target(&mut self, target: Target, planned: &mut Rest) {
-        if planned.after.is_some_and(|seq| !self.batches.is_done(seq)) {
-            return;
-        }
         if let (Target::Point(point), Found::Unplanned) = (target, self.find(target)) {
-            let queue = self.queue(point.slot);
-            let (lane, priority) = (queue.lane, queue.priority.max(Priority::Normal));
+            // A call that waits a moment, again and again, plans no more than one that waits until the end.
+            if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
+                *planned = Rest { roots: vec![point], after: Some(seq) };
+                return;
+            }
+            let priority = self.queue(point.slot).priority.max(Priority::Normal);
             *planned = self.plan([point], priority);
-            self.pass_over(lane, point.slot);
+            self.queue_mut(point.slot).ahead = planned.after;
+            self.pass_over(point.slot);
         }
     }
 
     /// Notes that a caller has planned a queue for itself: what others have asked for gathers behind its batches, but not for ever.
-    fn pass_over(&mut self, lane: usize, slot: Slot) {
+    pub(super) fn pass_over(&mut self, slot: Slot) {
+        let lane = self.queue(slot).lane;
         self.lanes[lane].passed += 1;
-        if self.lanes[lane].passed > PASSED && self.lanes[lane].ready_len() <= MANY {
+        if self.lanes[lane].passed > PASSED {
             self.lanes[lane].passed = 0;
             self.plan_lane(lane, Due::Beside(slot));
         }
@@ -102,5 +103,71 @@ mod tests {
             engine.pump(0);
             engine.look(0);
         }
+    }
+
+    /// Enqueues many commands that take long; the last point of each queue.
+    fn enqueue_long(engine: &Arc<Engine>, slots: &[Slot]) -> Vec<Point> {
+        let many = |&slot: &Slot| (0..400).map(|_| enqueue(engine, slot)).last().expect("there are some");
+        let ends = slots.iter().map(many).collect();
+        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
+        let mut state = engine.lock();
+        if let Some(Op::Work(work)) = state.queue(slots[0]).pending.front().map(|front| &front.op) {
+            costs.expect(work, 0.5);
+        }
+        state.lanes[0].costs = costs;
+        ends
+    }
+
+    #[test]
+    fn q01_a_call_that_waits_a_moment_again_and_again_plans_no_more_than_one_that_waits_until_the_end() {
+        let engine = engine(true);
+        let ends = enqueue_long(&engine, &[queue(&engine, Priority::Normal)]);
+        let mut state = engine.lock();
+        state.plan_target(Target::Point(ends[0]), &mut Rest::default());
+        let (once, mut planned) = (state.lanes[0].ready_len(), Rest::default());
+        state.plan_target(Target::Point(ends[0]), &mut planned);
+        assert_eq!(state.lanes[0].ready_len(), once);
+        assert!(planned.after.is_some_and(|seq| !state.batches.is_done(seq)), "it waits for that batch");
+    }
+
+    #[test]
+    fn e02_what_others_have_asked_for_is_planned_however_much_is() {
+        let engine = engine(true);
+        let (other, slots) =
+            (queue(&engine, Priority::Normal), [(); 12].map(|()| queue(&engine, Priority::Normal)));
+        let asked = enqueue(&engine, other);
+        let ends = enqueue_long(&engine, &slots);
+        let target = |end: &Point| engine.lock().plan_target(Target::Point(*end), &mut Rest::default());
+        ends[..10].iter().for_each(target);
+        engine.flush(other).expect("nothing has failed");
+        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
+        let ready = engine.lock().lanes[0].ready_len();
+        assert!(ready > 100, "{ready} are ready");
+        ends[10..].iter().for_each(target);
+        assert!(matches!(engine.lock().reached(asked), Reached::Planned(_)));
+    }
+
+    fn passes_none_over(ask: impl Fn(&Engine, Point)) {
+        let engine = engine(true);
+        let [long, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let end = enqueue_long(&engine, &[long])[0];
+        let _handle = engine.marker(long);
+        ask(&engine, end);
+        let asked = enqueue(&engine, other);
+        engine.flush(other).expect("nothing has failed");
+        while engine.lock().reached(asked) == Reached::Unplanned {
+            ask(&engine, end);
+            engine.pump(0);
+            engine.look(0);
+        }
+        assert!(!engine.lock().queue(long).pending.is_empty(), "it comes with the last of the other queue");
+    }
+
+    #[test]
+    fn e02_what_others_have_asked_for_is_planned_while_callers_poll_or_read_again_and_again() {
+        passes_none_over(|engine, end| {
+            let _ = engine.is_complete(end, &Clock::default());
+        });
+        passes_none_over(|engine, end| engine.flush_soon(end.slot).expect("nothing has failed"));
     }
 }
