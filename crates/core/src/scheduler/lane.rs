@@ -132,9 +132,10 @@ impl LaneState {
 
     /// Puts the oldest batch of each list for which `can_go` holds in front, if it was overtaken often enough.
     pub(crate) fn let_oldest_go(&mut self, can_go: impl Fn(&Batch) -> bool) {
-        let often =
-            self.ready.iter_mut().zip(self.overtaken).filter(|(_, overtaken)| *overtaken >= OVERTAKEN);
-        for (list, _) in often {
+        if self.overtaken.iter().all(|&overtaken| overtaken < OVERTAKEN) {
+            return;
+        }
+        for (list, _) in self.ready.iter_mut().zip(self.overtaken).filter(|(_, often)| *often >= OVERTAKEN) {
             let ready = list.iter().enumerate().filter(|(_, batch)| can_go(batch));
             let oldest = ready.min_by_key(|(_, batch)| batch.seq).map(|(at, _)| at);
             let batch = oldest.and_then(|at| list.remove(at));
