@@ -184,37 +184,34 @@ mod tests {
         assert_eq!(order[..10], [1, 2, 3, 4, 5, 6, 7, 8, 0, 9]);
     }
 
-    #[test]
-    fn what_is_overtaken_again_and_again_goes() {
-        let mut lane = LaneState::default();
-        fill(&mut lane, Priority::Normal, 0..2);
-        lane.mixed = true;
+    /// What is submitted where each new batch of a normal queue is put before the older ones, of which there are so many, and
+    /// each priority of `taken` has its turn.
+    fn submitted(old: u64, taken: &[Priority]) -> Vec<u64> {
+        let mut lane = LaneState { mixed: true, ..LaneState::default() };
+        fill(&mut lane, Priority::Normal, 0..old);
         let mut order = Vec::new();
-        for seq in 2..20 {
+        for seq in old..20 {
             fill(&mut lane, Priority::Normal, seq..seq + 1);
             lane.list(Priority::Normal).rotate_right(1);
-            lane.let_oldest_go(|_| true);
-            order.extend(lane.take(Priority::Normal).map(|batch| batch.seq.0));
+            fill(&mut lane, Priority::High, 100 + seq..101 + seq);
+            for &priority in taken {
+                lane.let_oldest_go(|_| true);
+                order.extend(lane.take(priority).map(|batch| batch.seq.0));
+            }
         }
+        order
+    }
+
+    #[test]
+    fn what_is_overtaken_again_and_again_goes() {
+        let order = submitted(2, &[Priority::Normal]);
         assert_eq!(order[..10], [2, 3, 4, 5, 0, 7, 8, 9, 10, 1]);
     }
 
     /// A queue of high priority always has a batch that overtakes nothing of its own.
     #[test]
     fn what_is_overtaken_again_and_again_goes_beside_batches_of_other_priorities() {
-        let mut lane = LaneState::default();
-        fill(&mut lane, Priority::Normal, 0..1);
-        lane.mixed = true;
-        let mut order = Vec::new();
-        for seq in 1..10 {
-            fill(&mut lane, Priority::Normal, seq..seq + 1);
-            lane.list(Priority::Normal).rotate_right(1);
-            fill(&mut lane, Priority::High, 100 + seq..101 + seq);
-            for priority in [Priority::High, Priority::Normal] {
-                lane.let_oldest_go(|_| true);
-                order.extend(lane.take(priority).map(|batch| batch.seq.0));
-            }
-        }
+        let order = submitted(1, &[Priority::High, Priority::Normal]);
         assert_eq!(order[..10], [101, 1, 102, 2, 103, 3, 104, 4, 105, 0]);
     }
 

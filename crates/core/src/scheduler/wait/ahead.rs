@@ -42,20 +42,28 @@ mod tests {
     use super::super::*;
     use crate::lane::Pace;
     use crate::scheduler::costs::Costs;
+    use std::cell::RefCell;
+
+    /// Enqueues many commands that take long; the last point of each queue.
+    fn enqueue_long(engine: &Arc<Engine>, slots: &[Slot]) -> Vec<Point> {
+        let many = |&slot: &Slot| (1..400).fold(enqueue(engine, slot), |_, _| enqueue(engine, slot));
+        let ends = slots.iter().map(many).collect();
+        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
+        let mut state = engine.lock();
+        if let Some(Op::Work(work)) = state.queue(slots[0]).pending.front().map(|front| &front.op) {
+            costs.expect(work, 0.5);
+        }
+        state.lanes[0].costs = costs;
+        ends
+    }
 
     /// Whatever is planned is walked now and then, so there must not be a batch for each command that is pending.
     #[test]
     fn q01_a_wait_plans_more_only_once_half_of_what_it_planned_is_done() {
         let engine = engine(false);
-        let slot = queue(&engine, Priority::Normal);
-        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
-        let points: Vec<Point> = (0..400).map(|_| enqueue(&engine, slot)).collect();
+        let end = enqueue_long(&engine, &[queue(&engine, Priority::Normal)])[0];
         let mut state = engine.lock();
-        if let Some(Op::Work(work)) = state.queue(slot).pending.front().map(|front| &front.op) {
-            costs.expect(work, 0.5);
-        }
-        state.lanes[0].costs = costs;
-        let (target, mut planned) = (Target::Point(points[399]), Rest::default());
+        let (target, mut planned) = (Target::Point(end), Rest::default());
         (0..4).for_each(|_| state.plan_target(target, &mut planned));
         let at_once = state.lanes[0].ready_len();
         assert!((2..100).contains(&at_once), "{at_once} batches");
@@ -74,48 +82,6 @@ mod tests {
             }
         }
         panic!("it is never done");
-    }
-
-    /// A caller that waits plans for itself again and again, and always has something planned.
-    #[test]
-    fn e02_what_others_have_asked_for_is_planned_while_a_caller_plans_for_itself() {
-        let engine = engine(true);
-        let [long, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
-        let points: Vec<Point> = (0..400).map(|_| enqueue(&engine, long)).collect();
-        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
-        let mut state = engine.lock();
-        if let Some(Op::Work(work)) = state.queue(long).pending.front().map(|front| &front.op) {
-            costs.expect(work, 0.5);
-        }
-        state.lanes[0].costs = costs;
-        let (target, mut planned) = (Target::Point(points[399]), Rest::default());
-        state.plan_target(target, &mut planned);
-        drop(state);
-        let asked = enqueue(&engine, other);
-        engine.flush(other).expect("nothing has failed");
-        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
-        while engine.lock().reached(asked) == Reached::Unplanned {
-            engine.lock().plan_target(target, &mut planned);
-            assert!(
-                !engine.lock().queue(long).pending.is_empty(),
-                "it comes with the last of the other queue"
-            );
-            engine.pump(0);
-            engine.look(0);
-        }
-    }
-
-    /// Enqueues many commands that take long; the last point of each queue.
-    fn enqueue_long(engine: &Arc<Engine>, slots: &[Slot]) -> Vec<Point> {
-        let many = |&slot: &Slot| (1..400).fold(enqueue(engine, slot), |_, _| enqueue(engine, slot));
-        let ends = slots.iter().map(many).collect();
-        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
-        let mut state = engine.lock();
-        if let Some(Op::Work(work)) = state.queue(slots[0]).pending.front().map(|front| &front.op) {
-            costs.expect(work, 0.5);
-        }
-        state.lanes[0].costs = costs;
-        ends
     }
 
     #[test]
@@ -147,6 +113,8 @@ mod tests {
         assert!(matches!(engine.lock().reached(asked), Reached::Planned(_)));
     }
 
+    /// Checks that what is flushed while a queue has much pending, for whose end a caller asks again and again, is planned
+    /// before the last of that queue.
     fn passes_none_over(ask: impl Fn(&Engine, Point)) {
         let engine = engine(true);
         let [long, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
@@ -155,6 +123,7 @@ mod tests {
         ask(&engine, end);
         let asked = enqueue(&engine, other);
         engine.flush(other).expect("nothing has failed");
+        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
         while engine.lock().reached(asked) == Reached::Unplanned {
             ask(&engine, end);
             let left = engine.lock().queue(long).pending.len();
@@ -162,6 +131,15 @@ mod tests {
             engine.pump(0);
             engine.look(0);
         }
+    }
+
+    /// A caller that waits has something planned all the time.
+    #[test]
+    fn e02_what_others_have_asked_for_is_planned_while_a_caller_plans_for_itself() {
+        let planned = RefCell::new(Rest::default());
+        passes_none_over(|engine, end| {
+            engine.lock().plan_target(Target::Point(end), &mut planned.borrow_mut());
+        });
     }
 
     #[test]
