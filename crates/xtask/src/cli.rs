@@ -46,7 +46,7 @@ pub(crate) enum Command {
         /// Build cargo-deny into target/tools if it is missing (about a minute)
         #[arg(long)]
         install_tools: bool,
-        /// Run every case on every adapter in every mode, and the loom models: what a night is for
+        /// Run every case on every adapter in every mode, the loom models, and the oldest versions: what a night is for
         #[arg(long)]
         full: bool,
         /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
@@ -198,6 +198,11 @@ pub(crate) enum Command {
         #[arg(long)]
         no_install: bool,
     },
+    /// Type-checks everything with the oldest versions of other crates that the manifests admit
+    #[command(after_help = "Example:\n  cargo xtask versions\n\n\
+        The versions are chosen in a copy of the sources below target/versions. If one is too old, the manifest at the root\n\
+        has to name a newer one.")]
+    Versions,
     /// Prints the variables of a test run as `export` lines
     #[command(
         after_help = "Example:\n  eval \"$(cargo xtask env --all-adapters)\" && cargo test -p fencepost"

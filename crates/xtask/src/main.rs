@@ -22,12 +22,14 @@ mod semantics;
 mod shell;
 mod soak;
 mod software;
+mod sources;
 mod steps;
 mod storm;
 mod suite;
 mod targets;
 mod test;
 mod tool;
+mod versions;
 mod workspace;
 
 use std::process::ExitCode;
@@ -83,6 +85,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Count { json, check, write, no_install } => {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
+        Command::Versions => versions::versions(&workspace),
         Command::Env { adapters } => env(&workspace, adapters.request(false)),
         Command::Doctor => doctor(),
     }

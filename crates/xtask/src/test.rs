@@ -17,13 +17,14 @@ use crate::shell::{Line, cargo, flag};
 use crate::steps::{Done, Step, Steps, timed};
 use crate::suite::{self, MODES, Plan, Program};
 use crate::targets::{self, Sources, Target};
+use crate::versions::versions;
 use crate::workspace::Workspace;
 
 /// What the command line of `test` asks for.
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
-    /// Every case in every mode, and the loom models.
+    /// Every case in every mode, the loom models, and the oldest versions of other crates.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -101,6 +102,7 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
     ];
     if options.full {
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
+        steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
     }
     steps
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::faults::Placed;
 use super::weave::{weave, with_choice};
+use crate::sources::copy;
 use crate::workspace::Workspace;
 
 /// The copy and what is built from it.
@@ -36,19 +37,7 @@ impl Scratch {
     /// Makes it a copy of the sources with these faults. What is right already is left alone, so that only what has
     /// changed is built again.
     pub(super) fn lay(&self, faults: &[&Placed]) -> Result<()> {
-        let woven = self.woven(faults)?;
-        let files = files(&self.source)?;
-        for file in &files {
-            let text = match woven.get(file) {
-                Some(text) => text.clone().into_bytes(),
-                None => fs::read(self.source.join(file)).with_context(|| file.display().to_string())?,
-            };
-            self.write(file, &text)?;
-        }
-        for gone in self::files(&self.root)?.difference(&files) {
-            fs::remove_file(self.root.join(gone)).with_context(|| gone.display().to_string())?;
-        }
-        Ok(())
+        copy(&self.source, &self.root, &self.woven(faults)?)
     }
 
     /// The files with faults, and the roots of their crates.
@@ -73,40 +62,11 @@ impl Scratch {
         }
         Ok(texts)
     }
-
-    fn write(&self, file: &Path, text: &[u8]) -> Result<()> {
-        let path = self.root.join(file);
-        if fs::read(&path).is_ok_and(|there| there == text) {
-            return Ok(());
-        }
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-    }
 }
 
 /// `<crate>/src/lib.rs` of a file in a crate.
 fn crate_root(file: &Path) -> Option<PathBuf> {
     file.ancestors().find(|dir| dir.ends_with("src")).map(|src| src.join("lib.rs"))
-}
-
-/// All files below `root` but what is built or belongs to git, as paths below it. Links are followed.
-fn files(root: &Path) -> Result<BTreeSet<PathBuf>> {
-    let (mut found, mut folders) = (BTreeSet::new(), vec![root.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
-        for entry in entries {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_owned();
-            if path.is_dir() && name != "target" && name != ".git" {
-                folders.push(path);
-            } else if path.is_file() && name != ".git" {
-                found.insert(path.strip_prefix(root)?.to_owned());
-            }
-        }
-    }
-    Ok(found)
 }
 
 #[cfg(test)]
