@@ -3,6 +3,7 @@
 mod choice;
 #[cfg(not(target_arch = "wasm32"))]
 mod own;
+mod remedy;
 
 pub use choice::AdapterChoice;
 

@@ -1,6 +1,7 @@
 //! What can go wrong, with the object, the value found and the limit.
 
 use crate::command::Site;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,9 +18,21 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert!(matches!(error.kind(), Kind::TooLarge { .. }));
 /// # drop(queue);
 /// ```
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(Arc<Kind>);
+
+/// The message: what `main` prints of an error that it returns, and what `unwrap` says. `{:#?}` has the fields of the
+/// [kind](Error::kind).
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            f.debug_tuple("Error").field(&self.0).finish()
+        } else {
+            fmt::Display::fmt(self, f)
+        }
+    }
+}
 
 impl Error {
     /// What went wrong, to match on.
@@ -234,4 +247,17 @@ fn chain(callbacks: &[String]) -> String {
 /// How many bytes, where that is known.
 fn bytes_for(bytes: u64) -> String {
     if bytes == 0 { " for ".into() } else { format!(": {bytes} bytes for ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_main_prints_of_an_error_is_its_message() {
+        let error = Error::from(Kind::Busy { array: "x".into() });
+        assert_eq!(format!("{error:?}"), "pinned array `x` is in use by the device");
+        assert_eq!(format!("{:?}", Err::<(), _>(&error)), "Err(pinned array `x` is in use by the device)");
+        assert!(format!("{error:#?}").contains("Busy {"));
+    }
 }

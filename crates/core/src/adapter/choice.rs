@@ -1,5 +1,6 @@
 //! Which adapter is meant.
 
+use super::remedy::remedy;
 use super::{AdapterInfo, AdapterKind};
 use crate::error::{Error, Kind};
 use std::fmt;
@@ -72,11 +73,11 @@ impl fmt::Display for AdapterChoice {
     }
 }
 
-/// The error for a choice that nothing fits, with what there is.
+/// The error for a choice that nothing fits, with what there is; if there is nothing, with what to install.
 pub(super) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
     let list: Vec<String> =
         known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
-    let found = if list.is_empty() { "none".into() } else { list.join("; ") };
+    let found = if list.is_empty() { format!("none; {}", remedy()) } else { list.join("; ") };
     Kind::NoAdapter { wanted: choice.to_string(), found }.into()
 }
 
