@@ -7,7 +7,7 @@ pub use fencepost_derive::KernelArgs;
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        CommandQueue, Context, DeviceArray, Download, Event, Grid, HostArray, KernelArgs, Pending, Policy,
-        Upload, args,
+        CommandQueue, Context, ContextOptions, DeviceArray, Download, Error, Event, Grid, HostArray, Kernel,
+        KernelArgs, Kind, Pending, Policy, QueueOptions, Result, Upload, UserEvent, args, region,
     };
 }
