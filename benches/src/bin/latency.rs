@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
         let bytes = vec![1; N];
         let grid = Grid::threads([N]);
         let launch =
-            || self.queue.launch(&self.spin, grid.clone(), Spin { rounds: 1, out: &mut self.small.handle() });
+            || self.queue.launch(&self.spin, grid, Spin { rounds: 1, out: &mut self.small.handle() });
         let upload = || self.queue.upload(&bytes, &mut self.small.handle());
         let flush = || self.queue.flush();
         (0..3).try_for_each(|_| launch().and_then(|()| upload()).and_then(|()| flush()))?;

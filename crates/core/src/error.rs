@@ -100,8 +100,14 @@ pub enum Kind {
     )]
     Aliased { kernel: String, first: String, second: String, array: String },
     /// More workgroups than the device takes in one dimension.
-    #[error("grid of {groups:?} workgroups is over the device's limit of {limit} per dimension")]
+    #[error(
+        "grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: give it more dimensions, or have \
+         the kernel find its index by `linear_id` of the snippet `linear`, so that `Grid::threads` folds one dimension into two"
+    )]
     GridTooLarge { groups: [u64; 3], limit: u32 },
+    /// A grid with a negative number.
+    #[error("grid of {size:?}: a number of threads or workgroups is 0 or more")]
+    GridNegative { size: [i64; 3] },
     /// A workgroup of more invocations than the device takes.
     #[error(
         "kernel `{kernel}`: a workgroup of {found:?} invocations is over the device's limit of {limit:?}, {total} in all"

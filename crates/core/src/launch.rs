@@ -1,6 +1,6 @@
 //! Launching kernels.
 
-use crate::command::grid::{Grid, Size, groups};
+use crate::command::grid::{Grid, Size};
 use crate::command::{Bound, Launch, Span, What, Work};
 use crate::error::{Error, Kind, Result};
 use crate::event::same_context;
@@ -24,12 +24,12 @@ impl CommandQueue {
     /// one too high, and one element where the array is empty.
     ///
     /// # Errors
-    /// [`Kind::GridTooLarge`]; [`Kind::Aliased`] if two arguments overlap and one of them is written;
+    /// [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Aliased`] if two arguments overlap and one of them is written;
     /// [`Kind::Alignment`] for a slice that starts between the adapter's binding boundaries;
     /// [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`]; [`Kind::Mapped`]; [`Kind::ForeignContext`];
     /// [`Kind::Hazard`] under `Checked`; the queue's own error.
     #[track_caller]
-    pub fn launch<A: KernelArgs>(&self, kernel: &Kernel<A::Family>, grid: Grid, args: A) -> Result<()> {
+    pub fn launch<A: KernelArgs>(&self, kernel: &Kernel<A::Family>, grid: Grid<'_>, args: A) -> Result<()> {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let mut gather = Gather::new(self, &kernel.inner, &kernel.plan);
         args.bind(&mut gather);
@@ -57,7 +57,7 @@ impl CommandQueue {
     pub fn launch_dyn<'a>(
         &self,
         kernel: &DynKernel,
-        grid: Grid,
+        grid: Grid<'_>,
         args: impl AsRef<[NamedArg<'a>]>,
     ) -> Result<()> {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
@@ -72,7 +72,7 @@ impl CommandQueue {
     fn enqueue_launch(
         &self,
         mut gather: Gather<'_>,
-        grid: Grid,
+        grid: Grid<'_>,
         at: &'static Location<'static>,
     ) -> Result<()> {
         let by = Admission { slot: self.slot()?, what: What::Launch(gather.launch.kernel().id), at };
@@ -123,7 +123,7 @@ impl<'a> Gather<'a> {
 
     /// Adds the size, once all arguments are there.
     #[inline]
-    fn complete(&mut self, grid: &Grid) -> Result<()> {
+    fn complete(&mut self, grid: &Grid<'_>) -> Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
@@ -135,10 +135,11 @@ impl<'a> Gather<'a> {
         if !launch.bindings.is_sorted_by_key(|bound| bound.at) {
             launch.bindings.sort_unstable_by_key(|bound| bound.at);
         }
-        launch.groups = groups(&grid.0, launch.kernel().interface.workgroup, self.caps.max_groups)?;
+        let interface = &launch.kernel().interface;
+        launch.groups = grid.0.workgroups(interface.workgroup, self.caps.max_groups, interface.folds)?;
         check_aliases(launch.kernel(), &launch.bindings)?;
-        if let Size::Indirect(array, at) = &grid.0 {
-            launch.indirect = Some(indirect(self.queue, array, *at)?);
+        if let Size::Indirect(array, at) = grid.0 {
+            launch.indirect = Some(indirect(self.queue, array, at)?);
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ mod watch;
 pub use adapter::validation_messages;
 pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 pub use command::Site;
-pub use command::grid::Grid;
+pub use command::grid::{Grid, GridNumber};
 pub use context::{AdoptOptions, Context, ContextOptions};
 pub use current::ScopeOptions;
 pub use encode::AccessList;

@@ -20,7 +20,7 @@ impl Context {
     /// # Errors
     /// As there.
     #[track_caller]
-    pub fn launch<A: KernelArgs>(&self, kernel: &Kernel<A::Family>, grid: Grid, args: A) -> Result<()> {
+    pub fn launch<A: KernelArgs>(&self, kernel: &Kernel<A::Family>, grid: Grid<'_>, args: A) -> Result<()> {
         self.current_queue().launch(kernel, grid, args)
     }
 
@@ -33,7 +33,7 @@ impl Context {
     pub fn launch_dyn<'a>(
         &self,
         kernel: &DynKernel,
-        grid: Grid,
+        grid: Grid<'_>,
         args: impl AsRef<[NamedArg<'a>]>,
     ) -> Result<()> {
         self.current_queue().launch_dyn(kernel, grid, args)

@@ -5,6 +5,7 @@
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none
 // Tolerance  exact
+//#use linear
 override WORKGROUP: u32 = 64;
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { value: T }
@@ -12,8 +13,8 @@ struct Params { value: T }
 @group(0) @binding(1) var<storage, read_write> out: array<T>;
 
 @compute @workgroup_size(WORKGROUP)
-fn fill(@builtin(global_invocation_id) gid: vec3<u32>) {
-    let i = gid.x;
+fn fill(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let i = linear_id(gid, groups, WORKGROUP);
     if i >= arrayLength(&out) { return; }
     out[i] = params.value;
 }

@@ -5,13 +5,14 @@
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none
 // Tolerance  exact
+//#use linear
 override WORKGROUP: u32 = 64;
 @group(0) @binding(1) var<storage, read> values: array<u32>;
 @group(0) @binding(2) var<storage, read_write> bins: array<atomic<u32>>;
 
 @compute @workgroup_size(WORKGROUP)
-fn histogram(@builtin(global_invocation_id) gid: vec3<u32>) {
-    let i = gid.x;
+fn histogram(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let i = linear_id(gid, groups, WORKGROUP);
     if i >= arrayLength(&values) { return; }
     atomicAdd(&bins[values[i] % arrayLength(&bins)], 1u);
 }

@@ -22,6 +22,9 @@ pub struct Interface {
     pub overrides: Vec<Override>,
     /// Optional abilities of a device without which the module is refused.
     pub needs: Needs,
+    /// Whether the entry point numbers its invocations as the snippet `linear` does, so that a grid of one dimension may come
+    /// as one of two.
+    pub folds: bool,
 }
 
 /// One storage buffer.

@@ -1,7 +1,7 @@
 //! Parses WGSL with naga and reads interfaces out of it.
 
 use naga::valid::{Capabilities, GlobalUse, ModuleInfo, ValidationFlags, Validator};
-use naga::{AddressSpace, GlobalVariable, Handle, ShaderStage};
+use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, ShaderStage};
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::source::Spliced;
@@ -64,6 +64,7 @@ impl Module {
             params: None,
             overrides: self.overrides(),
             needs: self.needs,
+            folds: self.source.uses("linear") && self.takes_grid(at),
         };
         for (handle, variable) in self.naga.global_variables.iter() {
             if variable.binding.is_some() && self.belongs(at, handle) {
@@ -72,6 +73,18 @@ impl Module {
         }
         interface.bindings.sort_by_key(|binding| binding.index);
         Ok(interface)
+    }
+
+    /// Whether an entry point takes the size of the grid, without which `linear_id` cannot be called.
+    fn takes_grid(&self, at: usize) -> bool {
+        let is_size = |binding: &Option<Binds>| *binding == Some(Binds::BuiltIn(BuiltIn::NumWorkGroups));
+        self.naga.entry_points[at].function.arguments.iter().any(|argument| {
+            let members = match &self.naga.types[argument.ty].inner {
+                naga::TypeInner::Struct { members, .. } => &members[..],
+                _ => &[],
+            };
+            is_size(&argument.binding) || members.iter().any(|member| is_size(&member.binding))
+        })
     }
 
     fn workgroup_memory(&self, at: usize, constants: &constants::Constants<'_>) -> Result<u64> {

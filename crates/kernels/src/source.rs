@@ -28,6 +28,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
 const SNIPPETS: &[(&str, &str)] = &[
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
     ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
+    ("linear", include_str!("../shaders/lib/linear.wgsl")),
 ];
 
 /// Returns the name and text of every built-in shader.
@@ -143,6 +144,11 @@ impl Spliced {
         part.map_or(("", line), |part| (&part.label, line - part.first_line + 1))
     }
 
+    /// Whether a snippet is part of it.
+    pub(crate) fn uses(&self, snippet: &str) -> bool {
+        self.parts.iter().any(|part| part.label == snippet_label(snippet))
+    }
+
     /// The main file's label.
     pub(crate) fn label(&self) -> &str {
         &self.parts[0].label
@@ -172,6 +178,10 @@ fn alias_statement(text: &str, alias: &str) -> Option<std::ops::Range<usize>> {
     None
 }
 
+fn snippet_label(name: &str) -> String {
+    format!("lib/{name}.wgsl")
+}
+
 fn used_snippets(label: &str, text: &str) -> Result<Vec<(String, &'static str)>> {
     let mut used = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -184,7 +194,7 @@ fn used_snippets(label: &str, text: &str) -> Result<Vec<(String, &'static str)>>
                 known: SNIPPETS.iter().map(|(known, _)| *known).collect::<Names>(),
             });
         };
-        used.push((format!("lib/{name}.wgsl"), *snippet));
+        used.push((snippet_label(name), *snippet));
     }
     Ok(used)
 }
@@ -243,6 +253,6 @@ mod tests {
     #[test]
     fn an_unknown_snippet_is_an_error_with_its_line() {
         let error = Source::text("a.wgsl", "\n//#use nothing").splice().unwrap_err();
-        assert_eq!(error.to_string(), "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`");
+        assert_eq!(error.to_string(), "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`");
     }
 }

@@ -1,6 +1,7 @@
 //! K07: grids by threads and by groups, in one to three dimensions, and from the device.
 
-use super::shaders::TALLY;
+use super::shaders::{NOTHING, TALLY, Text, set_word, word, words};
+use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::{Case, Subject, case};
 use fencepost::{CommandQueue, Context, DynKernel, Grid, Kind, args};
 
@@ -11,6 +12,9 @@ pub fn cases() -> Vec<Case> {
         case("k07_a_grid_from_the_device_is_read_when_the_launch_runs", indirect),
         case("k07_over_the_limit_is_an_error_and_nothing_runs", over_the_limit),
         case("k07_zero_is_no_work", zero),
+        case("k07_numbers_of_every_type_are_counts_and_a_negative_one_is_an_error", numbers),
+        case("k07_built_in_kernels_take_more_elements_than_one_dimension_has_threads", folded),
+        case("k07_a_kernel_that_numbers_its_invocations_takes_a_long_dimension_and_others_say_how", numbered),
     ]
 }
 
@@ -29,7 +33,7 @@ impl Bench {
     }
 
     /// Invocations, the extent of their ids, and workgroups of a launch.
-    fn count(&self, grid: Grid) -> [u32; 5] {
+    fn count(&self, grid: Grid<'_>) -> [u32; 5] {
         let mut tally = self.ctx.zeros::<u32, 1>([5]).unwrap();
         self.queue.launch_dyn(&self.kernel, grid, args![tally_of = &mut tally]).unwrap();
         self.queue.read(&tally).wait().unwrap().try_into().expect("five numbers")
@@ -90,7 +94,7 @@ fn over_the_limit(s: &Subject) {
     for grid in [[most + 1, 1, 1], [1, most + 1, 1], [1, 1, most + 1], [1 << 32, 1, 1], [(1 << 32) + 1, 1, 1]]
     {
         for grid in [Grid::groups(grid), Grid::threads(grid)] {
-            let error = bench.queue.launch_dyn(&bench.kernel, grid.clone(), args![&mut tally]).unwrap_err();
+            let error = bench.queue.launch_dyn(&bench.kernel, grid, args![&mut tally]).unwrap_err();
             assert!(matches!(error.kind(), Kind::GridTooLarge { .. }), "{grid:?}: {error}");
         }
     }
@@ -106,4 +110,70 @@ fn zero(s: &Subject) {
     }
     let none = bench.ctx.zeros::<u32, 1>([3]).unwrap();
     assert_eq!(bench.count(Grid::indirect(&none, 0)), [0; 5]);
+}
+
+fn numbers(s: &Subject) {
+    let bench = Bench::new(s, [4, 1, 1]);
+    for grid in [
+        Grid::threads([9_usize, 2]),
+        Grid::threads([9_u32, 2]),
+        Grid::threads([9_u64, 2]),
+        Grid::threads([9, 2]),
+    ] {
+        assert_eq!(bench.count(grid), [24, 12, 2, 1, 6], "{grid:?}");
+    }
+    let mut tally = bench.ctx.zeros::<u32, 1>([5]).unwrap();
+    let error = bench.queue.launch_dyn(&bench.kernel, Grid::threads([3, -5]), args![&mut tally]).unwrap_err();
+    assert!(matches!(error.kind(), Kind::GridNegative { size: [3, -5, 1] }), "{error}");
+    assert_eq!(bench.queue.read(&tally).wait().unwrap(), [0; 5]);
+}
+
+/// One element more than 65,535 workgroups of 64 have, and some.
+const LONG: usize = 65535 * 64 + 65;
+
+fn folded(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let [mut x, mut y] = [LONG, LONG - 1].map(|n| ctx.zeros::<u32, 1>([n]).unwrap());
+    let (iota, mix) = (ctx.kernel::<Iota<'_>>().unwrap(), ctx.kernel::<Mix<'_>>().unwrap());
+    queue.launch(&iota, Grid::threads([LONG]), Iota { start: 7, step: 3, out: &mut x }).unwrap();
+    queue.launch(&mix, Grid::threads([LONG]), Mix { a: 5, b: 9, x: &x, y: &mut y }).unwrap();
+    assert!(queue.read(&x).wait().unwrap().into_iter().eq((0..LONG as u32).map(|i| 7 + 3 * i)));
+    let each_once = (0..LONG as u32 - 1).map(|i| mixed(0, 5, 7 + 3 * i, 9));
+    assert!(queue.read(&y).wait().unwrap().into_iter().eq(each_once));
+}
+
+/// `out[i] += i + 1`, in the grid that `linear_id` numbers.
+const NUMBERED: Text = Text {
+    entry: "numbered",
+    wgsl: "
+//#use linear
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(64)
+fn numbered(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let i = linear_id(id, groups, 64u);
+    if i < arrayLength(&out) { out[i] += i + 1u; }
+}
+@compute @workgroup_size(64)
+fn plain(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x < arrayLength(&out) { out[id.x] += 1u; }
+}",
+    host: |groups, _, _, buffers| {
+        let out = &mut buffers[0];
+        for i in 0..words(out).min(groups.iter().product::<u32>() as usize * 64) {
+            set_word(out, i, word(out, i) + i as u32 + 1);
+        }
+    },
+};
+
+fn numbered(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut out = ctx.zeros::<u32, 1>([LONG]).unwrap();
+    let plain = Text { entry: "plain", host: NOTHING, ..NUMBERED }.kernel(s, &ctx);
+    let error = queue.launch_dyn(&plain, Grid::threads([LONG]), args![out = &mut out]).unwrap_err();
+    assert!(error.to_string().contains("linear_id"), "{error}");
+    let numbered = NUMBERED.kernel(s, &ctx);
+    queue.launch_dyn(&numbered, Grid::threads([LONG]), args![out = &mut out]).unwrap();
+    assert!(queue.read(&out).wait().unwrap().into_iter().eq(1..=LONG as u32), "each once");
 }

@@ -25,7 +25,7 @@ fn looks(b: &Bench, x: &DeviceArray<u32>, y: &DeviceArray<u32>) -> Result<()> {
 }
 
 /// Launches `saxpy` over a grid.
-fn over(b: &Bench, grid: Grid) -> Result<()> {
+fn over(b: &Bench, grid: Grid<'_>) -> Result<()> {
     b.queue.launch_dyn(&b.saxpy, grid, args![1.0_f32, &b.x, &mut b.y.handle()])
 }
 
@@ -90,7 +90,7 @@ const LAUNCHES: &[Mistake] = &[
         kernel,
     ),
     ("too many groups", |b| over(b, Grid::groups([1 << 20])), too_large),
-    ("groups that wrap", |b| over(b, Grid::groups([(1 << 32) + 1])), too_large),
+    ("groups that wrap", |b| over(b, Grid::groups([(1_usize << 32) + 1])), too_large),
     ("too many threads", |b| over(b, Grid::threads([usize::MAX, 1, 1])), too_large),
     ("too many in the third dimension", |b| over(b, Grid::threads([1, 1, 1 << 20])), too_large),
     ("a grid past its array", |b| over(b, Grid::indirect(&b.whole, 62)), range),

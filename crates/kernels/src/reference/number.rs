@@ -50,7 +50,7 @@ pub(super) fn len<T>(bytes: &[u8]) -> usize {
     bytes.len() / size_of::<T>()
 }
 
-// Invocations of a one-dimensional grid.
+// Invocations of a grid of one dimension, folded or not.
 pub(super) fn invocations(groups: [u32; 3], workgroup: [u32; 3]) -> usize {
-    groups[0] as usize * workgroup[0] as usize
+    groups[0] as usize * groups[1] as usize * workgroup[0] as usize
 }

@@ -1,0 +1,9 @@
+// linear: the number of an invocation in a grid of one dimension, which the host folds into two where it is large
+//
+// Shape      id: @builtin(global_invocation_id); groups: @builtin(num_workgroups); width: invocations of a workgroup, all along x
+// Dispatch   any, in which there are at most 2^32 - 1 invocations
+// Barriers   none
+// Tolerance  exact
+fn linear_id(id: vec3<u32>, groups: vec3<u32>, width: u32) -> u32 {
+    return id.y * (groups.x * width) + id.x;
+}
