@@ -8,7 +8,7 @@ use syn::{DeriveInput, Error, GenericParam, Generics, Lifetime, Result, Type};
 
 use crate::attribute::{Alias, Attribute};
 use crate::fields::{self, Field, Pass};
-use crate::locate::{Located, locate};
+use crate::locate::locate;
 use crate::verify::{Verified, verify};
 
 /// The whole expansion: the implementation, and what the check found wrong.
@@ -16,21 +16,36 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     let attribute = Attribute::read(input)?;
     let fields = fields::read(input)?;
     require_lists(input, &attribute, &fields)?;
-    let located = locate(&attribute.origin, &input.ident)?;
-    let verified = verify(&input.ident, &attribute, &located, &fields)?;
-
-    let krate = &attribute.krate;
-    let implementation = implementation(input, &attribute, &located, &verified, &fields);
+    let located = match locate(&attribute.origin, &input.ident) {
+        Ok(located) => located,
+        Err(error) => return Ok(broken(input, &attribute, &fields, &error)),
+    };
+    let verified = match verify(&input.ident, &attribute, &located, &fields) {
+        Ok(verified) => verified,
+        Err(error) => return Ok(broken(input, &attribute, &fields, &error)),
+    };
+    let implementation = implementation(input, &attribute, &located.expression, &verified.entry, &fields);
     let errors = verified.errors.as_ref().map(Error::to_compile_error);
     let assertions = errors.is_none().then(|| assertions(input, &verified, &fields));
-    Ok(quote! {
+    Ok(whole(&attribute, &quote!(#implementation #assertions), errors.as_ref()))
+}
+
+// The error alone would bring another one for each use of the struct: that it implements nothing.
+fn broken(input: &DeriveInput, attribute: &Attribute, fields: &[Field], error: &Error) -> TokenStream {
+    let source = quote!((|| -> __k::Result<__k::Source> { ::core::unreachable!() })());
+    let implementation = implementation(input, attribute, &source, "", fields);
+    whole(attribute, &implementation, Some(&error.to_compile_error()))
+}
+
+fn whole(attribute: &Attribute, items: &TokenStream, errors: Option<&TokenStream>) -> TokenStream {
+    let krate = &attribute.krate;
+    quote! {
         #errors
         const _: () = {
             use #krate::__private as __k;
-            #implementation
-            #assertions
+            #items
         };
-    })
+    }
 }
 
 // A type parameter that is an element type has to be listed: the shader is compiled for each of its types.
@@ -63,18 +78,18 @@ fn is_generic(input: &DeriveInput, alias: &Alias) -> bool {
 fn implementation(
     input: &DeriveInput,
     attribute: &Attribute,
-    located: &Located,
-    verified: &Verified,
+    expression: &TokenStream,
+    entry: &str,
     fields: &[Field],
 ) -> TokenStream {
-    let (owner, entry) = (&input.ident, &verified.entry);
+    let owner = &input.ident;
     let label = owner.to_string();
     let generic: Vec<_> = attribute.aliases.iter().filter(|alias| is_generic(input, alias)).collect();
     let traits = generic.iter().map(|alias| list_trait(alias, entry));
     let generics = with_list_bounds(&input.generics, &generic);
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let family = static_arguments(&input.generics);
-    let source = source(input, attribute, located);
+    let source = source(input, attribute, expression);
     let described = fields.iter().map(describe);
     let bound = fields.iter().map(bind);
     quote! {
@@ -102,8 +117,7 @@ fn implementation(
     }
 }
 
-fn source(input: &DeriveInput, attribute: &Attribute, located: &Located) -> TokenStream {
-    let expression = &located.expression;
+fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) -> TokenStream {
     let types = attribute.aliases.iter().map(|alias| {
         let (name, parameter) = (alias.name.to_string(), &alias.name);
         let ty = match &alias.types[..] {

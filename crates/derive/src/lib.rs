@@ -26,7 +26,7 @@
 //! |---|---|
 //! | `source = "name.wgsl"` | a file: `shaders/name.wgsl` of the package, then `name.wgsl` of the package, then a built-in shader |
 //! | `wgsl = "..."` | the text itself, instead of `source` |
-//! | `entry = "name"` | the entry point; by default the file's stem, or the only one of a text |
+//! | `entry = "name"` | the entry point; by default the one that is named as the file, or the only one there is |
 //! | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
 //! | `T = u32` | the type for `alias T` of a struct that is not |
 //! | `crate = path` | where the framework is; by default `::fencepost` |

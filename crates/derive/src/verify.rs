@@ -93,19 +93,19 @@ fn entry(attribute: &Attribute, located: &Located, module: &Module) -> Result<St
     if let Some(entry) = &attribute.entry {
         return Ok(entry.value());
     }
-    if let Some(stem) = &located.stem {
-        return Ok(stem.clone());
-    }
     let entries: Vec<_> = module.entries().collect();
-    match entries[..] {
-        [only] => Ok(only.to_string()),
-        _ => Err(Error::new(
+    let stem = located.stem.as_deref().filter(|stem| entries.contains(stem));
+    match (stem, &entries[..]) {
+        (Some(entry), _) | (None, &[entry]) => Ok(entry.to_string()),
+        (None, []) => Err(Error::new(
             attribute.origin.literal().span(),
-            format!(
-                "the shader has {} compute entry points; say which with `entry = \"...\"`",
-                entries.len()
-            ),
+            "the shader has no compute entry point: mark a function with `@compute @workgroup_size(64)`",
         )),
+        (None, several) => {
+            let names: Vec<_> = several.iter().map(|name| format!("`entry = \"{name}\"`")).collect();
+            let message = format!("the shader has several compute entry points: say {}", names.join(" or "));
+            Err(Error::new(attribute.origin.literal().span(), message))
+        }
     }
 }
 

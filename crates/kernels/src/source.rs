@@ -253,6 +253,9 @@ mod tests {
     #[test]
     fn an_unknown_snippet_is_an_error_with_its_line() {
         let error = Source::text("a.wgsl", "\n//#use nothing").splice().unwrap_err();
-        assert_eq!(error.to_string(), "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`");
+        assert_eq!(
+            error.to_string(),
+            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`"
+        );
     }
 }

@@ -145,8 +145,8 @@ fn by_name_and_position(s: &Subject) {
     let saxpy = shaders::saxpy(s, &ctx);
     let (x, mut y) = (ctx.full([70], 1.0_f32).unwrap(), ctx.full([70], 0.0_f32).unwrap());
     let grid = Grid::threads([70]);
-    queue.launch_dyn(&saxpy, grid.clone(), args![a = 2.0_f32, x = &x, y = &mut y]).unwrap();
-    queue.launch_dyn(&saxpy, grid.clone(), args![y = &mut y, a = 3.0_f32, x = &x]).unwrap();
+    queue.launch_dyn(&saxpy, grid, args![a = 2.0_f32, x = &x, y = &mut y]).unwrap();
+    queue.launch_dyn(&saxpy, grid, args![y = &mut y, a = 3.0_f32, x = &x]).unwrap();
     queue.launch_dyn(&saxpy, grid, args![4.0_f32, &x, &mut y]).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [9.0; 70]);
 }
