@@ -13,6 +13,16 @@ use fencepost_kernels::{Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, 
 use std::panic::Location;
 use std::sync::Arc;
 
+/// Says that arguments are those of the kernel that is launched: of each kernel there is one struct of arguments.
+#[diagnostic::on_unimplemented(
+    message = "these are the arguments of the kernel of `{Self}`, and the kernel is the one of `{F}`",
+    label = "the arguments of another kernel",
+    note = "`Context::kernel` makes the kernel of a struct of arguments"
+)]
+pub trait SameKernel<F> {}
+
+impl<F> SameKernel<F> for F {}
+
 impl CommandQueue {
     /// *Enqueues* a launch of `kernel` over `grid`.
     ///
@@ -29,7 +39,12 @@ impl CommandQueue {
     /// [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`]; [`Kind::Mapped`]; [`Kind::ForeignContext`];
     /// [`Kind::Hazard`] under `Checked`; the queue's own error.
     #[track_caller]
-    pub fn launch<A: KernelArgs>(&self, kernel: &Kernel<A::Family>, grid: Grid<'_>, args: A) -> Result<()> {
+    pub fn launch<F: KernelArgs>(
+        &self,
+        kernel: &Kernel<F>,
+        grid: Grid<'_>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<()> {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let mut gather = Gather::new(self, &kernel.inner, &kernel.plan);
         args.bind(&mut gather);

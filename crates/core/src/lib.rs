@@ -59,6 +59,7 @@ pub use fencepost_kernels::{
 /// The cause in [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
 pub use kernel::{DynKernel, Kernel};
+pub use launch::SameKernel;
 pub use memory::{
     Allocation, AllocationReport, AllocationScope, AllocationSite, AllocationTracker, AnyArray, DeviceArray,
     Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis, Upload, WriteMap,

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::event::Event;
 use crate::kernel::{DynKernel, Kernel};
+use crate::launch::SameKernel;
 use crate::memory::{DeviceArray, Download, HostArray, Upload};
 use crate::pending::Pending;
 use crate::source::Source;
@@ -20,7 +21,12 @@ impl Context {
     /// # Errors
     /// As there.
     #[track_caller]
-    pub fn launch<A: KernelArgs>(&self, kernel: &Kernel<A::Family>, grid: Grid<'_>, args: A) -> Result<()> {
+    pub fn launch<F: KernelArgs>(
+        &self,
+        kernel: &Kernel<F>,
+        grid: Grid<'_>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<()> {
         self.current_queue().launch(kernel, grid, args)
     }
 
