@@ -4,6 +4,7 @@ use crate::adapter::{self, AdapterChoice, AdapterInfo};
 use crate::command::What;
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Recording};
+use crate::kernel::cache::Kernels;
 use crate::kernel::{DynKernel, Kernel};
 use crate::lane::{Device, Lane, Opaque, OpenOptions, Pace, Way, WgpuDevice};
 use crate::living;
@@ -126,6 +127,7 @@ pub(crate) struct Owner(Arc<Shared>);
 pub(crate) struct WeakOwner(Weak<Shared>);
 
 struct Shared {
+    kernels: Kernels,
     engine: Arc<Engine>,
     cpu: Option<Arc<CpuDevice>>,
     wgpu: Option<Opaque<Arc<WgpuDevice>>>,
@@ -147,6 +149,7 @@ impl Owner {
         let owner = Self(Arc::new(Shared {
             #[cfg(not(target_arch = "wasm32"))]
             threads: crate::threads::Threads::start(&engine),
+            kernels: Kernels::default(),
             engine,
             cpu,
             wgpu: wgpu.map(Opaque::new),
@@ -182,6 +185,10 @@ impl Owner {
         &self.0.engine
     }
 
+    pub(crate) fn kernels(&self) -> &Kernels {
+        &self.0.kernels
+    }
+
     pub(crate) fn wgpu(&self) -> Option<&WgpuDevice> {
         self.0.wgpu.as_ref().map(|device| &***device)
     }
@@ -208,6 +215,7 @@ impl WeakOwner {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.kernels.clear();
         #[cfg(not(target_arch = "wasm32"))]
         self.threads.end(&self.engine, &self.alive);
         #[cfg(target_arch = "wasm32")]
@@ -360,6 +368,7 @@ impl Context {
             return Err(Kind::Device { object, message }.into());
         };
         cpu.host_kernel(entry, kernel);
+        self.owner.kernels().clear(); // what comes later runs this one
         Ok(())
     }
 
@@ -413,6 +422,9 @@ impl Context {
     }
 
     /// Compiles the kernel of an argument struct, and checks the two against each other.
+    ///
+    /// That takes time, as long as the driver takes for a shader. A context does it once: it keeps the 256 kernels that were
+    /// asked for last, and gives the same one for the same source, entry point and overrides.
     ///
     /// # Errors
     /// [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks what the

@@ -1,5 +1,7 @@
 //! A kernel made ready for a context.
 
+pub(crate) mod cache;
+
 use crate::context::Owner;
 use crate::error::{Kind, Result};
 use crate::lane::{Caps, Opaque};
@@ -98,7 +100,18 @@ impl DynKernel {
     }
 }
 
+/// The kernel as the context has it, or compiled.
 fn compile(
+    owner: &Owner,
+    source: &Source,
+    entry: &str,
+    overrides: &[(&str, f64)],
+) -> Result<Arc<KernelInner>> {
+    let key = cache::Key::new(source, entry, overrides);
+    owner.kernels().get(key, || compile_anew(owner, source, entry, overrides))
+}
+
+fn compile_anew(
     owner: &Owner,
     source: &Source,
     entry: &str,

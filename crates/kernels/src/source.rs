@@ -49,7 +49,7 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// assert_eq!(module.interface("saxpy", &[])?.bindings[0].element, "u32");
 /// # Ok::<(), fencepost_kernels::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     label: String,
     text: Cow<'static, str>,

@@ -1,0 +1,160 @@
+//! Kernels that a context has compiled, so that it compiles none twice.
+
+use super::KernelInner;
+use crate::error::Result;
+use fencepost_kernels::Source;
+use fencepost_sync::prim::{Mutex, lock};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, PoisonError};
+
+/// Kernels that are kept although no handle of theirs may be left; of more, the one that was asked for least lately goes.
+const MOST: usize = 256;
+
+/// What makes two kernels one.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    source: Source,
+    entry: String,
+    /// By name, with the bits of each.
+    overrides: Vec<(String, u64)>,
+}
+
+impl Key {
+    pub(crate) fn new(source: &Source, entry: &str, overrides: &[(&str, f64)]) -> Self {
+        let mut overrides: Vec<_> =
+            overrides.iter().map(|(name, value)| ((*name).to_owned(), value.to_bits())).collect();
+        overrides.sort_unstable();
+        Self { source: source.clone(), entry: entry.to_owned(), overrides }
+    }
+}
+
+/// A kernel, as soon as the first call for it has compiled it: other calls wait.
+type Place<K> = Arc<Mutex<Option<Arc<K>>>>;
+
+/// The kernels of a context.
+pub(crate) struct Kernels<K = KernelInner> {
+    table: Mutex<Table<K>>,
+}
+
+struct Table<K> {
+    places: FxHashMap<Key, (Place<K>, u64)>,
+    /// Counts calls.
+    now: u64,
+}
+
+impl<K> Default for Kernels<K> {
+    fn default() -> Self {
+        Self { table: Mutex::new(Table { places: FxHashMap::default(), now: 0 }) }
+    }
+}
+
+impl<K> Kernels<K> {
+    /// The kernel of `key`, which is compiled if it is not there. A failure is not kept: what was missing may be there later.
+    pub(crate) fn get(&self, key: Key, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
+        let place = lock(&self.table).place(key);
+        // A compiler that panicked has left nothing here.
+        let mut kernel = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = &*kernel {
+            return Ok(kernel.clone());
+        }
+        let made = compile()?;
+        *kernel = Some(made.clone());
+        Ok(made)
+    }
+
+    /// Forgets all: what they were compiled with has changed, or the context ends.
+    pub(crate) fn clear(&self) {
+        let places = std::mem::take(&mut lock(&self.table).places);
+        drop(places); // a kernel that is gone calls the driver: not while the table is locked
+    }
+}
+
+impl<K> Table<K> {
+    fn place(&mut self, key: Key) -> Place<K> {
+        self.now += 1;
+        if self.places.len() >= MOST && !self.places.contains_key(&key) {
+            let oldest = self.places.iter().min_by_key(|(_, (_, asked))| *asked).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| self.places.remove(&oldest));
+        }
+        let (place, asked) = self.places.entry(key).or_default();
+        *asked = self.now;
+        place.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    fn key(text: &'static str, entry: &str, overrides: &[(&str, f64)]) -> Key {
+        Key::new(&Source::text("a.wgsl", text), entry, overrides)
+    }
+
+    fn compiled(kernels: &Kernels<u32>, key: Key, number: u32) -> u32 {
+        *kernels.get(key, || Ok(Arc::new(number))).expect("it compiles")
+    }
+
+    #[test]
+    fn a_kernel_is_compiled_once_for_its_text_entry_and_overrides() {
+        let kernels = Kernels::default();
+        let keys = || {
+            [
+                key("x", "a", &[]),
+                key("y", "a", &[]),
+                key("x", "b", &[]),
+                key("x", "a", &[("W", 1.0), ("V", 2.0)]),
+                key("x", "a", &[("W", 2.0), ("V", 1.0)]),
+            ]
+        };
+        for (number, key) in (0..).zip(keys()) {
+            assert_eq!(compiled(&kernels, key, number), number, "it is another kernel");
+        }
+        for (number, key) in (0..).zip(keys()) {
+            assert_eq!(compiled(&kernels, key, 100), number, "it is there");
+        }
+        assert_eq!(compiled(&kernels, key("x", "a", &[("V", 2.0), ("W", 1.0)]), 100), 3, "in another order");
+        kernels.clear();
+        assert_eq!(compiled(&kernels, key("x", "a", &[]), 100), 100);
+    }
+
+    #[test]
+    fn a_failure_is_not_kept() {
+        let kernels = Kernels::default();
+        let failed = kernels.get(key("x", "a", &[]), || Err(Kind::Busy { array: "x".into() }.into()));
+        assert!(failed.is_err());
+        assert_eq!(compiled(&kernels, key("x", "a", &[]), 7), 7);
+    }
+
+    #[test]
+    fn of_many_kernels_those_that_were_asked_for_lately_are_kept() {
+        let kernels = Kernels::default();
+        let entry = |number: u32| key("x", &number.to_string(), &[]);
+        for number in 0..MOST as u32 {
+            compiled(&kernels, entry(number), number);
+        }
+        assert_eq!(compiled(&kernels, entry(0), 1000), 0, "it is there");
+        compiled(&kernels, entry(MOST as u32), 1000);
+        assert_eq!(compiled(&kernels, entry(0), 1001), 0, "it was asked for lately");
+        assert_eq!(compiled(&kernels, entry(1), 1001), 1001, "it had to go");
+        assert!(lock(&kernels.table).places.len() <= MOST);
+    }
+
+    #[test]
+    fn threads_that_want_one_kernel_at_once_compile_it_once() {
+        let (kernels, compiles) = (Kernels::default(), std::sync::atomic::AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let compile = || {
+                        compiles.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        std::thread::yield_now();
+                        Ok(Arc::new(5))
+                    };
+                    assert_eq!(*kernels.get(key("x", "a", &[]), compile).expect("it compiles"), 5);
+                });
+            }
+        });
+        assert_eq!(compiles.into_inner(), 1);
+    }
+}
