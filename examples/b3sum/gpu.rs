@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
+use bytemuck::{Pod, Zeroable};
+use fencepost::Profiler;
 use fencepost::prelude::*;
-use fencepost::{Kernel, Profiler};
 
 use super::input::Input;
 use super::tree::{self, CHUNK, Piece, Value};
@@ -16,8 +17,8 @@ struct Blake3Chunks<'a> {
     counter_low: u32,
     counter_high: u32,
     root: u32,
-    input: &'a DeviceArray<u32>,
-    values: &'a mut DeviceArray<u32>,
+    input: &'a DeviceArray<Block>,
+    values: &'a mut DeviceArray<Halves>,
 }
 
 #[derive(KernelArgs)]
@@ -25,13 +26,30 @@ struct Blake3Chunks<'a> {
 struct Blake3Parents<'a> {
     count: u32,
     root: u32,
-    children: &'a DeviceArray<u32>,
-    parents: &'a mut DeviceArray<u32>,
+    children: &'a DeviceArray<Halves>,
+    parents: &'a mut DeviceArray<Halves>,
+}
+
+/// 64 bytes of a file, as the shader's `Blake3Block` has them.
+#[derive(Clone, Copy, Pod, Zeroable, Element)]
+#[repr(C)]
+struct Block {
+    p: [u32; 4],
+    q: [u32; 4],
+    r: [u32; 4],
+    s: [u32; 4],
+}
+
+/// A value of the tree, as the shader's `Blake3Value` has it.
+#[derive(Clone, Copy, Pod, Zeroable, Element)]
+#[repr(C)]
+struct Halves {
+    low: [u32; 4],
+    high: [u32; 4],
 }
 
 // Pieces in memory at a time: one is uploaded while the other is hashed.
 const SLOTS: usize = 2;
-const VALUE_WORDS: usize = size_of::<Value>() / size_of::<u32>();
 
 /// A context with its two queues, and the memory that every file's pieces go through.
 pub(crate) struct Gpu {
@@ -43,8 +61,8 @@ pub(crate) struct Gpu {
 
 // The memory of one piece on its way, and the events that pass it from queue to queue.
 struct Slot {
-    staging: HostArray<u32, Upload>,
-    input: DeviceArray<u32>,
+    staging: HostArray<Block, Upload>,
+    input: DeviceArray<Block>,
     uploaded: Event,
     hashed: Event,
 }
@@ -54,7 +72,7 @@ struct Hasher {
     compute: CommandQueue,
     chunks: Kernel<Blake3Chunks<'static>>,
     parents: Kernel<Blake3Parents<'static>>,
-    values: [DeviceArray<u32>; 2],
+    values: [DeviceArray<Halves>; 2],
 }
 
 impl Gpu {
@@ -63,7 +81,7 @@ impl Gpu {
     /// # Errors
     /// If the device lacks the memory, or its driver refuses a kernel.
     pub(crate) fn new(ctx: Context, piece_chunks: usize) -> Result<Self> {
-        let slot = |_| Slot::new(&ctx, piece_chunks * CHUNK / size_of::<u32>());
+        let slot = |_| Slot::new(&ctx, piece_chunks * CHUNK / size_of::<Block>());
         let slots = (0..SLOTS).map(slot).collect::<Result<Vec<_>>>()?;
         let slots = slots.try_into().ok().expect("bug: SLOTS slots were made");
         let hasher = Hasher::new(&ctx, piece_chunks)?;
@@ -109,21 +127,21 @@ impl Gpu {
     fn upload(&mut self, slot: usize, input: &mut Input, seen: &mut impl FnMut(&[u8])) -> Result<Piece> {
         let Slot { staging, input: array, uploaded, hashed } = &mut self.slots[slot];
         // `write` waits until the upload that used this staging memory before is over.
-        let piece = staging.write(|words| {
-            let bytes = bytemuck::cast_slice_mut(words);
+        let piece = staging.write(|blocks| {
+            let bytes = bytemuck::cast_slice_mut(blocks);
             let piece = input.read(bytes)?;
             seen(&bytes[..piece.bytes]);
             anyhow::Ok(piece)
         })??;
-        let words = piece.bytes.div_ceil(size_of::<u32>());
+        let blocks = piece.bytes.div_ceil(size_of::<Block>());
         self.copy.wait_for(hashed)?;
-        self.copy.upload_range(staging, 0..words, &mut array.slice(0..words)?)?;
+        self.copy.upload_range(staging, 0..blocks, &mut array.slice(0..blocks)?)?;
         self.copy.record(uploaded)?;
         Ok(piece)
     }
 
     // Has the compute queue reduce an uploaded piece to its value.
-    fn reduce(&mut self, slot: usize, piece: Piece) -> Result<Pending<Vec<u32>>> {
+    fn reduce(&mut self, slot: usize, piece: Piece) -> Result<Pending<Vec<Halves>>> {
         let Slot { input, uploaded, hashed, .. } = &self.slots[slot];
         self.hasher.compute.wait_for(uploaded)?;
         self.hasher.launch_chunks(piece, input)?;
@@ -137,24 +155,23 @@ impl Gpu {
 }
 
 impl Slot {
-    fn new(ctx: &Context, words: usize) -> Result<Self> {
-        let (staging, input) = (ctx.pinned([words])?, ctx.zeros([words])?);
+    fn new(ctx: &Context, blocks: usize) -> Result<Self> {
+        let (staging, input) = (ctx.pinned([blocks])?, ctx.zeros([blocks])?);
         Ok(Self { staging, input, uploaded: ctx.event(), hashed: ctx.event() })
     }
 }
 
 impl Hasher {
     fn new(ctx: &Context, piece_chunks: usize) -> Result<Self> {
-        let words = piece_chunks * VALUE_WORDS;
         Ok(Self {
             compute: ctx.queue("compute"),
             chunks: ctx.kernel::<Blake3Chunks>()?,
             parents: ctx.kernel::<Blake3Parents>()?,
-            values: [ctx.zeros([words])?, ctx.zeros([words])?],
+            values: [ctx.zeros([piece_chunks])?, ctx.zeros([piece_chunks])?],
         })
     }
 
-    fn launch_chunks(&mut self, piece: Piece, input: &DeviceArray<u32>) -> Result<()> {
+    fn launch_chunks(&mut self, piece: Piece, input: &DeviceArray<Block>) -> Result<()> {
         let args = Blake3Chunks {
             bytes: piece.bytes as u32,
             counter_low: piece.first_chunk as u32,
@@ -179,16 +196,16 @@ impl Hasher {
     }
 
     // Out of the way of the next piece, whose first launch would else have to save what was not fetched yet.
-    fn value(&self, piece: Piece) -> Result<DeviceArray<u32>> {
-        let mut value = self.compute.empty([VALUE_WORDS])?;
+    fn value(&self, piece: Piece) -> Result<DeviceArray<Halves>> {
+        let mut value = self.compute.empty([1])?;
         let last = &self.values[piece.levels().count() % 2];
-        self.compute.copy(&last.slice(0..VALUE_WORDS)?, &mut value)?;
+        self.compute.copy(&last.slice(0..1)?, &mut value)?;
         Ok(value)
     }
 }
 
-fn value(late: Pending<Vec<u32>>) -> Result<Value> {
-    Ok(late.wait()?.try_into().expect("bug: as many words as were read"))
+fn value(late: Pending<Vec<Halves>>) -> Result<Value> {
+    Ok(bytemuck::cast(late.wait()?[0]))
 }
 
 #[cfg(test)]
@@ -229,14 +246,15 @@ mod tests {
         let mut gpu = on_cpu(2);
         let (first_chunk, message) = ((1 << 32) - 1, [9; 2 * CHUNK]);
         let piece = Piece { bytes: message.len(), first_chunk, last: true };
-        let words: &[u32] = bytemuck::cast_slice(&message);
+        let blocks: Vec<Block> = bytemuck::pod_collect_to_vec(&message);
         let queue = gpu.hasher.compute.clone();
-        queue.upload(words, &mut gpu.slots[0].input.slice(0..words.len()).unwrap()).unwrap();
+        queue.upload(&blocks, &mut gpu.slots[0].input.slice(0..blocks.len()).unwrap()).unwrap();
         gpu.hasher.launch_chunks(piece, &gpu.slots[0].input).unwrap();
-        let found = queue.read(&gpu.hasher.values[0].slice(0..2 * VALUE_WORDS).unwrap()).wait().unwrap();
+        let found = queue.read(&gpu.hasher.values[0].slice(0..2).unwrap()).wait().unwrap();
+        let found: Vec<Value> = bytemuck::cast_vec(found);
         assert_eq!(
             found,
-            [chunk_value(&message[..CHUNK], first_chunk), chunk_value(&message[CHUNK..], 1 << 32)].concat()
+            [chunk_value(&message[..CHUNK], first_chunk), chunk_value(&message[CHUNK..], 1 << 32)]
         );
     }
 

@@ -1,6 +1,7 @@
 //! Rules K, and the native part of D04: what is launched is checked, and computes what its reference does.
 
 mod arguments;
+mod elements;
 mod grids;
 mod results;
 pub mod shaders;
@@ -9,6 +10,12 @@ mod workgroups;
 use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
-    let parts = [host_side(arguments::cases()), workgroups::cases(), grids::cases(), results::cases()];
+    let parts = [
+        host_side(arguments::cases()),
+        elements::cases(),
+        workgroups::cases(),
+        grids::cases(),
+        results::cases(),
+    ];
     parts.into_iter().flatten().collect()
 }

@@ -114,6 +114,23 @@ impl Maker<'_> {
         ])
     }
 
+    /// Puts an element into each place of an array, for which it is staged once.
+    pub(crate) fn spread(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
+        array.words()?;
+        if array.len == 0 {
+            return Ok(());
+        }
+        let shape = [array.len];
+        let dst = Part::all(array, Frame { shape: &shape, padded: &shape });
+        let one = self.between(array, 1, Picked::repeated(array.len))?;
+        let span = one.array.span();
+        let src = self.stage(span.size, element)?;
+        self.enqueue_whole(smallvec![
+            Work::Upload { src: Payload::Here(src), dst: span },
+            one.copy_to(&dst).work()
+        ])
+    }
+
     /// Writes them right there, if that can be done at once.
     fn write_part(&self, dst: &Part, bytes: &[u8]) -> Result<bool> {
         let block = dst.array.storage.block();
@@ -252,7 +269,7 @@ impl CommandQueue {
     ///
     /// # Errors
     /// Those of a [`Region`]; [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of
-    /// [`copy`](Self::copy), but elements of two bytes are copied wherever they lie.
+    /// [`copy`](Self::copy), but elements of less than four bytes are copied wherever they lie.
     ///
     /// # Example
     /// ```
@@ -286,7 +303,7 @@ impl CommandQueue {
     /// shape.
     ///
     /// # Errors
-    /// Those of a [`Region`]; the errors of [`upload`](Self::upload), but elements of two bytes go wherever they lie.
+    /// Those of a [`Region`]; the errors of [`upload`](Self::upload), but elements of less than four bytes go wherever they lie.
     ///
     /// # Example
     /// ```
@@ -312,7 +329,7 @@ impl CommandQueue {
     /// *Flushes*; the elements of a region come, in its C order, as those of [`read`](Self::read).
     ///
     /// # Errors
-    /// Those of a [`Region`]; the errors of [`read`](Self::read), but elements of two bytes come from wherever they
+    /// Those of a [`Region`]; the errors of [`read`](Self::read), but elements of less than four bytes come from wherever they
     /// lie: all of them when the result is asked for.
     ///
     /// # Example
@@ -346,7 +363,7 @@ impl CommandQueue {
     /// shape, and zeros as padding afterwards.
     ///
     /// # Errors
-    /// Those of a [`Region`]; the errors of [`download`](Self::download), but elements of two bytes come from wherever
+    /// Those of a [`Region`]; the errors of [`download`](Self::download), but elements of less than four bytes come from wherever
     /// they lie.
     ///
     /// # Example

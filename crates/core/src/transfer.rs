@@ -65,7 +65,7 @@ impl Maker<'_> {
             counts && array.array.storage.block().order().fresh
         };
         if !fresh {
-            self.fill(&array.array, Pattern::ZERO)?;
+            self.fill_pattern(&array.array, Pattern::ZERO)?;
         }
         Ok(array)
     }
@@ -76,7 +76,7 @@ impl Maker<'_> {
         value: T,
     ) -> Result<DeviceArray<T, D>> {
         let array = self.empty(shape)?;
-        self.fill(&array.array, Pattern::of(bytemuck::bytes_of(&value)))?;
+        self.fill(&array.array, bytemuck::bytes_of(&value))?;
         Ok(array)
     }
 
@@ -86,7 +86,15 @@ impl Maker<'_> {
         Ok(array)
     }
 
-    pub(crate) fn fill(&self, array: &ArrayRef, pattern: Pattern) -> Result<()> {
+    /// Fills an array with an element.
+    pub(crate) fn fill(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
+        match Pattern::of(element) {
+            Some(pattern) => self.fill_pattern(array, pattern),
+            None => self.spread(array, element),
+        }
+    }
+
+    fn fill_pattern(&self, array: &ArrayRef, pattern: Pattern) -> Result<()> {
         let dst = array.words()?;
         self.enqueue(What::Fill, Work::Fill { dst, pattern })
     }
@@ -327,7 +335,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {
         self.own(&array.array)?;
-        self.by(What::Fill)?.fill(&array.array, Pattern::of(bytemuck::bytes_of(&value)))
+        self.by(What::Fill)?.fill(&array.array, bytemuck::bytes_of(&value))
     }
 
     /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call; a pinned array

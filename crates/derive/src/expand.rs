@@ -1,5 +1,6 @@
 //! Writes the implementation.
 
+use fencepost_kernels::{Dim, Layout};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -195,21 +196,43 @@ fn assertions(input: &DeriveInput, verified: &Verified, fields: &[Field]) -> Tok
 }
 
 fn assertion(verified: &Verified, field: &Field) -> Option<TokenStream> {
-    let declared = verified.interface.dtype_of(&field.name)?;
     let mut target = field.target().clone();
     Static.visit_type_mut(&mut target);
     let found = dtype_expression(field, &target);
-    let (scalar, lanes) = (format_ident!("{}", format!("{:?}", declared.scalar)), declared.lanes);
-    let message = format!(
-        "kernel `{}`, argument `{}`: the host's type is not the shader's `{declared}`",
-        verified.entry, field.name
-    );
+    let declared = match verified.interface.layout_of(&field.name) {
+        Some(layout) => layout_expression(layout),
+        None => quote!(::core::option::Option::None),
+    };
+    let misfit = match field.pass {
+        Pass::Value => quote!(value_misfit),
+        Pass::Read | Pass::ReadWrite => quote!(buffer_misfit),
+    };
+    let message = format!("kernel `{}`, argument `{}`: ", verified.entry, field.name);
     Some(quote_spanned! {field.target().span()=>
-        const _: () = ::core::assert!(
-            #found.same(__k::DType { scalar: __k::Scalar::#scalar, lanes: #lanes }),
-            #message
-        );
+        const _: () = {
+            const LAYOUT: ::core::option::Option<&__k::Layout<'static>> = #declared;
+            if let ::core::option::Option::Some(why) = __k::#misfit(&#found, LAYOUT) {
+                ::core::panic!("{}", __k::Text::EMPTY.and(#message).and(why.as_str()).as_str())
+            }
+        };
     })
+}
+
+fn layout_expression(layout: &Layout<'_>) -> TokenStream {
+    let size = layout.size;
+    let leaves = layout.leaves.iter().map(|leaf| {
+        let (path, offset, scalar) =
+            (&leaf.path, leaf.offset, format_ident!("{}", format!("{:?}", leaf.scalar)));
+        let dims =
+            leaf.dims.iter().map(|Dim { len, stride }| quote!(__k::Dim { len: #len, stride: #stride }));
+        quote!(__k::Leaf {
+            path: __k::Cow::Borrowed(#path),
+            offset: #offset,
+            scalar: __k::Scalar::#scalar,
+            dims: __k::Cow::Borrowed(&[#(#dims),*]),
+        })
+    });
+    quote!(::core::option::Option::Some(&__k::Layout { size: #size, leaves: __k::Cow::Borrowed(&[#(#leaves),*]) }))
 }
 
 // The struct's own arguments with `'static` for every lifetime.

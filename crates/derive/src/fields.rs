@@ -80,14 +80,13 @@ pub(crate) fn dtype(ty: &Type) -> Option<DType> {
             let last = path.path.segments.last()?;
             let scalar = Scalar::from_name(&last.ident.to_string())?;
             let bare = path.path.segments.len() == 1 || scalar == Scalar::F16;
-            (bare && last.arguments.is_none()).then_some(DType::scalar(scalar))
+            (bare && last.arguments.is_none()).then_some(DType::Scalar(scalar))
         }
         Type::Array(array) => {
             let Expr::Lit(length) = &array.len else { return None };
             let Lit::Int(length) = &length.lit else { return None };
-            let scalar = dtype(&array.elem).filter(|dtype| dtype.lanes == 1)?.scalar;
-            let lanes = length.base10_parse().ok().filter(|lanes| [2, 4].contains(lanes))?;
-            Some(DType::vector(scalar, lanes))
+            let DType::Scalar(scalar) = dtype(&array.elem)? else { return None };
+            Some(DType::Array(scalar.dtype(), length.base10_parse().ok()?))
         }
         Type::Paren(inner) => dtype(&inner.elem),
         Type::Group(inner) => dtype(&inner.elem),

@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod attribute;
+mod element;
 mod expand;
 mod fields;
 mod locate;
@@ -53,4 +54,33 @@ use proc_macro::TokenStream;
 pub fn kernel_args(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     expand::kernel_args(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Implements `Element` for a struct with `#[repr(C)]`, so that arrays of the device and parameters can hold it.
+///
+/// Its fields are elements themselves, and are named as the members of the WGSL struct; those whose names begin with `_` are
+/// padding. Where a kernel's arguments name the struct, the two layouts are compared, number by number, when the program is
+/// compiled, and a difference is an error that names the member, both places, and the padding to add.
+///
+/// `#[element(crate = path)]` says where the framework is; by default `::fencepost`.
+///
+/// ```
+/// # use fencepost_kernels as fencepost;
+/// use bytemuck::{Pod, Zeroable};
+/// use fencepost_derive::Element;
+///
+/// #[derive(Clone, Copy, Pod, Zeroable, Element)]
+/// #[element(crate = fencepost)]
+/// #[repr(C)]
+/// struct Particle {
+///     position: [f32; 3], // vec3<f32>
+///     mass: f32,
+///     velocity: [f32; 3],
+///     _padding: [u8; 4],  // WGSL aligns the struct to 16 bytes
+/// }
+/// ```
+#[proc_macro_derive(Element, attributes(element))]
+pub fn element(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    element::element(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }

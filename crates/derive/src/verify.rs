@@ -1,11 +1,13 @@
 //! The compile-time check: the same comparison that a launch from a string makes, on the struct's tokens.
 
-use fencepost_kernels::{DType, Element, Interface, Module, Source, check_argument, check_complete};
+use fencepost_kernels::{
+    DType, Interface, Module, Source, StructType, check_access, check_argument, check_complete,
+};
 use quote::ToTokens;
 use syn::{Error, Ident, Result, Type};
 
 use crate::attribute::{Alias, Attribute};
-use crate::fields::{self, Field, Pass};
+use crate::fields::{self, Field};
 use crate::locate::Located;
 
 /// What the check found out.
@@ -49,7 +51,7 @@ fn choices(aliases: &[Alias]) -> Result<Vec<Choice<'_>>> {
             let dtype = fields::dtype(ty).ok_or_else(|| {
                 Error::new_spanned(
                     ty,
-                    "expected an element type: f32, i32, u32, f64, i64, u64, f16, or [T; 2], [T; 4]",
+                    "expected a type that WGSL has too: f32, i32, u32, f64, i64, u64, f16, or [T; 2], [T; 3], [T; 4]",
                 )
             })?;
             for Choice(shorter) in &choices {
@@ -131,8 +133,11 @@ fn compare(owner: &Ident, choice: &Choice<'_>, interface: &Interface, fields: &[
         None => errors = Some(error),
     };
     for field in fields {
-        let dtype = choice.dtype(field).unwrap_or_else(|| assumed(interface, field));
-        if let Err(error) = check_argument(interface, &field.name, field.pass.kind(dtype)) {
+        let checked = match choice.dtype(field) {
+            Some(dtype) => check_argument(interface, &field.name, field.pass.kind(dtype)),
+            None => check_access(interface, &field.name, field.pass.kind(unknown(field))),
+        };
+        if let Err(error) = checked {
             add(Error::new_spanned(field_tokens(field), format!("{error}{}", choice.suffix())));
         }
     }
@@ -143,12 +148,11 @@ fn compare(owner: &Ident, choice: &Choice<'_>, interface: &Interface, fields: &[
     errors
 }
 
-// A type that the tokens hide counts as right here; a constant in the program compares it.
-fn assumed(interface: &Interface, field: &Field) -> DType {
-    interface.dtype_of(&field.name).unwrap_or(match field.pass {
-        Pass::Read | Pass::ReadWrite => u32::DTYPE,
-        Pass::Value => f32::DTYPE,
-    })
+// A type that the tokens do not tell: a constant in the program compares it. Messages have its name, which lives as long as
+// the compiler's run.
+fn unknown(field: &Field) -> DType {
+    let name = field.element().unwrap_or(field.target()).to_token_stream().to_string();
+    DType::Struct(Box::leak(Box::new(StructType { name: name.leak(), size: 0, fields: &[] })))
 }
 
 fn field_tokens(field: &Field) -> impl ToTokens {

@@ -81,7 +81,7 @@ fn each_type_has_its_own_source_and_passes_its_check() {
         Saxpy<'static, T>: KernelArgs,
     {
         let interface = interface_of::<Saxpy<'static, T>>();
-        assert_eq!(interface.bindings[0].dtype, Some(T::DTYPE));
+        assert_eq!(interface.bindings[0].element, T::DTYPE.to_string());
         check(&interface, &Saxpy::<T>::fields()).unwrap();
     }
     passes::<f32>();

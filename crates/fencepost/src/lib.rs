@@ -2,12 +2,12 @@
 #![forbid(unsafe_code)]
 
 pub use fencepost_core::*;
-pub use fencepost_derive::KernelArgs;
+pub use fencepost_derive::{Element, KernelArgs};
 
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        CommandQueue, Context, ContextOptions, DeviceArray, Download, Error, Event, Grid, HostArray, Kernel,
-        KernelArgs, Kind, Pending, Policy, QueueOptions, Result, Upload, UserEvent, args, region,
+        CommandQueue, Context, ContextOptions, DeviceArray, Download, Element, Error, Event, Grid, HostArray,
+        Kernel, KernelArgs, Kind, Pending, Policy, QueueOptions, Result, Upload, UserEvent, args, region,
     };
 }

@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::{DType, Element, Result, Source};
+use smallvec::SmallVec;
+
+use crate::{DType, Element, Param, Result, Source};
 
 /// Device memory that can be bound to a kernel.
 pub trait BufferArg {
@@ -110,18 +112,16 @@ pub trait KernelArgs {
 }
 
 /// The bytes of one parameter and their type.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Value {
     dtype: DType,
-    bytes: [u8; 16],
+    bytes: SmallVec<[u8; 16]>,
 }
 
 impl Value {
     /// Copies a value.
-    pub fn new<T: Element>(value: T) -> Self {
-        let mut bytes = [0; 16];
-        bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
-        Self { dtype: T::DTYPE, bytes }
+    pub fn new<T: Param>(value: T) -> Self {
+        Self { dtype: T::TYPE, bytes: value.with_bytes(SmallVec::from_slice) }
     }
 
     /// Returns its type.
@@ -131,12 +131,12 @@ impl Value {
 
     /// Returns its bytes, as many as its type has.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.dtype.size()]
+        &self.bytes
     }
 }
 
 /// One argument of a launch that is checked at run time.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum DynArg<'a> {
     /// From `&array`.
     Read(&'a dyn BufferArg),
@@ -192,6 +192,12 @@ impl<'a, A: BufferArg> IntoArg<'a> for &'a mut A {
     }
 }
 
+impl<'a, T: Element, const N: usize> IntoArg<'a> for [T; N] {
+    fn into_arg(self) -> DynArg<'a> {
+        DynArg::Value(Value::new(self))
+    }
+}
+
 macro_rules! value_arg {
     ($($host:ty),* $(,)?) => {$(
         impl<'a> IntoArg<'a> for $host {
@@ -201,11 +207,7 @@ macro_rules! value_arg {
         }
     )*};
 }
-
-value_arg! {
-    f32, i32, u32, f64, i64, u64, half::f16,
-    [f32; 2], [i32; 2], [u32; 2], [f32; 4], [i32; 4], [u32; 4],
-}
+value_arg! { bool, f32, i32, u32, f64, i64, u64, half::f16 }
 
 /// Makes the argument list of a launch that is checked at run time: an array of [`NamedArg`].
 ///

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::interface::Argument;
-use crate::{Access, ArgField, ArgKind, Binding, DType, Error, Interface, NamedArg, ParamField, Result};
+use crate::{Access, ArgField, ArgKind, DType, Error, Interface, Layout, NamedArg, Result, Text, agree};
 
 /// Where each argument of a launch goes, in the host's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +41,6 @@ pub enum Slot {
 }
 
 /// Checks a struct's fields against an entry point, by name.
-///
-/// A buffer of structs, matrices or `vec3` takes an array of any element whose size divides the stride.
 ///
 /// # Errors
 /// [`Error::Signature`], [`Error::ExtraArgument`], [`Error::MissingArgument`], [`Error::DuplicateArgument`].
@@ -89,6 +87,19 @@ pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
 pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
     match find(interface, name) {
         Some(argument) => check_one(interface, argument, kind, name),
+        None => Err(extra(interface, name, kind)),
+    }
+}
+
+/// As [`check_argument`], but for the type, which is not compared.
+///
+/// # Errors
+/// [`Error::ExtraArgument`], [`Error::Signature`].
+pub fn check_access(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
+    match find(interface, name) {
+        Some(argument) => {
+            place(interface, argument, kind).ok_or_else(|| signature(interface, argument, kind, name, None))
+        }
         None => Err(extra(interface, name, kind)),
     }
 }
@@ -141,41 +152,66 @@ fn plan(interface: &Interface, slots: SmallVec<[Slot; 8]>) -> Plan {
 }
 
 fn check_one(interface: &Interface, argument: Argument, kind: ArgKind, name: &str) -> Result<Slot> {
-    let (slot, fits) = match argument {
-        Argument::Buffer(at) => (Slot::Buffer(at), buffer_fits(&interface.bindings[at], kind)),
+    let refused = |why| signature(interface, argument, kind, name, why);
+    let slot = place(interface, argument, kind).ok_or_else(|| refused(None))?;
+    match argument {
+        Argument::Buffer(at) => {
+            agree(agree::buffer_misfit, kind.dtype(), interface.bindings[at].layout.as_ref())
+                .map_err(refused)?;
+        }
+        Argument::Value(at) => {
+            agree(agree::value_misfit, kind.dtype(), interface.fields()[at].layout.as_ref())
+                .map_err(refused)?;
+        }
+    }
+    Ok(slot)
+}
+
+/// Where the argument goes, if the host passes it as the shader declares it, whatever its type.
+fn place(interface: &Interface, argument: Argument, kind: ArgKind) -> Option<Slot> {
+    match argument {
+        Argument::Buffer(at) => match (kind, interface.bindings[at].declared) {
+            (ArgKind::Read(_), Access::Read) | (ArgKind::ReadWrite(_), Access::ReadWrite) => {
+                Some(Slot::Buffer(at))
+            }
+            _ => None,
+        },
         Argument::Value(at) => {
             let field = &interface.fields()[at];
-            (Slot::Value { offset: field.offset, size: field.size }, value_fits(field, kind))
+            let slot = Slot::Value { offset: field.offset, size: field.size };
+            matches!(kind, ArgKind::Value(_)).then_some(slot)
         }
-    };
-    if fits {
-        return Ok(slot);
     }
-    Err(Error::Signature {
+}
+
+fn signature(
+    interface: &Interface,
+    argument: Argument,
+    kind: ArgKind,
+    name: &str,
+    why: Option<String>,
+) -> Error {
+    Error::Signature {
         kernel: interface.entry.clone(),
         arg: name.into(),
         found: kind.to_string(),
         declared: declaration(interface, argument),
-    })
-}
-
-fn buffer_fits(binding: &Binding, kind: ArgKind) -> bool {
-    match kind {
-        ArgKind::Read(dtype) => binding.declared == Access::Read && element_fits(binding, dtype),
-        ArgKind::ReadWrite(dtype) => binding.declared == Access::ReadWrite && element_fits(binding, dtype),
-        ArgKind::Value(_) => false,
+        why: why.map_or_else(String::new, |why| format!(": {why}")),
     }
 }
 
-fn element_fits(binding: &Binding, dtype: DType) -> bool {
-    match binding.dtype {
-        Some(declared) => declared == dtype,
-        None => (binding.stride as usize).is_multiple_of(dtype.size()),
+/// The reason, where the type's name does not say it already, if the two differ.
+fn agree(
+    misfit: fn(&DType, Option<&Layout<'_>>) -> Option<Text>,
+    dtype: DType,
+    declared: Option<&Layout<'_>>,
+) -> std::result::Result<(), Option<String>> {
+    let plain = dtype.scalar().is_some() && declared.is_some_and(Layout::is_one_number);
+    match misfit(&dtype, declared) {
+        None => Ok(()),
+        Some(_) if plain => Err(None),
+        Some(why) => Err(Some(why.as_str().into())),
     }
-}
-
-fn value_fits(field: &ParamField, kind: ArgKind) -> bool {
-    matches!(kind, ArgKind::Value(dtype) if field.dtype == Some(dtype))
 }
 
 fn find(interface: &Interface, name: &str) -> Option<Argument> {

@@ -1,132 +1,109 @@
-//! The host types that WGSL can store.
+//! The host types that an array or a parameter can hold.
 
-use std::fmt;
-
-/// A WGSL scalar type that the host has too.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs, reason = "the names are the types")]
-pub enum Scalar {
-    F16,
-    F32,
-    F64,
-    I32,
-    U32,
-    I64,
-    U64,
-}
-
-impl Scalar {
-    /// The WGSL spelling, which is also Rust's.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F16 => "f16",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-            Self::I32 => "i32",
-            Self::U32 => "u32",
-            Self::I64 => "i64",
-            Self::U64 => "u64",
-        }
-    }
-
-    /// Bytes of one value.
-    pub const fn size(self) -> usize {
-        match self {
-            Self::F16 => 2,
-            Self::F32 | Self::I32 | Self::U32 => 4,
-            Self::F64 | Self::I64 | Self::U64 => 8,
-        }
-    }
-
-    /// The scalar of that name, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
-        const ALL: [Scalar; 7] =
-            [Scalar::F16, Scalar::F32, Scalar::F64, Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64];
-        ALL.into_iter().find(|scalar| scalar.name() == name)
-    }
-}
-
-/// The type of one element of an array or of one parameter: a scalar, or a vector of 2 or 4.
-///
-/// `vec3` is left out: WGSL stores it with a stride of four scalars, so that a tight host array of
-/// `[T; 3]` does not have its layout. Use `[T; 4]`, or three arrays.
-///
-/// # Example
-/// ```
-/// use fencepost_kernels::{DType, Element};
-/// assert_eq!(<[f32; 4]>::DTYPE.to_string(), "vec4<f32>");
-/// assert_eq!(<[f32; 4]>::DTYPE.size(), 16);
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct DType {
-    /// The type of each lane.
-    pub scalar: Scalar,
-    /// 1 for a scalar, 2 or 4 for a vector.
-    pub lanes: u8,
-}
-
-impl DType {
-    /// A scalar type.
-    pub const fn scalar(scalar: Scalar) -> Self {
-        Self { scalar, lanes: 1 }
-    }
-
-    /// A vector type of 2 or 4 lanes.
-    pub const fn vector(scalar: Scalar, lanes: u8) -> Self {
-        Self { scalar, lanes }
-    }
-
-    /// Bytes of one element, which is also the distance between two in an array.
-    pub const fn size(self) -> usize {
-        self.scalar.size() * self.lanes as usize
-    }
-
-    /// Whether the two are the same type; usable where `==` is not: in constants.
-    pub const fn same(self, other: Self) -> bool {
-        self.scalar as u8 == other.scalar as u8 && self.lanes == other.lanes
-    }
-}
-
-impl fmt::Display for DType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.lanes {
-            1 => f.write_str(self.scalar.name()),
-            n => write!(f, "vec{n}<{}>", self.scalar.name()),
-        }
-    }
-}
+use crate::{DType, Scalar};
 
 /// A host type that a WGSL storage array or parameter can hold, byte for byte.
 ///
-/// The list is closed: the scalars `f32 i32 u32 f64 i64 u64 f16` and `[T; 2]`, `[T; 4]` of the first three.
+/// These are
+/// - the scalars `f32 i32 u32 f64 i64 u64` and `half::f16`;
+/// - `u8 i8 u16 i16`, which a shader finds packed into words of `u32`;
+/// - arrays `[T; N]` of any element, which are vectors and matrices too;
+/// - structs with `#[derive(Element)]`;
+/// - with the features `glam` and `num-complex`, the types of those crates.
+///
+/// Whether a type has the layout that a shader declares is compared when the kernel's arguments are compiled, and for
+/// arguments that are checked at run time, when the kernel is launched.
+///
+/// # Example
+/// ```
+/// use fencepost_kernels::Element;
+/// assert_eq!(<[f32; 4]>::DTYPE.to_string(), "vec4<f32>");
+/// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a type that WGSL stores as the host does",
+    message = "`{Self}` is not a type that an array of the device can hold",
     label = "not an element type",
-    note = "elements are f32, i32, u32, f64, i64, u64, half::f16, and [T; 2], [T; 4] of f32, i32, u32"
+    note = "elements are f32, i32, u32, f64, i64, u64, half::f16, u8, i8, u16, i16, arrays `[T; N]` of elements, and structs with `#[derive(Element)]`"
 )]
-pub trait Element: bytemuck::Pod + Send + Sync + sealed::Sealed {
-    /// The same type in WGSL's words.
+pub trait Element: bytemuck::Pod + Send + Sync {
+    /// The type, for comparison with a shader's.
     const DTYPE: DType;
 }
 
-mod sealed {
-    pub trait Sealed {}
-}
-
-macro_rules! element {
-    ($($host:ty => $scalar:ident $lanes:literal),* $(,)?) => {$(
-        impl sealed::Sealed for $host {}
+macro_rules! scalars {
+    ($($host:ty => $scalar:ident),* $(,)?) => {$(
         impl Element for $host {
-            const DTYPE: DType = DType { scalar: Scalar::$scalar, lanes: $lanes };
+            const DTYPE: DType = DType::Scalar(Scalar::$scalar);
         }
         const _: () = assert!(size_of::<$host>() == <$host as Element>::DTYPE.size());
     )*};
 }
 
-element! {
-    f32 => F32 1, i32 => I32 1, u32 => U32 1, f64 => F64 1, i64 => I64 1, u64 => U64 1, half::f16 => F16 1,
-    [f32; 2] => F32 2, [i32; 2] => I32 2, [u32; 2] => U32 2,
-    [f32; 4] => F32 4, [i32; 4] => I32 4, [u32; 4] => U32 4,
+scalars! {
+    f32 => F32, i32 => I32, u32 => U32, f64 => F64, i64 => I64, u64 => U64, half::f16 => F16,
+    u8 => U8, i8 => I8, u16 => U16, i16 => I16,
+}
+
+impl<T: Element, const N: usize> Element for [T; N] {
+    const DTYPE: DType = DType::Array(&T::DTYPE, N);
+}
+
+/// A value that a launch can pass as a parameter: any [`Element`], and `bool`, which the shader declares as `u32`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type that a kernel takes as a parameter",
+    label = "not a parameter type",
+    note = "parameters are bool (`u32` in the shader), f32, i32, u32, f64, i64, u64, half::f16, arrays `[T; N]` of them (vectors and matrices), and structs with `#[derive(Element)]`"
+)]
+pub trait Param {
+    /// The type, for comparison with a shader's.
+    const TYPE: DType;
+
+    /// Hands over the bytes that the shader reads.
+    fn with_bytes<R>(&self, take: impl FnOnce(&[u8]) -> R) -> R;
+}
+
+impl<T: Element> Param for T {
+    const TYPE: DType = T::DTYPE;
+
+    fn with_bytes<R>(&self, take: impl FnOnce(&[u8]) -> R) -> R {
+        take(bytemuck::bytes_of(self))
+    }
+}
+
+impl Param for bool {
+    const TYPE: DType = DType::Scalar(Scalar::U32);
+
+    fn with_bytes<R>(&self, take: impl FnOnce(&[u8]) -> R) -> R {
+        take(bytemuck::bytes_of(&u32::from(*self)))
+    }
+}
+
+macro_rules! like {
+    ($feature:literal: $($host:ty => $like:ty),* $(,)?) => {$(
+        #[cfg(feature = $feature)]
+        impl Element for $host {
+            const DTYPE: DType = <$like as Element>::DTYPE;
+        }
+        #[cfg(feature = $feature)]
+        impl<'a> crate::IntoArg<'a> for $host {
+            fn into_arg(self) -> crate::DynArg<'a> {
+                crate::DynArg::Value(crate::Value::new(self))
+            }
+        }
+        #[cfg(feature = $feature)]
+        const _: () = assert!(size_of::<$host>() == <$host as Element>::DTYPE.size());
+    )*};
+}
+
+like! { "glam":
+    glam::Vec2 => [f32; 2], glam::Vec3 => [f32; 3], glam::Vec4 => [f32; 4], glam::Quat => [f32; 4],
+    glam::IVec2 => [i32; 2], glam::IVec3 => [i32; 3], glam::IVec4 => [i32; 4],
+    glam::UVec2 => [u32; 2], glam::UVec3 => [u32; 3], glam::UVec4 => [u32; 4],
+    glam::Mat2 => [[f32; 2]; 2], glam::Mat3 => [[f32; 3]; 3], glam::Mat4 => [[f32; 4]; 4],
+    glam::DVec2 => [f64; 2], glam::DVec3 => [f64; 3], glam::DVec4 => [f64; 4],
+}
+
+like! { "num-complex":
+    num_complex::Complex<f32> => [f32; 2], num_complex::Complex<f64> => [f64; 2],
 }
 
 #[cfg(test)]
@@ -134,25 +111,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dtype_prints_as_wgsl() {
-        assert_eq!(<f32 as Element>::DTYPE.to_string(), "f32");
-        assert_eq!(<[u32; 2] as Element>::DTYPE.to_string(), "vec2<u32>");
-        assert_eq!(<half::f16 as Element>::DTYPE.to_string(), "f16");
+    fn a_bool_is_a_word() {
+        let words =
+            [false, true].map(|flag| flag.with_bytes(|bytes| bytemuck::pod_read_unaligned::<u32>(bytes)));
+        assert_eq!((words, <bool as Param>::TYPE), ([0, 1], u32::DTYPE));
     }
 
     #[test]
-    fn scalars_are_found_by_their_own_names_only() {
-        assert_eq!(Scalar::from_name("i64"), Some(Scalar::I64));
-        assert_eq!(Scalar::from_name("bool"), None);
-    }
-
-    #[test]
-    fn same_agrees_with_equality() {
-        let all = [<f32 as Element>::DTYPE, <u32 as Element>::DTYPE, <[f32; 2] as Element>::DTYPE];
-        for a in all {
-            for b in all {
-                assert_eq!(a.same(b), a == b);
-            }
-        }
+    fn an_array_of_arrays_is_one_type() {
+        assert_eq!(<[[f32; 4]; 2] as Element>::DTYPE, DType::Array(&<[f32; 4] as Element>::DTYPE, 2));
     }
 }

@@ -97,7 +97,7 @@ pub enum Error {
         what: String,
     },
     /// An argument and its declaration differ in type or access.
-    #[error("kernel `{kernel}`, argument `{arg}`: host passes {found}, the shader declares {declared}")]
+    #[error("kernel `{kernel}`, argument `{arg}`: host passes {found}, the shader declares {declared}{why}")]
     Signature {
         /// The entry point.
         kernel: String,
@@ -107,6 +107,8 @@ pub enum Error {
         found: String,
         /// The shader's side.
         declared: String,
+        /// `: ` and what differs, where the types' names do not say it.
+        why: String,
     },
     /// The shader declares something that the host does not pass.
     #[error("kernel `{kernel}`, argument `{arg}`: host passes nothing, the shader declares {declared}")]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::DType;
+use crate::Layout;
 
 /// Everything the host must know of one entry point to launch it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,8 +43,8 @@ pub struct Binding {
     pub text: String,
     /// The element type as WGSL text.
     pub element: String,
-    /// The element type for the host; `None` for structs, matrices and `vec3`. `atomic<u32>` counts as `u32`.
-    pub dtype: Option<DType>,
+    /// How an element lies in memory; `None` if the host has no such type. `atomic<u32>` counts as `u32`.
+    pub layout: Option<Layout<'static>>,
     /// Bytes from one element to the next.
     pub stride: u32,
     /// Bytes that must be bound at least.
@@ -104,8 +104,8 @@ pub struct Params {
 pub struct ParamField {
     /// The member's name.
     pub name: String,
-    /// Its type for the host; `None` if the host has none.
-    pub dtype: Option<DType>,
+    /// How it lies in memory; `None` if the host has no such type.
+    pub layout: Option<Layout<'static>>,
     /// Its type as WGSL text.
     pub text: String,
     /// Bytes from the start of the block.
@@ -149,11 +149,12 @@ impl Interface {
         })
     }
 
-    /// The element or value type of the argument of that name, if it has one and the host has it too.
-    pub fn dtype_of(&self, name: &str) -> Option<DType> {
-        let binding = self.bindings.iter().find(|binding| binding.name == name).map(|binding| binding.dtype);
-        let field = self.fields().iter().find(|field| field.name == name).map(|field| field.dtype);
-        binding.or(field).flatten()
+    /// How an element or the value of the argument of that name lies in memory, if the host has such a type.
+    pub fn layout_of(&self, name: &str) -> Option<&Layout<'static>> {
+        let binding =
+            self.bindings.iter().find(|binding| binding.name == name).map(|binding| &binding.layout);
+        let field = || self.fields().iter().find(|field| field.name == name).map(|field| &field.layout);
+        binding.or_else(field)?.as_ref()
     }
 
     /// All arguments in positional order.

@@ -15,9 +15,11 @@
 //! types has one line `alias T = f32;`, and is valid as it stands. Shared functions live in `shaders/lib`.
 #![forbid(unsafe_code)]
 
+mod agree;
 mod args;
 mod check;
 mod constants;
+mod dtype;
 mod element;
 mod error;
 mod interface;
@@ -27,11 +29,13 @@ mod reflect;
 mod source;
 mod types;
 
+pub use agree::{Dim, Layout, Leaf, Text, buffer_misfit, value_misfit};
 pub use args::{
     ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, TypedBuffer, Value,
 };
-pub use check::{Plan, Slot, check, check_argument, check_complete, check_dyn};
-pub use element::{DType, Element, Scalar};
+pub use check::{Plan, Slot, check, check_access, check_argument, check_complete, check_dyn};
+pub use dtype::{DType, FieldType, Scalar, StructType};
+pub use element::{Element, Param};
 pub use error::{Error, Names, Result};
 pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 pub use layout::ParamsBlock;
@@ -43,8 +47,11 @@ pub use source::{Source, builtins};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{
-        ArgField, ArgKind, Binder, BufferArg, DType, Element, KernelArgs, Result, Scalar, Source, TypedBuffer,
+        ArgField, ArgKind, Binder, BufferArg, DType, Dim, DynArg, Element, FieldType, IntoArg, KernelArgs,
+        Layout, Leaf, Param, Result, Scalar, Source, StructType, Text, TypedBuffer, Value, buffer_misfit,
+        value_misfit,
     };
+    pub use std::borrow::Cow;
     pub use std::vec::Vec;
 
     /// The type of an array's elements.
@@ -53,8 +60,8 @@ pub mod __private {
     }
 
     /// The type of a parameter.
-    pub const fn dtype_of_value<T: Element>() -> DType {
-        T::DTYPE
+    pub const fn dtype_of_value<T: Param>() -> DType {
+        T::TYPE
     }
 
     /// Hands over an array.
@@ -63,7 +70,7 @@ pub mod __private {
     }
 
     /// Hands over a parameter.
-    pub fn bind_value<B: Binder + ?Sized, T: Element>(binder: &mut B, value: &T) {
-        binder.value(bytemuck::bytes_of(value));
+    pub fn bind_value<B: Binder + ?Sized, T: Param>(binder: &mut B, value: &T) {
+        value.with_bytes(|bytes| binder.value(bytes));
     }
 }

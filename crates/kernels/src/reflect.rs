@@ -193,7 +193,7 @@ impl Module {
             used,
             text: types::text(&self.naga, variable.ty),
             element: types::text(&self.naga, element.ty),
-            dtype: types::dtype(&self.naga.types[element.ty].inner),
+            layout: types::layout(&self.naga, element.ty, element.stride),
             stride: element.stride,
             min_size: u64::from(types::size(&self.naga, variable.ty)),
             runtime_sized: element.runtime_sized,
@@ -206,7 +206,7 @@ impl Module {
         };
         let fields = members.iter().map(|member| ParamField {
             name: member.name.clone().unwrap_or_default(),
-            dtype: types::dtype(&self.naga.types[member.ty].inner),
+            layout: types::layout(&self.naga, member.ty, types::size(&self.naga, member.ty)),
             text: types::text(&self.naga, member.ty),
             offset: member.offset,
             size: types::size(&self.naga, member.ty),

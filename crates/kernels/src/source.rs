@@ -29,6 +29,7 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
     ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
+    ("packed", include_str!("../shaders/lib/packed.wgsl")),
 ];
 
 /// Returns the name and text of every built-in shader.
@@ -89,7 +90,7 @@ impl Source {
         };
         let mut text = self.text.to_string();
         text.replace_range(range, &format!("alias {alias} = {dtype};"));
-        if dtype.scalar == Scalar::F16 && !text.contains("enable f16;") {
+        if dtype.scalar() == Some(Scalar::F16) && !text.contains("enable f16;") {
             text.insert_str(0, "enable f16; ");
         }
         Ok(Self { text: text.into(), element: Some(dtype), ..self })
@@ -255,7 +256,7 @@ mod tests {
         let error = Source::text("a.wgsl", "\n//#use nothing").splice().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`, `packed`"
         );
     }
 }

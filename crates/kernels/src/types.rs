@@ -2,7 +2,7 @@
 
 use naga::{ArraySize, Handle, ScalarKind, Type, TypeInner};
 
-use crate::{DType, Scalar};
+use crate::{Dim, Layout, Leaf, Scalar};
 
 /// What a buffer is an array of.
 pub(crate) struct ElementOf {
@@ -30,14 +30,55 @@ pub(crate) fn size(module: &naga::Module, ty: Handle<Type>) -> u32 {
     module.types[ty].inner.size(module.to_ctx())
 }
 
-/// The host's type with the same bytes, if there is one.
-pub(crate) fn dtype(inner: &TypeInner) -> Option<DType> {
-    match inner {
-        TypeInner::Scalar(s) | TypeInner::Atomic(s) => scalar(*s).map(DType::scalar),
-        TypeInner::Vector { size: naga::VectorSize::Tri, .. } => None,
-        TypeInner::Vector { size, scalar: s } => scalar(*s).map(|s| DType::vector(s, *size as u8)),
-        _ => None,
+/// How a value of the type lies in memory, `size` bytes from one to the next; `None` where the host has no such type.
+pub(crate) fn layout(module: &naga::Module, ty: Handle<Type>, size: u32) -> Option<Layout<'static>> {
+    let mut leaves = Vec::new();
+    add_leaves(module, ty, &Leaf::default(), &mut leaves)?;
+    Some(Layout { size, leaves: leaves.into() })
+}
+
+fn add_leaves(
+    module: &naga::Module,
+    ty: Handle<Type>,
+    at: &Leaf<'static>,
+    into: &mut Vec<Leaf<'static>>,
+) -> Option<()> {
+    match &module.types[ty].inner {
+        TypeInner::Scalar(s) | TypeInner::Atomic(s) => into.push(Leaf { scalar: scalar(*s)?, ..at.clone() }),
+        TypeInner::Vector { size, scalar: s } => into.push(numbers(at, *size, *s)?),
+        TypeInner::Matrix { columns, rows, scalar: s } => {
+            // A column of three is as far from the next one as a column of four.
+            let stride = u32::from(s.width) * if *rows == naga::VectorSize::Bi { 2 } else { 4 };
+            into.push(numbers(&within(at, *columns as u32, stride), *rows, *s)?);
+        }
+        TypeInner::Array { base, size: ArraySize::Constant(len), stride } => {
+            add_leaves(module, *base, &within(at, len.get(), *stride), into)?;
+        }
+        TypeInner::Struct { members, .. } => {
+            for member in members {
+                let name = member.name.as_deref().unwrap_or_default();
+                let path = if at.path.is_empty() {
+                    name.to_string().into()
+                } else {
+                    format!("{}.{name}", at.path).into()
+                };
+                let inside = Leaf { path, offset: at.offset + member.offset, ..at.clone() };
+                add_leaves(module, member.ty, &inside, into)?;
+            }
+        }
+        _ => return None,
     }
+    Some(())
+}
+
+fn numbers(at: &Leaf<'static>, size: naga::VectorSize, of: naga::Scalar) -> Option<Leaf<'static>> {
+    Some(Leaf { scalar: scalar(of)?, ..within(at, size as u32, of.width.into()) })
+}
+
+fn within(at: &Leaf<'static>, len: u32, stride: u32) -> Leaf<'static> {
+    let mut dims = at.dims.to_vec();
+    dims.push(Dim { len, stride });
+    Leaf { dims: dims.into(), ..at.clone() }
 }
 
 /// The type as WGSL text.

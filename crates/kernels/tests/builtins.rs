@@ -30,11 +30,11 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
         assert!(text.contains("// f32 | i32 | u32"), "{name} does not list its types");
         found += 1;
         for scalar in [Scalar::F32, Scalar::I32, Scalar::U32] {
-            let source = Source::builtin(name).unwrap().with_type("T", DType::scalar(scalar)).unwrap();
+            let source = Source::builtin(name).unwrap().with_type("T", DType::Scalar(scalar)).unwrap();
             let module =
                 Module::parse(&source).unwrap_or_else(|error| panic!("{name} with {scalar:?}: {error}"));
             let interface = module.interface(stem(name), &[]).unwrap();
-            assert!(interface.bindings.iter().all(|b| b.dtype == Some(DType::scalar(scalar))));
+            assert!(interface.bindings.iter().all(|b| b.element == scalar.name()));
             assert!(source.reference().is_some(), "{name} has no reference for {scalar:?}");
         }
     }

@@ -3,8 +3,8 @@
 use std::any::Any;
 
 use fencepost_kernels::{
-    ArgField, ArgKind, BufferArg, DType, DynArg, Element, Interface, Module, NamedArg, ParamsBlock, Slot,
-    Source, TypedBuffer, args, check, check_dyn,
+    ArgField, ArgKind, BufferArg, DType, DynArg, Element, FieldType, Interface, Module, NamedArg,
+    ParamsBlock, Slot, Source, StructType, TypedBuffer, args, check, check_argument, check_dyn,
 };
 
 struct Array<T: Element>(Vec<T>);
@@ -172,15 +172,68 @@ fn atomics_take_arrays_of_their_scalar() {
     assert!(check(&interface, &[field("n", ArgKind::ReadWrite(i32::DTYPE))]).is_err());
 }
 
+const CELL: &str = "
+    struct Cell { a: u32, b: f32, at: vec2<f32> }
+    struct Tail { count: u32, rest: array<f32> }
+    @group(0) @binding(0) var<storage> cells: array<Cell>;
+    @group(0) @binding(1) var<storage> columns: array<mat2x2<f32>>;
+    @group(0) @binding(2) var<storage> threes: array<vec3<f32>>;
+    @group(0) @binding(3) var<storage> tail: Tail;
+    @group(0) @binding(4) var<storage> bytes: array<u32>;
+    @compute @workgroup_size(1) fn k() {}";
+
+fn cell(at: usize) -> DType {
+    let fields = [("a", 0, u32::DTYPE), ("b", 4, f32::DTYPE), ("at", at, <[f32; 2]>::DTYPE)];
+    let fields = fields.map(|(name, offset, dtype)| FieldType { name, offset, dtype });
+    DType::Struct(Box::leak(Box::new(StructType {
+        name: "Cell",
+        size: at + 8,
+        fields: Box::leak(Box::new(fields)),
+    })))
+}
+
+fn refused(name: &'static str, dtype: DType) -> String {
+    match check_argument(&interface(CELL), name, ArgKind::Read(dtype)) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    }
+}
+
 #[test]
-fn structs_take_elements_that_divide_their_stride() {
-    let interface = interface(
-        "struct Cell { a: u32, b: f32, c: u32 }
-         @group(0) @binding(0) var<storage> cells: array<Cell>;
-         @compute @workgroup_size(1) fn k() { _ = cells[0].a; }",
+fn structs_vectors_of_three_and_matrices_take_what_has_their_layout_only() {
+    assert_eq!(refused("cells", cell(8)), "");
+    assert_eq!(
+        refused("cells", cell(12)),
+        "kernel `k`, argument `cells`: host passes `&` to an array of Cell, the shader declares `var<storage, read> \
+         cells: array<Cell>`: `at` lies at byte 12 on the host and at byte 8 in the shader: add 4 bytes of padding before \
+         it there, or take them away on the host"
     );
-    assert!(check(&interface, &[field("cells", ArgKind::Read(u32::DTYPE))]).is_ok());
-    assert!(check(&interface, &[field("cells", ArgKind::Read(<[u32; 2]>::DTYPE))]).is_err());
+    for dtype in [f32::DTYPE, u32::DTYPE, <[f32; 4]>::DTYPE, <[u32; 2]>::DTYPE] {
+        assert!(refused("cells", dtype).ends_with("pass a struct with `#[derive(Element)]`"), "{dtype}");
+    }
+    assert_eq!(refused("columns", <[[f32; 2]; 2]>::DTYPE), "");
+    assert!(!refused("columns", <[f32; 4]>::DTYPE).is_empty());
+    assert!(!refused("columns", u32::DTYPE).is_empty());
+    let fourth = "give each vector of three a fourth number, which the shader does not see";
+    assert!(refused("threes", <[f32; 3]>::DTYPE).ends_with(fourth));
+    assert_eq!(refused("threes", <[f32; 4]>::DTYPE), "");
+    assert!(!refused("threes", f32::DTYPE).is_empty());
+}
+
+#[test]
+fn a_struct_that_ends_in_an_array_takes_words() {
+    assert_eq!(refused("tail", u32::DTYPE), "");
+    assert!(
+        refused("tail", f32::DTYPE).ends_with("the host has no such type: pass its words, an array of u32")
+    );
+}
+
+#[test]
+fn words_take_small_numbers_packed() {
+    for dtype in [u8::DTYPE, i16::DTYPE, <[u8; 3]>::DTYPE, half::f16::DTYPE] {
+        assert_eq!(refused("bytes", dtype), "", "{dtype}");
+        assert!(!refused("cells", dtype).is_empty(), "{dtype}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Interfaces read out of WGSL.
 
-use fencepost_kernels::{Access, DType, Interface, Module, Scalar, Source};
+use fencepost_kernels::{Access, Interface, Layout, Module, Source};
 
 fn parse(wgsl: &'static str) -> Module {
     Module::parse(&Source::text("test.wgsl", wgsl)).unwrap_or_else(|error| panic!("{error}"))
@@ -65,6 +65,32 @@ fn another_entry_point_has_its_own_access_and_bindings() {
     );
 }
 
+/// Each number with its path, its place, and how many there are how far apart.
+fn told(layout: Option<&Layout<'_>>) -> String {
+    let Some(layout) = layout else { return "none".into() };
+    let leaf = |leaf: &fencepost_kernels::Leaf<'_>| {
+        let dims: String = leaf.dims.iter().map(|dim| format!("{}*{} ", dim.len, dim.stride)).collect();
+        format!("{} {} {dims}{}", leaf.path, leaf.offset, leaf.scalar.name()).trim_start().to_string()
+    };
+    layout.leaves.iter().map(leaf).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn nested_structs_arrays_and_matrices_are_told_number_by_number() {
+    let found = interface(
+        "struct Inner { a: vec2<f32>, b: array<u32, 3> }
+         struct Outer { flags: u32, inner: Inner, many: array<Inner, 2>, turn: mat3x3<f32>, tall: mat2x4<f32> }
+         @group(0) @binding(0) var<storage> outers: array<Outer>;
+         @compute @workgroup_size(1) fn k() {}",
+        "k",
+    );
+    assert_eq!(
+        told(found.bindings[0].layout.as_ref()),
+        "flags 0 u32, inner.a 8 2*4 f32, inner.b 16 3*4 u32, many.a 32 2*24 2*4 f32, many.b 40 2*24 3*4 u32, \
+         turn 80 3*16 3*4 f32, tall 128 2*16 4*4 f32"
+    );
+}
+
 #[test]
 fn elements_strides_and_sizes_follow_wgsl() {
     let found = interface(
@@ -82,15 +108,15 @@ fn elements_strides_and_sizes_follow_wgsl() {
     );
     let shape = |at: usize| {
         let b = &found.bindings[at];
-        (b.element.as_str(), b.dtype, b.stride, b.min_size, b.runtime_sized)
+        (b.element.as_str(), told(b.layout.as_ref()), b.stride, b.min_size, b.runtime_sized)
     };
-    assert_eq!(shape(0), ("u32", Some(DType::scalar(Scalar::U32)), 4, 4, true));
-    assert_eq!(shape(1), ("vec4<f32>", Some(DType::vector(Scalar::F32, 4)), 16, 80, false));
-    assert_eq!(shape(2), ("vec3<f32>", None, 16, 16, true));
-    assert_eq!(shape(3), ("Cell", None, 32, 32, true));
-    assert_eq!(shape(4), ("Tail", None, 8, 8, true));
-    assert_eq!(shape(5), ("atomic<i32>", Some(DType::scalar(Scalar::I32)), 4, 16, false));
-    assert_eq!(shape(6), ("mat2x2<f32>", None, 16, 16, true));
+    assert_eq!(shape(0), ("u32", "0 u32".into(), 4, 4, true));
+    assert_eq!(shape(1), ("vec4<f32>", "0 4*4 f32".into(), 16, 80, false));
+    assert_eq!(shape(2), ("vec3<f32>", "0 3*4 f32".into(), 16, 16, true));
+    assert_eq!(shape(3), ("Cell", "at 0 3*4 f32, id 12 u32, more 16 f32".into(), 32, 32, true));
+    assert_eq!(shape(4), ("Tail", "none".into(), 8, 8, true));
+    assert_eq!(shape(5), ("atomic<i32>", "0 i32".into(), 4, 16, false));
+    assert_eq!(shape(6), ("mat2x2<f32>", "0 2*8 2*4 f32".into(), 16, 16, true));
     assert_eq!(found.bindings[5].text, "array<atomic<i32>, 4>");
 }
 
@@ -116,7 +142,8 @@ fn params_have_wgsl_offsets() {
         ]
     );
     assert_eq!((params.index, params.size), (7, 64));
-    assert_eq!(params.fields[4].dtype, None);
+    let told: Vec<_> = params.fields.iter().map(|field| told(field.layout.as_ref())).collect();
+    assert_eq!(told, ["0 u32", "0 4*4 f32", "0 f32", "0 2*4 i32", "0 3*4 f32"]);
 }
 
 const SIZES: &str = "

@@ -11,9 +11,10 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("m09_padded_arrays_are_copied_in_pieces_by_their_elements", padded),
         case("m09_regions_in_pieces_are_copied_and_nothing_else_is_touched", large_regions),
-        case("m09_random_regions_of_words_and_halves_are_what_loops_pick", |s| {
+        case("m09_random_regions_of_words_halves_and_bytes_are_what_loops_pick", |s| {
             random(s, 0, |i| i);
             random(s, 100, |i| half::f16::from_bits(i as u16));
+            random(s, 200, |i| i as u8);
         }),
         case("m09_memory_between_is_used_again_only_behind_the_copy", memory_between),
         case("m09_a_region_is_checked_and_ordered_as_a_copy", ordered),

@@ -10,6 +10,10 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("m04_random_regions_of_words_are_what_loops_pick", |s| random(s, |i| i)),
         case("m04_random_regions_of_halves_are_what_loops_pick", |s| random(s, half)),
+        case("m04_random_regions_of_bytes_are_what_loops_pick", |s| random(s, |i| i as u8)),
+        case("m04_random_regions_of_three_bytes_are_what_loops_pick", |s| {
+            random(s, |i| [i as u8, (i >> 8) as u8, 7])
+        }),
         case("m04_random_regions_of_vectors_are_what_loops_pick", |s| {
             random(s, |i| [i as f32, 0.5, 1.5, 2.5])
         }),

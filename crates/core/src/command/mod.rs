@@ -135,13 +135,16 @@ pub(crate) struct Pattern {
 impl Pattern {
     pub(crate) const ZERO: Pattern = Pattern { bytes: [0; 16], len: 4 };
 
-    /// `value`'s bytes, repeated to 4, 8 or 16.
-    pub(crate) fn of(value: &[u8]) -> Self {
-        let mut bytes = [0; 16];
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = value[i % value.len()];
+    /// `value`'s bytes, repeated to 4, 8 or 16; `None` if a pattern cannot hold them.
+    pub(crate) fn of(value: &[u8]) -> Option<Self> {
+        if value.iter().all(|&byte| byte == 0) {
+            return Some(Self::ZERO);
         }
-        Self { bytes, len: value.len().max(4) as u8 }
+        if ![1, 2, 4, 8, 16].contains(&value.len()) {
+            return None;
+        }
+        let bytes = std::array::from_fn(|at| value[at % value.len()]);
+        Some(Self { bytes, len: value.len().max(4) as u8 })
     }
 
     pub(crate) fn is_zero(&self) -> bool {

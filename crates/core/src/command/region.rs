@@ -94,8 +94,14 @@ impl Rows {
 
     /// Whether each starts and ends on words, on both sides.
     pub(crate) fn is_words(&self) -> bool {
+        self.alignment() >= WORD
+    }
+
+    /// The power of two on whose multiples each starts and ends, on both sides.
+    pub(crate) fn alignment(&self) -> u64 {
         let strides = self.axes.iter().flat_map(|axis| [axis.src, axis.dst]);
-        strides.chain([self.from, self.to, self.row]).all(|bytes| bytes.is_multiple_of(WORD))
+        let all = strides.chain([self.from, self.to, self.row]).fold(0, |all, bytes| all | bytes);
+        1 << all.trailing_zeros().min(63)
     }
 }
 

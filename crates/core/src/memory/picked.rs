@@ -3,7 +3,7 @@
 use super::region::Item;
 use super::{Region, count};
 use crate::error::{Error, Kind, Result};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// The shape of an array, and that of its memory, which is nowhere smaller.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,11 @@ impl Picked {
     pub(crate) fn all(frame: Frame<'_>) -> Self {
         let axis = |(&count, stride)| Axis { count, stride };
         Self { first: 0, axes: frame.shape.iter().zip(frame.strides()).map(axis).collect() }
+    }
+
+    /// The first element, so many times.
+    pub(crate) fn repeated(count: usize) -> Self {
+        Self { first: 0, axes: smallvec![Axis { count, stride: 0 }] }
     }
 
     /// What `region` picks of the array `array`.

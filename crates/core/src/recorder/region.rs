@@ -28,23 +28,28 @@ pub(super) fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
     cheap && rows.is_words() && !Arc::ptr_eq(&copy.src.block, &copy.dst.block)
 }
 
-/// The two kernels.
+/// What a kernel copies at a time: as much as everything lies on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unit {
-    /// Everything lies on words.
     Word,
     Half,
+    Byte,
 }
 
 impl Unit {
     pub(super) fn of(rows: &Rows) -> Self {
-        if rows.is_words() { Unit::Word } else { Unit::Half }
+        match rows.alignment() {
+            0..2 => Unit::Byte,
+            2..4 => Unit::Half,
+            _ => Unit::Word,
+        }
     }
 
     fn bytes(self) -> u64 {
         match self {
             Unit::Word => WORD,
             Unit::Half => WORD / 2,
+            Unit::Byte => 1,
         }
     }
 
@@ -52,7 +57,7 @@ impl Unit {
     pub(super) fn with_recipe<T>(self, compile: impl FnOnce(&Recipe<'_>) -> Result<T>) -> Result<T> {
         match self {
             Unit::Word => Recipe::own("copy_words", include_str!("copy_words.wgsl"), compile),
-            Unit::Half => Recipe::own("copy_halves", include_str!("copy_halves.wgsl"), compile),
+            Unit::Half | Unit::Byte => Recipe::own("copy_small", include_str!("copy_small.wgsl"), compile),
         }
     }
 }
@@ -147,6 +152,7 @@ impl Part {
         words[12] = (self.from - src.offset / unit.bytes()) as u32;
         words[13] = (self.to - dst.offset / unit.bytes()) as u32;
         words[14] = total as u32;
+        words[15] = 8 * unit.bytes() as u32;
         let groups = total.div_ceil(WORKGROUP * EACH).min(u64::from(caps.max_groups)) as u32;
         Piece { src, dst, params: words, groups }
     }
@@ -198,6 +204,8 @@ mod tests {
             (vec![4, 5], everything(), 4, 1 << 20),
             (vec![3, 5, 2, 4, 7], odd(), 4, 1 << 20),
             (vec![3, 5, 2, 4, 7], odd(), 2, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 1, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 3, 256),
             (vec![3, 5, 2, 4, 7], odd(), 8, 128),
             (vec![1000], (region![..; 3], region![..; 3]), 4, 256),
             (vec![999], everything(), 2, 256),
@@ -222,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_kernels_are_valid() {
-        for unit in [Unit::Word, Unit::Half] {
+        for unit in [Unit::Word, Unit::Half, Unit::Byte] {
             let check = |recipe: &Recipe<'_>| Ok(recipe.interface.params.as_ref().map(|params| params.size));
             assert_eq!(unit.with_recipe(check).unwrap(), Some(64));
         }

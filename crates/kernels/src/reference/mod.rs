@@ -86,10 +86,8 @@ pub fn reference(stem: &str) -> Option<Arc<dyn HostKernel>> {
 
 /// Returns the reference of the built-in shader `stem`.wgsl with its `alias T` set to `dtype`.
 pub fn reference_of(stem: &str, dtype: DType) -> Option<Arc<dyn HostKernel>> {
-    if dtype.lanes != 1 {
-        return None;
-    }
-    Some(match (stem, dtype.scalar) {
+    let DType::Scalar(scalar) = dtype else { return None };
+    Some(match (stem, scalar) {
         ("add", Scalar::F32) => Arc::new(add::add::<f32>),
         ("add", Scalar::I32) => Arc::new(add::add::<i32>),
         ("add", Scalar::U32) => Arc::new(add::add::<u32>),
@@ -132,7 +130,7 @@ mod tests {
     #[test]
     fn iota_counts_in_the_type_it_is_asked_for() {
         let mut out = [0.0f32; 3];
-        let iota = reference_of("iota", DType::scalar(Scalar::F32)).unwrap();
+        let iota = reference_of("iota", DType::Scalar(Scalar::F32)).unwrap();
         let mut buffers = [HostBuffer::Write(bytemuck::cast_slice_mut(&mut out))];
         iota.run([1, 1, 1], [64, 1, 1], bytemuck::bytes_of(&[0.5f32, 0.25]), &mut buffers);
         assert_eq!(out, [0.5, 0.75, 1.0]);

@@ -12,12 +12,12 @@ use wgpu::BufferUses as Uses;
 /// The kernels, each compiled when it is first needed.
 pub(super) struct RegionKernels<A: Backend> {
     words: Option<Arc<HalPipeline<A>>>,
-    halves: Option<Arc<HalPipeline<A>>>,
+    small: Option<Arc<HalPipeline<A>>>,
 }
 
 impl<A: Backend> Default for RegionKernels<A> {
     fn default() -> Self {
-        Self { words: None, halves: None }
+        Self { words: None, small: None }
     }
 }
 
@@ -37,7 +37,7 @@ impl<'e, A: Backend> Batch<'e, A> {
         let unit = Unit::of(&copy.rows);
         let kernel = match unit {
             Unit::Word => &mut kernels.words,
-            Unit::Half => &mut kernels.halves,
+            Unit::Half | Unit::Byte => &mut kernels.small,
         };
         let pipeline =
             self.own(kernel, |device| unit.with_recipe(|recipe| HalPipeline::new(device, recipe)))?;

@@ -10,7 +10,7 @@ use crate::recorder::region::{Binding, Unit, pieces, row_by_row};
 #[derive(Default)]
 pub(super) struct RegionKernels {
     words: Option<WgpuPipeline>,
-    halves: Option<WgpuPipeline>,
+    small: Option<WgpuPipeline>,
 }
 
 impl RegionKernels {
@@ -43,7 +43,7 @@ impl RegionKernels {
     fn pipeline(&mut self, unit: Unit, device: &WgpuDevice) -> Result<&WgpuPipeline> {
         let kernel = match unit {
             Unit::Word => &mut self.words,
-            Unit::Half => &mut self.halves,
+            Unit::Half | Unit::Byte => &mut self.small,
         };
         let made = match kernel.take() {
             Some(made) => made,

@@ -1,7 +1,7 @@
-// copy_halves: as copy_words, of halves of words; the other half of a word stays what it is
+// copy_small: as copy_words, of bytes or of halves of words; the rest of a word stays what it is
 //
-// Shape      src, dst: hold every half that is addressed; total = counts.x * counts.y * counts.z * counts.w
-// Dispatch   so many groups that each invocation has at most four halves, or as many as the device takes
+// Shape      src, dst: hold every unit that is addressed; total = counts.x * counts.y * counts.z * counts.w
+// Dispatch   so many groups that each invocation has at most four units, or as many as the device takes
 // Workgroup  [64, 1, 1]
 // Barriers   none
 // Tolerance  exact
@@ -12,14 +12,17 @@ struct Params {
     src_first: u32,
     dst_first: u32,
     total: u32,
+    bits: u32, // of a unit: 8 or 16
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> src: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dst: array<atomic<u32>>;
 
 @compute @workgroup_size(64)
-fn copy_halves(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+fn copy_small(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let stride = groups.x * 64u;
+    let each = 32u / params.bits;
+    let mask = (1u << params.bits) - 1u;
     for (var n = gid.x; n < params.total; n += stride) {
         let z = n / params.counts.w;
         let y = z / params.counts.z;
@@ -27,10 +30,10 @@ fn copy_halves(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workg
         let i = vec4(x, y % params.counts.y, z % params.counts.z, n % params.counts.w);
         let here = params.src_first + dot(i, params.src_strides);
         let there = params.dst_first + dot(i, params.dst_strides);
-        let half = (src[here / 2u] >> (16u * (here % 2u))) & 0xffffu;
-        // Another invocation may have the other half: neither operation changes its bits.
-        let shift = 16u * (there % 2u);
-        atomicAnd(&dst[there / 2u], ~(0xffffu << shift));
-        atomicOr(&dst[there / 2u], half << shift);
+        let unit = (src[here / each] >> (params.bits * (here % each))) & mask;
+        // Other invocations may have the rest of the word: neither operation changes its bits.
+        let shift = params.bits * (there % each);
+        atomicAnd(&dst[there / each], ~(mask << shift));
+        atomicOr(&dst[there / each], unit << shift);
     }
 }

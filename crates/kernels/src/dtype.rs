@@ -1,0 +1,197 @@
+//! The types of the host, as the framework compares them with those of a shader.
+
+use std::fmt;
+
+/// A number of one size.
+///
+/// WGSL stores those of 4 and 8 bytes and `f16`; numbers of one or two bytes are packed into words of `u32`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "the names are the types")]
+pub enum Scalar {
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+}
+
+impl Scalar {
+    /// Rust's spelling, which is WGSL's where WGSL has the type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::I8 => "i8",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+        }
+    }
+
+    /// Bytes of one value.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::I8 | Self::U8 => 1,
+            Self::F16 | Self::I16 | Self::U16 => 2,
+            Self::F32 | Self::I32 | Self::U32 => 4,
+            Self::F64 | Self::I64 | Self::U64 => 8,
+        }
+    }
+
+    /// The scalar of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        use Scalar::*;
+        [F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64].into_iter().find(|scalar| scalar.name() == name)
+    }
+
+    /// The type of one such number, for a [`DType::Array`].
+    pub const fn dtype(self) -> &'static DType {
+        match self {
+            Self::F16 => &DType::Scalar(Self::F16),
+            Self::F32 => &DType::Scalar(Self::F32),
+            Self::F64 => &DType::Scalar(Self::F64),
+            Self::I8 => &DType::Scalar(Self::I8),
+            Self::I16 => &DType::Scalar(Self::I16),
+            Self::I32 => &DType::Scalar(Self::I32),
+            Self::I64 => &DType::Scalar(Self::I64),
+            Self::U8 => &DType::Scalar(Self::U8),
+            Self::U16 => &DType::Scalar(Self::U16),
+            Self::U32 => &DType::Scalar(Self::U32),
+            Self::U64 => &DType::Scalar(Self::U64),
+        }
+    }
+
+    /// Whether the two are the same; usable where `==` is not: in constants.
+    pub(crate) const fn same(self, other: Self) -> bool {
+        self as u8 == other as u8
+    }
+}
+
+/// The type of one element of an array, or of one parameter, on the host.
+///
+/// Vectors and matrices are arrays: `[f32; 2]` is what WGSL calls `vec2<f32>`, and prints as that.
+///
+/// # Example
+/// ```
+/// use fencepost_kernels::{DType, Element, Scalar};
+/// assert_eq!(f32::DTYPE, DType::Scalar(Scalar::F32));
+/// assert_eq!(<[f32; 4]>::DTYPE.to_string(), "vec4<f32>");
+/// assert_eq!(<[[f32; 4]; 4]>::DTYPE.to_string(), "mat4x4<f32>");
+/// assert_eq!(<[[f32; 4]; 4]>::DTYPE.size(), 64);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum DType {
+    /// One number.
+    Scalar(Scalar),
+    /// So many of one type, with nothing between them.
+    Array(&'static DType, usize),
+    /// A struct that derives `Element`.
+    Struct(&'static StructType),
+}
+
+/// A struct of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct StructType {
+    /// Its name in Rust.
+    pub name: &'static str,
+    /// Its bytes, padding included.
+    pub size: usize,
+    /// Its fields but for the padding: those whose names begin with `_`.
+    pub fields: &'static [FieldType],
+}
+
+/// One field of a struct of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FieldType {
+    /// Its name, which is the name of the member in the shader.
+    pub name: &'static str,
+    /// Bytes from the struct's start.
+    pub offset: usize,
+    /// Its type.
+    pub dtype: DType,
+}
+
+impl DType {
+    /// Bytes of one element, which is also the distance between two in an array.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::Scalar(scalar) => scalar.size(),
+            Self::Array(of, len) => of.size() * len,
+            Self::Struct(of) => of.size,
+        }
+    }
+
+    /// The number that it consists of, if it is no struct.
+    pub const fn scalar(self) -> Option<Scalar> {
+        match self {
+            Self::Scalar(scalar) => Some(scalar),
+            Self::Array(of, _) => of.scalar(),
+            Self::Struct(_) => None,
+        }
+    }
+
+    /// How WGSL writes a vector or a matrix: from two to four of each.
+    fn short(of: Self, len: usize) -> Option<String> {
+        let small = |n: &usize| (2..=4).contains(n);
+        match of {
+            Self::Scalar(scalar) if small(&len) => Some(format!("vec{len}<{}>", scalar.name())),
+            Self::Array(&Self::Scalar(scalar), rows) if small(&len) && small(&rows) => {
+                Some(format!("mat{len}x{rows}<{}>", scalar.name()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Scalar(scalar) => f.write_str(scalar.name()),
+            Self::Array(of, len) => match Self::short(*of, len) {
+                Some(text) => f.write_str(&text),
+                None => write!(f, "array<{of}, {len}>"),
+            },
+            Self::Struct(of) => f.write_str(of.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Element;
+
+    #[test]
+    fn a_dtype_prints_as_wgsl() {
+        assert_eq!(f32::DTYPE.to_string(), "f32");
+        assert_eq!(<[u32; 2]>::DTYPE.to_string(), "vec2<u32>");
+        assert_eq!(half::f16::DTYPE.to_string(), "f16");
+        assert_eq!(<[[f32; 2]; 3]>::DTYPE.to_string(), "mat3x2<f32>");
+        assert_eq!(<[[f32; 2]; 5]>::DTYPE.to_string(), "array<vec2<f32>, 5>");
+    }
+
+    #[test]
+    fn scalars_are_found_by_their_own_names_only() {
+        assert_eq!(Scalar::from_name("i64"), Some(Scalar::I64));
+        assert_eq!(Scalar::from_name("bool"), None);
+    }
+
+    #[test]
+    fn a_scalar_has_the_type_of_its_name() {
+        for name in ["f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"] {
+            let scalar = Scalar::from_name(name).unwrap();
+            assert_eq!((scalar.dtype().to_string(), scalar.dtype().size()), (name.into(), scalar.size()));
+        }
+    }
+}

@@ -1,0 +1,25 @@
+use bytemuck::{Pod, Zeroable};
+use fencepost_derive::{Element, KernelArgs};
+
+include!("../../../crates/derive/tests/support/array.rs");
+
+#[derive(Clone, Copy, Pod, Zeroable, Element)]
+#[element(crate = fencepost_kernels)]
+#[repr(C)]
+struct Particle {
+    position: [f32; 3],
+    velocity: [f32; 3],
+    mass: f32,
+}
+
+#[derive(KernelArgs)]
+#[kernel(crate = fencepost_kernels, wgsl = "
+struct Particle { position: vec3<f32>, velocity: vec3<f32>, mass: f32 }
+@group(0) @binding(0) var<storage, read_write> particles: array<Particle>;
+@compute @workgroup_size(64) fn step() { particles[0].mass = 0.0; }
+")]
+struct Step<'a> {
+    particles: &'a mut DeviceArray<Particle>,
+}
+
+fn main() {}
