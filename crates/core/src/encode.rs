@@ -48,7 +48,7 @@ impl AccessList<'_> {
 
     fn add<'a>(&mut self, array: &'a ArrayRef, access: Access) -> Result<wgpu::BufferSlice<'a>> {
         same_context(self.queue.owner(), &array.storage.owner, || {
-            format!("array `{}`", array.storage.label)
+            format!("array `{}`", array.storage.label())
         })?;
         let shared = array.storage.block().shared_buffer();
         let buffer = shared.ok_or_else(|| Kind::NotShared { array: array.label() })?;

@@ -66,6 +66,14 @@ impl CommandQueue {
     /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
     /// queue.launch_dyn(&saxpy, Grid::threads([2]), args![a = 2.0_f32, x = &x, y = &mut y])?;
     /// assert_eq!(queue.read(&y).wait()?, [2.0, 4.0]);
+    ///
+    /// // A list whose length is known at run time only.
+    /// use fencepost_core::{IntoArg as _, NamedArg};
+    /// let mut list: Vec<NamedArg> = vec![(Some("a".into()), 1.0_f32.into_arg())];
+    /// list.push((Some(String::from("x").into()), (&x).into_arg()));
+    /// list.push((Some("y".into()), (&mut y).into_arg()));
+    /// queue.launch_dyn(&saxpy, Grid::threads([2]), list)?;
+    /// assert_eq!(queue.read(&y).wait()?, [3.0, 6.0]);
     /// # Ok::<(), fencepost_core::Error>(())
     /// ```
     #[track_caller]
@@ -124,7 +132,7 @@ impl<'a> Gather<'a> {
             return Err(foreign(kernel));
         };
         same_context(self.queue.owner(), &array.storage.owner, || {
-            format!("array `{}`", array.storage.label)
+            format!("array `{}`", array.storage.label())
         })?;
         let bound = if array.len == 0 && !has_room(kernel, at, array) {
             self.nothing.push(nothing(self.queue, kernel, at, array)?);
@@ -289,7 +297,7 @@ fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Resul
 
 /// The three numbers of groups, in device memory.
 fn indirect(queue: &CommandQueue, array: &ArrayRef, at: usize) -> Result<Span> {
-    same_context(queue.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label))?;
+    same_context(queue.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))?;
     let end = at.checked_add(3).filter(|&end| end <= array.len);
     let range = at..at.saturating_add(3);
     let end = end.ok_or_else(|| Kind::Range { array: array.label(), range, len: array.len })?;

@@ -54,7 +54,8 @@ pub use event::{Event, Events};
 /// The cause in [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
-    Access, DType, Element, HostBuffer, HostKernel, Interface, KernelArgs, args, reference,
+    Access, BufferArg, DType, DynArg, Element, FieldType, HostBuffer, HostKernel, Interface, IntoArg,
+    KernelArgs, NamedArg, Param, Scalar, StructType, Value, args, reference,
 };
 /// The cause in [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;

@@ -273,7 +273,7 @@ impl CommandQueue {
     }
 
     pub(crate) fn own(&self, array: &ArrayRef) -> Result<()> {
-        same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label))
+        same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))
     }
 
     /// As [`own`](Self::own), of one of the two at least.

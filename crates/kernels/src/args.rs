@@ -1,6 +1,7 @@
 //! What the host passes: typed argument structs, and lists made at run time.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 
 use smallvec::SmallVec;
@@ -172,7 +173,7 @@ impl fmt::Debug for DynArg<'_> {
 }
 
 /// An argument with its name, if it is passed by name: one item of [`args!`](crate::args!).
-pub type NamedArg<'a> = (Option<&'static str>, DynArg<'a>);
+pub type NamedArg<'a> = (Option<Cow<'a, str>>, DynArg<'a>);
 
 /// What [`args!`](crate::args!) takes: `&array`, `&mut array`, or a plain value.
 pub trait IntoArg<'a> {
@@ -218,15 +219,18 @@ value_arg! { bool, f32, i32, u32, f64, i64, u64, half::f16 }
 /// ```
 /// use fencepost_kernels::{args, ArgKind, Element};
 /// let list = args![a = 2.0f32, n = 7u32];
-/// assert_eq!(list[0].0, Some("a"));
+/// assert_eq!(list[0].0.as_deref(), Some("a"));
 /// assert_eq!(list[1].1.kind(), ArgKind::Value(u32::DTYPE));
 /// ```
 #[macro_export]
 macro_rules! args {
     ($($name:ident = $value:expr),+ $(,)?) => {
-        [$((::core::option::Option::Some(::core::stringify!($name)), $crate::IntoArg::into_arg($value))),+]
+        [$((
+            ::core::option::Option::Some(::std::borrow::Cow::Borrowed(::core::stringify!($name))),
+            $crate::IntoArg::into_arg($value),
+        )),+]
     };
     ($($value:expr),* $(,)?) => {
-        [$((::core::option::Option::<&'static str>::None, $crate::IntoArg::into_arg($value))),*]
+        [$((::core::option::Option::<::std::borrow::Cow<'static, str>>::None, $crate::IntoArg::into_arg($value))),*]
     };
 }

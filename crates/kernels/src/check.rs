@@ -72,7 +72,7 @@ pub fn check(interface: &Interface, fields: &[ArgField]) -> Result<Plan> {
 pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
     let named = args.iter().filter(|(name, _)| name.is_some()).count();
     if named == args.len() {
-        by_name(interface, args.iter().map(|(name, arg)| (name.unwrap_or_default(), arg.kind())))
+        by_name(interface, args.iter().map(|(name, arg)| (name.as_deref().unwrap_or_default(), arg.kind())))
     } else if named == 0 {
         by_position(interface, args)
     } else {

@@ -9,6 +9,7 @@ use std::sync::mpsc::channel;
 pub fn cases() -> Vec<Case> {
     vec![
         case("p02_a_missing_wait_names_both_sides_the_bytes_and_the_call_to_add", message),
+        case("p02_messages_call_an_array_by_its_name", named),
         case("p02_every_pair_of_verbs_with_a_writer_is_a_hazard", pairs),
         case("p02_the_answer_is_the_same_however_far_the_device_is", however_far),
         case("p02_the_answer_is_the_same_when_earlier_work_is_long_done", long_done),
@@ -34,6 +35,23 @@ fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u3
     one.launch(&saxpy, Grid::threads([1000]), Saxpy { a: 1.0, x: &x, y: &mut y }).unwrap();
     let error = two.launch(&saxpy, Grid::threads([1000]), Saxpy { a: 2.0, x: &y, y: &mut z }).unwrap_err();
     ([line, line + 1], y.label().to_owned(), error)
+}
+
+/// Before and after its memory was another array's.
+fn named(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    for name in ["speeds", "places"] {
+        let mut x = ctx.zeros::<f32, 1>([1000]).unwrap().named(name).named("second");
+        one.fill(&mut x.slice(10..20).unwrap(), 1.0).unwrap();
+        let error = two.fill(&mut x, 2.0).unwrap_err();
+        let Kind::Hazard { array, .. } = error.kind() else { panic!("{error}") };
+        assert_eq!((&**array, x.label()), (name, name), "{error}");
+        assert!(x.slice(0..2000).unwrap_err().to_string().contains(&format!("array `{name}`")));
+        ctx.synchronize().wait().unwrap();
+    }
+    let without = ctx.zeros::<f32, 1>([1000]).unwrap();
+    assert!(without.label().starts_with("f32 [1000], line "), "{}", without.label());
 }
 
 fn message(s: &Subject) {

@@ -98,7 +98,7 @@ impl fmt::Debug for Grid<'_> {
         match self.0 {
             Size::Threads(numbers) => write!(f, "Grid::threads({:?})", numbers.size),
             Size::Groups(numbers) => write!(f, "Grid::groups({:?})", numbers.size),
-            Size::Indirect(array, at) => write!(f, "Grid::indirect(`{}`, {at})", array.storage.label),
+            Size::Indirect(array, at) => write!(f, "Grid::indirect(`{}`, {at})", array.storage.label()),
         }
     }
 }

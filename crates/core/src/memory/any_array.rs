@@ -65,7 +65,7 @@ impl AnyArray {
         }
         let ranked = |shape: &[usize]| {
             <[usize; D]>::try_from(shape).map_err(|_| Kind::Shape {
-                object: format!("array `{}`", self.array.storage.label),
+                object: format!("array `{}`", self.array.storage.label()),
                 found: self.shape.clone(),
                 expected: vec![0; D],
             })
@@ -90,6 +90,6 @@ impl BufferArg for AnyArray {
 
 impl fmt::Debug for AnyArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AnyArray `{}` of {} {:?}", self.array.storage.label, self.dtype(), self.shape)
+        write!(f, "AnyArray `{}` of {} {:?}", self.array.storage.label(), self.dtype(), self.shape)
     }
 }

@@ -10,12 +10,14 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Device memory and whom it belongs to; given to the pool when the last array on it goes.
 pub(crate) struct Storage {
     block: Option<Arc<Block>>,
-    pub(crate) label: Arc<str>,
+    label: Arc<str>,
+    /// What the program calls it.
+    name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
     /// Where it is noted.
     _entries: Entries,
@@ -27,7 +29,12 @@ impl Storage {
     }
 
     pub(crate) fn tracked(block: Arc<Block>, label: Arc<str>, owner: Owner, entries: Entries) -> Arc<Self> {
-        Arc::new(Self { block: Some(block), label, owner, _entries: entries })
+        Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, _entries: entries })
+    }
+
+    /// What messages call it.
+    pub(crate) fn label(&self) -> &str {
+        self.name.get().unwrap_or(&self.label)
     }
 
     pub(crate) fn block(&self) -> &Arc<Block> {
@@ -76,13 +83,13 @@ impl ArrayRef {
         let ragged = !end.is_multiple_of(4) && self.followed;
         if !self.offset.is_multiple_of(4) || ragged {
             let offset = if ragged { end } else { self.offset };
-            return Err(Kind::Alignment { array: self.storage.label.to_string(), offset, needed: 4 }.into());
+            return Err(Kind::Alignment { array: self.storage.label().to_string(), offset, needed: 4 }.into());
         }
         Ok(self.span())
     }
 
     pub(crate) fn label(&self) -> String {
-        self.storage.label.to_string()
+        self.storage.label().to_string()
     }
 
     /// Whether it is a part without elements of something that has some.
@@ -172,7 +179,27 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
 
     /// What messages call it.
     pub fn label(&self) -> &str {
-        &self.array.storage.label
+        self.array.storage.label()
+    }
+
+    /// Gives the memory a name, by which messages then call it instead of by its type, its shape and the line that made it.
+    /// Parts and other handles have the same name. A second name changes nothing.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// let speeds = ctx.zeros::<f32, 1>([8])?.named("speeds");
+    /// let error = speeds.slice(0..9).unwrap_err();
+    /// assert!(error.to_string().contains("array `speeds`"), "{error}");
+    /// # drop(queue);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn named(self, name: impl Into<Arc<str>>) -> Self {
+        let storage = &self.array.storage;
+        let name = storage.name.get_or_init(|| name.into());
+        storage.block().order().label = name.clone();
+        self
     }
 
     /// Another handle of the same memory. `&mut y.handle()` writes through shared state; launches check by memory
