@@ -457,6 +457,36 @@ impl Context {
         DynKernel::compile(&self.owner, wgsl, entry, overrides)
     }
 
+    /// As [`kernel_from_with`](Self::kernel_from_with), from a text with the files that it uses.
+    ///
+    /// # Errors
+    /// As [`kernel_from`](Self::kernel_from).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_core::{Grid, ShaderSource, args};
+    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # ctx.host_kernel("k", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], out: &mut [fencepost_core::HostBuffer<'_>]| out[0].bytes_mut()[0] = 42))?;
+    /// let text = "//#use \"tools.wgsl\"
+    ///     @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///     @compute @workgroup_size(1) fn k() { x[0] = twice(21u); }";
+    /// let tools = "fn twice(x: u32) -> u32 { return 2u * x; }";
+    /// let source = ShaderSource::text("k.wgsl", text).with_file("tools.wgsl", tools);
+    /// let kernel = ctx.kernel_from_source(&source, "k", &[])?;
+    /// let mut x = ctx.zeros::<u32, 1>([1])?;
+    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x])?;
+    /// assert_eq!(queue.read(&x).wait()?, [42]);
+    /// # Ok::<(), fencepost_core::Error>(())
+    /// ```
+    pub fn kernel_from_source(
+        &self,
+        source: &ShaderSource,
+        entry: &str,
+        overrides: &[(&str, f64)],
+    ) -> Result<DynKernel> {
+        DynKernel::compile_source(&self.owner, source, entry, overrides)
+    }
+
     /// An array of zeros, before every later use on any queue.
     ///
     /// # Errors

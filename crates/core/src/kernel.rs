@@ -90,8 +90,16 @@ impl<F: KernelArgs> Kernel<F> {
 
 impl DynKernel {
     pub(crate) fn compile(owner: &Owner, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<Self> {
-        let source = Source::text(entry, wgsl.to_owned());
-        Ok(Self { inner: compile(owner, &source, entry, overrides)?, owner: owner.clone() })
+        Self::compile_source(owner, &Source::text(entry, wgsl.to_owned()), entry, overrides)
+    }
+
+    pub(crate) fn compile_source(
+        owner: &Owner,
+        source: &Source,
+        entry: &str,
+        overrides: &[(&str, f64)],
+    ) -> Result<Self> {
+        Ok(Self { inner: compile(owner, source, entry, overrides)?, owner: owner.clone() })
     }
 
     /// What the entry point takes and how it is run.

@@ -40,6 +40,11 @@ fn inline(text: &LitStr, owner: &Ident) -> Located {
 }
 
 // `include_str!` makes the compiler watch the file.
+fn embedded(folder: &str, path: &str) -> TokenStream {
+    let tail = format!("/{folder}{path}");
+    quote!(::core::include_str!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #tail)))
+}
+
 fn in_package(name: &LitStr) -> Result<Option<Located>> {
     let file = name.value();
     let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return Ok(None) };
@@ -48,18 +53,15 @@ fn in_package(name: &LitStr) -> Result<Option<Located>> {
         if !path.is_file() {
             continue;
         }
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| Error::new(name.span(), format!("cannot read `{folder}{file}`: {error}")))?;
-        let tail = format!("/{folder}{file}");
-        return Ok(Some(Located {
-            source: Source::text(file.clone(), text),
-            expression: quote! {
-                __k::Result::Ok(__k::Source::text(#file, ::core::include_str!(
-                    ::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #tail)
-                )))
-            },
-            stem: stem(&file),
-        }));
+        let source = Source::read_in(&package.join(folder), &file)
+            .map_err(|error| Error::new(name.span(), format!("in `{folder}`: {error}")))?;
+        let text = embedded(folder, &file);
+        let files = source.files().map(|path| {
+            let text = embedded(folder, path);
+            quote!(.with_file(#path, #text))
+        });
+        let expression = quote!(__k::Result::Ok(__k::Source::text(#file, #text) #(#files)*));
+        return Ok(Some(Located { source, expression, stem: stem(&file) }));
     }
     Ok(None)
 }

@@ -15,7 +15,7 @@ pub enum Error {
         known: Names,
     },
     /// A `//#use` line names a snippet that does not exist.
-    #[error("{label}:{line}: there is no snippet `{name}`; there are {known}")]
+    #[error("{label}:{line}: there is no snippet `{name}`; there are {known}, and no file `{path}`")]
     UnknownSnippet {
         /// The source with the line.
         label: String,
@@ -23,8 +23,42 @@ pub enum Error {
         line: usize,
         /// The name asked for.
         name: String,
+        /// The file that it could be.
+        path: String,
         /// All names.
         known: Names,
+    },
+    /// A `//#use` line names a file that the source does not have.
+    #[error("{label}:{line}: there is no file `{path}`; there are {known}")]
+    UnknownFile {
+        /// The source with the line.
+        label: String,
+        /// Its line number, from 1.
+        line: usize,
+        /// The file asked for.
+        path: String,
+        /// All files.
+        known: Names,
+    },
+    /// Files use each other.
+    #[error("{label}:{line}: files use each other: {files}")]
+    Cycle {
+        /// The source with the line that closes the circle.
+        label: String,
+        /// Its line number, from 1.
+        line: usize,
+        /// The files on the way, the first one again at the end.
+        files: Names,
+    },
+    /// A file cannot be read.
+    #[error("{from}cannot read `{path}`: {reason}")]
+    Unreadable {
+        /// The file and the line that ask for it, with `: ` behind them, or nothing.
+        from: String,
+        /// The file.
+        path: String,
+        /// What the system says.
+        reason: String,
     },
     /// `with_type` names an alias that the source does not have.
     #[error("{label} has no line `alias {alias} = ...;` to replace")]

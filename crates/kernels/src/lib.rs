@@ -27,6 +27,7 @@ mod layout;
 mod reference;
 mod reflect;
 mod source;
+mod splice;
 mod types;
 
 pub use agree::{Dim, Layout, Leaf, Text, buffer_misfit, value_misfit};

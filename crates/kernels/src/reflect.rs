@@ -4,7 +4,7 @@ use naga::valid::{Capabilities, GlobalUse, ModuleInfo, ValidationFlags, Validato
 use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, ShaderStage};
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
-use crate::source::Spliced;
+use crate::splice::Spliced;
 use crate::{Error, Result, Source, constants, types};
 
 /// A parsed and validated shader.

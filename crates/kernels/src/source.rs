@@ -1,9 +1,11 @@
 //! Finds the text of a shader, fills in its element type and appends the snippets it uses.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::{DType, Error, HostKernel, Names, Result, Scalar, reference, reference_of};
+use crate::splice::{self, File, Spliced};
+use crate::{DType, Error, HostKernel, Result, Scalar, reference, reference_of};
 
 macro_rules! shaders {
     ($($name:literal),* $(,)?) => {
@@ -24,14 +26,6 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "spin.wgsl",
 ];
 
-/// The snippets of `shaders/lib`, by the name that `//#use` gives them.
-const SNIPPETS: &[(&str, &str)] = &[
-    ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
-    ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
-    ("linear", include_str!("../shaders/lib/linear.wgsl")),
-    ("packed", include_str!("../shaders/lib/packed.wgsl")),
-];
-
 /// Returns the name and text of every built-in shader.
 pub fn builtins() -> &'static [(&'static str, &'static str)] {
     BUILTINS
@@ -39,8 +33,9 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 
 /// The text of one shader file.
 ///
-/// A line `//#use name` appends the snippet `shaders/lib/name.wgsl` once, wherever the line stands: WGSL
-/// does not care for the order of declarations, and so line numbers stay those of the file.
+/// A line `//#use name` appends a snippet once, wherever the line stands: a built-in one (`blake3`, `lcg`, `linear`, `packed`),
+/// or `lib/name.wgsl` beside the shader. A line `//#use "path.wgsl"` appends a file, whose path begins in the folder of the file
+/// with the line. Line numbers stay those of the files. Files that use each other are an error.
 ///
 /// # Example
 /// ```
@@ -56,6 +51,7 @@ pub struct Source {
     text: Cow<'static, str>,
     builtin: bool,
     element: Option<DType>,
+    files: Vec<File>,
 }
 
 impl Source {
@@ -75,7 +71,7 @@ impl Source {
 
     /// Takes WGSL text; `label` stands for a file name in messages.
     pub fn text(label: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
-        Self { label: label.into(), text: wgsl.into(), builtin: false, element: None }
+        Self { label: label.into(), text: wgsl.into(), builtin: false, element: None, files: Vec::new() }
     }
 
     /// Replaces the line `alias NAME = ...;` by one that names `dtype`.
@@ -110,57 +106,66 @@ impl Source {
         }
     }
 
-    /// Appends every snippet that the text and its snippets use.
-    pub(crate) fn splice(&self) -> Result<Spliced> {
-        let mut spliced = Spliced { text: String::new(), parts: Vec::new() };
-        spliced.push(&self.label, &self.text);
-        let mut wanted = used_snippets(&self.label, &self.text)?;
-        while let Some((label, snippet)) = wanted.pop() {
-            if spliced.parts.iter().all(|part| part.label != label) {
-                spliced.push(&label, snippet);
-                wanted.extend(used_snippets(&label, snippet)?);
+    /// Adds a file for lines `//#use "path"`, by its path from where the label's path begins; a file of that path replaces it.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_kernels::{Module, Source};
+    /// let text = "//#use \"tools.wgsl\"\n@compute @workgroup_size(1) fn k() { _ = twice(2u); }";
+    /// let source = Source::text("k.wgsl", text).with_file("tools.wgsl", "fn twice(x: u32) -> u32 { return 2u * x; }");
+    /// assert!(Module::parse(&source).is_ok());
+    /// ```
+    #[must_use]
+    pub fn with_file(mut self, path: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
+        let path = path.into();
+        self.files.retain(|(known, _)| *known != path);
+        self.files.push((path, wgsl.into()));
+        self
+    }
+
+    /// Reads a shader, and all files that it uses, from the disk.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] if one of them cannot be read.
+    pub fn read(path: &str) -> Result<Self> {
+        Self::read_in(Path::new(""), path)
+    }
+
+    /// As [`read`](Self::read), where paths begin in `root`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_in(root: &Path, path: &str) -> Result<Self> {
+        let read = |path: &str, from: Option<(&str, usize)>| {
+            std::fs::read_to_string(root.join(path)).map_err(|error| Error::Unreadable {
+                from: from.map_or_else(String::new, |(label, line)| format!("{label}:{line}: ")),
+                path: path.into(),
+                reason: error.to_string(),
+            })
+        };
+        let mut source = Self::text(path, read(path, None)?);
+        let mut texts = vec![(path.to_owned(), source.text.clone())];
+        while let Some((label, text)) = texts.pop() {
+            for (line, used) in splice::uses(&text) {
+                let Some(next) = used.path(path, &label) else { continue };
+                if next != path && source.files.iter().all(|(known, _)| *known != next) {
+                    let text = Cow::from(read(&next, Some((&label, line)))?);
+                    texts.push((next.clone(), text.clone()));
+                    source = source.with_file(next, text);
+                }
             }
         }
-        Ok(spliced)
-    }
-}
-
-/// A text made of several files, which knows where each of its lines comes from.
-#[derive(Clone, Debug)]
-pub(crate) struct Spliced {
-    pub(crate) text: String,
-    parts: Vec<Part>,
-}
-
-#[derive(Clone, Debug)]
-struct Part {
-    label: String,
-    first_line: usize,
-}
-
-impl Spliced {
-    /// The file and line of a line of the whole; all count from 1.
-    pub(crate) fn origin(&self, line: usize) -> (&str, usize) {
-        let part = self.parts.iter().rev().find(|part| part.first_line <= line);
-        part.map_or(("", line), |part| (&part.label, line - part.first_line + 1))
+        Ok(source)
     }
 
-    /// Whether a snippet is part of it.
-    pub(crate) fn uses(&self, snippet: &str) -> bool {
-        self.parts.iter().any(|part| part.label == snippet_label(snippet))
+    /// Returns the paths of the files that it has beside its text.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|(path, _)| path.as_str())
     }
 
-    /// The main file's label.
-    pub(crate) fn label(&self) -> &str {
-        &self.parts[0].label
-    }
-
-    fn push(&mut self, label: &str, text: &str) {
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
-            self.text.push('\n');
-        }
-        self.parts.push(Part { label: label.into(), first_line: self.text.lines().count() + 1 });
-        self.text.push_str(text);
+    /// Appends all that the text uses.
+    pub(crate) fn splice(&self) -> Result<Spliced> {
+        Spliced::new(&self.label, &self.text, &self.files)
     }
 }
 
@@ -177,27 +182,6 @@ fn alias_statement(text: &str, alias: &str) -> Option<std::ops::Range<usize>> {
         start += line.len();
     }
     None
-}
-
-fn snippet_label(name: &str) -> String {
-    format!("lib/{name}.wgsl")
-}
-
-fn used_snippets(label: &str, text: &str) -> Result<Vec<(String, &'static str)>> {
-    let mut used = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let Some(name) = line.trim_start().strip_prefix("//#use ").map(str::trim) else { continue };
-        let Some((_, snippet)) = SNIPPETS.iter().find(|(known, _)| *known == name) else {
-            return Err(Error::UnknownSnippet {
-                label: label.into(),
-                line: number + 1,
-                name: name.into(),
-                known: SNIPPETS.iter().map(|(known, _)| *known).collect::<Names>(),
-            });
-        };
-        used.push((snippet_label(name), *snippet));
-    }
-    Ok(used)
 }
 
 #[cfg(test)]
@@ -244,19 +228,19 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_is_appended_once_and_keeps_line_numbers() {
-        let spliced = Source::text("a.wgsl", "//#use lcg\n//#use lcg\nconst a = 1;").splice().unwrap();
-        assert_eq!(spliced.text.matches("fn lcg(").count(), 1);
-        assert_eq!(spliced.origin(3), ("a.wgsl", 3));
-        assert_eq!(spliced.origin(4), ("lib/lcg.wgsl", 1));
-    }
-
-    #[test]
-    fn an_unknown_snippet_is_an_error_with_its_line() {
-        let error = Source::text("a.wgsl", "\n//#use nothing").splice().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`, `packed`"
-        );
+    fn a_shader_is_read_with_all_that_it_uses() {
+        let folder = std::env::temp_dir().join(format!("fencepost-source-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("lib")).unwrap();
+        let write = |path: &str, text: &str| std::fs::write(folder.join(path), text).unwrap();
+        write("a.wgsl", "//#use \"b.wgsl\"\n//#use lcg\n//#use mine");
+        write("b.wgsl", "//#use mine\nconst b = 1;");
+        write("lib/mine.wgsl", "const mine = 1;");
+        let source = Source::read_in(&folder, "a.wgsl").unwrap();
+        assert_eq!(source.files().collect::<Vec<_>>(), ["b.wgsl", "lib/mine.wgsl"]);
+        assert!(source.splice().unwrap().text.contains("const mine = 1;"));
+        write("b.wgsl", "\n//#use \"missing.wgsl\"");
+        let error = Source::read_in(&folder, "a.wgsl").unwrap_err().to_string();
+        assert!(error.starts_with("b.wgsl:2: cannot read `missing.wgsl`: "), "{error}");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }
