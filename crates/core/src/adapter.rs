@@ -23,7 +23,7 @@ const VALIDATION: &str = "FENCEPOST_VALIDATION";
 ///
 /// # Example
 /// ```
-/// let largest = fencepost_core::adapters().into_iter().max_by_key(|adapter| adapter.max_array);
+/// let largest = fencepost::adapters().into_iter().max_by_key(|adapter| adapter.max_array);
 /// if let Some(adapter) = largest {
 ///     assert!(adapter.to_string().contains(&adapter.name));
 /// }

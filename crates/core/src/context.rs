@@ -2,10 +2,9 @@
 
 use crate::adapter::{self, AdapterChoice, AdapterInfo};
 use crate::command::What;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::event::{Event, Recording};
 use crate::kernel::cache::Kernels;
-use crate::kernel::{DynKernel, Kernel};
 use crate::lane::{Device, Lane, Opaque, OpenOptions, Pace, Way, WgpuDevice};
 use crate::living;
 use crate::memory::{DeviceArray, Direction, HostArray};
@@ -17,7 +16,7 @@ use crate::recorder::cpu::{self, CpuDevice, CpuOptions};
 use crate::scheduler::{Engine, State};
 use crate::user_event::UserEvent;
 use crate::watch::ContextWatch;
-use fencepost_kernels::{Element, HostKernel, KernelArgs};
+use fencepost_kernels::Element;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
@@ -28,14 +27,14 @@ use std::time::Duration;
 ///
 /// # Example
 /// ```no_run
-/// use fencepost_core::{AdapterChoice, Context, ContextOptions, Policy};
+/// use fencepost::{AdapterChoice, Context, ContextOptions, Policy};
 /// let options = ContextOptions {
 ///     adapter: AdapterChoice::Name("llvmpipe".into()),
 ///     policy: Policy::Checked,
 ///     ..ContextOptions::default()
 /// };
 /// let ctx = Context::with_options(options).wait()?;
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
@@ -71,7 +70,7 @@ impl Default for ContextOptions {
 ///
 /// # Example
 /// ```
-/// use fencepost_core::AdoptOptions;
+/// use fencepost::AdoptOptions;
 /// let options = AdoptOptions::default();
 /// assert!(!options.alone && options.threads);
 /// ```
@@ -107,11 +106,11 @@ impl Default for AdoptOptions {
 ///
 /// # Example
 /// ```no_run
-/// use fencepost_core::Context;
+/// use fencepost::Context;
 /// let ctx = Context::new().wait()?;
 /// let x = ctx.zeros::<f32, 1>([1 << 20])?;
 /// assert!(ctx.info().max_array >= 4 << 20);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Context {
@@ -127,7 +126,7 @@ pub(crate) struct Owner(Arc<Shared>);
 pub(crate) struct WeakOwner(Weak<Shared>);
 
 struct Shared {
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
     engine: Arc<Engine>,
     cpu: Option<Arc<CpuDevice>>,
     wgpu: Option<Opaque<Arc<WgpuDevice>>>,
@@ -149,7 +148,7 @@ impl Owner {
         let owner = Self(Arc::new(Shared {
             #[cfg(not(target_arch = "wasm32"))]
             threads: crate::threads::Threads::start(&engine),
-            kernels: Kernels::default(),
+            kernels: Arc::default(),
             engine,
             cpu,
             wgpu: wgpu.map(Opaque::new),
@@ -185,12 +184,21 @@ impl Owner {
         &self.0.engine
     }
 
-    pub(crate) fn kernels(&self) -> &Kernels {
+    pub(crate) fn kernels(&self) -> &Arc<Kernels> {
         &self.0.kernels
     }
 
     pub(crate) fn wgpu(&self) -> Option<&WgpuDevice> {
         self.0.wgpu.as_ref().map(|device| &***device)
+    }
+
+    pub(crate) fn cpu(&self) -> Option<&CpuDevice> {
+        self.0.cpu.as_deref()
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn threads(&self) -> &crate::threads::Threads {
+        &self.0.threads
     }
 
     pub(crate) fn device(&self) -> &dyn Device {
@@ -263,11 +271,11 @@ impl Context {
     ///
     /// # Example
     /// ```no_run
-    /// use fencepost_core::{Context, Policy};
+    /// use fencepost::{Context, Policy};
     /// # let (device, queue): (wgpu::Device, wgpu::Queue) = panic!("not run");
     /// let ctx = Context::from_wgpu(device.clone(), queue.clone(), Policy::Ordered);
     /// ctx.queue("beside the program's own work").finish().wait()?;
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue, policy: Policy) -> Context {
         let info = AdapterInfo::of_device(&device);
@@ -285,11 +293,11 @@ impl Context {
     ///
     /// # Example
     /// ```no_run
-    /// use fencepost_core::{AdoptOptions, Context, RecorderChoice};
+    /// use fencepost::{AdoptOptions, Context, RecorderChoice};
     /// # let (device, queue): (wgpu::Device, wgpu::Queue) = panic!("not run");
     /// let options = AdoptOptions { alone: true, recorder: RecorderChoice::Direct, ..AdoptOptions::default() };
     /// let ctx = Context::adopt(device, queue, options)?;
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: AdoptOptions) -> Result<Context> {
         let AdoptOptions { policy, immediates, recorder, alone, threads, lateness } = options;
@@ -318,14 +326,14 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::{Context, CpuOptions};
+    /// use fencepost::{Context, CpuOptions};
     /// for seed in 0..10 {
     ///     let ctx = Context::on_cpu(CpuOptions { seed, ..CpuOptions::default() });
     ///     let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     ///     let x = a.array(&[1_u32, 2])?;
     ///     assert_eq!(b.read(&x).wait()?, [1, 2]);
     /// }
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn on_cpu(options: CpuOptions) -> Context {
         Self::on_cpu_with(options, Policy::default())
@@ -336,40 +344,6 @@ impl Context {
         let (device, lanes) = cpu::open(&options);
         let engine = Engine::new(device.clone(), lanes, policy, options.threads);
         Self { owner: Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()) }
-    }
-
-    /// Gives the CPU recorder the function that stands for the entry point `entry`; kernels made before keep theirs.
-    /// If it panics the device counts as lost, and the reason names the kernel.
-    ///
-    /// # Errors
-    /// [`Kind::Device`] if the context is on a real device.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost_core::{Grid, HostBuffer, args};
-    /// use std::sync::Arc;
-    /// # let (ctx, queue) = fencepost_core::doctest();
-    /// let seven = |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
-    ///     buffers[0].bytes_mut().fill(7);
-    /// };
-    /// ctx.host_kernel("sevens", Arc::new(seven))?;
-    /// let text = "@group(0) @binding(1) var<storage, read_write> out: array<u32>;
-    ///     @compute @workgroup_size(1) fn sevens() { out[0] = 0x07070707u; }";
-    /// let kernel = ctx.kernel_from(text, "sevens")?;
-    /// let mut out = ctx.zeros::<u32, 1>([1])?;
-    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out])?;
-    /// assert_eq!(queue.read(&out).wait()?, [0x0707_0707]);
-    /// # Ok::<(), fencepost_core::Error>(())
-    /// ```
-    pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
-        let Some(cpu) = &self.owner.0.cpu else {
-            let (object, message) =
-                (format!("host kernel `{entry}`"), "only the CPU recorder runs those".into());
-            return Err(Kind::Device { object, message }.into());
-        };
-        cpu.host_kernel(entry, kernel);
-        self.owner.kernels().clear(); // what comes later runs this one
-        Ok(())
     }
 
     /// The adapter.
@@ -396,7 +370,7 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, _) = fencepost_core::doctest();
+    /// # let (ctx, _) = fencepost::doctest();
     /// let queue = ctx.queue("main");
     /// assert_eq!(queue.label(), "main");
     /// ```
@@ -421,72 +395,6 @@ impl Context {
         CommandQueue::shared(self.owner.clone(), slot, options)
     }
 
-    /// Compiles the kernel of an argument struct, and checks the two against each other.
-    ///
-    /// That takes time, as long as the driver takes for a shader. A context does it once: it keeps the 256 kernels that were
-    /// asked for last, and gives the same one for the same source, entry point and overrides.
-    ///
-    /// # Errors
-    /// [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks what the
-    /// shader needs, [`Kind::Compile`] if the driver refuses it.
-    pub fn kernel<A: KernelArgs>(&self) -> Result<Kernel<A::Family>> {
-        self.kernel_with::<A>(&[])
-    }
-
-    /// As [`kernel`](Self::kernel), with values for `override` constants, by name.
-    ///
-    /// # Errors
-    /// As [`kernel`](Self::kernel); [`Kind::Kernel`] for a name that the shader does not have.
-    pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
-        Kernel::compile::<A>(&self.owner, overrides)
-    }
-
-    /// Compiles an entry point of a WGSL text. Its arguments are checked at each launch.
-    ///
-    /// # Errors
-    /// As [`kernel_with`](Self::kernel_with); [`Kind::Kernel`] with line and column for a text that is not WGSL.
-    pub fn kernel_from(&self, wgsl: &str, entry: &str) -> Result<DynKernel> {
-        self.kernel_from_with(wgsl, entry, &[])
-    }
-
-    /// As [`kernel_from`](Self::kernel_from), with values for `override` constants, by name.
-    ///
-    /// # Errors
-    /// As [`kernel_from`](Self::kernel_from).
-    pub fn kernel_from_with(&self, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<DynKernel> {
-        DynKernel::compile(&self.owner, wgsl, entry, overrides)
-    }
-
-    /// As [`kernel_from_with`](Self::kernel_from_with), from a text with the files that it uses.
-    ///
-    /// # Errors
-    /// As [`kernel_from`](Self::kernel_from).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost_core::{Grid, ShaderSource, args};
-    /// # let (ctx, queue) = fencepost_core::doctest();
-    /// # ctx.host_kernel("k", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], out: &mut [fencepost_core::HostBuffer<'_>]| out[0].bytes_mut()[0] = 42))?;
-    /// let text = "//#use \"tools.wgsl\"
-    ///     @group(0) @binding(0) var<storage, read_write> x: array<u32>;
-    ///     @compute @workgroup_size(1) fn k() { x[0] = twice(21u); }";
-    /// let tools = "fn twice(x: u32) -> u32 { return 2u * x; }";
-    /// let source = ShaderSource::text("k.wgsl", text).with_file("tools.wgsl", tools);
-    /// let kernel = ctx.kernel_from_source(&source, "k", &[])?;
-    /// let mut x = ctx.zeros::<u32, 1>([1])?;
-    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x])?;
-    /// assert_eq!(queue.read(&x).wait()?, [42]);
-    /// # Ok::<(), fencepost_core::Error>(())
-    /// ```
-    pub fn kernel_from_source(
-        &self,
-        source: &ShaderSource,
-        entry: &str,
-        overrides: &[(&str, f64)],
-    ) -> Result<DynKernel> {
-        DynKernel::compile_source(&self.owner, source, entry, overrides)
-    }
-
     /// An array of zeros, before every later use on any queue.
     ///
     /// # Errors
@@ -494,11 +402,11 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = ctx.zeros::<f32, 2>([2, 3])?;
     /// assert_eq!((x.shape(), x.len()), ([2, 3], 6));
     /// assert_eq!(queue.read(&x).wait()?, [0.0; 6]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
@@ -578,12 +486,12 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let event = ctx.event();
     /// assert!(event.is_complete()?);
     /// queue.record(&event)?;
     /// event.wait()?;
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn event(&self) -> Event {
         Event::new(self.owner.clone(), Recording::Never)

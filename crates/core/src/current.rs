@@ -24,7 +24,7 @@ struct Current {
 ///
 /// # Example
 /// ```
-/// use fencepost_core::ScopeOptions;
+/// use fencepost::ScopeOptions;
 /// assert!(ScopeOptions::default().wait);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +52,14 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, _) = fencepost_core::doctest();
+    /// # let (ctx, _) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 1>([4])?;
     /// ctx.fill(&mut x, 1)?;                          // the default queue
     /// let side = ctx.queue("side");
     /// side.scope(|| ctx.fill(&mut x, 2))?;           // `side`, after the first fill
     /// ctx.current_queue().wait_for_queue(&side)?;
     /// assert_eq!(ctx.read(&x).wait()?, [2; 4]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn scope<T>(&self, f: impl FnOnce() -> T) -> T {
@@ -70,12 +70,12 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::ScopeOptions;
-    /// # let (ctx, _) = fencepost_core::doctest();
+    /// use fencepost::ScopeOptions;
+    /// # let (ctx, _) = fencepost::doctest();
     /// let side = ctx.queue("side");
     /// let x = side.scope_with(ScopeOptions { wait: false }, || ctx.current_queue().array(&[1_u32, 2]))?;
     /// assert_eq!(side.read(&x).wait()?, [1, 2]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn scope_with<T>(&self, options: ScopeOptions, f: impl FnOnce() -> T) -> T {
@@ -95,7 +95,7 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// queue.make_current();
     /// assert_eq!(ctx.current_queue().label(), "doctest");
     /// drop(queue);
@@ -120,7 +120,7 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// assert_eq!(ctx.current_queue().label(), "default");
     /// queue.scope(|| assert_eq!(ctx.current_queue().label(), "doctest"));
     /// ```
@@ -133,15 +133,15 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::Context;
-    /// fn ones() -> fencepost_core::Result<Vec<u32>> {
+    /// use fencepost::Context;
+    /// fn ones() -> fencepost::Result<Vec<u32>> {
     ///     let ctx = Context::current()?;
     ///     ctx.read(&ctx.full([2], 1)?).wait()
     /// }
-    /// # let (ctx, _) = fencepost_core::doctest();
+    /// # let (ctx, _) = fencepost::doctest();
     /// assert_eq!(ctx.scope(ones)?, [1, 1]);
     /// assert!(ones().is_err());
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn scope<T>(&self, f: impl FnOnce() -> T) -> T {
         let before = exchange_context(Some(self.owner.downgrade()));

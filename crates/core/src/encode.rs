@@ -79,7 +79,7 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```no_run
-    /// use fencepost_core::Context;
+    /// use fencepost::Context;
     /// use wgpu::BufferUsages as Usages;
     /// let ctx = Context::new().wait()?;
     /// let queue = ctx.queue("main");
@@ -92,7 +92,7 @@ impl CommandQueue {
     ///     Ok(())
     /// })?;
     /// assert_eq!(queue.read(&y).wait()?, [7; 4]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn encode<T>(
@@ -121,14 +121,14 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```no_run
-    /// use fencepost_core::Context;
+    /// use fencepost::Context;
     /// # let (buffer, frame): (wgpu::Buffer, wgpu::CommandBuffer) = panic!("not run");
     /// # let ctx = Context::new().wait()?;
     /// let queue = ctx.queue("main");
     /// let mut points = ctx.array_on::<[f32; 4], 1>(&buffer, [1000])?;
     /// queue.fill(&mut points, [0.0; 4])?;
     /// queue.submit_foreign([frame], |access| access.read(&points).map(drop))?;
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn submit_foreign(

@@ -12,8 +12,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
-/// use fencepost_core::Kind;
+/// # let (ctx, queue) = fencepost::doctest();
+/// use fencepost::Kind;
 /// let error = ctx.zeros::<f32, 1>([usize::MAX / 8]).unwrap_err();
 /// assert!(matches!(error.kind(), Kind::TooLarge { .. }));
 /// # drop(queue);

@@ -40,14 +40,14 @@ pub(crate) struct Past {
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// # let (ctx, queue) = fencepost::doctest();
 /// let x = queue.array(&[1.0_f32; 16])?;
 /// let uploaded = queue.marker();
 /// let other = ctx.queue("other");
 /// other.wait_for(&uploaded)?;           // the device waits, this thread does not
 /// uploaded.wait()?;                     // now this thread does
 /// # drop(x);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Event {

@@ -38,7 +38,7 @@ impl Context {
     ///
     /// # Example
     /// ```no_run
-    /// use fencepost_core::Context;
+    /// use fencepost::Context;
     /// use wgpu::BufferUsages as Usages;
     /// let ctx = Context::new().wait()?;
     /// let (device, queue) = ctx.wgpu().expect("a real device");
@@ -48,7 +48,7 @@ impl Context {
     /// queue.write_buffer(&buffer, 0, &[7; 16]);
     /// let x = ctx.array_on::<u32, 1>(&buffer, [4])?;
     /// assert_eq!(ctx.queue("main").read(&x).wait()?, [0x0707_0707; 4]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn array_on<T: Element, const D: usize>(
@@ -79,11 +79,11 @@ impl Context {
     ///
     /// # Example
     /// ```no_run
-    /// use fencepost_core::Context;
+    /// use fencepost::Context;
     /// let ctx = Context::new().wait()?;
     /// let corners = ctx.shared_array::<[f32; 2], 1>([3], wgpu::BufferUsages::VERTEX)?;
     /// assert_eq!(ctx.read(&corners).wait()?, [[0.0; 2]; 3]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn shared_array<T: Element, const D: usize>(

@@ -1,10 +1,12 @@
 //! A kernel made ready for a context.
 
 pub(crate) mod cache;
+mod compile;
+mod later;
 
 use crate::context::Owner;
-use crate::error::{Kind, Result};
-use crate::lane::{Caps, Opaque};
+use crate::error::Result;
+use crate::lane::Opaque;
 use crate::recorder::wgpu::WgpuPipeline;
 use fencepost_kernels::{HostKernel, Interface, KernelArgs, Module, Plan, Source};
 use std::marker::PhantomData;
@@ -70,88 +72,11 @@ impl<A: KernelArgs> Clone for Kernel<A> {
     }
 }
 
-impl<F: KernelArgs> Kernel<F> {
-    /// Compiles and checks the kernel of `A`, whose family `F` is.
-    pub(crate) fn compile<A: KernelArgs<Family = F>>(
-        owner: &Owner,
-        overrides: &[(&str, f64)],
-    ) -> Result<Self> {
-        let source = A::source()?;
-        let inner = compile(owner, &source, A::entry(), overrides)?;
-        let plan = Arc::new(fencepost_kernels::check(&inner.interface, &A::fields())?);
-        Ok(Self { inner, plan, owner: owner.clone(), args: PhantomData })
-    }
-
+impl<A: KernelArgs> Kernel<A> {
     /// Invocations in a workgroup, in each dimension, with the overrides applied.
     pub fn workgroup(&self) -> [u32; 3] {
         self.inner.interface.workgroup
     }
-}
-
-impl DynKernel {
-    pub(crate) fn compile(owner: &Owner, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<Self> {
-        Self::compile_source(owner, &Source::text(entry, wgsl.to_owned()), entry, overrides)
-    }
-
-    pub(crate) fn compile_source(
-        owner: &Owner,
-        source: &Source,
-        entry: &str,
-        overrides: &[(&str, f64)],
-    ) -> Result<Self> {
-        Ok(Self { inner: compile(owner, source, entry, overrides)?, owner: owner.clone() })
-    }
-
-    /// What the entry point takes and how it is run.
-    pub fn interface(&self) -> &Interface {
-        &self.inner.interface
-    }
-}
-
-/// The kernel as the context has it, or compiled.
-fn compile(
-    owner: &Owner,
-    source: &Source,
-    entry: &str,
-    overrides: &[(&str, f64)],
-) -> Result<Arc<KernelInner>> {
-    let key = cache::Key::new(source, entry, overrides);
-    owner.kernels().get(key, || compile_anew(owner, source, entry, overrides))
-}
-
-fn compile_anew(
-    owner: &Owner,
-    source: &Source,
-    entry: &str,
-    overrides: &[(&str, f64)],
-) -> Result<Arc<KernelInner>> {
-    let module = Module::parse(source)?;
-    let interface = module.interface(entry, overrides)?;
-    let caps = owner.device().caps();
-    check_limits(caps, &interface)?;
-    let reference = source.reference();
-    let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
-    let pipeline = owner.engine().checked(owner.device().compile(&recipe))?;
-    let (id, name) = owner.engine().new_kernel(entry);
-    Ok(Arc::new(KernelInner { id, name, interface, pipeline }))
-}
-
-fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
-    let kernel = interface.entry.clone();
-    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
-    if found > limit as usize {
-        return Err(Kind::TooManyBindings { kernel, found, limit }.into());
-    }
-    let (found, limit) = (interface.workgroup, caps.max_workgroup);
-    let total: u64 = found.iter().fold(1, |all: u64, &n| all.saturating_mul(u64::from(n)));
-    if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
-        return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
-    }
-    let (found, limit) = (interface.workgroup_memory, caps.max_workgroup_memory);
-    if found > limit {
-        return Err(Kind::WorkgroupMemory { kernel, found, limit }.into());
-    }
-    Ok(())
 }
 
 /// A kernel whose arguments are checked when it is launched. A cheap handle.
@@ -159,4 +84,11 @@ fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
 pub struct DynKernel {
     pub(crate) inner: Arc<KernelInner>,
     pub(crate) owner: Owner,
+}
+
+impl DynKernel {
+    /// What the entry point takes and how it is run.
+    pub fn interface(&self) -> &Interface {
+        &self.inner.interface
+    }
 }

@@ -58,23 +58,23 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::{Grid, args};
-    /// # let (ctx, queue) = fencepost_core::doctest();
-    /// let text = fencepost_core::builtin_shader("saxpy.wgsl").unwrap();
-    /// # ctx.host_kernel("saxpy", fencepost_core::reference("saxpy").unwrap())?;
+    /// use fencepost::{Grid, args};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let text = fencepost::builtin_shader("saxpy.wgsl").unwrap();
+    /// # ctx.host_kernel("saxpy", fencepost::reference("saxpy").unwrap())?;
     /// let saxpy = ctx.kernel_from(text, "saxpy")?;
     /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
     /// queue.launch_dyn(&saxpy, Grid::threads([2]), args![a = 2.0_f32, x = &x, y = &mut y])?;
     /// assert_eq!(queue.read(&y).wait()?, [2.0, 4.0]);
     ///
     /// // A list whose length is known at run time only.
-    /// use fencepost_core::{IntoArg as _, NamedArg};
+    /// use fencepost::{IntoArg as _, NamedArg};
     /// let mut list: Vec<NamedArg> = vec![(Some("a".into()), 1.0_f32.into_arg())];
     /// list.push((Some(String::from("x").into()), (&x).into_arg()));
     /// list.push((Some("y".into()), (&mut y).into_arg()));
     /// queue.launch_dyn(&saxpy, Grid::threads([2]), list)?;
     /// assert_eq!(queue.read(&y).wait()?, [3.0, 6.0]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn launch_dyn<'a>(

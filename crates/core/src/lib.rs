@@ -90,8 +90,8 @@ pub use fencepost_kernels::__private;
 ///
 /// # Example
 /// ```
-/// assert!(fencepost_core::builtin_shader("saxpy.wgsl").unwrap().contains("fn saxpy"));
-/// assert!(fencepost_core::builtin_shader("nothing.wgsl").is_none());
+/// assert!(fencepost::builtin_shader("saxpy.wgsl").unwrap().contains("fn saxpy"));
+/// assert!(fencepost::builtin_shader("nothing.wgsl").is_none());
 /// ```
 pub fn builtin_shader(name: &str) -> Option<&'static str> {
     fencepost_kernels::builtins().iter().find(|(builtin, _)| *builtin == name).map(|(_, text)| *text)

@@ -18,12 +18,12 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros_padded::<u32, 2>([2, 3], [2, 4])?;
     /// queue.upload(&[1, 2, 3, 4, 5, 6], &mut x)?;
     /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3, 4, 5, 6]);
     /// assert_eq!(*x.map_read().wait()?, [1, 2, 3, 0, 4, 5, 6, 0]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn zeros_padded<T: Element, const D: usize>(
@@ -55,14 +55,14 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::{HostArray, Upload};
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// use fencepost::{HostArray, Upload};
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut host: HostArray<u32, Upload, 2> = ctx.pinned_padded([2, 1], [2, 3])?;
     /// host.write(|memory| memory.copy_from_slice(&[1, 0, 0, 2, 0, 0]))?;
     /// let mut x = ctx.zeros_padded([2, 1], [2, 3])?;
     /// queue.upload(&host, &mut x)?;
     /// assert_eq!(queue.read(&x).wait()?, [1, 2]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn pinned_padded<T: Element, Dir: Direction, const D: usize>(
         &self,
@@ -82,12 +82,12 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = queue.zeros_padded::<u32, 2>([2, 2], [2, 8])?;
     /// queue.upload(&[1, 2, 3, 4], &mut x)?;
     /// assert_eq!(queue.read(&x.slice(1..2)?).wait()?, [3, 4]);
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn zeros_padded<T: Element, const D: usize>(

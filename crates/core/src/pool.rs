@@ -8,13 +8,13 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = ctx.zeros::<f32, 1>([1024])?;
     /// let stats = ctx.pool_stats();
     /// assert!(stats.used >= 4096 && stats.high_water >= stats.used && stats.arrays == 1);
     /// assert!(stats.total() >= stats.used + stats.free + stats.staging);
     /// # drop((x, queue));
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn pool_stats(&self) -> PoolStats {
         let engine = self.owner.engine();
@@ -26,12 +26,12 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// drop(ctx.zeros::<f32, 1>([1024])?);
     /// ctx.reset_high_water();
     /// assert_eq!(ctx.pool_stats().high_water, 0);
     /// # drop(queue);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn reset_high_water(&self) {
         self.owner.engine().lock().pool.reset_high_water();
@@ -46,7 +46,7 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// ctx.set_pool_limit(Some(1 << 20));
     /// let error = ctx.zeros::<f32, 1>([1 << 20]).unwrap_err();
     /// assert!(error.to_string().contains("0 of the 1048576 bytes that the pool may take are in arrays"));
@@ -67,12 +67,12 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// ctx.set_release_threshold(Some(0));
     /// drop(ctx.zeros::<f32, 1>([1024])?);
     /// assert_eq!(ctx.pool_stats().free, 0);
     /// # drop(queue);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn set_release_threshold(&self, bytes: Option<u64>) {
         self.owner.engine().lock().pool.set_threshold(bytes);

@@ -16,8 +16,8 @@ use std::sync::{Arc, Weak};
 ///
 /// # Example
 /// ```
-/// # let (ctx, _) = fencepost_core::doctest();
-/// use fencepost_core::{Priority, QueueOptions};
+/// # let (ctx, _) = fencepost::doctest();
+/// use fencepost::{Priority, QueueOptions};
 /// let urgent = QueueOptions { label: "urgent".into(), priority: Priority::High, ..QueueOptions::default() };
 /// assert_eq!(ctx.queue_with(urgent).priority(), Priority::High);
 /// ```
@@ -129,13 +129,13 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 1>([4])?;
     /// queue.fill(&mut x, 1)?;
     /// let filled = queue.marker();
     /// queue.fill(&mut x, 2)?;            // not covered
     /// filled.wait()?;
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn marker(&self) -> Event {
         let event = Event::new(self.owner().clone(), Recording::Never);
@@ -178,13 +178,13 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     /// queue.wait_for(&a.marker())?;
     /// queue.wait_for(&[a.marker(), b.marker()])?;
-    /// # let (_, elsewhere) = fencepost_core::doctest();
+    /// # let (_, elsewhere) = fencepost::doctest();
     /// queue.wait_for(&elsewhere.marker())?;      // a queue of another context
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
@@ -228,14 +228,14 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = queue.full([4], 1_u32)?;
     /// let side = queue.fork("side");
     /// side.fill(&mut x, 2)?;             // after the first fill
     /// queue.join(&side)?;
     /// assert_eq!(queue.read(&x).wait()?, [2; 4]);
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn fork(&self, label: &str) -> CommandQueue {
@@ -265,13 +265,13 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// queue.callback(move || sender.send("done").unwrap())?;
     /// queue.finish().wait()?;
     /// assert_eq!(receiver.recv().unwrap(), "done");
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn callback(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
@@ -293,7 +293,7 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = queue.zeros::<f32, 1>([1 << 20])?;
     /// let mut done = queue.finish();
     /// let mut patience = 0;
@@ -302,7 +302,7 @@ impl CommandQueue {
     /// }
     /// assert!(queue.is_complete()?);
     /// # drop((ctx, x, patience));
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn finish(&self) -> Pending<()> {
         let engine = self.owner().engine();

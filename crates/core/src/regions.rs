@@ -273,14 +273,14 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::region;
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// use fencepost::region;
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = queue.array(&[0_u32, 1, 2, 3, 4, 5])?.reshape([2, 3])?;
     /// let mut y = queue.zeros([4])?;
     /// queue.copy_region(&x, region![.., 1], &mut y, region![..; 2])?;
     /// assert_eq!(queue.read(&y).wait()?, [1, 0, 4, 0]);
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn copy_region<T: Element, const D: usize, const E: usize>(
@@ -307,12 +307,12 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::region;
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// use fencepost::region;
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 2>([2, 3])?;
     /// queue.upload_region(&[7, 8], &mut x, region![.., 2])?;
     /// assert_eq!(queue.read(&x).wait()?, [0, 0, 7, 0, 0, 8]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn upload_region<T: Element, const D: usize>(
@@ -334,12 +334,12 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::region;
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// use fencepost::region;
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = queue.array(&[0_u32, 1, 2, 3, 4, 5])?.reshape([2, 3])?;
     /// assert_eq!(queue.read_region(&x, region![.., 0..3; 2]).wait()?, [0, 2, 3, 5]);
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn read_region<T: Element, const D: usize>(
@@ -368,13 +368,13 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::{Download, HostArray, region};
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// use fencepost::{Download, HostArray, region};
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = queue.array(&[0_u32, 1, 2, 3, 4, 5])?.reshape([2, 3])?;
     /// let mut host: HostArray<u32, Download> = ctx.pinned([2])?;
     /// queue.download_region(&x, region![.., -1], &mut host)?;
     /// assert_eq!(host.read(|elements| elements.to_vec())?, [2, 5]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn download_region<T: Element, const D: usize, const E: usize>(

@@ -22,12 +22,12 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let other = ctx.queue("other");
     /// let (x, y) = (queue.full([64], 1_u32)?, other.full([64], 2_u32)?);
     /// ctx.flush()?;
     /// # drop((x, y));
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn flush(&self) -> Result<()> {
         self.owner.engine().flush_all()
@@ -46,13 +46,13 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let other = ctx.queue("other");
     /// let (x, y) = (queue.array(&[1_u32; 64])?, other.array(&[2_u32; 64])?);
     /// ctx.synchronize().wait()?;
     /// assert!(queue.is_complete()? && other.is_complete()?);
     /// # drop((x, y));
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn synchronize(&self) -> Pending<()> {
         all([self.owner.clone()])
@@ -72,12 +72,12 @@ impl Context {
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// # let (ctx, queue) = fencepost::doctest();
 /// queue.zeros::<u32, 1>([64])?;
-/// fencepost_core::synchronize_all().wait()?;
+/// fencepost::synchronize_all().wait()?;
 /// assert!(queue.is_complete()?);
 /// # drop(ctx);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 pub fn synchronize_all() -> Pending<()> {
     all(living::all())

@@ -75,7 +75,8 @@ impl Threads {
         })
     }
 
-    fn add(
+    /// Starts a thread that is joined when the context ends.
+    pub(crate) fn add(
         &self,
         name: String,
         engine: &Arc<Engine>,

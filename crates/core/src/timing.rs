@@ -27,8 +27,8 @@ impl Event {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, _) = fencepost_core::doctest();
-    /// use fencepost_core::QueueOptions;
+    /// # let (ctx, _) = fencepost::doctest();
+    /// use fencepost::QueueOptions;
     /// let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
     /// let mut x = ctx.zeros::<u32, 1>([1024])?;
     /// let start = queue.marker();
@@ -37,7 +37,7 @@ impl Event {
     /// let seconds = end.seconds_since(&start).wait()?;
     /// assert!(seconds > 0.0);
     /// assert_eq!(start.seconds_since(&end).wait()?, -seconds);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn seconds_since(&self, start: &Event) -> Pending<f64> {
         between(start, self).map_or_else(|error| Pending::ready(Err(error)), Pending::late)

@@ -326,11 +326,11 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<f32, 1>([4])?;
     /// queue.fill(&mut x.slice(1..3)?, 7.0)?;
     /// assert_eq!(queue.read(&x).wait()?, [0.0, 7.0, 7.0, 0.0]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {
@@ -349,11 +349,11 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<f32, 1>([4])?;
     /// queue.upload(&[1.0, 2.0], &mut x.slice(1..3)?)?;
     /// assert_eq!(queue.read(&x).wait()?, [0.0, 1.0, 2.0, 0.0]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn upload<T: Element, const D: usize>(
@@ -380,13 +380,13 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::{Download, HostArray};
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// use fencepost::{Download, HostArray};
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = queue.array(&[1_u32, 2, 3, 4])?;
     /// let mut host: HostArray<u32, Download> = ctx.pinned([2])?;
     /// queue.download(&x.slice(2..4)?, &mut host)?;
     /// assert_eq!(host.read(|elements| elements.to_vec())?, [3, 4]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn download<T: Element, const D: usize, const E: usize>(
@@ -422,13 +422,13 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = queue.array(&[1_u32, 2, 3])?;
     /// let before = queue.read(&x);
     /// queue.fill(&mut x, 0)?;
     /// assert_eq!(before.wait()?, [1, 2, 3]);
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
@@ -486,12 +486,12 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = queue.array(&[1_u32, 2, 3, 4])?;
     /// queue.copy(&x.slice(0..3)?, &mut x.slice(1..4)?)?;
     /// assert_eq!(queue.read(&x).wait()?, [1, 1, 2, 3]);
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn copy<T: Element, const D: usize>(
@@ -517,14 +517,14 @@ impl CommandQueue {
     ///
     /// # Example
     /// ```
-    /// use fencepost_core::{HostArray, Upload};
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// use fencepost::{HostArray, Upload};
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut host: HostArray<u32, Upload> = ctx.pinned([8])?;
     /// host.write(|elements| elements[6..].copy_from_slice(&[7, 8]))?;
     /// let mut x = ctx.zeros::<u32, 1>([2])?;
     /// queue.upload_range(&host, 6..8, &mut x)?;
     /// assert_eq!(queue.read(&x).wait()?, [7, 8]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn upload_range<T: Element, const D: usize, const E: usize>(

@@ -21,14 +21,14 @@ use web_time::Instant;
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// # let (ctx, queue) = fencepost::doctest();
 /// let gate = ctx.user_event("gate");
 /// queue.wait_for(&gate.event())?;
 /// let x = queue.zeros::<u32, 1>([16])?;
 /// queue.flush()?;                        // nothing starts yet
 /// gate.signal();
 /// assert_eq!(queue.read(&x).wait()?, [0; 16]);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct UserEvent {

@@ -109,12 +109,12 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 1>([4])?;
     /// queue.make_current();
     /// ctx.fill(&mut x, 7)?;                              // on `queue`
     /// assert_eq!(queue.read(&x).wait()?, [7; 4]);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {

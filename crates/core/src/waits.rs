@@ -17,7 +17,7 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, _) = fencepost_core::doctest();
+    /// # let (ctx, _) = fencepost::doctest();
     /// let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     /// let mut x = ctx.zeros::<u32, 1>([4])?;
     /// ctx.record_waits(true);
@@ -28,7 +28,7 @@ impl Context {
     /// assert_eq!((&*report.added[0].later.queue, &*report.added[0].earlier.queue), ("b", "a"));
     /// assert_eq!((report.redundant[0].location.file(), report.redundant[0].count), (file!(), 1));
     /// assert!(report.to_string().contains(file!()));         // two tables, with the lines
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn wait_report(&self) -> WaitReport {
         let state = self.owner.engine().lock();

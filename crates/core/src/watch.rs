@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// # let (ctx, queue) = fencepost::doctest();
 /// let watch = ctx.watch();
 /// assert!(watch.state_dump().unwrap().contains("doctest"));
 /// drop((ctx, queue));
@@ -34,7 +34,7 @@ impl ContextWatch {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let watch = ctx.watch();
     /// assert!(watch.lives());
     /// drop((ctx, queue));

@@ -10,13 +10,13 @@ use std::str::FromStr;
 ///
 /// # Example
 /// ```
-/// use fencepost_core::AdapterChoice;
+/// use fencepost::AdapterChoice;
 /// assert_eq!("1".parse(), Ok(AdapterChoice::Index(1)));
 /// assert_eq!("llvmpipe".parse(), Ok(AdapterChoice::Name("llvmpipe".into())));
 ///
 /// // Whatever else an adapter must have:
-/// let fits = |adapter: &fencepost_core::AdapterInfo| adapter.max_array >= 1 << 30;
-/// let choice = fencepost_core::adapters().iter().position(fits).map(AdapterChoice::Index);
+/// let fits = |adapter: &fencepost::AdapterInfo| adapter.max_array >= 1 << 30;
+/// let choice = fencepost::adapters().iter().position(fits).map(AdapterChoice::Index);
 /// # drop(choice);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

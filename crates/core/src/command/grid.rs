@@ -9,7 +9,7 @@ use std::fmt;
 ///
 /// # Example
 /// ```
-/// use fencepost_core::Grid;
+/// use fencepost::Grid;
 /// let rounded_up = Grid::threads([1000]);      // 16 workgroups of 64
 /// let exact = Grid::groups([4, 4]);
 /// # let _ = (rounded_up, exact);

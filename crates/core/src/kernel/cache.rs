@@ -62,6 +62,13 @@ impl<K> Kernels<K> {
         Ok(made)
     }
 
+    /// Whether the kernel of `key` is there.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        let place = lock(&self.table).places.get(key).map(|(place, _)| place.clone());
+        place.is_some_and(|place| place.try_lock().is_ok_and(|kernel| kernel.is_some()))
+    }
+
     /// Forgets all: what they were compiled with has changed, or the context ends.
     pub(crate) fn clear(&self) {
         let places = std::mem::take(&mut lock(&self.table).places);
@@ -111,10 +118,12 @@ mod tests {
             assert_eq!(compiled(&kernels, key, number), number, "it is another kernel");
         }
         for (number, key) in (0..).zip(keys()) {
+            assert!(kernels.has(&key));
             assert_eq!(compiled(&kernels, key, 100), number, "it is there");
         }
         assert_eq!(compiled(&kernels, key("x", "a", &[("V", 2.0), ("W", 1.0)]), 100), 3, "in another order");
         kernels.clear();
+        assert!(!kernels.has(&key("x", "a", &[])));
         assert_eq!(compiled(&kernels, key("x", "a", &[]), 100), 100);
     }
 

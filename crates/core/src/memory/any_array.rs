@@ -10,13 +10,13 @@ use std::fmt;
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// # let (ctx, queue) = fencepost::doctest();
 /// let any = queue.array(&[1_u32, 2, 3])?.any();
 /// assert_eq!((any.dtype().to_string().as_str(), any.shape()), ("u32", &[3][..]));
 /// let typed = any.typed::<u32, 1>()?;
 /// assert_eq!(queue.read(&typed).wait()?, [1, 2, 3]);
 /// # drop(ctx);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct AnyArray {

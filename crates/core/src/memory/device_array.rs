@@ -116,12 +116,12 @@ impl ArrayRef {
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// # let (ctx, queue) = fencepost::doctest();
 /// let mut x = queue.array(&[1.0_f32, 2.0, 3.0, 4.0])?;
 /// queue.fill(&mut x, 7.0)?;
 /// assert_eq!(queue.read(&x).wait()?, [7.0; 4]);
 /// # drop(ctx);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 pub struct DeviceArray<T: Element, const D: usize = 1> {
     /// The memory, padding and all.
@@ -151,12 +151,12 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = ctx.zeros_padded::<f32, 2>([17, 13], [32, 16])?;
     /// assert_eq!((x.shape(), x.padded_shape(), x.len()), ([17, 13], [32, 16], 221));
     /// assert_eq!(x.slice(3..5)?.padded_shape(), [2, 16]);
     /// # drop(queue);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn padded_shape(&self) -> [usize; D] {
         self.padded
@@ -187,12 +187,12 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let speeds = ctx.zeros::<f32, 1>([8])?.named("speeds");
     /// let error = speeds.slice(0..9).unwrap_err();
     /// assert!(error.to_string().contains("array `speeds`"), "{error}");
     /// # drop(queue);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[must_use]
     pub fn named(self, name: impl Into<Arc<str>>) -> Self {

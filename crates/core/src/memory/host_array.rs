@@ -47,8 +47,8 @@ mod sealed {
 ///
 /// # Example
 /// ```
-/// use fencepost_core::{Download, HostArray, Upload};
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// use fencepost::{Download, HostArray, Upload};
+/// # let (ctx, queue) = fencepost::doctest();
 /// let mut block: HostArray<f32, Upload> = ctx.pinned([4])?;
 /// let mut result: HostArray<f32, Download> = ctx.pinned([4])?;
 /// let mut x = ctx.zeros([4])?;
@@ -56,7 +56,7 @@ mod sealed {
 /// queue.upload(&block, &mut x)?;
 /// queue.download(&x, &mut result)?;
 /// assert_eq!(result.read(|host| host.to_vec())?, [1.0, 2.0, 3.0, 4.0]);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
     pub(crate) place: HostPlace<T>,

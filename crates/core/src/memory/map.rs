@@ -45,13 +45,13 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let x = queue.array(&[1_u32, 2, 3])?;
     /// assert_eq!(*x.map_read().wait()?, [1, 2, 3]);
     /// x.map_write().wait()?[0] = 7;
     /// assert_eq!(queue.read(&x).wait()?, [7, 2, 3]);
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn map_read(&self) -> Pending<ReadMap<T>> {

@@ -23,14 +23,14 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 ///
 /// # Example
 /// ```
-/// use fencepost_core::{NewAxis, region};
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// use fencepost::{NewAxis, region};
+/// # let (ctx, queue) = fencepost::doctest();
 /// let x = queue.array(&[0_u32, 1, 2, 3, 4, 5])?.reshape([2, 3])?;
 /// assert_eq!(queue.read_region(&x, region![.., -1]).wait()?, [2, 5]);
 /// assert_eq!(queue.read_region(&x, region![1, 0..3; 2]).wait()?, [3, 5]);
 /// assert_eq!(region![1, 0..3; 2, NewAxis].to_string(), "[1, 0..3; 2, NewAxis]");
 /// # drop(ctx);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Region(SmallVec<[RegionAxis; 4]>);
@@ -164,14 +164,14 @@ impl fmt::Debug for RegionAxis {
 ///
 /// # Example
 /// ```
-/// use fencepost_core::region;
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// use fencepost::region;
+/// # let (ctx, queue) = fencepost::doctest();
 /// let x = queue.array(&[0_u32, 1, 2, 3, 4, 5])?.reshape([3, 2])?;
 /// let mut y = queue.zeros([2, 2])?;
 /// queue.copy_region(&x, region![1..], &mut y, region![])?;
 /// assert_eq!(queue.read(&y).wait()?, [2, 3, 4, 5]);
 /// # drop(ctx);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[macro_export]
 macro_rules! region {

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
+/// # let (ctx, queue) = fencepost::doctest();
 /// let tracker = ctx.track_allocations();
 /// let x = {
 ///     let _loading = tracker.scope("loading");
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// assert_eq!(report.live[0].scope, "loading");       // `x` outlives the tracker
 /// assert!(report.to_string().contains("loading"));   // a table by line
 /// # drop(x);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 pub struct AllocationTracker {
     owner: Owner,

@@ -35,8 +35,8 @@ use std::path::Path;
 ///
 /// # Example
 /// ```
-/// # let (ctx, queue) = fencepost_core::doctest();
-/// use fencepost_core::Activity;
+/// # let (ctx, queue) = fencepost::doctest();
+/// use fencepost::Activity;
 /// let mut x = ctx.zeros::<u32, 1>([1024])?;
 /// let profiler = ctx.profile();
 /// queue.fill(&mut x, 7)?;
@@ -44,7 +44,7 @@ use std::path::Path;
 /// let profile = profiler.finish().wait()?;
 /// let reads = profile.rows.iter().filter(|row| row.activity == Activity::Read);
 /// assert_eq!(reads.count(), 1);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -85,11 +85,11 @@ impl Profile {
     ///
     /// # Example
     /// ```no_run
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let profiler = ctx.profile();
     /// queue.full::<u32, 1>([1024], 7)?;
     /// profiler.finish().wait()?.write("timeline.html")?;
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();

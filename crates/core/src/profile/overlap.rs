@@ -60,13 +60,13 @@ impl Profile {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 1>([1024])?;
     /// let profiler = ctx.profile();
     /// queue.fill(&mut x, 1)?;
     /// let overlap = profiler.finish().wait()?.overlap();
     /// assert!(overlap.copy > 0.0 && overlap.compute == 0.0 && overlap.share.is_none());
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn overlap(&self) -> Overlap {
         let work = || self.measured().filter(|(row, _)| row.is_work());

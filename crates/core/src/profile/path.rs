@@ -28,7 +28,7 @@ impl Profile {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let (mut x, mut y) = (ctx.zeros::<u32, 1>([1024])?, ctx.zeros::<u32, 1>([1024])?);
     /// let profiler = ctx.profile();
     /// queue.fill(&mut x, 1)?;
@@ -36,7 +36,7 @@ impl Profile {
     /// let path = profiler.finish().wait()?.critical_path();
     /// assert_eq!(path.rows, [0, 1]);
     /// assert!(path.seconds > 0.0 && path.seconds <= path.wall);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn critical_path(&self) -> CriticalPath {
         let chains = chains(&self.rows);

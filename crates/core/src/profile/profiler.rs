@@ -48,7 +48,7 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 1>([1024])?;
     /// let profiler = ctx.profile();
     /// queue.fill(&mut x, 7)?;
@@ -56,7 +56,7 @@ impl Context {
     /// assert_eq!(profile.rows.len(), 1);
     /// assert!(profile.rows[0].time.is_ok());
     /// assert!(profile.summary().to_string().contains("fill"));       // a table by kernel and kind
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn profile(&self) -> Profiler {
         let (owner, epoch) = (self.owner.clone(), Instant::now());

@@ -44,7 +44,7 @@ impl Profile {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 1>([1024])?;
     /// let profiler = ctx.profile();
     /// queue.fill(&mut x, 1)?;
@@ -52,7 +52,7 @@ impl Profile {
     /// let summary = profiler.finish().wait()?.summary();
     /// assert_eq!((summary.rows[0].count, summary.rows[0].measured), (2, 2));
     /// assert!(summary.rows[0].min <= summary.rows[0].mean && summary.rows[0].share == Some(1.0));
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn summary(&self) -> Summary {
         let mut times: BTreeMap<(Activity, Arc<str>), (usize, Vec<f64>)> = BTreeMap::new();

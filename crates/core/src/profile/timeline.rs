@@ -18,14 +18,14 @@ impl Profile {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let profiler = ctx.profile();
     /// queue.full::<u32, 1>([1024], 7)?;
     /// let mut page = Vec::new();
     /// profiler.finish().wait()?.write_html(&mut page).expect("memory takes everything");
     /// assert!(page.starts_with(b"<!doctype html>"));
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn write_html(&self, mut out: impl Write) -> io::Result<()> {
         let (head, tail) = PAGE.split_once(DATA).expect("the page has a place for the data");

@@ -19,14 +19,14 @@ impl Profile {
     ///
     /// # Example
     /// ```
-    /// # let (ctx, queue) = fencepost_core::doctest();
+    /// # let (ctx, queue) = fencepost::doctest();
     /// let profiler = ctx.profile();
     /// queue.full::<u32, 1>([1024], 7)?;
     /// let mut trace = Vec::new();
     /// profiler.finish().wait()?.write_chrome_trace(&mut trace).expect("memory takes everything");
     /// assert!(String::from_utf8(trace).unwrap().contains("\"cat\":\"fill\""));
     /// # drop(ctx);
-    /// # Ok::<(), fencepost_core::Error>(())
+    /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn write_chrome_trace(&self, mut out: impl Write) -> io::Result<()> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;

@@ -10,11 +10,11 @@ const VARIABLE: &str = "FENCEPOST_RECORDER";
 ///
 /// # Example
 /// ```no_run
-/// use fencepost_core::{Context, ContextOptions, RecorderChoice};
+/// use fencepost::{Context, ContextOptions, RecorderChoice};
 /// let options = ContextOptions { recorder: RecorderChoice::Hal, ..ContextOptions::default() };
 /// let ctx = Context::with_options(options).wait()?;
 /// assert!(ctx.state_dump().contains("recorder hal"));   // where it can be
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

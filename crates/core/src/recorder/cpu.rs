@@ -23,12 +23,12 @@ use std::time::{Duration, Instant};
 ///
 /// # Example
 /// ```
-/// use fencepost_core::{Context, CpuOptions};
+/// use fencepost::{Context, CpuOptions};
 /// let ctx = Context::on_cpu(CpuOptions { seed: 7, lanes: 2, ..CpuOptions::default() });
 /// let queue = ctx.queue("main");
 /// let x = queue.array(&[1_u32, 2, 3])?;
 /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3]);
-/// # Ok::<(), fencepost_core::Error>(())
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct CpuOptions {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 ///
 /// # Example
 /// ```
-/// use fencepost_core::Priority;
+/// use fencepost::Priority;
 /// assert_eq!(Priority::clamped(-100), Priority::High);    // CUDA's numbers: lower is more urgent
 /// assert_eq!(Priority::clamped(0), Priority::Normal);
 /// assert_eq!(Priority::clamped(100), Priority::Low);
