@@ -69,7 +69,7 @@ pub enum Error {
         alias: String,
     },
     /// The WGSL does not parse or does not validate.
-    #[error("{label}:{line}:{column}: {message}\n  | {text}")]
+    #[error("{label}:{line}:{column}: {message}\n{excerpt}")]
     Wgsl {
         /// The file, or what stands for it.
         label: String,
@@ -77,10 +77,10 @@ pub enum Error {
         line: usize,
         /// Column in bytes, from 1.
         column: usize,
-        /// What naga says, with the reasons below it.
+        /// What is wrong, in WGSL's words.
         message: String,
-        /// The source line.
-        text: String,
+        /// The source line, with the part that is meant.
+        excerpt: Excerpt,
     },
     /// The module has no compute entry point of that name.
     #[error("{module} has no compute entry point `{entry}`; it has {known}")]
@@ -204,5 +204,33 @@ impl fmt::Display for Names {
 impl<S: Into<String>> FromIterator<S> for Names {
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
         Self(names.into_iter().map(Into::into).collect())
+    }
+}
+
+/// A line of a source, and the part of it that is meant.
+///
+/// It prints as two lines, the second with `^` under that part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Excerpt {
+    /// The line.
+    pub text: String,
+    /// Where the part begins, in bytes, from 1.
+    pub column: usize,
+    /// Its length in bytes; it may go on in the next lines.
+    pub length: usize,
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, column, length } = self;
+        let boundary =
+            |at: usize| (0..=at.min(text.len())).rfind(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let start = boundary(column.saturating_sub(1));
+        let end = boundary(start + length);
+        // What stands before it has its width where it has tabs, too.
+        let before: String = text[..start].chars().map(|c| if c == '\t' { c } else { ' ' }).collect();
+        let marks = text[start..end].chars().count().max(1);
+        write!(f, "  | {text}\n  | {before}{}", "^".repeat(marks))
     }
 }

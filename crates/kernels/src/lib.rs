@@ -29,6 +29,7 @@ mod reflect;
 mod source;
 mod splice;
 mod types;
+mod wording;
 
 pub use agree::{Dim, Layout, Leaf, Text, buffer_misfit, value_misfit};
 pub use args::{
@@ -37,7 +38,7 @@ pub use args::{
 pub use check::{Plan, Slot, check, check_access, check_argument, check_complete, check_dyn};
 pub use dtype::{DType, FieldType, Scalar, StructType};
 pub use element::{Element, Param};
-pub use error::{Error, Names, Result};
+pub use error::{Error, Excerpt, Names, Result};
 pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 pub use layout::ParamsBlock;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};

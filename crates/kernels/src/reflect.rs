@@ -5,7 +5,7 @@ use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, Shad
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::splice::Spliced;
-use crate::{Error, Result, Source, constants, types};
+use crate::{Error, Excerpt, Result, Source, constants, types, wording};
 
 /// A parsed and validated shader.
 ///
@@ -26,9 +26,9 @@ impl Module {
     /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line.
     pub fn parse(source: &Source) -> Result<Self> {
         let source = source.splice()?;
-        let naga =
-            naga::front::wgsl::parse_str(&source.text).map_err(|error| parse_error(&source, &error))?;
-        let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(&source, &error))?;
+        let naga = naga::front::wgsl::parse_str(&source.text)
+            .map_err(|error| located(&source, wording::parsing(&error)))?;
+        let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(&source, &naga, &error))?;
         let needs = needs(&naga);
         Ok(Self { source, naga, info, needs })
     }
@@ -127,7 +127,7 @@ impl Module {
                 variable.binding = None;
             }
         }
-        validate(&module, Capabilities::all()).map_err(|error| invalid(&self.source, &error))?;
+        validate(&module, Capabilities::all()).map_err(|error| invalid(&self.source, &module, &error))?;
         Ok(module)
     }
 
@@ -268,29 +268,22 @@ fn needs(module: &naga::Module) -> Needs {
     }
 }
 
-fn parse_error(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
-    let mut message = error.message().to_string();
-    for note in error.notes() {
-        message += &format!("; {note}");
-    }
-    located(source, error.location(&source.text), message)
+fn invalid(source: &Spliced, module: &naga::Module, error: &Invalid) -> Error {
+    located(source, wording::finding(module, &source.text, error))
 }
 
-fn invalid(source: &Spliced, error: &Invalid) -> Error {
-    let mut message = error.to_string();
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        message += &format!(": {next}");
-        cause = next;
-    }
-    // The last span is the innermost: the expression rather than the function around it.
-    let inner = error.spans().last().map(|(span, _)| span.location(&source.text));
-    located(source, inner, message)
-}
-
-fn located(source: &Spliced, location: Option<naga::SourceLocation>, message: String) -> Error {
+fn located(source: &Spliced, finding: wording::Finding) -> Error {
+    let wording::Finding { message, span } = finding;
+    let location = span.is_defined().then(|| span.location(&source.text));
     let (line, column) = location.map_or((1, 1), |l| (l.line_number as usize, l.line_position as usize));
     let (label, own_line) = source.origin(line);
     let text = source.text.lines().nth(line - 1).unwrap_or_default().to_string();
-    Error::Wgsl { label: label.into(), line: own_line, column, message, text }
+    let length = location.map_or(1, |l| l.length as usize);
+    Error::Wgsl {
+        label: label.into(),
+        line: own_line,
+        column,
+        message,
+        excerpt: Excerpt { text, column, length },
+    }
 }

@@ -1,0 +1,544 @@
+//! Says in WGSL's words what naga's validation found, and where.
+
+use naga::common::wgsl::{TryToWgsl, TypeContext};
+use naga::front::Typifier;
+use naga::proc::ResolveContext;
+use naga::valid::{
+    CallError, ComposeError, ConstantError, EntryPointError, ExpressionError, FunctionError,
+    GlobalVariableError, LiteralError, LocalVariableError, OverrideError, TypeError, ValidationError,
+    WidthError,
+};
+use naga::{
+    AddressSpace, BinaryOperator, Block, Expression, Function, Handle, MathFunction, Span, Statement,
+    TypeInner,
+};
+
+/// Characters of an expression that are quoted.
+const QUOTED: usize = 40;
+
+/// What is said of a number without a type that does not become the type that is wanted.
+const NO_TYPE: &str = "this number does not fit the type that is wanted here: give it a type, as in `2.0f` or `2u`, or \
+                       convert what stands beside it";
+
+/// What is wrong, and the part of the text that it is about.
+pub(crate) struct Finding {
+    pub(crate) message: String,
+    pub(crate) span: Span,
+}
+
+/// Words for an error of naga's validation of `module`, which was made from `text`.
+pub(crate) fn finding(module: &naga::Module, text: &str, error: &naga::WithSpan<ValidationError>) -> Finding {
+    let place = Place { module, text, function: function(module, error.as_inner()) };
+    // The last span is the innermost: the expression rather than the function around it.
+    let inner = error.spans().map(|(span, _)| *span).filter(Span::is_defined).last().unwrap_or_default();
+    let (message, span) = place.of_module(error.as_inner()).unwrap_or_else(|| (innermost(error), None));
+    let span = span.filter(Span::is_defined).unwrap_or(inner);
+    Finding { message, span: if span.is_defined() { span } else { place.head(error.as_inner()) } }
+}
+
+/// Words for an error of naga's parser.
+pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
+    let (mut message, mut allowed) = (error.message().to_string(), Vec::new());
+    if let Some(rest) = message.strip_prefix("automatic conversions cannot convert ") {
+        message = convert(format!("a value does not fit: {}", words(rest)));
+    }
+    if message.starts_with("Abstract types may only appear in constant expressions") {
+        message = NO_TYPE.into();
+    }
+    for note in error.notes() {
+        match note.strip_prefix("allowed type: ") {
+            Some(ty) if ty.contains("Abstract") => {}
+            Some(ty) => allowed.push(format!("`{ty}`")),
+            None => message += &format!("; {}", note.trim_end_matches(':')),
+        }
+    }
+    if !allowed.is_empty() {
+        message += &format!(": {}", allowed.join(", "));
+    }
+    Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() }
+}
+
+fn words(of_naga: &str) -> String {
+    let abstracts =
+        [("elements of ", ""), ("`{AbstractFloat}`", "a fraction"), ("`{AbstractInt}`", "an integer")];
+    let words = abstracts.iter().fold(of_naga.to_owned(), |text, (from, to)| text.replace(from, to));
+    words.replacen(" to ", ", where this is wanted: ", 1)
+}
+
+/// A message, and a part of the text that suits it better than naga's.
+type Words = (String, Option<Span>);
+
+/// The last of the causes: what is around it says only where.
+fn innermost(error: &naga::WithSpan<ValidationError>) -> String {
+    let mut cause: &dyn std::error::Error = error.as_inner();
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    format!("the shader is not valid: {cause}")
+}
+
+fn function<'a>(module: &'a naga::Module, error: &ValidationError) -> Option<&'a Function> {
+    match error {
+        ValidationError::Function { handle, .. } => Some(&module.functions[*handle]),
+        ValidationError::EntryPoint { name, .. } => {
+            module.entry_points.iter().find(|entry| entry.name == *name).map(|entry| &entry.function)
+        }
+        _ => None,
+    }
+}
+
+/// Where an error is.
+struct Place<'a> {
+    module: &'a naga::Module,
+    text: &'a str,
+    /// The function with the expressions that the error names.
+    function: Option<&'a Function>,
+}
+
+impl Place<'_> {
+    /// The place where the function is declared that an error without a place is in.
+    fn head(&self, error: &ValidationError) -> Span {
+        let (ValidationError::Function { name, .. } | ValidationError::EntryPoint { name, .. }) = error
+        else {
+            return Span::UNDEFINED;
+        };
+        let head = format!("fn {name}");
+        self.text.find(&head).map_or(Span::UNDEFINED, |at| Span::new(at as u32, (at + head.len()) as u32))
+    }
+
+    fn of_module(&self, error: &ValidationError) -> Option<Words> {
+        let message = match error {
+            ValidationError::EntryPoint { source: EntryPointError::Function(source), .. }
+            | ValidationError::Function { source, .. } => return self.of_function(source),
+            ValidationError::EntryPoint { name, source, .. } => return self.of_entry(name, source),
+            ValidationError::GlobalVariable { name, source, handle } => {
+                let span = self.module.global_variables.get_span(*handle);
+                return Some((of_variable(name, source)?, Some(span)));
+            }
+            ValidationError::Type { name, source, .. } => of_type(name, source)?,
+            ValidationError::Constant { name, source, .. } => match source {
+                ConstantError::InitializerExprType => {
+                    format!("the value of `const {name}` is not known when the shader is compiled")
+                }
+                ConstantError::InvalidType => format!("`const {name}` and its value differ in type"),
+                ConstantError::NonConstructibleType => {
+                    format!("`const {name}` has a type that no constant has")
+                }
+            },
+            ValidationError::Override { name, source, .. } => match source {
+                OverrideError::InvalidType => format!("`override {name}` and its default differ in type"),
+                OverrideError::TypeNotScalar | OverrideError::NonConstructibleType => {
+                    format!("`override {name}` is no number and no bool")
+                }
+                OverrideError::DuplicateID => format!("`override {name}` has the @id of another override"),
+                _ => return None,
+            },
+            ValidationError::ArraySizeError { .. } => "the length of the array is not above 0".into(),
+            _ => return None,
+        };
+        Some((message, None))
+    }
+
+    fn of_entry(&self, name: &str, error: &EntryPointError) -> Option<Words> {
+        let message = match error {
+            EntryPointError::BindingCollision(variable) => {
+                let second = &self.module.global_variables[*variable];
+                let binding = second.binding?;
+                let same = |other: &naga::GlobalVariable| other.binding == Some(binding);
+                let mut others = self.module.global_variables.iter().filter(|(_, other)| same(other));
+                let first = others.find(|(handle, _)| handle != variable)?.1;
+                let [first, second] = [first, second].map(|v| v.name.clone().unwrap_or_default());
+                let at = format!("@group({}) @binding({})", binding.group, binding.binding);
+                let message = format!("`{first}` and `{second}` both have {at}: give one another number");
+                return Some((message, Some(self.module.global_variables.get_span(*variable))));
+            }
+            EntryPointError::Conflict => format!("there are two entry points `{name}`"),
+            EntryPointError::OutOfRangeWorkgroupSize => {
+                format!("`{name}`: the workgroup size has a number that is 0 or too large")
+            }
+            EntryPointError::InvalidGlobalUsage(variable, _) => {
+                let variable = self.module.global_variables[*variable].name.as_deref().unwrap_or_default();
+                format!("`{name}` uses `{variable}` in a way that its declaration does not allow")
+            }
+            EntryPointError::MoreThanOneImmediateUsed => {
+                format!("`{name}` uses more than one `var<immediate>`")
+            }
+            _ => return None,
+        };
+        Some((message, None))
+    }
+
+    fn of_function(&self, error: &FunctionError) -> Option<Words> {
+        use FunctionError as E;
+        let message = match error {
+            E::Expression { handle, source } => return self.of_expression(*handle, source),
+            E::LocalVariable { name, source, .. } => match source {
+                LocalVariableError::InitializerType => format!("`var {name}` and its first value differ in type"),
+                LocalVariableError::InvalidType(ty) => {
+                    let ty = self.type_name(*ty);
+                    format!("`var {name}` is a variable of a function, and those are no {ty}")
+                }
+                LocalVariableError::NonConstOrOverrideInitializer => return None,
+            },
+            E::InvalidArgumentPointerSpace { name, space, .. } => {
+                let space = space_name(*space);
+                format!("argument `{name}` is a pointer to {space}: functions take pointers to `function` and `private` only")
+            }
+            E::InvalidArgumentType { name, .. } => format!("argument `{name}` has a type that functions do not take"),
+            E::NonConstructibleReturnType => "functions do not return this type".into(),
+            E::BreakOutsideOfLoopOrSwitch => "`break` stands in no loop and no switch".into(),
+            E::ContinueOutsideOfLoop => "`continue` stands in no loop".into(),
+            E::InvalidReturnSpot => "`return` stands in a `continuing` block".into(),
+            E::InvalidReturnType { expression, expected_ty } => {
+                let expected = expected_ty.map_or("nothing".into(), |ty| self.type_name(ty));
+                match expression {
+                    Some(value) => {
+                        format!("the function returns {expected}, and {}", self.with_type(*value))
+                    }
+                    None => format!("`return` has no value; the function returns {expected}"),
+                }
+            }
+            E::InvalidIfType(condition) => {
+                let message = format!("{}; a condition is `bool`", self.with_type(*condition));
+                let is_it = |s: &Statement| matches!(s, Statement::If { condition: c, .. } if c == condition);
+                return Some((message, self.span(*condition).or_else(|| self.statement(&is_it))));
+            }
+            E::InvalidSwitchType(value) => {
+                format!("{}; `switch` takes `i32` or `u32`", self.with_type(*value))
+            }
+            E::ConflictingSwitchCase(_) => "two cases of the `switch` have one value".into(),
+            E::ConflictingCaseType => "the cases of the `switch` differ in type".into(),
+            E::MissingDefaultCase => "the `switch` has no `default` case".into(),
+            E::MultipleDefaultCases => "the `switch` has two `default` cases".into(),
+            E::InvalidStorePointer(pointer) => self.not_writable(*pointer),
+            E::InvalidStoreTypes { pointer, value } => {
+                let message =
+                    format!("{} is assigned to {}", self.with_type(*value), self.with_type(*pointer));
+                return Some((convert(message), self.span(*value)));
+            }
+            E::InvalidCall { function, error } => return self.of_call(*function, error),
+            E::InvalidAtomic(error) => format!("the atomic operation does not fit: {error}"),
+            E::NonUniformControlFlow(..) | E::NonUniformWorkgroupUniformLoad(_) => {
+                "not all invocations of a workgroup may come here: a condition before it differs between them, or some have returned".into()
+            }
+            E::WorkgroupUniformLoadInvalidPointer(pointer) => {
+                format!("`workgroupUniformLoad` takes a pointer to `var<workgroup>`, not {}", self.quote(*pointer))
+            }
+            _ => return None,
+        };
+        Some((message, None))
+    }
+
+    fn of_call(&self, function: Handle<Function>, error: &CallError) -> Option<Words> {
+        let called = self.module.functions[function].name.as_deref().unwrap_or_default();
+        let message = match error {
+            CallError::ArgumentCount { required, seen } => {
+                format!("`{called}` takes {required} arguments, and is given {seen}")
+            }
+            CallError::ArgumentType { index, required, seen_expression } => {
+                let (given, required) = (self.with_type(*seen_expression), self.type_name(*required));
+                let message = format!("argument {} of `{called}` is {required}, and {given}", index + 1);
+                let is_it = |s: &Statement| matches!(s, Statement::Call { function: f, arguments, .. } if *f == function && arguments.contains(seen_expression));
+                return Some((message, self.span(*seen_expression).or_else(|| self.statement(&is_it))));
+            }
+            CallError::Argument { source, .. } => return self.of_expression_without_handle(source),
+            _ => return None,
+        };
+        Some((message, None))
+    }
+
+    fn of_expression(&self, at: Handle<Expression>, error: &ExpressionError) -> Option<Words> {
+        use ExpressionError as E;
+        let message = match error {
+            E::InvalidBinaryOperandTypes { op, lhs_expr, rhs_expr, .. } => {
+                let [left, right] = [lhs_expr, rhs_expr].map(|side| self.with_type(*side));
+                convert(format!("`{}` does not take these two: {left}, {right}", operator(*op)))
+            }
+            E::InvalidUnaryOperandType(op, operand) => {
+                let op = match op {
+                    naga::UnaryOperator::Negate => "-",
+                    naga::UnaryOperator::LogicalNot => "!",
+                    naga::UnaryOperator::BitwiseNot => "~",
+                };
+                format!("`{op}` does not take this: {}", self.with_type(*operand))
+            }
+            E::WrongArgumentCount(called) => format!("`{}` takes another number of arguments", math(*called)),
+            E::InvalidArgumentType(called, index, argument) => {
+                let (name, argument) = (math(*called), self.with_type(*argument));
+                convert(format!("argument {} does not fit `{name}`: {argument}", index + 1))
+            }
+            E::SelectValuesTypeMismatch { accept, reject } => {
+                let [accept, reject] = [accept, reject].map(|inner| self.inner_name(inner));
+                convert(format!("`select` takes two values of one type, and is given {reject} and {accept}"))
+            }
+            E::SelectConditionNotABool { actual } => {
+                format!("the condition of `select` is {}; a condition is `bool`", self.inner_name(actual))
+            }
+            E::Compose(ComposeError::ComponentType { index }) => {
+                let Some(Expression::Compose { ty, components }) = self.expression(at) else { return None };
+                let component = components.get(*index as usize)?;
+                let (ty, component) = (self.type_name(*ty), self.with_type(*component));
+                convert(format!("value {} does not fit {ty}: {component}", index + 1))
+            }
+            E::Compose(ComposeError::ComponentCount { given, expected }) => {
+                format!("{} takes {expected} values, and is given {given}", self.quote(at))
+            }
+            E::IndexOutOfBounds(base, index) => {
+                format!("{} has no element {index}", self.quote_any(*base))
+            }
+            E::InvalidBaseType(base) => format!("{} has no elements and no members", self.quote_any(*base)),
+            E::InvalidIndexType(index) => format!("{}; an index is `i32` or `u32`", self.with_type(*index)),
+            E::InvalidArrayType(array) => {
+                format!(
+                    "`arrayLength` takes a pointer to an array without a fixed length, not {}",
+                    self.quote(*array)
+                )
+            }
+            E::InvalidPointerType(pointer) => format!("{} cannot be read", self.quote_any(*pointer)),
+            E::InvalidSplatType(value) | E::InvalidVectorType(value) => {
+                format!("{} is no number or vector that fits here", self.quote_any(*value))
+            }
+            E::InvalidSwizzleComponent(component, size) => {
+                let component = format!("{component:?}").to_lowercase();
+                format!("a vector of {} has no component `{component}`", *size as u32)
+            }
+            E::InvalidCastArgument => match self.expression(at) {
+                Some(Expression::As { expr, .. }) => {
+                    format!("{}, which cannot be converted to this type", self.with_type(*expr))
+                }
+                _ => "the value cannot be converted to this type".into(),
+            },
+            other => return self.of_expression_without_handle(other),
+        };
+        Some((message, self.span(at)))
+    }
+
+    fn of_expression_without_handle(&self, error: &ExpressionError) -> Option<Words> {
+        let message = match error {
+            ExpressionError::NegativeIndex(_) => "the index is below 0".into(),
+            ExpressionError::DivideByZero => "the divisor is 0".into(),
+            ExpressionError::ShiftAmountTooLarge { lhs_type, .. } => {
+                format!("the shift is as wide as {}, or wider", self.inner_name(lhs_type))
+            }
+            ExpressionError::NotInScope => "the value is not known here: it belongs to another block".into(),
+            ExpressionError::Literal(LiteralError::Width(WidthError::Abstract)) => NO_TYPE.into(),
+            ExpressionError::Literal(literal) => literal.to_string(),
+            _ => return None,
+        };
+        Some((message, None))
+    }
+
+    fn not_writable(&self, pointer: Handle<Expression>) -> String {
+        let Some(variable) = self.variable(pointer) else {
+            return format!("{} cannot be written", self.quote(pointer));
+        };
+        let name = variable.name.as_deref().unwrap_or_default();
+        match variable.space {
+            AddressSpace::Storage { .. } => {
+                format!(
+                    "`{name}` is written, and declared `var<storage, read>`: declare it `var<storage, read_write>`"
+                )
+            }
+            space => format!("`{name}` is written, and {} cannot be", space_name(space)),
+        }
+    }
+
+    /// The variable of the module that a pointer leads into.
+    fn variable(&self, mut pointer: Handle<Expression>) -> Option<&naga::GlobalVariable> {
+        loop {
+            pointer = match self.expression(pointer)? {
+                Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => *base,
+                Expression::GlobalVariable(handle) => return Some(&self.module.global_variables[*handle]),
+                _ => return None,
+            };
+        }
+    }
+
+    fn expression(&self, handle: Handle<Expression>) -> Option<&Expression> {
+        self.function?.expressions.try_get(handle).ok()
+    }
+
+    /// The text of an expression; `None` if it has a name, as it stands where that is declared.
+    fn span(&self, handle: Handle<Expression>) -> Option<Span> {
+        let function = self.function.filter(|function| !function.named_expressions.contains_key(&handle))?;
+        function.expressions.try_get(handle).ok()?;
+        Some(function.expressions.get_span(handle))
+    }
+
+    /// The first statement of which `is_it` holds.
+    fn statement(&self, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> {
+        statement(&self.function?.body, is_it)
+    }
+
+    /// The expression as the program wrote it.
+    fn quote(&self, handle: Handle<Expression>) -> String {
+        if let Some(name) = self.function.and_then(|function| function.named_expressions.get(&handle)) {
+            return format!("`{name}`");
+        }
+        let range = self.span(handle).and_then(|span| span.to_range());
+        let text = range.and_then(|range| self.text.get(range)).unwrap_or_default();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match text.char_indices().nth(QUOTED) {
+            _ if text.is_empty() => "the value".into(),
+            Some((end, _)) => format!("`{}..`", &text[..end]),
+            None => format!("`{text}`"),
+        }
+    }
+
+    /// As [`quote`](Self::quote), with the type where it is known.
+    fn quote_any(&self, handle: Handle<Expression>) -> String {
+        let name = self.type_of(handle);
+        name.map_or_else(|| self.quote(handle), |name| format!("{}, {name},", self.quote(handle)))
+    }
+
+    fn with_type(&self, handle: Handle<Expression>) -> String {
+        let name = self.type_of(handle).unwrap_or_else(|| "of another type".into());
+        format!("{} is {name}", self.quote(handle))
+    }
+
+    /// The type of an expression; of a variable, the type of what it holds.
+    fn type_of(&self, handle: Handle<Expression>) -> Option<String> {
+        let function = self.function?;
+        let context =
+            ResolveContext::with_locals(self.module, &function.local_variables, &function.arguments);
+        let mut types = Typifier::new();
+        types.grow(handle, &function.expressions, &context).ok()?;
+        Some(match types.get(handle, &self.module.types) {
+            TypeInner::Pointer { base, .. } => self.type_name(*base),
+            TypeInner::ValuePointer { size: Some(size), scalar, .. } => {
+                self.inner_name(&TypeInner::Vector { size: *size, scalar: *scalar })
+            }
+            TypeInner::ValuePointer { size: None, scalar, .. } => {
+                self.inner_name(&TypeInner::Scalar(*scalar))
+            }
+            inner => self.inner_name(inner),
+        })
+    }
+
+    fn type_name(&self, ty: Handle<naga::Type>) -> String {
+        format!("`{}`", self.module.to_ctx().type_to_string(ty))
+    }
+
+    fn inner_name(&self, inner: &TypeInner) -> String {
+        let mut name = String::new();
+        // Structs have their names in the arena only.
+        let known = self.module.types.iter().find(|(_, ty)| ty.inner == *inner && ty.name.is_some());
+        if let Some((handle, _)) = known {
+            return self.type_name(handle);
+        }
+        match self.module.to_ctx().write_type_inner(inner, &mut name) {
+            Ok(()) => format!("`{name}`"),
+            Err(_) => "another type".into(),
+        }
+    }
+}
+
+fn statement(block: &Block, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> {
+    let inside = |statement: &Statement| match statement {
+        Statement::Block(inner) => self::statement(inner, is_it),
+        Statement::If { accept, reject, .. } => {
+            self::statement(accept, is_it).or_else(|| self::statement(reject, is_it))
+        }
+        Statement::Loop { body, continuing, .. } => {
+            self::statement(body, is_it).or_else(|| self::statement(continuing, is_it))
+        }
+        Statement::Switch { cases, .. } => cases.iter().find_map(|case| self::statement(&case.body, is_it)),
+        _ => None,
+    };
+    block.span_iter().find_map(|(s, span)| if is_it(s) { Some(*span) } else { inside(s) })
+}
+
+/// What to do about two types of numbers that differ: WGSL converts none by itself.
+fn convert(message: String) -> String {
+    format!("{message}; WGSL converts no value by itself: write `f32(..)`, `u32(..)` or the like around one")
+}
+
+fn of_variable(name: &str, error: &GlobalVariableError) -> Option<String> {
+    use GlobalVariableError as E;
+    Some(match error {
+        E::InvalidUsage(space) => format!("`{name}`: {} does not allow this", space_name(*space)),
+        E::InvalidType(space) => {
+            format!("`{name}` has a type that is not possible in {}", space_name(*space))
+        }
+        E::MissingTypeFlags { .. } => {
+            format!(
+                "`{name}` has a type that the host cannot pass: no `bool`, no pointer, no length known at run time but in `var<storage>`"
+            )
+        }
+        E::InvalidBinding => format!(
+            "`{name}` needs `@group(0) @binding(N)`, or must not have it: buffers and textures have one, `var<workgroup>` and `var<private>` have none"
+        ),
+        E::Alignment(space, _, cause) => {
+            let space = space_name(*space);
+            format!(
+                "the type of `{name}` lies otherwise than {space} wants it: {cause}; `var<storage, read>` takes it, or elements of 16 bytes such as `vec4<f32>`"
+            )
+        }
+        E::InitializerExprType | E::InitializerType => format!("`{name}` and its first value differ in type"),
+        E::InitializerNotAllowed(space) => format!("`{name}`: {} has no first value", space_name(*space)),
+        E::StorageAddressSpaceWriteOnlyNotSupported => {
+            format!("`{name}`: WGSL has `read` and `read_write` only")
+        }
+        _ => return None,
+    })
+}
+
+fn of_type(name: &str, error: &TypeError) -> Option<String> {
+    let name = if name.is_empty() { "the type".into() } else { format!("`{name}`") };
+    Some(match error {
+        TypeError::InvalidDynamicArray(field, _) => {
+            format!(
+                "{name}: only the last member may be an array without a length, and `{field}` is not, or is in a struct that an array holds"
+            )
+        }
+        TypeError::InvalidArrayBaseType(_) => format!("{name}: arrays cannot hold that"),
+        TypeError::EmptyStruct => format!("{name} has no members"),
+        TypeError::MatrixElementNotFloat => "matrices have `f32` or `f16` only".into(),
+        TypeError::InvalidAtomicWidth(..) => "atomics are `i32` or `u32`".into(),
+        TypeError::InvalidPointerToUnsized { .. } => {
+            "an array without a length is possible in `var<storage>` only".into()
+        }
+        _ => return None,
+    })
+}
+
+fn space_name(space: AddressSpace) -> &'static str {
+    match space {
+        AddressSpace::Function => "a variable of a function",
+        AddressSpace::Private => "`var<private>`",
+        AddressSpace::WorkGroup => "`var<workgroup>`",
+        AddressSpace::Uniform => "`var<uniform>`",
+        AddressSpace::Storage { .. } => "`var<storage>`",
+        AddressSpace::Handle => "a texture or a sampler",
+        AddressSpace::Immediate => "`var<immediate>`",
+        _ => "this kind of variable",
+    }
+}
+
+fn operator(op: BinaryOperator) -> &'static str {
+    use BinaryOperator as B;
+    match op {
+        B::Add => "+",
+        B::Subtract => "-",
+        B::Multiply => "*",
+        B::Divide => "/",
+        B::Modulo => "%",
+        B::Equal => "==",
+        B::NotEqual => "!=",
+        B::Less => "<",
+        B::LessEqual => "<=",
+        B::Greater => ">",
+        B::GreaterEqual => ">=",
+        B::And => "&",
+        B::ExclusiveOr => "^",
+        B::InclusiveOr => "|",
+        B::LogicalAnd => "&&",
+        B::LogicalOr => "||",
+        B::ShiftLeft => "<<",
+        B::ShiftRight => ">>",
+    }
+}
+
+fn math(function: MathFunction) -> String {
+    function.try_to_wgsl().map_or_else(|| format!("{function:?}"), str::to_owned)
+}

@@ -1,0 +1,111 @@
+//! What is said of shaders that are not valid.
+
+use fencepost_kernels::{Module, Source};
+
+/// Statements of an entry point, or declarations before one, that are wrong in one way each.
+const WRONG: &[(&str, &str)] = &[
+    ("types of an operator", "x[0] = n * 2.0 * f32(n);"),
+    ("types of a comparison", "if x[0] < n { return; }"),
+    ("operand", "let b = -vec2(true, false);"),
+    ("assignment", "x[0] = n;"),
+    ("assignment to a member", "p.position = vec3<u32>(1u);"),
+    ("read-only", "y[0] = 1.0;"),
+    ("read-only uniform", "params.n = 1u;"),
+    ("argument of a function", "x[0] = twice(n);"),
+    ("number of arguments", "x[0] = twice(1.0, 2.0);"),
+    ("argument of a built-in function", "x[0] = sqrt(n);"),
+    ("two arguments of a built-in function", "x[0] = max(x[0], n);"),
+    ("number of arguments of a built-in function", "x[0] = max(x[0]);"),
+    ("condition", "if n { return; }"),
+    ("select", "x[0] = select(1.0, n, true);"),
+    ("condition of select", "x[0] = select(1.0, 2.0, n);"),
+    ("vector", "let v = vec3<f32>(1.0, n, 2.0);"),
+    ("vector too long", "let v = vec2<f32>(1.0, 2.0, 3.0);"),
+    ("index out of range", "let two = array<f32, 2>(1.0, 2.0); x[0] = two[2];"),
+    ("index type", "x[0] = x[1.5];"),
+    ("no such member", "x[0] = p.mass;"),
+    ("swizzle", "let v = vec2<f32>(1.0, 2.0); x[0] = v.z;"),
+    ("cast", "x[0] = f32(p);"),
+    ("return", "return 1.0;"),
+    ("array length", "let l = arrayLength(&w);"),
+    ("break", "break;"),
+    ("switch", "switch n { case 1u: { } }"),
+    ("switch twice", "switch n { case 1u: { } case 1u: { } default: { } }"),
+    ("atomic", "atomicAdd(&x[0], 1.0);"),
+    ("atomic operand", "atomicAdd(&a, 1.0);"),
+    ("uniform load", "let u = workgroupUniformLoad(&x);"),
+    ("division by zero", "let z = 1u / 0u;"),
+    ("shift", "let z = 1u << 40u;"),
+    ("variable", "var v: f32 = 1u;"),
+    ("constant assigned", "let v = 1.0; v = 2.0;"),
+    ("unknown name", "x[0] = unknown;"),
+    ("unknown function", "x[0] = unknown(1.0);"),
+    ("semicolon", "x[0] = 1.0"),
+    ("keyword", "float v = 1.0;"),
+    ("f16", "var v: f16 = 1.0h;"),
+];
+
+const DECLARATIONS: &[(&str, &str)] = &[
+    (
+        "two at one binding",
+        "@group(0) @binding(1) var<storage, read> second: array<f32>; fn r() -> f32 { return second[0]; }",
+    ),
+    ("no binding", "var<storage, read> second: array<f32>;"),
+    ("binding of workgroup", "@group(0) @binding(7) var<workgroup> second: array<f32, 4>;"),
+    ("bool in a buffer", "@group(0) @binding(7) var<storage, read> second: array<bool>;"),
+    ("uniform array", "@group(0) @binding(7) var<uniform> second: array<f32, 4>;"),
+    (
+        "length in front",
+        "struct S { a: array<f32>, b: f32 } @group(0) @binding(7) var<storage, read> second: S;",
+    ),
+    ("initial value", "var<workgroup> second: f32 = 1.0;"),
+    ("constant", "const C: f32 = 1u;"),
+    ("override", "override O: f32 = true;"),
+    ("array length", "const N = 0; var<workgroup> second: array<f32, N>;"),
+    ("recursion", "fn r(i: u32) -> u32 { return r(i); }"),
+    ("twice", "fn twice() {}"),
+    ("matrix", "var<private> second: mat2x2<u32>;"),
+    (
+        "pointer argument",
+        "fn r(i: ptr<storage, f32>) -> f32 { return *i; } fn s() -> f32 { return r(&x[0]); }",
+    ),
+    ("result", "fn r() -> f32 { return 1u; }"),
+    ("no result", "fn r() -> f32 { }"),
+];
+
+fn shader(declaration: &str, statement: &str) -> String {
+    let call = if declaration.contains("fn r() -> f32 { return second") { "x[2] = r();" } else { "" };
+    format!(
+        "struct P {{ position: vec3<f32> }}
+struct Params {{ n: u32 }}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> x: array<f32>;
+@group(0) @binding(2) var<storage, read> y: array<f32>;
+@group(0) @binding(3) var<storage, read_write> p: P;
+var<workgroup> w: array<f32, 4>;
+var<workgroup> a: atomic<u32>;
+fn twice(v: f32) -> f32 {{ return 2.0 * v; }}
+{declaration}
+@compute @workgroup_size(4) fn k() {{
+    let n = params.n;
+    {statement}
+    x[1] = y[0] + w[1] + f32(atomicLoad(&a));
+    {call}
+}}"
+    )
+}
+
+#[test]
+fn messages() {
+    let wrong = WRONG.iter().map(|(name, statement)| (name, shader("", statement)));
+    let declared = DECLARATIONS.iter().map(|(name, declaration)| (name, shader(declaration, "")));
+    let mut all = String::new();
+    for (name, text) in wrong.chain(declared) {
+        let said = match Module::parse(&Source::text("k.wgsl", text)) {
+            Ok(_) => "valid".into(),
+            Err(error) => error.to_string(),
+        };
+        all += &format!("{name}\n{said}\n\n");
+    }
+    insta::assert_snapshot!(all);
+}
