@@ -1,6 +1,7 @@
 //! Rules K, and the native part of D04: what is launched is checked, and computes what its reference does.
 
 mod arguments;
+mod compiling;
 mod elements;
 mod grids;
 mod results;
@@ -12,6 +13,7 @@ use crate::common::{Case, host_side};
 pub fn cases() -> Vec<Case> {
     let parts = [
         host_side(arguments::cases()),
+        compiling::cases(),
         elements::cases(),
         workgroups::cases(),
         grids::cases(),

@@ -3,6 +3,7 @@
 mod across;
 mod across_parts;
 mod copies;
+mod elsewhere;
 mod exhausted;
 mod limits;
 mod making;
@@ -14,6 +15,7 @@ mod pool;
 mod reads;
 mod region_order;
 mod regions;
+mod single;
 mod tracker;
 
 use crate::common::{Case, host_side};
@@ -33,6 +35,8 @@ pub fn cases() -> Vec<Case> {
         host_side(tracker::cases()),
         across::cases(),
         across_parts::cases(),
+        elsewhere::cases(),
+        single::cases(),
         exhausted::cases(),
     ]
     .concat()

@@ -7,6 +7,7 @@ mod measured;
 mod overlap;
 mod profiles;
 mod relations;
+mod single_events;
 mod unmeasured;
 
 use crate::common::refusing::{self, Driver, Rule};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
     let timing = [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()];
-    let timing = timing.into_iter().chain([host_clock::cases()]);
+    let timing = timing.into_iter().chain([host_clock::cases(), single_events::cases()]);
     let profiles = [profiles::cases(), measured::cases(), overlap::cases()];
     timing.chain(profiles).flatten().collect()
 }

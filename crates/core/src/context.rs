@@ -3,7 +3,7 @@
 use crate::adapter::{self, AdapterChoice, AdapterInfo};
 use crate::command::What;
 use crate::error::{Error, Result};
-use crate::event::{Event, Recording};
+use crate::event::{Event, EventOptions, Recording};
 use crate::kernel::cache::Kernels;
 use crate::lane::{Device, Lane, Opaque, OpenOptions, Pace, Way, WgpuDevice};
 use crate::living;
@@ -16,7 +16,7 @@ use crate::recorder::cpu::{self, CpuDevice, CpuOptions};
 use crate::scheduler::{Engine, State};
 use crate::user_event::UserEvent;
 use crate::watch::ContextWatch;
-use fencepost_kernels::Element;
+use fencepost_kernels::{Element, Number};
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
@@ -422,6 +422,24 @@ impl Context {
         self.own(What::Fill).full(shape, value)
     }
 
+    /// An array of ones, before every later use on any queue.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.ones::<f32, 2>([2, 2])?;
+    /// let y = ctx.ones_like(&x)?;
+    /// assert_eq!(queue.read(&y).wait()?, [1.0; 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn ones<T: Number, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.full(shape, T::ONE)
+    }
+
     /// An array with the elements of a slice, copied at the call, before every later use on any queue.
     ///
     /// # Errors
@@ -450,6 +468,18 @@ impl Context {
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
         self.zeros_padded(like.shape(), like.padded_shape())
+    }
+
+    /// As [`ones`](Self::ones), with the shape, padding and type of another array.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn ones_like<T: Number, const D: usize>(
+        &self,
+        like: &DeviceArray<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
+        self.own(What::Fill).full_padded(like.shape(), like.padded_shape(), T::ONE)
     }
 
     /// An array of the shape, padding and type of another whose elements are whatever was there.
@@ -495,6 +525,11 @@ impl Context {
     /// ```
     pub fn event(&self) -> Event {
         Event::new(self.owner.clone(), Recording::Never)
+    }
+
+    /// As [`event`](Self::event), with options: see [`EventOptions`].
+    pub fn event_with(&self, options: EventOptions) -> Event {
+        Event::with(self.owner.clone(), Recording::Never, options)
     }
 
     /// An event that the program signals; see [`UserEvent`].

@@ -43,12 +43,14 @@ impl CommandQueue {
     /// Runs `f` with this queue as the current one of this thread and this context: verbs of the
     /// [`Context`](Context::launch) go to it.
     ///
+    /// Its context is the current one meanwhile, too, which [`Context::current`] gives.
+    ///
     /// On entry the queue comes after everything enqueued so far on the queue that was current before; that wait is the
     /// device's, and nothing is submitted for it. At the end, a panic included, the queue from before is current again,
     /// and nothing waits: what it uses of this scope's work is ordered by the policy, or by
     /// [`wait_for_queue`](Self::wait_for_queue). Scopes nest. Other threads, and host callbacks, have current queues of
-    /// their own. A scope belongs to one thread, and so it takes no future: in asynchronous code, which may wake up on
-    /// another thread, name the queue.
+    /// their own. A scope belongs to one thread, and so it takes no asynchronous function, whose future would run outside of it:
+    /// such a program does not compile, as results are to be [`Unpin`]. Asynchronous code names the queue.
     ///
     /// # Example
     /// ```
@@ -61,8 +63,12 @@ impl CommandQueue {
     /// assert_eq!(ctx.read(&x).wait()?, [2; 4]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    /// ```compile_fail
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let later = queue.scope(async || ctx.marker().await);
+    /// ```
     #[track_caller]
-    pub fn scope<T>(&self, f: impl FnOnce() -> T) -> T {
+    pub fn scope<T: Unpin>(&self, f: impl FnOnce() -> T) -> T {
         self.scope_with(ScopeOptions::default(), f)
     }
 
@@ -78,14 +84,14 @@ impl CommandQueue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn scope_with<T>(&self, options: ScopeOptions, f: impl FnOnce() -> T) -> T {
+    pub fn scope_with<T: Unpin>(&self, options: ScopeOptions, f: impl FnOnce() -> T) -> T {
         if options.wait {
             self.come_after_current(Location::caller());
         }
         let context = self.owner().address();
         let before = exchange_queue(context, Some(self.downgrade()));
         let _restore = Restore(Some(|| drop(exchange_queue(context, before))));
-        f()
+        in_context(self.owner(), f)
     }
 
     /// Makes this queue the current one of this thread and its context, without a scope and without a wait. Inside a
@@ -129,7 +135,8 @@ impl Context {
     }
 
     /// Runs `f` with this context as the current one of this thread, which [`current`](Self::current) gives. At the end, a
-    /// panic included, the one from before is current again. Scopes nest. Nothing is enqueued, and no queue changes.
+    /// panic included, the one from before is current again. Scopes nest. Nothing is enqueued, and no queue changes. As a
+    /// [queue's scope](CommandQueue::scope) it takes no asynchronous function.
     ///
     /// # Example
     /// ```
@@ -143,10 +150,8 @@ impl Context {
     /// assert!(ones().is_err());
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    pub fn scope<T>(&self, f: impl FnOnce() -> T) -> T {
-        let before = exchange_context(Some(self.owner.downgrade()));
-        let _restore = Restore(Some(|| drop(exchange_context(before))));
-        f()
+    pub fn scope<T: Unpin>(&self, f: impl FnOnce() -> T) -> T {
+        in_context(&self.owner, f)
     }
 
     /// The context of the innermost [`scope`](Self::scope) on this thread.
@@ -158,6 +163,13 @@ impl Context {
         let owner = current.and_then(|context| context.upgrade());
         owner.map(|owner| Context { owner }).ok_or_else(|| Kind::NoContext.into())
     }
+}
+
+/// Runs `f` with a context as the current one.
+fn in_context<T>(owner: &Owner, f: impl FnOnce() -> T) -> T {
+    let before = exchange_context(Some(owner.downgrade()));
+    let _restore = Restore(Some(|| drop(exchange_context(before))));
+    f()
 }
 
 /// Puts back what was current, a panic included.

@@ -193,9 +193,13 @@ pub enum Kind {
     Abandoned { event: String },
     /// A time was asked for of a queue that is not timed.
     #[error(
-        "queue `{queue}` is not timed; make it with `QueueOptions {{ timing: true, .. }}` to measure between its events"
+        "queue `{queue}` is not timed: make it with `QueueOptions {{ timing: true, .. }}`, or the event with \
+         `EventOptions {{ timing: true }}`"
     )]
     Untimed { queue: String },
+    /// A tuning of a queue was started twice, or stopped and never started.
+    #[error("queue `{queue}` {problem}")]
+    Tuning { queue: String, problem: &'static str },
     /// There is no time, and so no number.
     #[error("the time of {object} is not measured: {reason}")]
     NotMeasured { object: String, reason: String },

@@ -53,6 +53,30 @@ pub(crate) struct Past {
 pub struct Event {
     pub(crate) owner: Owner,
     recording: Arc<Mutex<Recording>>,
+    options: EventOptions,
+}
+
+/// What an event can do: [`Context::event_with`](crate::Context::event_with),
+/// [`CommandQueue::marker_with`](crate::CommandQueue::marker_with).
+///
+/// # Example
+/// ```
+/// use fencepost::EventOptions;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let timed = EventOptions { timing: true };
+/// let (start, end) = (ctx.event_with(timed), ctx.event_with(timed));
+/// let mut x = ctx.zeros::<u32, 1>([1024])?;
+/// queue.record(&start)?;
+/// queue.fill(&mut x, 7)?;
+/// queue.record(&end)?;
+/// assert!(end.seconds_since(&start).wait()? > 0.0);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventOptions {
+    /// Whether [`Event::seconds_since`] has an answer for it on any queue, and not on timed ones only. Each recording then
+    /// has the device look at its clock.
+    pub timing: bool,
 }
 
 /// What an event stands for at this moment.
@@ -69,7 +93,16 @@ pub(crate) enum Recording {
 
 impl Event {
     pub(crate) fn new(owner: Owner, recording: Recording) -> Self {
-        Self { owner, recording: Arc::new(Mutex::new(recording)) }
+        Self::with(owner, recording, EventOptions::default())
+    }
+
+    pub(crate) fn with(owner: Owner, recording: Recording, options: EventOptions) -> Self {
+        Self { owner, recording: Arc::new(Mutex::new(recording)), options }
+    }
+
+    /// Whether each recording notes a time, also on a queue that is not timed.
+    pub(crate) fn wants_time(&self) -> bool {
+        self.options.timing
     }
 
     pub(crate) fn recording(&self) -> Recording {

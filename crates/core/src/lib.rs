@@ -17,6 +17,7 @@ mod kernel;
 mod lane;
 mod launch;
 mod living;
+mod making;
 mod memory;
 mod ordering;
 #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
@@ -29,12 +30,14 @@ mod queue;
 mod recorder;
 mod regions;
 mod scheduler;
+mod single;
 mod source;
 mod synchronize;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
 mod timing;
 mod transfer;
+mod tuning;
 mod user_event;
 mod verbs;
 mod waits;
@@ -50,14 +53,14 @@ pub use context::{AdoptOptions, Context, ContextOptions};
 pub use current::ScopeOptions;
 pub use encode::AccessList;
 pub use error::{Error, Kind, PoolLimit, Result};
-pub use event::{Event, Events};
+pub use event::{Event, EventOptions, Events};
 /// The cause in [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 /// The text of a shader, with the files that it uses.
 pub use fencepost_kernels::Source as ShaderSource;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, FieldType, HostBuffer, HostKernel, Interface, IntoArg,
-    KernelArgs, NamedArg, Param, Scalar, StructType, Value, args, reference,
+    KernelArgs, NamedArg, Number, Param, Scalar, StructType, Value, args, reference,
 };
 /// The cause in [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
@@ -65,7 +68,8 @@ pub use kernel::{DynKernel, Kernel};
 pub use launch::SameKernel;
 pub use memory::{
     Allocation, AllocationReport, AllocationScope, AllocationSite, AllocationTracker, AnyArray, DeviceArray,
-    Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis, Upload, WriteMap,
+    Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis, Snapshot, Upload,
+    WriteMap,
 };
 pub use ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
 pub use pending::Pending;

@@ -168,6 +168,47 @@ where
     }
 }
 
+/// What `make` makes of another late result.
+pub(crate) fn then<T, U>(
+    pending: Pending<T>,
+    make: impl FnOnce(T) -> Result<U> + fencepost_sync::MaybeSend + 'static,
+) -> Pending<U>
+where
+    T: Unpin + fencepost_sync::MaybeSend + 'static,
+{
+    Pending::late(Then { pending, make: Some(make) })
+}
+
+struct Then<T, F> {
+    pending: Pending<T>,
+    make: Option<F>,
+}
+
+impl<T, F> Then<T, F> {
+    fn made<U>(&mut self, result: Result<T>) -> Result<U>
+    where
+        F: FnOnce(T) -> Result<U>,
+    {
+        let make = self.make.take().expect("bug: a result was asked for again after it was there");
+        result.and_then(make)
+    }
+}
+
+impl<T, U, F> Late<U, Error> for Then<T, F>
+where
+    T: Unpin + fencepost_sync::MaybeSend,
+    F: FnOnce(T) -> Result<U> + fencepost_sync::MaybeSend,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<U>> {
+        Pin::new(&mut self.pending).poll(cx).map(|result| self.made(result))
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<U>> {
+        let result = self.pending.wait_timeout(limit.unwrap_or(Duration::MAX));
+        Some(result.transpose()?).map(|result| self.made(result))
+    }
+}
+
 /// Whether this thread may block at all.
 ///
 /// # Errors

@@ -1,12 +1,11 @@
 //! Command queues: what programs enqueue on.
 
-use crate::across::{self, Relay};
+use crate::across;
 use crate::context::Owner;
 use crate::error::{Error, Result};
-use crate::event::{Event, Events, Recording, same_context};
+use crate::event::{Event, EventOptions, Events, Recording, same_context};
 use crate::pending::{Pending, PointLate};
 use crate::scheduler::Priority;
-use crate::user_event::Signaller;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
@@ -138,7 +137,25 @@ impl CommandQueue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn marker(&self) -> Event {
-        let event = Event::new(self.owner().clone(), Recording::Never);
+        self.marker_with(EventOptions::default())
+    }
+
+    /// As [`marker`](Self::marker), with options: a marker with `timing` has a time on any queue.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::EventOptions;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let timed = EventOptions { timing: true };
+    /// let mut x = ctx.zeros::<u32, 1>([1024])?;
+    /// let start = queue.marker_with(timed);
+    /// queue.fill(&mut x, 7)?;
+    /// let end = queue.marker_with(timed);
+    /// assert!(!queue.is_timed() && end.seconds_since(&start).wait()? > 0.0);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn marker_with(&self, options: EventOptions) -> Event {
+        let event = Event::with(self.owner().clone(), Recording::Never, options);
         self.record_into(&event);
         event
     }
@@ -158,7 +175,7 @@ impl CommandQueue {
         event.set(match self.slot() {
             Err(error) => Recording::Failed(error),
             Ok(slot) => {
-                let (point, past, moment) = self.owner().engine().timed_marker(slot);
+                let (point, past, moment) = self.owner().engine().timed_marker(slot, event.wants_time());
                 Recording::Point(point, past, moment)
             }
         });
@@ -191,7 +208,7 @@ impl CommandQueue {
         let (slot, engine, at) = (self.slot()?, self.owner().engine(), Location::caller());
         events.for_each(&mut |event| {
             if !event.owner.is(self.owner()) {
-                return self.wait_across(slot, event, at);
+                return across::wait(engine, slot, event, at);
             }
             match event.recording() {
                 Recording::Never => Ok(()),
@@ -200,18 +217,6 @@ impl CommandQueue {
                 Recording::Failed(error) => Err(error),
             }
         })
-    }
-
-    /// Waits for an event of another context.
-    fn wait_across(&self, slot: Slot, event: &Event, at: &'static Location<'static>) -> Result<()> {
-        let Some((origin, name)) = across::origin(event)? else { return Ok(()) };
-        let engine = self.owner().engine();
-        let signaller = Signaller::new(engine, &name);
-        let turn = across::enqueueing();
-        engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
-        drop(turn);
-        Relay::attach(engine, signaller, origin, None);
-        Ok(())
     }
 
     /// *Enqueues* a wait for everything enqueued so far on another queue, of this context or another.

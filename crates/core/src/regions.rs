@@ -290,10 +290,9 @@ impl CommandQueue {
         dst: &mut DeviceArray<T, E>,
         to: impl Into<Region>,
     ) -> Result<()> {
-        self.own_either(&src.array, &dst.array)?;
         let (src, dst) = (src.part(from)?, dst.part(to)?);
         same_shape("the target of a copy", &dst.picked.shape(), &src.picked.shape())?;
-        self.by(What::Copy)?.copy_part(&src, &dst)
+        self.by_way_of(src.owner(), dst.owner(), |maker| maker.copy_part(&src, &dst))
     }
 
     /// *Enqueues* a copy of host elements into a region of device memory, as [`upload`](Self::upload).

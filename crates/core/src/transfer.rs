@@ -75,7 +75,16 @@ impl Maker<'_> {
         shape: [usize; D],
         value: T,
     ) -> Result<DeviceArray<T, D>> {
-        let array = self.empty(shape)?;
+        self.full_padded(shape, shape, value)
+    }
+
+    pub(crate) fn full_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+        value: T,
+    ) -> Result<DeviceArray<T, D>> {
+        let array = self.empty_padded(shape, padded)?;
         self.fill(&array.array, bytemuck::bytes_of(&value))?;
         Ok(array)
     }
@@ -200,7 +209,7 @@ impl Maker<'_> {
         (target, dst): (&Owner, Span),
     ) -> Result<()> {
         if source.is(target) || dst.size == 0 {
-            return self.enqueue(What::Copy, Work::Copy { src, dst });
+            return self.enqueue(self.by.what, Work::Copy { src, dst });
         }
         across::copy(self.owner, self.by, (source, target), &RegionCopy::run(src, dst))
     }
@@ -276,45 +285,19 @@ impl CommandQueue {
         same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))
     }
 
-    /// As [`own`](Self::own), of one of the two at least.
-    pub(crate) fn own_either(&self, one: &ArrayRef, other: &ArrayRef) -> Result<()> {
-        if other.storage.owner.is(self.owner()) { Ok(()) } else { self.own(one) }
-    }
-
-    /// *Enqueues* an array of zeros, in this queue's order.
-    ///
-    /// # Errors
-    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`]; the queue's own error.
+    /// Has a copy made in this queue, or in its place if neither array is of its context.
     #[track_caller]
-    pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.zeros(shape)
-    }
-
-    /// *Enqueues* an array whose elements are all `value`, in this queue's order.
-    ///
-    /// # Errors
-    /// As [`zeros`](Self::zeros).
-    #[track_caller]
-    pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.full(shape, value)
-    }
-
-    /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
-    ///
-    /// # Errors
-    /// As [`zeros`](Self::zeros).
-    #[track_caller]
-    pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
-        self.by(What::Upload)?.array(elements)
-    }
-
-    /// *Returns* an array whose elements are whatever was there, for use in this queue's order.
-    ///
-    /// # Errors
-    /// As [`zeros`](Self::zeros).
-    #[track_caller]
-    pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.empty(shape)
+    pub(crate) fn by_way_of(
+        &self,
+        source: &Owner,
+        target: &Owner,
+        copy: impl FnOnce(&Maker<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let maker = self.by(What::Copy)?;
+        if [source, target].iter().any(|side| side.is(self.owner())) {
+            return copy(&maker);
+        }
+        across::elsewhere((self.owner(), maker.by), target, |by| copy(&Maker { owner: target, by }))
     }
 
     /// *Enqueues* a fill: every element becomes `value`.
@@ -499,14 +482,14 @@ impl CommandQueue {
         src: &DeviceArray<T, D>,
         dst: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        self.own_either(&src.array, &dst.array)?;
         same_shape("the target of a copy", &dst.shape(), &src.shape())?;
-        let maker = self.by(What::Copy)?;
-        if !src.frame().is_full() || !dst.frame().is_full() {
-            return maker.copy_part(&src.all(), &dst.all());
-        }
         let (source, target) = (&src.array.storage.owner, &dst.array.storage.owner);
-        maker.copy_words((source, src.array.words()?), (target, dst.array.words()?))
+        self.by_way_of(source, target, |maker| {
+            if !src.frame().is_full() || !dst.frame().is_full() {
+                return maker.copy_part(&src.all(), &dst.all());
+            }
+            maker.copy_words((source, src.array.words()?), (target, dst.array.words()?))
+        })
     }
 
     /// *Enqueues* a copy of a pinned part: elements `range` of `src` to all of `dst`.

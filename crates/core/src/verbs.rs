@@ -3,14 +3,16 @@
 use crate::command::grid::Grid;
 use crate::context::Context;
 use crate::error::Result;
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::kernel::{DynKernel, Kernel};
 use crate::launch::SameKernel;
 use crate::memory::{DeviceArray, Download, HostArray, Upload};
 use crate::pending::Pending;
+use crate::queue::CommandQueue;
 use crate::source::Source;
 use fencepost_kernels::{Element, KernelArgs, NamedArg};
 use std::ops::Range;
+use std::panic::Location;
 
 /// Verbs on the [current queue](Context::current_queue) of this thread. Whoever has a queue in hand calls the queue's own.
 /// [`zeros`](Context::zeros) and the like are none of these: what the context makes is before every later use on any
@@ -121,14 +123,26 @@ impl Context {
         self.current_queue().fill(array, value)
     }
 
-    /// *Flushes* the current queue; the elements come when everything enqueued so far on it is done:
+    /// *Flushes* the current queue; the elements come when everything enqueued so far on it is done, and under
+    /// [`Policy::Unchecked`](crate::Policy::Unchecked) everything enqueued so far on any queue:
     /// [`CommandQueue::read`](crate::CommandQueue::read).
     ///
     /// # Errors
     /// As there.
     #[track_caller]
     pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
-        self.current_queue().read(array)
+        self.reader().read(array)
+    }
+
+    /// The current queue; under `Unchecked`, where nothing else orders a read without a queue, it comes after everything
+    /// enqueued so far.
+    #[track_caller]
+    fn reader(&self) -> CommandQueue {
+        let queue = self.current_queue();
+        if let Ok(slot) = queue.slot() {
+            self.owner.engine().come_after_all(slot, Location::caller());
+        }
+        queue
     }
 
     /// As [`read`](Self::read), into the storage of a `Vec` that is used again.
@@ -141,7 +155,7 @@ impl Context {
         array: &DeviceArray<T, D>,
         storage: Vec<T>,
     ) -> Pending<Vec<T>> {
-        self.current_queue().read_with(array, storage)
+        self.reader().read_with(array, storage)
     }
 
     /// Blocks until the elements are in `out`: [`CommandQueue::read_into`](crate::CommandQueue::read_into) of the current
@@ -155,12 +169,57 @@ impl Context {
         array: &DeviceArray<T, D>,
         out: &mut [T],
     ) -> Result<()> {
-        self.current_queue().read_into(array, out)
+        self.reader().read_into(array, out)
     }
 
     /// *Returns* the event of everything enqueued so far on the current queue:
     /// [`CommandQueue::marker`](crate::CommandQueue::marker).
     pub fn marker(&self) -> Event {
         self.current_queue().marker()
+    }
+
+    /// *Returns* nothing, and makes `event` stand for everything enqueued so far on the current queue:
+    /// [`CommandQueue::record`](crate::CommandQueue::record).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn record(&self, event: &Event) -> Result<()> {
+        self.current_queue().record(event)
+    }
+
+    /// *Enqueues* a wait for events on the current queue: [`CommandQueue::wait_for`](crate::CommandQueue::wait_for).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
+        self.current_queue().wait_for(events)
+    }
+
+    /// *Flushes* the current queue; one element comes: [`CommandQueue::get`](crate::CommandQueue::get).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn get<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        index: [usize; D],
+    ) -> Pending<T> {
+        self.reader().get(array, index)
+    }
+
+    /// *Enqueues* a new value of one element on the current queue: [`CommandQueue::set`](crate::CommandQueue::set).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn set<T: Element, const D: usize>(
+        &self,
+        array: &mut DeviceArray<T, D>,
+        index: [usize; D],
+        value: T,
+    ) -> Result<()> {
+        self.current_queue().set(array, index, value)
     }
 }

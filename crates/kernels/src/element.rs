@@ -24,7 +24,7 @@ use crate::{DType, Scalar};
     label = "not an element type",
     note = "elements are f32, i32, u32, f64, i64, u64, half::f16, u8, i8, u16, i16, arrays `[T; N]` of elements, and structs with `#[derive(Element)]`"
 )]
-pub trait Element: bytemuck::Pod + Send + Sync {
+pub trait Element: bytemuck::Pod + Send + Sync + Unpin {
     /// The type, for comparison with a shader's.
     const DTYPE: DType;
 }
@@ -41,6 +41,30 @@ macro_rules! scalars {
 scalars! {
     f32 => F32, i32 => I32, u32 => U32, f64 => F64, i64 => I64, u64 => U64, half::f16 => F16,
     u8 => U8, i8 => I8, u16 => U16, i16 => I16,
+}
+
+/// An element that is a number, and so has a one.
+///
+/// # Example
+/// ```
+/// use fencepost::Number;
+/// assert_eq!((f32::ONE, u64::ONE), (1.0, 1));
+/// ```
+pub trait Number: Element {
+    /// One.
+    const ONE: Self;
+}
+
+macro_rules! numbers {
+    ($($host:ty = $one:expr),* $(,)?) => {$(
+        impl Number for $host {
+            const ONE: Self = $one;
+        }
+    )*};
+}
+
+numbers! {
+    f32 = 1.0, f64 = 1.0, half::f16 = half::f16::ONE, i8 = 1, i16 = 1, i32 = 1, i64 = 1, u8 = 1, u16 = 1, u32 = 1, u64 = 1,
 }
 
 impl<T: Element, const N: usize> Element for [T; N] {

@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("d02_a_context_is_current_inside_its_scope", inside),
         case("d02_scopes_of_contexts_nest_and_a_panic_ends_them", nest),
         case("d02_a_current_context_is_of_its_thread", of_its_thread),
+        case("d02_the_scope_of_a_queue_has_its_context_current", of_a_queue),
         case("d02_no_current_context_is_an_error", none),
     ]
 }
@@ -52,6 +53,18 @@ fn nest(subject: &Subject) {
         catch_unwind(AssertUnwindSafe(|| b.scope(|| resume_unwind(Box::new("on purpose"))))).unwrap_err();
         assert_eq!(current(), "a");
     });
+    assert!(Context::current().is_err());
+}
+
+fn of_a_queue(subject: &Subject) {
+    let (a, b) = (subject.ctx(), subject.ctx());
+    let (of_a, of_b) = (a.queue("a"), b.queue("b"));
+    let inside = of_a.scope(|| {
+        let nested = of_b.scope(|| (current(), work(5).unwrap()));
+        catch_unwind(AssertUnwindSafe(|| of_b.scope(|| resume_unwind(Box::new("on purpose"))))).unwrap_err();
+        (nested, current())
+    });
+    assert_eq!(inside, (("b".into(), vec![5; 10]), "a".into()));
     assert!(Context::current().is_err());
 }
 

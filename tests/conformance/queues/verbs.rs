@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("q09_verbs_without_a_queue_go_to_the_current_one", go_to_current),
         case("q09_a_read_without_a_queue_is_in_the_order_of_the_current_one", reads),
         case("q09_a_marker_without_a_queue_is_of_the_current_one", marker),
+        case("q09_an_event_is_recorded_and_waited_for_without_a_queue", record_and_wait),
         case("q09_an_explicit_queue_wins", explicit_wins),
         case("q09_verbs_without_a_queue_refuse_what_is_of_another_context", foreign),
         case("q09_what_the_context_makes_is_of_no_queue", making),
@@ -50,13 +51,15 @@ const VERBS: &[Verb] = &[
     ("copy from", |b, ctx, x| ctx.copy(x, &mut b.other())),
     ("copy to", |b, ctx, x| ctx.copy(&b.other(), x)),
     ("fill", |_, ctx, x| ctx.fill(x, 3)),
+    ("set", |_, ctx, x| ctx.set(x, [5], 3)),
+    ("get", |_, ctx, x| given(ctx.get(x, [5]))),
     ("download", |b, ctx, x| ctx.download(x, &mut b.ctx.pinned([N])?)),
     ("read", |_, ctx, x| given(ctx.read(x))),
     ("read_with", |_, ctx, x| given(ctx.read_with(x, vec![0; N]))),
 ];
 
 /// Whether the read was enqueued; nobody waits for it, so the host is told nothing.
-fn given(mut read: Pending<Vec<u32>>) -> Result<()> {
+fn given<T>(mut read: Pending<T>) -> Result<()> {
     match read.wait_timeout(std::time::Duration::ZERO) {
         Err(error) => Err(error),
         Ok(_) => Ok(()),
@@ -112,6 +115,24 @@ fn marker(subject: &Subject) {
     held.wait().unwrap();
 }
 
+fn record_and_wait(subject: &Subject) {
+    let ctx = subject.ctx();
+    let [first, second] = ["first", "second"].map(|label| ctx.queue(label));
+    let (event, gate) = (ctx.event(), ctx.user_event("gate"));
+    ctx.default_queue(); // made now: a queue is born after what there is
+    first.wait_for(&gate.event()).unwrap();
+    first.callback(|| ()).unwrap();
+    let no_wait = fencepost::ScopeOptions { wait: false };
+    first.scope_with(no_wait, || ctx.record(&event)).unwrap();
+    assert!(!event.is_complete().unwrap());
+    second.scope_with(no_wait, || ctx.wait_for(&event)).unwrap();
+    let waits = second.marker();
+    assert!(!waits.is_complete().unwrap(), "the queue that was current waits");
+    assert!(ctx.default_queue().marker().is_complete().unwrap(), "another one does not");
+    gate.signal();
+    waits.wait().unwrap();
+}
+
 fn explicit_wins(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let [a, b, c] = ["a", "b", "c"].map(|label| ctx.queue(label));
@@ -127,15 +148,14 @@ fn foreign(subject: &Subject) {
     let (ctx, other) = (subject.ctx(), subject.ctx());
     let bench = Bench::new(subject, &ctx);
     let mut theirs = other.zeros([N]).unwrap();
-    // Copies connect two contexts; a third one's queue has nothing to do with either.
+    // Copies connect two contexts.
     let verbs = || VERBS.iter().filter(|(name, _)| !name.contains("copy"));
     let mut refused: Vec<(&str, Result<()>)> =
         verbs().map(|&(name, verb)| (name, verb(&bench, &ctx, &mut theirs))).collect();
     refused.push(("read_into", ctx.read_into(&theirs, &mut [0; N])));
-    refused.push(("copy", subject.ctx().copy(&bench.other(), &mut theirs)));
     // The verb is theirs, and what it is called with is not.
     for &(name, verb) in verbs().filter(|(name, _)| !name.contains("read") && *name != "upload") {
-        if name != "fill" {
+        if !["fill", "set", "get"].contains(&name) {
             refused.push((name, verb(&bench, &other, &mut theirs)));
         }
     }

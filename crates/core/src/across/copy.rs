@@ -5,11 +5,11 @@
 //! was written: so one piece is read while the one before is written, and memory is bounded, however large the copy.
 
 use super::pieces::{Between, DEPTH, End, cut, meets_itself};
-use super::{Origin, Relay, enqueueing};
+use super::{Origin, Relay, enqueueing, wait};
 use crate::command::{Op, Pattern, RegionCopy, Rows, Span, What, Work, Works};
 use crate::context::Owner;
 use crate::error::{Error, Kind, Result};
-use crate::event::{Past, Point};
+use crate::event::{Event, Past, Point, Recording};
 use crate::memory::reading::Reading;
 use crate::memory::{Payload, ReadSlot, Staged};
 use crate::ordering::{Admission, Policy};
@@ -62,6 +62,34 @@ pub(crate) fn copy(
     let enqueued = enqueue(end, copy, (source, read_by), (target, written_by));
     other.engine().let_helper_go(helper);
     enqueued
+}
+
+/// Has `copy` enqueue a copy of which neither array is of the context `given`, in the place of a queue of it: on a queue of the
+/// context `other`, which waits for that queue, and which that queue waits for.
+///
+/// # Errors
+/// Those of `copy` and of both queues: nothing is enqueued then.
+pub(crate) fn elsewhere(
+    (given, by): (&Owner, Admission),
+    other: &Owner,
+    copy: impl FnOnce(Admission) -> Result<()>,
+) -> Result<()> {
+    given.engine().lock().check(by.slot)?;
+    let (label, priority) = given.engine().about(by.slot);
+    let helper = other.engine().helper(&format!("{label}, copy elsewhere"), priority);
+    let helper = helper.map_err(|error| lost(other.engine(), error))?;
+    let theirs = Admission { slot: helper, what: What::Across, at: by.at };
+    let copied = wait(other.engine(), helper, &end(given, by.slot), by.at).and_then(|()| copy(theirs));
+    let copied = copied.map_err(|error| lost(other.engine(), error));
+    let joined = copied.and_then(|()| wait(given.engine(), by.slot, &end(other, helper), by.at));
+    other.engine().let_helper_go(helper);
+    joined
+}
+
+/// The event of everything enqueued so far on a queue.
+fn end(owner: &Owner, slot: Slot) -> Event {
+    let (point, past) = owner.engine().marker(slot);
+    Event::new(owner.clone(), Recording::Point(point, past, None))
 }
 
 /// The error of the other side: the loss of its device must not look like that of this one.

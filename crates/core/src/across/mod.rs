@@ -9,9 +9,9 @@ mod in_turn;
 mod pieces;
 mod relay;
 
-pub(crate) use copy::copy;
+pub(crate) use copy::{copy, elsewhere};
 pub(crate) use in_turn::{in_turn, leave_calls, leave_drops};
-pub(crate) use relay::{Origin, Relay, origin};
+pub(crate) use relay::{Origin, Relay, wait};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

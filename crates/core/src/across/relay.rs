@@ -1,11 +1,14 @@
 //! A wait of one context for another.
 
+use super::enqueueing;
 use super::in_turn::{in_turn, leave_relay};
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, Point, Recording};
 use crate::scheduler::{Deadline, Engine, Stretch};
 use crate::user_event::{Signaller, UserState};
+use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Poll, Wake, Waker};
@@ -46,11 +49,30 @@ pub(crate) enum Origin {
 /// What has to be done between the arrival and the signal.
 pub(crate) type Then = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
 
+/// Has a queue of one context wait for an event of another.
+///
+/// # Errors
+/// That of the queue; that of a queue that could not be made.
+pub(crate) fn wait(
+    engine: &Arc<Engine>,
+    slot: Slot,
+    event: &Event,
+    at: &'static Location<'static>,
+) -> Result<()> {
+    let Some((origin, name)) = origin(event)? else { return Ok(()) };
+    let signaller = Signaller::new(engine, &name);
+    let turn = enqueueing();
+    engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
+    drop(turn);
+    Relay::attach(engine, signaller, origin, None);
+    Ok(())
+}
+
 /// What an event of another context stands for, and what messages call it; `None` if it was never recorded.
 ///
 /// # Errors
 /// That of a queue that could not be made.
-pub(crate) fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
+fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
     let engine = event.owner.engine();
     match event.recording() {
         Recording::Never => Ok(None),

@@ -5,6 +5,7 @@ mod block;
 mod bytes;
 mod cells;
 mod device_array;
+mod display;
 mod host_array;
 mod lately;
 mod map;
@@ -23,6 +24,7 @@ pub(crate) use block::{Allocate, Block, BlockId, Heap, HostUse, Memory, Order, o
 pub(crate) use cells::Cells;
 pub use device_array::DeviceArray;
 pub(crate) use device_array::{ArrayRef, Storage};
+pub use display::Snapshot;
 pub(crate) use host_array::HostPlace;
 pub use host_array::{Direction, Download, HostArray, Upload};
 pub use map::{ReadMap, WriteMap};

@@ -57,6 +57,11 @@ impl Region {
         Self(items.into_iter().collect())
     }
 
+    /// One element; an index that no array has is outside of all.
+    pub(crate) fn index<const D: usize>(index: [usize; D]) -> Self {
+        Self::new(index.map(|at| RegionAxis(Item::Index(isize::try_from(at).unwrap_or(isize::MAX)))))
+    }
+
     pub(super) fn items(&self) -> impl Iterator<Item = Item> {
         self.0.iter().map(|axis| axis.0)
     }

@@ -7,6 +7,7 @@ use super::state::State;
 use crate::command::{Command, Op, Work};
 use crate::error::Result;
 use crate::event::{Past, Point};
+use crate::ordering::Policy;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot};
 use std::panic::Location;
@@ -52,6 +53,19 @@ impl Engine {
         self.unlock(state);
         if !self.threads {
             self.turn(Duration::ZERO);
+        }
+    }
+
+    /// Has what `slot` does next come after everything enqueued so far on any queue, where the policy orders nothing by itself.
+    pub(crate) fn come_after_all(&self, slot: Slot, at: &'static Location<'static>) {
+        let mut state = self.lock();
+        if state.policy() != Policy::Unchecked || state.lost.is_some() {
+            return;
+        }
+        let ends: Vec<Point> = state.ends().into_iter().filter(|end| end.slot != slot).collect();
+        for point in ends {
+            state.note_wait(slot, point, Cause::Policy, at);
+            state.push_wait(slot, point);
         }
     }
 

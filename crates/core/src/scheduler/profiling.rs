@@ -129,7 +129,7 @@ impl Engine {
         log.profilers -= 1;
         let (upto, last) = (log.entries.len(), log.profilers == 0);
         for queue in state.queues.iter_mut().filter(|_| last) {
-            queue.timing.take_if(|timing| !timing.marked);
+            queue.timing.take_if(|timing| timing.for_notes_only());
         }
         (upto, state.ends())
     }

@@ -17,17 +17,24 @@ pub(crate) struct Timing {
     clocked: bool,
     /// The last command, unless the queue waits for something since.
     last: Option<(Stamp, Arc<TimeSlot>)>,
+    /// The launches since a tuning started.
+    tuned: Option<Vec<Arc<TimeSlot>>>,
 }
 
 impl Timing {
     /// For a queue whose events are asked for times.
     pub(super) fn for_events() -> Box<Self> {
-        Box::new(Self { marked: true, clocked: true, last: None })
+        Box::new(Self { marked: true, clocked: true, last: None, tuned: None })
     }
 
     /// For a queue whose commands are only noted.
     pub(super) fn for_notes(clocked: bool) -> Box<Self> {
-        Box::new(Self { marked: false, clocked, last: None })
+        Box::new(Self { marked: false, clocked, last: None, tuned: None })
+    }
+
+    /// Whether no event and no tuning asks for times.
+    pub(super) fn for_notes_only(&self) -> bool {
+        !self.marked && self.tuned.is_none()
     }
 
     /// A command whose time is told to `time`.
@@ -46,12 +53,33 @@ pub(crate) struct Moment {
 }
 
 impl Engine {
-    /// As [`marker`](Self::marker), with the moment at which a timed queue is there.
-    pub(crate) fn timed_marker(&self, slot: Slot) -> (Point, Arc<Past>, Option<Arc<Moment>>) {
+    /// As [`marker`](Self::marker), with the moment at which the queue is there if it is timed, or the event is.
+    pub(crate) fn timed_marker(&self, slot: Slot, timed: bool) -> (Point, Arc<Past>, Option<Arc<Moment>>) {
+        let clocked = timed && self.device.caps().timestamps;
         let mut state = self.lock();
         let (point, past) = state.marker(slot);
-        let moment = state.queue(slot).is_timed().then(|| Arc::new(state.moment(slot)));
+        let moment = (clocked || state.queue(slot).is_timed()).then(|| Arc::new(state.moment(slot)));
         (point, past, moment)
+    }
+
+    /// Has the launches of a queue noted from now on; whether they were not already.
+    pub(crate) fn start_tuning(&self, slot: Slot) -> bool {
+        let mut state = self.lock();
+        let timing = state.queue_mut(slot).timing.get_or_insert_with(|| Timing::for_notes(true));
+        let started = timing.tuned.is_none();
+        timing.tuned.get_or_insert_default();
+        started
+    }
+
+    /// Ends that: the times of the launches, and the point behind them.
+    pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<Past>, Vec<Arc<TimeSlot>>)> {
+        let mut state = self.lock();
+        let noting = state.is_noting();
+        let timing = &mut state.queue_mut(slot).timing;
+        let tuned = timing.as_mut()?.tuned.take()?;
+        timing.take_if(|timing| timing.for_notes_only() && !noting);
+        let (point, past) = state.marker(slot);
+        Some((point, past, tuned))
     }
 }
 
@@ -107,6 +135,9 @@ impl QueueState {
     fn with_time(&mut self, stamp: Stamp, work: Work) -> (Op, Arc<TimeSlot>) {
         let (time, mut clocked) = (Arc::<TimeSlot>::default(), true);
         if let Some(timing) = &mut self.timing {
+            if let (Some(tuned), Work::Launch(_)) = (&mut timing.tuned, &work) {
+                tuned.push(time.clone());
+            }
             (timing.last, clocked) = (Some((stamp, time.clone())), timing.clocked);
         }
         (Timing::op(work, &time, clocked), time)

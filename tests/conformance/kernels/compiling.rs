@@ -1,0 +1,127 @@
+//! K09: a kernel is compiled once for a context, and may be compiled while the program goes on; files of a shader.
+
+use super::shaders::{Text, set_word};
+use crate::common::kernels::{Mix, mixed};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Kind, ShaderSource};
+use std::sync::Arc;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("k09_kernels_that_come_later_are_those_that_come_at_once", later),
+        case("k09_many_tasks_and_threads_may_wait_for_kernels", many),
+        case("k09_what_does_not_compile_later_is_the_error_that_it_is_at_once", wrong),
+        case("k09_a_kernel_that_nobody_waits_for_harms_nothing", dropped),
+        case("k09_a_context_with_other_functions_of_the_host_compiles_anew", anew)
+            .cpu_only("a device has none"),
+        case("k09_a_source_of_several_files_is_one_shader", files),
+    ]
+}
+
+const N: usize = 100;
+
+fn launched(ctx: &Context, mix: &Kernel<Mix<'static>>) -> Vec<u32> {
+    let (x, mut y) = (ctx.full([N], 3_u32).unwrap(), ctx.zeros([N]).unwrap());
+    ctx.launch(mix, Grid::threads([N]), Mix { a: 5, b: 7, x: &x, y: &mut y }).unwrap();
+    ctx.read(&y).wait().unwrap()
+}
+
+fn later(s: &Subject) {
+    let ctx = s.ctx();
+    let expected = [mixed(0, 5, 3, 7); N];
+    let first = ctx.kernel_later::<Mix>();
+    assert_eq!(launched(&ctx, &first.wait().unwrap()), expected);
+    assert_eq!(launched(&ctx, &ctx.kernel::<Mix>().unwrap()), expected);
+    assert_eq!(launched(&ctx, &pollster::block_on(ctx.kernel_later::<Mix>()).unwrap()), expected);
+    let wide = ctx.kernel_later_with::<Mix>(&[("WORKGROUP", 32.0)]).wait().unwrap();
+    assert_eq!((wide.workgroup(), launched(&ctx, &wide)), ([32, 1, 1], expected.to_vec()));
+}
+
+fn many(s: &Subject) {
+    let ctx = s.ctx();
+    let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+    let kernels: Vec<_> =
+        (0..24).map(|at| ctx.kernel_later_with::<Mix>(&[("WORKGROUP", sizes[at % sizes.len()])])).collect();
+    std::thread::scope(|scope| {
+        for (at, kernel) in kernels.into_iter().enumerate() {
+            let ctx = &ctx;
+            scope.spawn(move || {
+                let kernel = pollster::block_on(kernel).unwrap();
+                assert_eq!(kernel.workgroup()[0], sizes[at % sizes.len()] as u32);
+                ctx.queue("own").scope(|| assert_eq!(launched(ctx, &kernel), [mixed(0, 5, 3, 7); N]));
+            });
+        }
+    });
+}
+
+fn wrong(s: &Subject) {
+    let ctx = s.ctx();
+    let bad = ShaderSource::text("bad.wgsl", "@compute @workgroup_size(1) fn bad() { let x = 1u * 1.0f; }");
+    let later = ctx.kernel_from_source_later(&bad, "bad", &[]).wait().map(drop).unwrap_err();
+    let at_once = ctx.kernel_from_source(&bad, "bad", &[]).map(drop).unwrap_err();
+    assert_eq!(later.to_string(), at_once.to_string());
+    assert!(matches!(later.kind(), Kind::Kernel(_)) && later.to_string().contains("bad.wgsl:1:"), "{later}");
+    let unknown = ctx.kernel_later_with::<Mix>(&[("WORKGRUOP", 1.0)]).wait().map(drop).unwrap_err();
+    assert!(unknown.to_string().contains("WORKGROUP"), "{unknown}");
+}
+
+fn dropped(s: &Subject) {
+    for _ in 0..5 {
+        let ctx = s.ctx();
+        drop(ctx.kernel_later::<Mix>());
+        let mut polled = ctx.kernel_later_with::<Mix>(&[("WORKGROUP", 8.0)]);
+        drop(polled.wait_timeout(std::time::Duration::ZERO).unwrap());
+        drop(polled);
+        assert_eq!(launched(&ctx, &ctx.kernel::<Mix>().unwrap()), [mixed(0, 5, 3, 7); N]);
+    }
+}
+
+fn anew(s: &Subject) {
+    const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn given() { x[0] = 1u; }";
+    let ctx = s.ctx();
+    for value in [4, 9] {
+        let host: super::shaders::Host = if value == 4 {
+            |_, _, _, buffers| set_word(&mut buffers[0], 0, 4)
+        } else {
+            |_, _, _, buffers| set_word(&mut buffers[0], 0, 9)
+        };
+        ctx.host_kernel("given", Arc::new(host)).unwrap();
+        let kernel = ctx.kernel_from(TEXT, "given").unwrap();
+        let mut x = ctx.zeros::<u32, 1>([1]).unwrap();
+        ctx.launch_dyn(&kernel, Grid::groups([1]), args![&mut x]).unwrap();
+        assert_eq!(ctx.read(&x).wait().unwrap(), [value]);
+    }
+}
+
+fn files(s: &Subject) {
+    const MAIN: Text = Text {
+        entry: "squares",
+        wgsl: "//#use \"math/square.wgsl\"
+            @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+            @compute @workgroup_size(1) fn squares(@builtin(global_invocation_id) id: vec3<u32>) {
+                x[id.x] = square(id.x) + ONE;
+            }",
+        host: |_, _, _, buffers| {
+            (0..4).for_each(|at| set_word(&mut buffers[0], at, (at * at) as u32 + 1));
+        },
+    };
+    let ctx = s.ctx();
+    if s.is_cpu() {
+        ctx.host_kernel(MAIN.entry, Arc::new(MAIN.host)).unwrap();
+    }
+    let alone = ShaderSource::text("squares.wgsl", MAIN.wgsl);
+    let error = ctx.kernel_from_source(&alone, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
+    assert_eq!(error, "squares.wgsl:1: there is no file `math/square.wgsl`; there are none");
+    let source = alone
+        .with_file("math/square.wgsl", "//#use \"../one.wgsl\"\nfn square(x: u32) -> u32 { return x * x; }")
+        .with_file("one.wgsl", "const ONE = 1u;");
+    let kernel = ctx.kernel_from_source(&source, MAIN.entry, &[]).unwrap();
+    let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
+    ctx.launch_dyn(&kernel, Grid::groups([4]), args![&mut x]).unwrap();
+    assert_eq!(ctx.read(&x).wait().unwrap(), [1, 2, 5, 10]);
+    let wrong = source.with_file("one.wgsl", "const ONE = 1u;\n\nconst TWO: u32 = 1.5;");
+    let error = ctx.kernel_from_source(&wrong, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("one.wgsl:3:"), "{error}");
+}

@@ -1,0 +1,140 @@
+//! M09: copies of arrays of other contexts, on a queue of a third one.
+
+use crate::common::partners::partners;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CpuOptions, Kind, region};
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m09_a_queue_of_a_third_context_copies_between_two_and_within_one", exact),
+        case("m09_a_copy_elsewhere_has_its_place_in_its_queue_and_in_both_contexts", ordered),
+        case("m09_a_copy_elsewhere_is_no_hazard", checked),
+        case("m09_a_copy_elsewhere_that_fails_is_the_error_of_its_queue", fails),
+        case("m09_a_wrong_copy_elsewhere_is_refused_and_the_queue_works", refused),
+        case("m09_everything_may_be_dropped_while_a_copy_elsewhere_is_on_its_way", dropped),
+    ]
+}
+
+/// More than one piece.
+const LARGE: usize = 1_200_003;
+
+fn counted(n: usize, start: u32) -> Vec<u32> {
+    (0..n as u32).map(|i| start.wrapping_add(i.wrapping_mul(7))).collect()
+}
+
+fn exact(s: &Subject) {
+    for (name, other) in partners(s, Policy::Ordered) {
+        let (own, third) = (s.ctx(), s.ctx());
+        let queue = third.queue("third");
+        for n in [1, 1000, LARGE] {
+            let x = own.array(&counted(n, 3)).unwrap();
+            let (mut y, mut back) = (other.zeros([n]).unwrap(), own.zeros([n]).unwrap());
+            queue.copy(&x, &mut y).unwrap();
+            queue.copy(&y, &mut back).unwrap();
+            let mut again = own.zeros([n]).unwrap();
+            queue.copy(&back, &mut again).unwrap();
+            queue.finish().wait().unwrap();
+            for (ctx, array) in [(&other, &y), (&own, &back), (&own, &again)] {
+                assert!(ctx.queue("reader").read(array).wait().unwrap() == counted(n, 3), "{name}, {n}");
+            }
+        }
+        let table = own.array(&counted(12, 0)).unwrap().reshape([3, 4]).unwrap();
+        let mut column = other.zeros::<u32, 1>([3]).unwrap();
+        queue.copy_region(&table, region![.., 1], &mut column, region![..]).unwrap();
+        assert_eq!(other.read(&column).wait().unwrap(), [7, 35, 63], "{name}");
+        let mut padded = other.zeros_padded::<u32, 1>([3], [8]).unwrap();
+        queue.copy(&column, &mut padded).unwrap();
+        assert_eq!(other.read(&padded).wait().unwrap(), [7, 35, 63], "{name}");
+    }
+}
+
+fn ordered(s: &Subject) {
+    for (name, other) in partners(s, Policy::Ordered) {
+        let (own, third) = (s.ctx(), s.ctx());
+        let (queue, gate) = (third.queue("third"), third.user_event("gate"));
+        let (a, b) = (own.queue("a"), other.queue("b"));
+        let (mut x, mut y) = (own.zeros([LARGE]).unwrap(), other.zeros([LARGE]).unwrap());
+        a.fill(&mut x, 4_u32).unwrap();
+        queue.wait_for(&gate.event()).unwrap();
+        queue.copy(&x, &mut y).unwrap();
+        a.fill(&mut x, 5).unwrap();
+        let mut read = b.read(&y);
+        assert!(
+            read.wait_timeout(Duration::ZERO).unwrap().is_none(),
+            "{name}: the copy is held, and the read behind it"
+        );
+        gate.signal();
+        assert!(read.wait().unwrap() == [4; LARGE], "{name}");
+        // What is behind the copy in its queue comes after it.
+        queue.copy(&x, &mut y).unwrap();
+        queue.finish().wait().unwrap();
+        assert!(y.map_read().wait().unwrap().iter().all(|&y| y == 5), "{name}");
+    }
+}
+
+fn checked(s: &Subject) {
+    for (name, other) in partners(s, Policy::Checked) {
+        let (own, third) = (s.ctx_with(Policy::Checked), s.ctx_with(Policy::Checked));
+        let queue = third.queue("third");
+        let (writer, reader) = (own.queue("writer"), other.queue("reader"));
+        let (mut x, mut y) = (own.zeros([1000]).unwrap(), other.zeros([1000]).unwrap());
+        let mut beside = own.zeros([1000]).unwrap();
+        for turn in 0..5_u32 {
+            writer.fill(&mut x, turn).unwrap();
+            queue.copy(&x, &mut y).unwrap();
+            queue.copy(&x, &mut beside).unwrap();
+            assert!(reader.read(&y).wait().unwrap() == [turn; 1000], "{name}");
+            assert!(writer.read(&beside).wait().unwrap() == [turn; 1000], "{name}");
+        }
+    }
+}
+
+fn fails(s: &Subject) {
+    for (name, other) in partners(s, Policy::Ordered) {
+        let (own, third) = (s.ctx(), s.ctx());
+        let lost = Context::on_cpu(CpuOptions { lost_after: Some(1), ..CpuOptions::default() });
+        s.watch(&lost);
+        let queue = third.queue("third");
+        let (mut x, mut y) = (lost.zeros::<u32, 1>([1000]).unwrap(), other.zeros([1000]).unwrap());
+        lost.queue("fill").fill(&mut x, 1).unwrap();
+        let done = queue.copy(&x, &mut y).and_then(|()| queue.finish().wait());
+        let error = done.unwrap_err();
+        assert!(matches!(error.kind(), Kind::OtherContext { .. }), "{name}: {error}");
+        queue.take_error();
+        let z = own.ones::<u32, 1>([1000]).unwrap();
+        queue.copy(&z, &mut y).unwrap();
+        queue.finish().wait().unwrap();
+        assert_eq!(other.to_vec(&y).unwrap(), [1; 1000], "{name}");
+    }
+}
+
+fn refused(s: &Subject) {
+    let (own, other, third) = (s.ctx(), s.ctx(), s.ctx());
+    let queue = third.queue("third");
+    let (x, mut y) = (own.ones::<u32, 1>([8]).unwrap(), other.zeros::<u32, 1>([9]).unwrap());
+    let error = queue.copy(&x, &mut y).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let map = x.map_write().wait().unwrap();
+    let error = queue.copy(&x, &mut y.slice(0..8).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("is mapped"), "{error}");
+    drop(map);
+    queue.copy(&x, &mut y.slice(1..9).unwrap()).unwrap();
+    queue.finish().wait().unwrap();
+    assert_eq!(other.to_vec(&y).unwrap(), [0, 1, 1, 1, 1, 1, 1, 1, 1]);
+    queue.wait_for(&third.user_event("abandoned").event()).unwrap();
+    queue.finish().wait().unwrap_err();
+    assert!(queue.copy(&x, &mut y.slice(1..9).unwrap()).is_err(), "the queue's own error comes first");
+}
+
+fn dropped(s: &Subject) {
+    for (name, other) in partners(s, Policy::Ordered) {
+        let (own, third) = (s.ctx(), s.ctx());
+        let reader = other.queue("reader");
+        let (x, mut y) = (own.array(&counted(LARGE, 8)).unwrap(), other.zeros([LARGE]).unwrap());
+        third.queue("third").copy(&x, &mut y).unwrap();
+        drop((own, x));
+        assert!(reader.read(&y).wait().unwrap() == counted(LARGE, 8), "{name}");
+    }
+}

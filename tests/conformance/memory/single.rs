@@ -1,0 +1,198 @@
+//! One element at a time, and whole arrays on the host: `get`, `set`, `to_vec`, `display`, `ones` (M01, M04, P05).
+
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Kind, Number};
+use std::fmt::Debug;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("m01_ones_are_ones_of_every_number_and_keep_the_padding_of_another", ones),
+        case("m04_an_element_is_read_and_written_where_it_lies", get_and_set),
+        case("m04_an_element_comes_in_the_order_of_its_queue", in_order),
+        case("m04_elements_of_one_or_two_bytes_leave_their_neighbours_alone", small),
+        case("m04_an_index_outside_is_refused_and_changes_nothing", outside),
+        case("p05_to_vec_and_display_show_the_last_writes_of_any_queue", last_writes),
+        case("p05_to_vec_waits_for_nothing_but_the_writers_of_its_bytes", nothing_else),
+        case("p05_unchecked_a_read_without_a_queue_comes_after_all_queues", unchecked),
+        case("p05_unchecked_a_read_without_a_queue_takes_over_no_error", errors_stay),
+    ]
+}
+
+/// As long as a wait may take that nothing stands in the way of.
+const LONG: Duration = Duration::from_secs(20);
+
+fn ones(s: &Subject) {
+    fn of<T: Number + Debug + PartialEq>(ctx: &Context, queue: &CommandQueue) {
+        let all = [ctx.ones::<T, 2>([3, 5]).unwrap(), queue.ones([3, 5]).unwrap()];
+        let like = [ctx.ones_like(&all[0]).unwrap(), queue.ones_like(&all[1]).unwrap()];
+        for x in all.iter().chain(&like) {
+            assert_eq!(queue.read(x).wait().unwrap(), [T::ONE; 15]);
+        }
+    }
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    of::<f32>(&ctx, &queue);
+    of::<u32>(&ctx, &queue);
+    of::<i32>(&ctx, &queue);
+    of::<u8>(&ctx, &queue);
+    of::<i16>(&ctx, &queue);
+    of::<u64>(&ctx, &queue);
+    of::<f64>(&ctx, &queue);
+    let padded = ctx.zeros_padded::<u32, 2>([2, 3], [4, 8]).unwrap();
+    let likes = [
+        queue.ones_like(&padded),
+        ctx.ones_like(&padded),
+        queue.zeros_like(&padded),
+        queue.empty_like(&padded),
+    ];
+    for (like, value) in likes.into_iter().zip([Some(1), Some(1), Some(0), None]) {
+        let like = like.unwrap();
+        assert_eq!((like.shape(), like.padded_shape()), ([2, 3], [4, 8]));
+        let found = queue.read(&like).wait().unwrap();
+        assert!(value.is_none_or(|value| found == [value; 6]));
+    }
+}
+
+fn get_and_set(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let padded = ctx.zeros_padded::<u32, 3>([2, 3, 5], [3, 4, 8]).unwrap();
+    for mut x in [ctx.zeros::<u32, 3>([2, 3, 5]).unwrap(), padded] {
+        queue.set(&mut x, [1, 2, 3], 77).unwrap();
+        queue.set(&mut x, [0, 0, 4], 55).unwrap();
+        assert_eq!(queue.get(&x, [1, 2, 3]).wait().unwrap(), 77);
+        assert_eq!(ctx.get(&x, [0, 0, 4]).wait().unwrap(), 55);
+        let mut expected = [0; 30];
+        (expected[28], expected[4]) = (77, 55);
+        assert_eq!(queue.read(&x).wait().unwrap(), expected);
+        let part = x.slice(1..2).unwrap();
+        assert_eq!(queue.get(&part, [0, 2, 3]).wait().unwrap(), 77, "an index counts in the slice");
+    }
+    let mut number = ctx.zeros::<f32, 0>([]).unwrap();
+    ctx.set(&mut number, [], 2.5).unwrap();
+    assert_eq!(queue.get(&number, []).wait().unwrap(), 2.5);
+}
+
+fn in_order(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = ctx.zeros::<u32, 1>([100]).unwrap();
+    let mut found = Vec::new();
+    for turn in 0..50 {
+        queue.fill(&mut x, turn).unwrap();
+        queue.set(&mut x, [7], 1000 + turn).unwrap();
+        found.push((queue.get(&x, [7]), queue.get(&x, [8])));
+    }
+    for (turn, (changed, beside)) in (0..).zip(found) {
+        assert_eq!((changed.wait().unwrap(), pollster::block_on(beside).unwrap()), (1000 + turn, turn));
+    }
+}
+
+fn small(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut bytes = ctx.array(&(0..11).collect::<Vec<u8>>()).unwrap();
+    let mut halves = ctx.array(&(0..11).collect::<Vec<i16>>()).unwrap();
+    for at in [0_u8, 1, 6, 10] {
+        let index = [usize::from(at)];
+        queue.set(&mut bytes, index, 200 + at).unwrap();
+        queue.set(&mut halves, index, -300 - i16::from(at)).unwrap();
+        assert_eq!(queue.get(&bytes, index).wait().unwrap(), 200 + at);
+        assert_eq!(queue.get(&halves, index).wait().unwrap(), -300 - i16::from(at));
+    }
+    assert_eq!(queue.read(&bytes).wait().unwrap(), [200, 201, 2, 3, 4, 5, 206, 7, 8, 9, 210]);
+    assert_eq!(queue.read(&halves).wait().unwrap(), [-300, -301, 2, 3, 4, 5, -306, 7, 8, 9, -310]);
+}
+
+fn outside(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = ctx.zeros::<u32, 2>([2, 3]).unwrap().named("table");
+    for (index, axis) in [([2, 0], 0), ([0, 3], 1), ([usize::MAX, 0], 0)] {
+        let error = queue.set(&mut x, index, 1).unwrap_err();
+        assert!(matches!(error.kind(), Kind::RegionIndex { axis: found, .. } if *found == axis), "{error}");
+        let error = queue.get(&x, index).wait().unwrap_err();
+        assert!(error.to_string().contains("array `table`"), "{error}");
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), [0; 6]);
+    let elsewhere = s.ctx();
+    let error = elsewhere.to_vec(&x).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    let error = elsewhere.display(&x).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+}
+
+fn last_writes(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        let ctx = s.ctx_with(policy);
+        let [a, b] = ["a", "b"].map(|label| ctx.queue(label));
+        let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
+        let mut large = ctx.zeros::<u32, 2>([100, 100]).unwrap();
+        for turn in 1..20 {
+            let queue = if turn % 2 == 0 { &a } else { &b };
+            queue.wait_for_queue(if turn % 2 == 0 { &b } else { &a }).unwrap();
+            queue.fill(&mut x, turn).unwrap();
+            queue.fill(&mut large, turn).unwrap();
+            assert_eq!(ctx.to_vec(&x).unwrap(), [turn; 4]);
+            assert_eq!(ctx.display(&x).unwrap().to_string(), format!("[{turn}, {turn}, {turn}, {turn}]"));
+            let shown = ctx.display(&large).unwrap().to_string();
+            assert_eq!((shown.matches(&turn.to_string()).count(), shown.lines().count()), (36, 7), "{shown}");
+        }
+    }
+}
+
+fn nothing_else(s: &Subject) {
+    let ctx = s.ctx();
+    let (held, queue, gate) = (ctx.queue("held"), ctx.queue("q"), ctx.user_event("gate"));
+    let (mut x, mut other) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
+    queue.fill(&mut x, 3).unwrap();
+    held.wait_for(&gate.event()).unwrap();
+    held.fill(&mut other, 1).unwrap();
+    held.flush().unwrap();
+    assert_eq!(ctx.to_vec(&x).unwrap(), [3; 64]);
+    assert_eq!(ctx.display(&x.slice(0..2).unwrap()).unwrap().to_string(), "[3, 3]");
+    gate.signal();
+    assert_eq!(ctx.to_vec(&other).unwrap(), [1; 64]);
+}
+
+/// Without the wait, the current queue reads before the held one writes.
+fn unchecked(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Unchecked);
+    let (writer, reader, gate) = (ctx.queue("writer"), ctx.queue("reader"), ctx.user_event("gate"));
+    let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
+    writer.wait_for(&gate.event()).unwrap();
+    writer.fill(&mut x, 9).unwrap();
+    let early = reader.read(&x);
+    let mut late = reader.scope_with(fencepost::ScopeOptions { wait: false }, || {
+        [ctx.read(&x), ctx.read_with(&x, Vec::new())]
+    });
+    let mut one = ctx.get(&x, [5]);
+    assert_eq!(early.wait().unwrap(), [0; 64], "a read of a queue waits for that queue");
+    for late in &mut late {
+        assert!(late.wait_timeout(Duration::ZERO).unwrap().is_none());
+    }
+    assert!(one.wait_timeout(Duration::ZERO).unwrap().is_none());
+    gate.signal();
+    for mut late in late {
+        assert_eq!(late.wait_timeout(LONG).unwrap().expect("the gate is open"), [9; 64]);
+    }
+    assert_eq!(one.wait().unwrap(), 9);
+    let mut out = [0; 64];
+    writer.fill(&mut x, 10).unwrap();
+    ctx.read_into(&x, &mut out).unwrap();
+    assert_eq!(out, [10; 64]);
+}
+
+fn errors_stay(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Unchecked);
+    let (failed, queue) = (ctx.queue("failed"), ctx.queue("q"));
+    let x = ctx.full::<u32, 1>([64], 4).unwrap();
+    failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
+    failed.fill(&mut ctx.zeros::<u32, 1>([4]).unwrap(), 1).unwrap();
+    failed.finish().wait().unwrap_err();
+    assert_eq!(queue.scope(|| ctx.read(&x)).wait().unwrap(), [4; 64]);
+    queue.finish().wait().unwrap();
+    failed.take_error().expect("it is the error of that queue");
+}

@@ -1,0 +1,159 @@
+//! T01: events that are timed on queues that are not, and queues that sum up their kernels.
+
+use super::timed;
+use crate::common::kernels::{Iota, Mix};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CommandQueue, EventOptions, Kind};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("t01_a_timed_event_has_a_time_on_any_queue", on_any_queue),
+        case("t01_the_time_of_an_event_is_behind_all_that_it_covers_and_before_what_follows", between)
+            .one_lane("the clocks of two hardware queues are not compared"),
+        case("t01_a_timed_event_waits_for_nothing_more_than_any_other", waits_for_no_more),
+        case("t01_a_recorded_event_is_timed_each_time", recorded),
+        case("t01_a_tuning_sums_up_the_kernels_of_its_queue_and_nothing_else", tuning),
+        case("t01_a_tuning_leaves_the_queue_as_it_was", as_it_was),
+        case("t01_a_tuning_and_a_profile_do_not_end_each_other", beside_a_profile),
+    ]
+}
+
+const N: usize = 1000;
+const TIMED: EventOptions = EventOptions { timing: true };
+
+/// Launches something on `queue`.
+fn work(ctx: &Context, queue: &CommandQueue, times: usize) {
+    let iota = ctx.kernel::<Iota>().unwrap();
+    let mut out = queue.zeros([N]).unwrap();
+    for _ in 0..times {
+        queue.launch(&iota, Grid::threads([N]), Iota { start: 1, step: 1, out: &mut out }).unwrap();
+    }
+}
+
+fn on_any_queue(s: &Subject) {
+    let ctx = s.ctx();
+    for queue in [ctx.queue("plain"), timed(&ctx, "watched")] {
+        let marks: Vec<Event> =
+            (0..4).map(|turn| (work(&ctx, &queue, turn), queue.marker_with(TIMED)).1).collect();
+        let seconds = |from: usize, to: usize| marks[to].seconds_since(&marks[from]).wait().unwrap();
+        assert!((1..4).all(|turn| seconds(turn - 1, turn) > 0.0), "there is work between any two");
+        assert!((seconds(0, 3) - seconds(0, 1) - seconds(1, 2) - seconds(2, 3)).abs() < 1e-9);
+        assert_eq!(seconds(3, 1), -seconds(1, 3));
+    }
+    let queue = ctx.queue("plain");
+    let (with, without) = (queue.marker_with(TIMED), queue.marker());
+    let error = without.seconds_since(&with).wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}");
+}
+
+/// Compared with the ends of a timed queue, which are those of its commands.
+fn between(s: &Subject) {
+    let ctx = s.ctx();
+    let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
+    for _ in 0..10 {
+        work(&ctx, &plain, 2);
+        let start = plain.marker_with(TIMED);
+        watched.wait_for(&start).unwrap();
+        work(&ctx, &watched, 1);
+        let inside = watched.marker();
+        plain.wait_for(&inside).unwrap();
+        let end = plain.marker_with(TIMED);
+        assert!(inside.seconds_since(&start).wait().unwrap() >= 0.0);
+        assert!(end.seconds_since(&inside).wait().unwrap() >= 0.0);
+        // The work of the plain queue itself: a tuning times it, from its start to its end.
+        plain.start_tuning().unwrap();
+        work(&ctx, &plain, 3);
+        let seconds = plain.stop_tuning();
+        let last = plain.marker_with(TIMED);
+        let (seconds, around) = (seconds.wait().unwrap(), last.seconds_since(&end).wait().unwrap());
+        assert!(seconds > 0.0 && seconds <= around, "{seconds} s of kernels in {around} s");
+    }
+}
+
+fn waits_for_no_more(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, gate) = (ctx.queue("plain"), ctx.user_event("gate"));
+    work(&ctx, &queue, 1);
+    let marker = queue.marker_with(TIMED);
+    queue.wait_for(&gate.event()).unwrap();
+    marker.wait().unwrap();
+    assert!(marker.is_complete().unwrap());
+    gate.signal();
+    queue.finish().wait().unwrap();
+}
+
+fn recorded(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, event) = (ctx.queue("plain"), ctx.event_with(TIMED));
+    let never = event.seconds_since(&queue.marker_with(TIMED)).wait().unwrap_err();
+    assert!(matches!(never.kind(), Kind::NotMeasured { .. }), "{never}");
+    let start = queue.marker_with(TIMED);
+    let mut before = 0.0;
+    for _ in 0..5 {
+        work(&ctx, &queue, 1);
+        queue.record(&event).unwrap();
+        let now = event.seconds_since(&start).wait().unwrap();
+        assert!(now > before, "the event stands for a later point");
+        before = now;
+    }
+}
+
+fn tuning(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, other) = (ctx.queue("tuned"), ctx.queue("other"));
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let x = ctx.ones::<u32, 1>([N]).unwrap();
+    let mut y = ctx.ones_like(&x).unwrap();
+    let tuned = |enqueue: &mut dyn FnMut()| {
+        queue.start_tuning().unwrap();
+        enqueue();
+        queue.stop_tuning().wait().unwrap()
+    };
+    assert_eq!(tuned(&mut || ()), 0.0);
+    assert_eq!(tuned(&mut || queue.fill(&mut y, 3).unwrap()), 0.0, "a fill is no kernel of the program's");
+    assert_eq!(tuned(&mut || work(&ctx, &other, 3)), 0.0, "another queue's kernels are not this one's");
+    let launch =
+        |y: &mut DeviceArray<u32>| queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y });
+    let from = queue.marker_with(TIMED);
+    let once = tuned(&mut || launch(&mut y).unwrap());
+    let often = tuned(&mut || (0..20).for_each(|_| launch(&mut y).unwrap()));
+    let around = queue.marker_with(TIMED).seconds_since(&from).wait().unwrap();
+    assert!(once > 0.0 && often > 0.0 && once + often <= around, "{once} and {often} in {around}");
+}
+
+fn as_it_was(s: &Subject) {
+    let ctx = s.ctx();
+    for (queue, is_timed) in [(ctx.queue("plain"), false), (timed(&ctx, "watched"), true)] {
+        let problem = |error: fencepost::Error| match error.kind() {
+            Kind::Tuning { problem, .. } => *problem,
+            _ => panic!("{error}"),
+        };
+        let stopped = problem(queue.stop_tuning().wait().unwrap_err());
+        assert!(stopped.contains("call `start_tuning` first"));
+        queue.start_tuning().unwrap();
+        assert!(problem(queue.start_tuning().unwrap_err()).contains("call `stop_tuning` first"));
+        work(&ctx, &queue, 1);
+        assert!(queue.stop_tuning().wait().unwrap() > 0.0, "the second start has changed nothing");
+        let start = queue.marker();
+        work(&ctx, &queue, 1);
+        assert_eq!(queue.marker().seconds_since(&start).wait().is_ok(), is_timed);
+    }
+}
+
+fn beside_a_profile(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("tuned");
+    queue.start_tuning().unwrap();
+    let profiler = ctx.profile();
+    profiler.finish().wait().unwrap();
+    work(&ctx, &queue, 1);
+    let profiler = ctx.profile();
+    assert!(queue.stop_tuning().wait().unwrap() > 0.0, "the end of the first profile has not ended it");
+    work(&ctx, &queue, 1);
+    let profile = profiler.finish().wait().unwrap();
+    assert!(
+        profile.rows.iter().any(|row| row.time.is_ok_and(|time| time.seconds() > 0.0)),
+        "nor the other way round"
+    );
+}
