@@ -68,6 +68,7 @@ impl AdapterInfo {
     }
 
     /// The CPU recorder's.
+    #[cfg(cpu)]
     pub(crate) fn cpu_recorder() -> Self {
         Self {
             name: "CPU recorder".into(),

@@ -12,6 +12,7 @@ use crate::ordering::{Admission, Policy};
 use crate::pending::{FutureLate, Pending};
 use crate::queue::{CommandQueue, QueueOptions};
 use crate::recorder::RecorderChoice;
+#[cfg(cpu)]
 use crate::recorder::cpu::{self, CpuDevice, CpuOptions};
 use crate::scheduler::{Engine, State};
 use crate::user_event::UserEvent;
@@ -128,6 +129,7 @@ pub(crate) struct WeakOwner(Weak<Shared>);
 struct Shared {
     kernels: Arc<Kernels>,
     engine: Arc<Engine>,
+    #[cfg(cpu)]
     cpu: Option<Arc<CpuDevice>>,
     wgpu: Option<Opaque<Arc<WgpuDevice>>>,
     info: AdapterInfo,
@@ -141,7 +143,7 @@ struct Shared {
 impl Owner {
     fn new(
         engine: Arc<Engine>,
-        cpu: Option<Arc<CpuDevice>>,
+        #[cfg(cpu)] cpu: Option<Arc<CpuDevice>>,
         wgpu: Option<Arc<WgpuDevice>>,
         info: AdapterInfo,
     ) -> Self {
@@ -150,6 +152,7 @@ impl Owner {
             threads: crate::threads::Threads::start(&engine),
             kernels: Arc::default(),
             engine,
+            #[cfg(cpu)]
             cpu,
             wgpu: wgpu.map(Opaque::new),
             info,
@@ -192,6 +195,7 @@ impl Owner {
         self.0.wgpu.as_ref().map(|device| &***device)
     }
 
+    #[cfg(cpu)]
     pub(crate) fn cpu(&self) -> Option<&CpuDevice> {
         self.0.cpu.as_deref()
     }
@@ -318,7 +322,14 @@ impl Context {
         threads: bool,
     ) -> Context {
         let engine = Engine::new(device.clone(), lanes, policy, threads && cfg!(not(target_arch = "wasm32")));
-        Self { owner: Owner::new(engine, None, Some(device), info) }
+        let owner = Owner::new(
+            engine,
+            #[cfg(cpu)]
+            None,
+            Some(device),
+            info,
+        );
+        Self { owner }
     }
 
     /// A context on host bytes, for tests: commands run in any order that is allowed, chosen by a seed, with the
@@ -335,11 +346,13 @@ impl Context {
     /// }
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    #[cfg(cpu)]
     pub fn on_cpu(options: CpuOptions) -> Context {
         Self::on_cpu_with(options, Policy::default())
     }
 
     /// As [`on_cpu`](Self::on_cpu), with a policy.
+    #[cfg(cpu)]
     pub fn on_cpu_with(options: CpuOptions, policy: Policy) -> Context {
         let (device, lanes) = cpu::open(&options);
         let engine = Engine::new(device.clone(), lanes, policy, options.threads);

@@ -243,6 +243,9 @@ pub enum Kind {
     /// A file could not be written.
     #[error("file `{path}` was not written: {reason}")]
     File { path: String, reason: String },
+    /// A picture was not read or written.
+    #[error("picture `{path}` was not {done}: {reason}")]
+    Image { path: String, done: &'static str, reason: String },
     /// The elements are of another type.
     #[error("the array of type `{found}` was asked for as `{asked}`")]
     Type { found: String, asked: String },

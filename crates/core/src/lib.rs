@@ -2,6 +2,10 @@
 //!
 //! Programs use the `fencepost` crate, which re-exports this one.
 
+#![cfg_attr(
+    not(cpu),
+    allow(dead_code, reason = "commands, memory and times have a form for the CPU recorder alone")
+)]
 #![recursion_limit = "256"] // wgpu's types nest deeply under Send and Sync
 
 mod across;
@@ -19,11 +23,15 @@ mod launch;
 mod living;
 mod making;
 mod memory;
+#[cfg(feature = "ndarray")]
+mod nd;
 mod ordering;
 #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
 mod overdue;
 mod padded;
 mod pending;
+#[cfg(feature = "image")]
+mod picture;
 mod pool;
 mod profile;
 mod queue;
@@ -73,12 +81,15 @@ pub use memory::{
 };
 pub use ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
 pub use pending::Pending;
+#[cfg(feature = "image")]
+pub use picture::Pixel;
 pub use profile::{
     Activity, Awaited, Batch, Busy, CriticalPath, Gap, Interval, Overlap, Profile, Profiler, Row, Summary,
     SummaryRow, Unmeasured, WaitCause,
 };
 pub use queue::{CommandQueue, QueueOptions};
 pub use recorder::RecorderChoice;
+#[cfg(cpu)]
 pub use recorder::cpu::CpuOptions;
 pub use scheduler::Priority;
 pub use source::Source;
@@ -102,6 +113,7 @@ pub fn builtin_shader(name: &str) -> Option<&'static str> {
 }
 
 /// A context and a queue for the examples in documentation: the CPU recorder, which needs no device.
+#[cfg(cpu)]
 #[doc(hidden)]
 pub fn doctest() -> (Context, CommandQueue) {
     let ctx = Context::on_cpu(CpuOptions::default());

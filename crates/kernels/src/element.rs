@@ -126,6 +126,34 @@ like! { "glam":
     glam::DVec2 => [f64; 2], glam::DVec3 => [f64; 3], glam::DVec4 => [f64; 4],
 }
 
+macro_rules! passed_as {
+    ($feature:literal: $($host:ty => $like:ty),* $(,)?) => {$(
+        #[cfg(feature = $feature)]
+        impl Param for $host {
+            const TYPE: DType = <$like as Element>::DTYPE;
+
+            fn with_bytes<R>(&self, take: impl FnOnce(&[u8]) -> R) -> R {
+                take(bytemuck::bytes_of(&<$like>::from(*self)))
+            }
+        }
+        #[cfg(feature = $feature)]
+        impl<'a> crate::IntoArg<'a> for $host {
+            fn into_arg(self) -> crate::DynArg<'a> {
+                crate::DynArg::Value(crate::Value::new(self))
+            }
+        }
+    )*};
+}
+
+passed_as! { "mint":
+    mint::Vector2<f32> => [f32; 2], mint::Vector3<f32> => [f32; 3], mint::Vector4<f32> => [f32; 4],
+    mint::Vector2<i32> => [i32; 2], mint::Vector3<i32> => [i32; 3], mint::Vector4<i32> => [i32; 4],
+    mint::Vector2<u32> => [u32; 2], mint::Vector3<u32> => [u32; 3], mint::Vector4<u32> => [u32; 4],
+    mint::Point2<f32> => [f32; 2], mint::Point3<f32> => [f32; 3], mint::Quaternion<f32> => [f32; 4],
+    mint::ColumnMatrix2<f32> => [[f32; 2]; 2], mint::ColumnMatrix3<f32> => [[f32; 3]; 3],
+    mint::ColumnMatrix4<f32> => [[f32; 4]; 4],
+}
+
 like! { "num-complex":
     num_complex::Complex<f32> => [f32; 2], num_complex::Complex<f64> => [f64; 2],
 }
@@ -133,6 +161,15 @@ like! { "num-complex":
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(feature = "mint")]
+    fn matrices_of_mint_go_column_by_column() {
+        let columns = [[1.0_f32, 2.0], [3.0, 4.0]];
+        let matrix = mint::ColumnMatrix2::from(columns);
+        assert!(matrix.with_bytes(|bytes| bytes == bytemuck::bytes_of(&columns)));
+        assert_eq!(<mint::Vector3<u32> as Param>::TYPE, <[u32; 3]>::DTYPE);
+    }
 
     #[test]
     fn a_bool_is_a_word() {

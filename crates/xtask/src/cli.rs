@@ -203,6 +203,15 @@ pub(crate) enum Command {
         The versions are chosen in a copy of the sources below target/versions. If one is too old, the manifest at the root\n\
         has to name a newer one.")]
     Versions,
+    /// Compiles the libraries with each of their features alone, and with none
+    #[command(
+        after_help = "Example:\n  cargo xtask features\n\nIt needs cargo-hack, which it builds below target/tools if it is not in PATH."
+    )]
+    Features {
+        /// Install nothing: without cargo-hack there is no check
+        #[arg(long)]
+        no_install: bool,
+    },
     /// Prints the variables of a test run as `export` lines
     #[command(
         after_help = "Example:\n  eval \"$(cargo xtask env --all-adapters)\" && cargo test -p fencepost"

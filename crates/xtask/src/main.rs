@@ -10,6 +10,7 @@ mod debs;
 mod demo;
 mod deny;
 mod environment;
+mod features;
 mod lint;
 mod model;
 mod mutants;
@@ -86,6 +87,7 @@ fn run(command: Command) -> Result<bool> {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
         Command::Versions => versions::versions(&workspace),
+        Command::Features { no_install } => features::command(&workspace, !no_install),
         Command::Env { adapters } => env(&workspace, adapters.request(false)),
         Command::Doctor => doctor(),
     }

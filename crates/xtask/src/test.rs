@@ -10,6 +10,7 @@ use crate::changed::{Inputs, when_changed};
 use crate::count;
 use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
+use crate::features::features;
 use crate::lint::lint;
 use crate::model::model;
 use crate::package::package;
@@ -24,7 +25,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
-    /// Every case in every mode, the loom models, and the oldest versions of other crates.
+    /// Every case in every mode, the loom models, the oldest versions of other crates, and each feature alone.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -103,6 +104,7 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
     if options.full {
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
         steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
+        steps.push(timed("features", || features(workspace, may_build)));
     }
     steps
 }

@@ -68,11 +68,17 @@ fn large(@builtin(local_invocation_id) lid: vec3<u32>) {
 }
 ";
 
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, fencepost::Element)]
+#[repr(C)]
+struct Large {
+    words: [u32; 4096],
+}
+
 fn empty(s: &Subject) {
     let ctx = s.ctx();
     let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(LARGE, "large").unwrap());
     let before: Vec<_> = (0..8).map(|_| around(&ctx)).collect();
-    let mut none = ctx.zeros::<u32, 1>([0]).unwrap();
+    let mut none = ctx.zeros::<Large, 1>([0]).unwrap();
     let after: Vec<_> = (0..8).map(|_| around(&ctx)).collect();
     queue.launch_dyn(&kernel, Grid::groups([1]), args![&mut none]).unwrap();
     for array in before.iter().chain(&after) {

@@ -31,7 +31,8 @@ fn all(s: &Subject, ctx: &Context, other: &Context) -> Vec<(&'static str, Result
     let mut results = vec![
         ("fill", queue.fill(&mut theirs.handle(), 1.0)),
         ("upload", queue.upload(&[0.0; 64], &mut theirs.handle())),
-        ("copy from theirs to theirs", queue.copy(&theirs, &mut other.zeros([64]).unwrap())),
+        ("set", queue.set(&mut theirs.handle(), [0], 1.0)),
+        ("get", queue.get(&theirs, [0]).wait().map(drop)),
         ("read", queue.read(&theirs).wait().map(|_| ())),
         ("read into", queue.read_into(&theirs, &mut [0.0; 64])),
         ("download from", queue.download(&theirs, &mut ctx.pinned([64]).unwrap())),

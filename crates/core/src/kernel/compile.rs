@@ -8,7 +8,9 @@ use crate::error::{Kind, Result};
 use crate::lane::Caps;
 use crate::pending::Pending;
 use crate::scheduler::Engine;
-use fencepost_kernels::{ArgField, HostKernel, Interface, KernelArgs, Module, Source as ShaderSource};
+#[cfg(cpu)]
+use fencepost_kernels::HostKernel;
+use fencepost_kernels::{ArgField, Interface, KernelArgs, Module, Source as ShaderSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -242,6 +244,7 @@ impl Context {
     /// assert_eq!(queue.read(&out).wait()?, [0x0707_0707]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    #[cfg(cpu)]
     pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
         let Some(cpu) = self.owner.cpu() else {
             let (object, message) =

@@ -30,7 +30,7 @@ impl Backend for api::Vulkan {
     const REACH: Reach = Reach::All;
 }
 
-#[cfg(vulkan)]
+#[cfg(gles)]
 impl Backend for api::Gles {
     /// Mapping waits for whatever else goes on there.
     const REACH: Reach = Reach::Nothing;
@@ -58,7 +58,7 @@ pub(crate) fn bare(backend: wgpu::Backend) -> Option<&'static dyn Bare> {
     match backend {
         #[cfg(vulkan)]
         wgpu::Backend::Vulkan => Some(&Of::<api::Vulkan>(PhantomData)),
-        #[cfg(vulkan)]
+        #[cfg(gles)]
         wgpu::Backend::Gl => Some(&Of::<api::Gles>(PhantomData)),
         #[cfg(metal)]
         wgpu::Backend::Metal => Some(&Of::<api::Metal>(PhantomData)),

@@ -1,6 +1,8 @@
 //! What every queue of a context did, when, and what it waited for.
 
 mod clock;
+#[cfg(feature = "profile")]
+mod file;
 #[cfg(test)]
 mod made_up;
 mod overlap;
@@ -10,7 +12,9 @@ mod report;
 mod row;
 mod spans;
 mod summary;
+#[cfg(feature = "profile")]
 mod timeline;
+#[cfg(feature = "profile")]
 mod trace;
 
 pub use overlap::{Busy, Gap, Overlap};
@@ -18,11 +22,6 @@ pub use path::CriticalPath;
 pub use profiler::Profiler;
 pub use row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
 pub use summary::{Summary, SummaryRow};
-
-use crate::error::{Kind, Result};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
 
 /// What the queues of a context did between [`Context::profile`](crate::Context::profile) and
 /// [`Profiler::finish`].
@@ -77,36 +76,6 @@ pub struct Batch {
 }
 
 impl Profile {
-    /// Writes the profile to a file: `.json` gets the trace of [`write_chrome_trace`](Self::write_chrome_trace), `.html`
-    /// the timeline of [`write_html`](Self::write_html).
-    ///
-    /// # Errors
-    /// [`Kind::File`] if it cannot be written, or is to be of another kind.
-    ///
-    /// # Example
-    /// ```no_run
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let profiler = ctx.profile();
-    /// queue.full::<u32, 1>([1024], 7)?;
-    /// profiler.finish().wait()?.write("timeline.html")?;
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let refused = |reason: String| Kind::File { path: path.display().to_string(), reason };
-        let html = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("json") => false,
-            Some("html") => true,
-            _ => return Err(refused("a profile is written to `.json` or `.html`".into()).into()),
-        };
-        let write = || {
-            let mut file = BufWriter::new(File::create(path)?);
-            if html { self.write_html(&mut file) } else { self.write_chrome_trace(&mut file) }?;
-            file.flush()
-        };
-        Ok(write().map_err(|error| refused(error.to_string()))?)
-    }
-
     /// Rows with their times, of those that have one.
     fn measured(&self) -> impl Iterator<Item = (&Row, Interval)> {
         self.rows.iter().filter_map(|row| Some((row, row.time.ok()?)))

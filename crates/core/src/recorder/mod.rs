@@ -1,12 +1,14 @@
 //! A batch becomes calls of a graphics interface, or steps on host bytes.
 
 mod choice;
+#[cfg(cpu)]
 pub(crate) mod cpu;
 mod encoded;
 mod foreign;
 #[cfg(native)]
 pub(crate) mod hal;
 mod region;
+#[cfg(cpu)]
 mod running;
 mod times;
 pub(crate) mod wgpu;
