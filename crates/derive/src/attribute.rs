@@ -32,6 +32,8 @@ pub(crate) struct Attribute {
     pub(crate) origin: Origin,
     pub(crate) entry: Option<LitStr>,
     pub(crate) aliases: Vec<Alias>,
+    /// The name for a compiled kernel of it.
+    pub(crate) handle: Option<Ident>,
     pub(crate) krate: Path,
 }
 
@@ -51,7 +53,7 @@ impl Attribute {
             (None, None) => return Err(Error::new(input.ident.span(), NO_SHADER)),
         };
         let krate = draft.krate.unwrap_or_else(|| syn::parse_quote!(::fencepost));
-        Ok(Self { origin, entry: draft.entry, aliases: draft.aliases, krate })
+        Ok(Self { origin, entry: draft.entry, aliases: draft.aliases, handle: draft.handle, krate })
     }
 }
 
@@ -62,6 +64,7 @@ struct Draft {
     source: Option<LitStr>,
     wgsl: Option<LitStr>,
     entry: Option<LitStr>,
+    handle: Option<Ident>,
     krate: Option<Path>,
     aliases: Vec<Alias>,
 }
@@ -73,14 +76,16 @@ impl Draft {
             "source" => once(&mut self.source, meta),
             "wgsl" => once(&mut self.wgsl, meta),
             "entry" => once(&mut self.entry, meta),
+            "handle" => once(&mut self.handle, meta),
             "crate" => once(&mut self.krate, meta),
             text if text.starts_with(char::is_uppercase) => {
                 let Types(types) = meta.value()?.parse()?;
                 self.aliases.push(Alias { name: name.clone(), types });
                 Ok(())
             }
-            _ => Err(meta
-                .error("expected `source`, `wgsl`, `entry`, `crate`, or an alias such as `T = [f32, u32]`")),
+            _ => Err(meta.error(
+                "expected `source`, `wgsl`, `entry`, `handle`, `crate`, or an alias such as `T = [f32, u32]`",
+            )),
         }
     }
 }

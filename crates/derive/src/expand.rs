@@ -28,24 +28,44 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     let implementation = implementation(input, &attribute, &located.expression, &verified.entry, &fields);
     let errors = verified.errors.as_ref().map(Error::to_compile_error);
     let assertions = errors.is_none().then(|| assertions(input, &verified, &fields));
-    Ok(whole(&attribute, &quote!(#implementation #assertions), errors.as_ref()))
+    Ok(whole(input, &attribute, &quote!(#implementation #assertions), errors.as_ref()))
 }
 
 // The error alone would bring another one for each use of the struct: that it implements nothing.
 fn broken(input: &DeriveInput, attribute: &Attribute, fields: &[Field], error: &Error) -> TokenStream {
     let source = quote!((|| -> __k::Result<__k::Source> { ::core::unreachable!() })());
     let implementation = implementation(input, attribute, &source, "", fields);
-    whole(attribute, &implementation, Some(&error.to_compile_error()))
+    whole(input, attribute, &implementation, Some(&error.to_compile_error()))
 }
 
-fn whole(attribute: &Attribute, items: &TokenStream, errors: Option<&TokenStream>) -> TokenStream {
+fn whole(
+    input: &DeriveInput,
+    attribute: &Attribute,
+    items: &TokenStream,
+    errors: Option<&TokenStream>,
+) -> TokenStream {
     let krate = &attribute.krate;
+    let handle = attribute.handle.as_ref().map(|name| handle(input, krate, name));
     quote! {
         #errors
+        #handle
         const _: () = {
             use #krate::__private as __k;
             #items
         };
+    }
+}
+
+// The name that a program stores a compiled kernel by: no lifetime is left in it.
+fn handle(input: &DeriveInput, krate: &syn::Path, name: &syn::Ident) -> TokenStream {
+    let (owner, vis) = (&input.ident, &input.vis);
+    let family = static_arguments(&input.generics);
+    let types: Vec<_> = input.generics.type_params().map(|parameter| &parameter.ident).collect();
+    let parameters = (!types.is_empty()).then(|| quote!(<#(#types),*>));
+    let doc = format!("A compiled [`{owner}`].");
+    quote! {
+        #[doc = #doc]
+        #vis type #name #parameters = #krate::Kernel<#owner #family>;
     }
 }
 

@@ -1,43 +1,9 @@
-//! `#[derive(KernelArgs)]`: a struct of kernel arguments, checked against its WGSL while Rust compiles.
+//! The derives of Fencepost: `KernelArgs`, for a struct of kernel arguments, and `Element`, for what arrays hold.
 //!
-//! ```
-//! use fencepost_derive::KernelArgs;
-//! # use fencepost_kernels as fencepost;
-//! # use fencepost_kernels::{BufferArg, DType, Element, TypedBuffer};
-//! # struct DeviceArray<T>(Vec<T>);
-//! # impl<T: Element> BufferArg for DeviceArray<T> {
-//! #     fn dtype(&self) -> DType { T::DTYPE }
-//! #     fn len(&self) -> usize { self.0.len() }
-//! #     fn handle(&self) -> &dyn std::any::Any { &self.0 }
-//! # }
-//! # impl<T: Element> TypedBuffer for DeviceArray<T> { type Element = T; }
-//! #[derive(KernelArgs)]
-//! #[kernel(source = "saxpy.wgsl", T = [f32, i32, u32], crate = fencepost)]
-//! struct Saxpy<'a, T: Element> {
-//!     a: T,                        // a plain value: a member of the uniform block
-//!     x: &'a DeviceArray<T>,       // `&`: var<storage, read>
-//!     y: &'a mut DeviceArray<T>,   // `&mut`: var<storage, read_write>
-//! }
-//! ```
-//!
-//! `#[kernel(...)]` takes
-//!
-//! | key | meaning |
-//! |---|---|
-//! | `source = "name.wgsl"` | a file: `shaders/name.wgsl` of the package, then `name.wgsl` of the package, then a built-in shader |
-//! | `wgsl = "..."` | the text itself, instead of `source` |
-//! | `entry = "name"` | the entry point; by default the one that is named as the file, or the only one there is |
-//! | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
-//! | `T = u32` | the type for `alias T` of a struct that is not |
-//! | `crate = path` | where the framework is; by default `::fencepost` |
+//! The framework exports both macros; their documentation says what they take.
 //!
 //! What it writes refers to `fencepost::__private` and nothing else: whatever `crate` names must re-export
 //! `fencepost_kernels::__private`.
-//!
-//! Names, types and access are compared with the shader when the struct is compiled, and a difference is an
-//! error at the field that shows both sides. Where the element type is hidden behind an alias, a constant is
-//! compared instead; where it depends on a type parameter in another way, the check is left to the time when the
-//! kernel is made.
 #![forbid(unsafe_code)]
 
 mod attribute;
@@ -49,7 +15,50 @@ mod verify;
 
 use proc_macro::TokenStream;
 
-/// Implements `KernelArgs` for a struct; see the crate's documentation.
+/// Implements `KernelArgs` for a struct, which is checked against its WGSL while Rust compiles.
+///
+/// ```
+/// use fencepost::prelude::*;
+///
+/// #[derive(KernelArgs)]
+/// #[kernel(source = "saxpy.wgsl", T = [f32, i32, u32], handle = SaxpyKernel)]
+/// struct Saxpy<'a, T: Element> {
+///     a: T,                        // a plain value: a member of the uniform block
+///     x: &'a DeviceArray<T>,       // `&`: var<storage, read>
+///     y: &'a mut DeviceArray<T>,   // `&mut`: var<storage, read_write>
+/// }
+///
+/// struct Solver {
+///     saxpy: SaxpyKernel<f32>,     // Kernel<Saxpy<'static, f32>>
+/// }
+/// # let (ctx, queue) = fencepost::doctest();
+/// let solver = Solver { saxpy: ctx.kernel::<Saxpy<f32>>()? };
+/// let (x, mut y) = (ctx.ones([4])?, ctx.ones([4])?);
+/// queue.launch(&solver.saxpy, Grid::threads([4]), Saxpy { a: 2.0, x: &x, y: &mut y })?;
+/// assert_eq!(queue.read(&y).wait()?, [3.0; 4]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+///
+/// `#[kernel(...)]` takes
+///
+/// | key | meaning |
+/// |---|---|
+/// | `source = "name.wgsl"` | a file: `shaders/name.wgsl` of the package, then `name.wgsl` of the package, then a built-in shader |
+/// | `wgsl = "..."` | the text itself, instead of `source` |
+/// | `entry = "name"` | the entry point; by default the one that is named as the file, or the only one there is |
+/// | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
+/// | `T = u32` | the type for `alias T` of a struct that is not |
+/// | `handle = Name` | a name for the kernel when it is compiled, without a lifetime: what a struct stores |
+/// | `crate = path` | where the framework is; by default `::fencepost` |
+///
+/// A line `//#use "path.wgsl"` of the shader appends another file of the package, found from the folder of the file that has
+/// the line, and `//#use name` a built-in snippet or `lib/name.wgsl` beside the shader. Each is appended once; files that use
+/// each other are an error.
+///
+/// Names, types and access are compared with the shader when the struct is compiled, and a difference is an
+/// error at the field that shows both sides. Where the element type is hidden behind an alias, a constant is
+/// compared instead; where it depends on a type parameter in another way, the check is left to the time when the
+/// kernel is made.
 #[proc_macro_derive(KernelArgs, attributes(kernel))]
 pub fn kernel_args(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
@@ -65,12 +74,10 @@ pub fn kernel_args(input: TokenStream) -> TokenStream {
 /// `#[element(crate = path)]` says where the framework is; by default `::fencepost`.
 ///
 /// ```
-/// # use fencepost_kernels as fencepost;
 /// use bytemuck::{Pod, Zeroable};
-/// use fencepost_derive::Element;
+/// use fencepost::prelude::*;
 ///
 /// #[derive(Clone, Copy, Pod, Zeroable, Element)]
-/// #[element(crate = fencepost)]
 /// #[repr(C)]
 /// struct Particle {
 ///     position: [f32; 3], // vec3<f32>

@@ -37,6 +37,19 @@ struct Scale<'a> {
 )]
 struct NeedsOverride;
 
+#[derive(KernelArgs)]
+#[kernel(source = "with_files.wgsl", crate = fencepost_kernels)]
+struct WithFiles<'a> {
+    data: &'a mut DeviceArray<f32>,
+}
+
+#[test]
+fn the_files_that_a_shader_uses_are_in_its_source() {
+    let source = WithFiles::source().unwrap();
+    assert_eq!(source.files().collect::<Vec<_>>(), ["ops/twice.wgsl", "lib/half.wgsl"]);
+    assert!(Module::parse(&source).unwrap().text().contains("const HALF = 0.5;"));
+}
+
 #[derive(Default)]
 struct Seen(Vec<String>);
 

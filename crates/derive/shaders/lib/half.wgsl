@@ -1,0 +1,1 @@
+const HALF = 0.5;
