@@ -96,7 +96,7 @@ pub enum Kind {
     },
     /// Two arguments of a launch overlap, and one of them is written.
     #[error(
-        "kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written"
+        "kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written: pass parts that do not overlap, or a copy"
     )]
     Aliased { kernel: String, first: String, second: String, array: String },
     /// More workgroups than the device takes in one dimension.
@@ -126,7 +126,8 @@ pub enum Kind {
     BindingTooSmall { kernel: String, arg: String, found: u64, needed: u64 },
     /// More bytes are bound than the device binds as one array.
     #[error(
-        "kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the device's limit for one binding is {limit}"
+        "kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the device's limit for one binding is {limit}: launch it once \
+         for each part, which `slice` gives"
     )]
     BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64 },
     /// The shader needs an ability that the adapter lacks.
@@ -170,7 +171,9 @@ pub enum Kind {
     #[error("pinned array `{array}` is in use by the device")]
     Busy { array: String },
     /// The array, kernel, event or pinned array was made by another context.
-    #[error("{object} belongs to another context")]
+    #[error(
+        "{object} belongs to another context: pass one of this context's own; `copy` brings the elements of an array over"
+    )]
     ForeignContext { object: String },
     /// A context was asked for where none is current.
     #[error("no context is current on this thread; run the call inside `Context::scope`")]
@@ -189,7 +192,9 @@ pub enum Kind {
     #[error("a host callback of queue `{queue}` panicked")]
     CallbackPanicked { queue: String },
     /// Nobody can signal the user event any more.
-    #[error("event `{event}` was abandoned: everything that could signal it was dropped")]
+    #[error(
+        "event `{event}` was abandoned: everything that could signal it was dropped; keep a handle of it until it is signalled"
+    )]
     Abandoned { event: String },
     /// A time was asked for of a queue that is not timed.
     #[error(

@@ -29,7 +29,10 @@ pub enum Error {
         known: Names,
     },
     /// A `//#use` line names a file that the source does not have.
-    #[error("{label}:{line}: there is no file `{path}`; there are {known}")]
+    #[error(
+        "{label}:{line}: there is no file `{path}`; there are {known}: a shader that is a file finds others beside it, a text \
+         is given them by `with_file`"
+    )]
     UnknownFile {
         /// The source with the line.
         label: String,

@@ -211,7 +211,7 @@ mod tests {
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),
-            "a.wgsl:1: there is no file `b.wgsl`; there are `c/b.wgsl`"
+            "a.wgsl:1: there is no file `b.wgsl`; there are `c/b.wgsl`: a shader that is a file finds others beside it, a text is given them by `with_file`"
         );
     }
 
@@ -222,7 +222,10 @@ mod tests {
             refused("//#use \"b.wgsl\"", &files),
             "c.wgsl:1: files use each other: `a.wgsl`, `b.wgsl`, `c.wgsl`, `b.wgsl`"
         );
-        assert_eq!(refused("//#use \"a.wgsl\"", &[]), "a.wgsl:1: there is no file `a.wgsl`; there are none");
+        assert_eq!(
+            refused("//#use \"a.wgsl\"", &[]),
+            "a.wgsl:1: there is no file `a.wgsl`; there are none: a shader that is a file finds others beside it, a text is given them by `with_file`"
+        );
     }
 
     #[test]

@@ -113,7 +113,10 @@ fn files(s: &Subject) {
     }
     let alone = ShaderSource::text("squares.wgsl", MAIN.wgsl);
     let error = ctx.kernel_from_source(&alone, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
-    assert_eq!(error, "squares.wgsl:1: there is no file `math/square.wgsl`; there are none");
+    assert!(
+        error.starts_with("squares.wgsl:1: there is no file `math/square.wgsl`; there are none"),
+        "{error}"
+    );
     let source = alone
         .with_file("math/square.wgsl", "//#use \"../one.wgsl\"\nfn square(x: u32) -> u32 { return x * x; }")
         .with_file("one.wgsl", "const ONE = 1u;");

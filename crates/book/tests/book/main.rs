@@ -3,6 +3,7 @@
 
 mod cited;
 mod links;
+mod messages;
 mod pages;
 mod rules;
 mod shaders;

@@ -1,0 +1,10 @@
+//! A result that comes late is used as if it were there.
+
+use fencepost::prelude::*;
+
+fn main() -> Result<()> {
+    let (ctx, queue) = fencepost::doctest();
+    let x = ctx.zeros::<f32, 1>([4])?;
+    let _: Vec<f32> = queue.read(&x)?;
+    Ok(())
+}
