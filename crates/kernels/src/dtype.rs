@@ -84,7 +84,7 @@ impl Scalar {
 ///
 /// # Example
 /// ```
-/// use fencepost_kernels::{DType, Element, Scalar};
+/// use fencepost::{DType, Element, Scalar};
 /// assert_eq!(f32::DTYPE, DType::Scalar(Scalar::F32));
 /// assert_eq!(<[f32; 4]>::DTYPE.to_string(), "vec4<f32>");
 /// assert_eq!(<[[f32; 4]; 4]>::DTYPE.to_string(), "mat4x4<f32>");

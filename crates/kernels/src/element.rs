@@ -16,7 +16,7 @@ use crate::{DType, Scalar};
 ///
 /// # Example
 /// ```
-/// use fencepost_kernels::Element;
+/// use fencepost::Element;
 /// assert_eq!(<[f32; 4]>::DTYPE.to_string(), "vec4<f32>");
 /// ```
 #[diagnostic::on_unimplemented(

@@ -39,11 +39,12 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 ///
 /// # Example
 /// ```
-/// use fencepost_kernels::{Element, Module, Source};
-/// let source = Source::builtin("saxpy.wgsl")?.with_type("T", u32::DTYPE)?;
-/// let module = Module::parse(&source)?;
-/// assert_eq!(module.interface("saxpy", &[])?.bindings[0].element, "u32");
-/// # Ok::<(), fencepost_kernels::Error>(())
+/// use fencepost::{Element, ShaderSource};
+/// # let (ctx, _) = fencepost::doctest();
+/// let source = ShaderSource::builtin("saxpy.wgsl")?.with_type("T", u32::DTYPE)?;
+/// let saxpy = ctx.kernel_from_source(&source, "saxpy", &[])?;
+/// assert_eq!(saxpy.interface().bindings[0].element, "u32");
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
@@ -110,10 +111,10 @@ impl Source {
     ///
     /// # Example
     /// ```
-    /// use fencepost_kernels::{Module, Source};
     /// let text = "//#use \"tools.wgsl\"\n@compute @workgroup_size(1) fn k() { _ = twice(2u); }";
-    /// let source = Source::text("k.wgsl", text).with_file("tools.wgsl", "fn twice(x: u32) -> u32 { return 2u * x; }");
-    /// assert!(Module::parse(&source).is_ok());
+    /// let tools = "fn twice(x: u32) -> u32 { return 2u * x; }";
+    /// let source = fencepost::ShaderSource::text("k.wgsl", text).with_file("tools.wgsl", tools);
+    /// assert_eq!(source.files().collect::<Vec<_>>(), ["tools.wgsl"]);
     /// ```
     #[must_use]
     pub fn with_file(mut self, path: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
