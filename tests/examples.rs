@@ -5,18 +5,35 @@ mod common;
 use common::adapters::{self, Found};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The examples, and what the last line of each says.
-const EXAMPLES: [(&str, &str); 5] = [
-    ("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
-    ("02_transfers", "the last row is [2, 70]"),
-    ("03_two_queues", "the gate opened"),
-    ("04_async", "by hand:  14 everywhere"),
-    ("05_double_buffer", "200 blocks of 4096 numbers, all in order; y[0] = "),
+/// An example, what its last line begins with, and what it writes.
+#[derive(Clone, Copy)]
+struct Example {
+    name: &'static str,
+    last: &'static str,
+    picture: bool,
+}
+
+const EXAMPLES: [Example; 6] = [
+    prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
+    prints("02_transfers", "the last row is [2, 70]"),
+    prints("03_two_queues", "the gate opened"),
+    prints("04_async", "by hand:  14 everywhere"),
+    prints("05_double_buffer", "200 blocks of 4096 numbers, all in order; y[0] = "),
+    draws("06_nbody", "250 steps of 1024 bodies as on the CPU, drawn in "),
 ];
+
+const fn prints(name: &'static str, last: &'static str) -> Example {
+    Example { name, last, picture: false }
+}
+
+const fn draws(name: &'static str, last: &'static str) -> Example {
+    Example { name, last, picture: true }
+}
 
 /// A hang is a failure after this long.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -24,8 +41,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 fn main() {
     let Found { places, no_adapter } = adapters::find();
     let mut trials = Vec::new();
-    for (name, last) in EXAMPLES {
-        trials.push(Trial::test(format!("{name} refuses what it does not know"), move || refuses(name)));
+    for example in EXAMPLES {
+        let name = example.name;
+        trials.push(Trial::test(format!("{name} refuses what it does not know"), move || refuses(example)));
         if let Some(reason) = no_adapter {
             let ignored = move || Ok(Completion::ignored_with(reason));
             trials.push(Trial::ignorable_test(format!("{name}::no_adapter"), ignored));
@@ -33,7 +51,7 @@ fn main() {
         for place in &places {
             if let Some(index) = place.adapter_index() {
                 let id = format!("{name}::{}", place.name());
-                trials.push(Trial::test(id, move || example(name, last, index)));
+                trials.push(Trial::test(id, move || ends_well(example, index)));
             }
         }
     }
@@ -47,8 +65,9 @@ fn main() {
 }
 
 /// Fails unless the example ends at wrong arguments before it does anything, and names them.
-fn refuses(name: &str) -> Result<(), Failed> {
-    for wrong in ["--bogus", "--trace", "--trace=run.txt"] {
+fn refuses(Example { name, picture, .. }: Example) -> Result<(), Failed> {
+    let wrong_picture = picture.then_some("--picture=run.txt");
+    for wrong in ["--bogus", "--trace", "--trace=run.txt"].into_iter().chain(wrong_picture) {
         let Output { status, stdout, stderr } = Command::new(program(name)?).arg(wrong).output()?;
         let said = String::from_utf8_lossy(&stderr);
         let named = wrong.split('=').all(|part| said.contains(part));
@@ -59,20 +78,27 @@ fn refuses(name: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fails unless the example ends well on adapter `index`, and its last line begins with `last`.
-fn example(name: &str, last: &str, index: usize) -> Result<(), Failed> {
-    run(Command::new(program(name)?), last, index)
+/// Fails unless the example ends well on adapter `index`, its last line is the expected one, and its picture shows something.
+fn ends_well(Example { name, last, picture }: Example, index: usize) -> Result<(), Failed> {
+    let mut command = Command::new(program(name)?);
+    if !picture {
+        return run(&mut command, last, index);
+    }
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("picture.png");
+    run(command.arg("--picture").arg(&file), last, index)?;
+    let pixels = image::open(file)?.into_rgb8();
+    let colours: HashSet<_> = pixels.pixels().collect();
+    if colours.len() > 1 { Ok(()) } else { Err("the picture is one colour".into()) }
 }
 
 /// Fails unless both kinds of file hold the 200 launches of the double buffer.
 fn traced(index: usize) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let (name, last) = EXAMPLES[4];
+    let Example { name, last, .. } = EXAMPLES[4];
     let written = |file: &str| {
         let path = folder.path().join(file);
-        let mut command = Command::new(program(name)?);
-        command.arg("--trace").arg(&path);
-        run(command, last, index)?;
+        run(Command::new(program(name)?).arg("--trace").arg(&path), last, index)?;
         Ok::<_, Failed>(std::fs::read_to_string(path)?)
     };
     let trace: Value = serde_json::from_str(&written("trace.json")?)?;
@@ -88,7 +114,7 @@ fn traced(index: usize) -> Result<(), Failed> {
 }
 
 /// Fails unless the program ends well on adapter `index`, and its last line begins with `last`.
-fn run(mut command: Command, last: &str, index: usize) -> Result<(), Failed> {
+fn run(command: &mut Command, last: &str, index: usize) -> Result<(), Failed> {
     let child =
         command.env("FENCEPOST_ADAPTER", index.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = within(LIMIT, child.spawn()?)?;
