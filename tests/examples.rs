@@ -18,13 +18,18 @@ struct Example {
     picture: bool,
 }
 
-const EXAMPLES: [Example; 6] = [
+const EXAMPLES: [Example; 8] = [
     prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
     prints("02_transfers", "the last row is [2, 70]"),
     prints("03_two_queues", "the gate opened"),
     prints("04_async", "by hand:  14 everywhere"),
     prints("05_double_buffer", "200 blocks of 4096 numbers, all in order; y[0] = "),
     draws("06_nbody", "250 steps of 1024 bodies as on the CPU, drawn in "),
+    prints("12_replay", "2000 launches, and the temperatures are the CPU's"),
+    prints(
+        "13_threads",
+        "8 threads counted as the CPU does; the most steps of the first 131072 has 106239: 353",
+    ),
 ];
 
 const fn prints(name: &'static str, last: &'static str) -> Example {
