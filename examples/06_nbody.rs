@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example 06_nbody -- --picture galaxies.png`; `--trace FILE.html` shows what ran when.
 
+#[path = "nbody/galaxies.rs"]
+mod galaxies;
 #[path = "common/outputs.rs"]
 mod outputs;
 
@@ -10,10 +12,7 @@ use bytemuck::{Pod, Zeroable};
 use clap::Parser;
 use fencepost::prelude::*;
 use glam::{DVec3, Vec3};
-use image::{Rgb, RgbImage};
 use outputs::Outputs;
-use std::array::from_fn;
-use std::f32::consts::TAU;
 
 // The layout of the shader's `Body`, compared with it when this file is compiled: WGSL begins a vec3 at 16 bytes.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
@@ -56,9 +55,7 @@ fn main() -> Result<()> {
     let step = ctx.kernel_with::<Step>(&[("SOFTENING", SOFTENING)])?;
     let energy = ctx.kernel_with::<Energy>(&[("SOFTENING", SOFTENING)])?;
 
-    let (centre, drift) = (Vec3::new(-1.2, -0.7, 0.0), Vec3::new(0.5, 0.0, 0.0));
-    let bodies: Vec<Body> = galaxy(centre, drift).chain(galaxy(-centre, -drift)).collect();
-    let mut old = queue.array(&bodies)?;
+    let mut old = queue.array(&galaxies::bodies())?;
     let (mut next, mut energies) = (ctx.zeros_like(&old)?, ctx.zeros([BODIES])?);
     let grid = Grid::threads([BODIES]);
 
@@ -83,25 +80,12 @@ fn main() -> Result<()> {
         last = after.wait()?;
         check(&before.wait()?, &last, &energies)?;
     }
-    draw(&last).save(&picture)?;
+    galaxies::draw(&last).save(&picture)?;
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
     println!("{STEPS} steps of {BODIES} bodies as on the CPU, drawn in {}", picture.display());
     Ok(())
-}
-
-/// A heavy body, and light ones on circles around it.
-fn galaxy(centre: Vec3, drift: Vec3) -> impl Iterator<Item = Body> {
-    let mut random = fastrand::Rng::with_seed(6);
-    (0..BODIES / 2).map(move |i| {
-        let (mass, radius) = if i == 0 { (1.0, 0.0) } else { (1e-4, 0.15 + 0.65 * random.f32().sqrt()) };
-        let speed = radius / (radius.powi(2) + SOFTENING.powi(2) as f32).powf(0.75);
-        let (sin, cos) = (TAU * random.f32()).sin_cos();
-        let position = (centre + radius * Vec3::new(cos, sin, 0.0)).to_array();
-        let velocity = (drift + speed * Vec3::new(-sin, cos, 0.0)).to_array();
-        Body { position, mass, velocity, _padding: [0; 4] }
-    })
 }
 
 /// The pull of all other bodies on one, and the sum of their masses, each by its distance.
@@ -131,21 +115,4 @@ fn check(old: &[Body], new: &[Body], energies: &[f32]) -> Result<()> {
 
 fn wide(vector: [f32; 3]) -> DVec3 {
     Vec3::from_array(vector).as_dvec3()
-}
-
-fn draw(bodies: &[Body]) -> RgbImage {
-    const SIDE: u32 = 480;
-    let mut picture = RgbImage::new(SIDE, SIDE);
-    for (i, body) in bodies.iter().enumerate() {
-        let colour = if i < BODIES / 2 { [250_u8, 160, 60] } else { [70, 140, 250] };
-        let pixel = |x: f32| ((x / 7.0 + 0.5) * SIDE as f32) as i32; // 7 units wide
-        for (dx, dy) in (0..9).map(|at| (at % 3 - 1, at / 3 - 1)) {
-            let at = [pixel(body.position[0]) + dx, pixel(body.position[1]) + dy].map(u32::try_from);
-            let [Ok(x), Ok(y)] = at else { continue };
-            if let Some(Rgb(channels)) = picture.get_pixel_mut_checked(x, y) {
-                *channels = from_fn(|c| channels[c].saturating_add(colour[c] >> (dx.abs() + dy.abs())));
-            }
-        }
-    }
-    picture
 }

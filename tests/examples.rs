@@ -6,7 +6,7 @@ use common::adapters::{self, Found};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ struct Example {
     picture: bool,
 }
 
-const EXAMPLES: [Example; 8] = [
+const EXAMPLES: [Example; 10] = [
     prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
     prints("02_transfers", "the last row is [2, 70]"),
     prints("03_two_queues", "the gate opened"),
@@ -30,6 +30,8 @@ const EXAMPLES: [Example; 8] = [
         "13_threads",
         "8 threads counted as the CPU does; the most steps of the first 131072 has 106239: 353",
     ),
+    draws("07_image", "the edges of 300 by 210 pixels, as on the CPU, are in "),
+    draws("08_spectrogram", "2032 frames as on the CPU, the loudest at 4."),
 ];
 
 const fn prints(name: &'static str, last: &'static str) -> Example {
@@ -64,6 +66,8 @@ fn main() {
         if let Some(index) = place.adapter_index() {
             let id = format!("a_trace_holds_every_launch::{}", place.name());
             trials.push(Trial::test(id, move || traced(index)));
+            let id = format!("examples_take_a_picture_and_a_sound::{}", place.name());
+            trials.push(Trial::test(id, move || takes_files(index)));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -95,6 +99,38 @@ fn ends_well(Example { name, last, picture }: Example, index: usize) -> Result<(
     let pixels = image::open(file)?.into_rgb8();
     let colours: HashSet<_> = pixels.pixels().collect();
     if colours.len() > 1 { Ok(()) } else { Err("the picture is one colour".into()) }
+}
+
+/// Fails unless the examples take a picture and a sound from files, and refuse a file that is neither.
+fn takes_files(index: usize) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str| folder.path().join(name);
+    image::RgbImage::from_fn(50, 30, |x, y| image::Rgb([5 * x as u8, 8 * y as u8, 99]))
+        .save(file("a.jpg"))?;
+    let spec = hound::WavSpec {
+        channels: 2,
+        sample_rate: 800,
+        bits_per_sample: 16,
+        sample_format: hound::SampleFormat::Int,
+    };
+    let mut sound = hound::WavWriter::create(file("a.wav"), spec)?;
+    (0..2000).try_for_each(|i: i16| sound.write_sample(i.wrapping_mul(i)))?;
+    sound.finalize()?;
+    let (filters, spectrogram) = (program("07_image")?, program("08_spectrogram")?);
+    let with = |program: &Path, input: &str| {
+        let mut command = Command::new(program);
+        command.arg(file(input)).arg("--picture").arg(file("out.png"));
+        command
+    };
+    run(&mut with(&filters, "a.jpg"), "the edges of 50 by 30 pixels, as on the CPU, are in ", index)?;
+    run(&mut with(&spectrogram, "a.wav"), "47 frames as on the CPU, the loudest at ", index)?;
+    for (program, wrong) in [(&filters, "a.wav"), (&spectrogram, "a.jpg"), (&filters, "none.png")] {
+        let output = with(program, wrong).output()?;
+        if output.status.success() || output.stderr.is_empty() {
+            return Err(format!("{} with {wrong}: {output:?}", program.display()).into());
+        }
+    }
+    Ok(())
 }
 
 /// Fails unless both kinds of file hold the 200 launches of the double buffer.
