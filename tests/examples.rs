@@ -18,7 +18,7 @@ struct Example {
     picture: bool,
 }
 
-const EXAMPLES: [Example; 10] = [
+const EXAMPLES: [Example; 12] = [
     prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
     prints("02_transfers", "the last row is [2, 70]"),
     prints("03_two_queues", "the gate opened"),
@@ -32,6 +32,8 @@ const EXAMPLES: [Example; 10] = [
     ),
     draws("07_image", "the edges of 300 by 210 pixels, as on the CPU, are in "),
     draws("08_spectrogram", "2032 frames as on the CPU, the loudest at 4."),
+    prints("09_arrays", "sum, running sum, histogram, product and transpose as on the CPU; the sum is "),
+    prints("11_wgpu_interop", "16 bars, computed here and drawn by wgpu, are as on the CPU"),
 ];
 
 const fn prints(name: &'static str, last: &'static str) -> Example {
