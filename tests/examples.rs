@@ -18,22 +18,23 @@ struct Example {
     picture: bool,
 }
 
-const EXAMPLES: [Example; 12] = [
+const EXAMPLES: [Example; 13] = [
     prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
     prints("02_transfers", "the last row is [2, 70]"),
     prints("03_two_queues", "the gate opened"),
     prints("04_async", "by hand:  14 everywhere"),
     prints("05_double_buffer", "200 blocks of 4096 numbers, all in order; y[0] = "),
     draws("06_nbody", "250 steps of 1024 bodies as on the CPU, drawn in "),
+    draws("07_image", "the edges of 300 by 210 pixels, as on the CPU, are in "),
+    draws("08_spectrogram", "2032 frames as on the CPU, the loudest at 4."),
+    prints("09_arrays", "sum, running sum, histogram, product and transpose as on the CPU; the sum is "),
+    prints("10_service", "75 answers as on the CPU, 25 clients went away, in "),
+    prints("11_wgpu_interop", "16 bars, computed here and drawn by wgpu, are as on the CPU"),
     prints("12_replay", "2000 launches, and the temperatures are the CPU's"),
     prints(
         "13_threads",
         "8 threads counted as the CPU does; the most steps of the first 131072 has 106239: 353",
     ),
-    draws("07_image", "the edges of 300 by 210 pixels, as on the CPU, are in "),
-    draws("08_spectrogram", "2032 frames as on the CPU, the loudest at 4."),
-    prints("09_arrays", "sum, running sum, histogram, product and transpose as on the CPU; the sum is "),
-    prints("11_wgpu_interop", "16 bars, computed here and drawn by wgpu, are as on the CPU"),
 ];
 
 const fn prints(name: &'static str, last: &'static str) -> Example {
