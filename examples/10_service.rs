@@ -123,7 +123,7 @@ async fn client(address: SocketAddr, id: u32) -> Result<bool> {
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(&body).await?;
-    if id % 4 == 0 {
+    if id.is_multiple_of(4) {
         return Ok(false); // the connection ends here
     }
     let mut answer = Vec::new();
