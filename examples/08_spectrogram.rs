@@ -37,6 +37,7 @@ struct Stft<'a> {
 const N: usize = 256; // samples of a frame
 const BINS: usize = N / 2;
 const HOP: usize = 16; // samples from the start of a frame to that of the next
+const EVERY: usize = 37; // frames from one that the CPU compares to the next
 const FRAMES: usize = 256; // of a block, which is what one launch transforms
 
 /// One of two sets of arrays, and the events at which each queue is done with them.
@@ -66,7 +67,7 @@ fn main() -> Result<()> {
     let frames = (samples.len() - N) / HOP + 1;
     let power = transform(&ctx, &samples, &circle, frames)?;
 
-    for frame in (0..frames).step_by(37) {
+    for frame in (0..frames).step_by(EVERY) {
         check(&samples[frame * HOP..][..N], &circle, &power[frame * BINS..][..BINS])?;
     }
     let cells = picture::by_median(&power);
@@ -77,7 +78,10 @@ fn main() -> Result<()> {
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
-    println!("{frames} frames as on the CPU, the loudest at {seconds:.2} s, drawn in {}", picture.display());
+    println!(
+        "{frames} frames, every {EVERY}th as on the CPU, the loudest at {seconds:.2} s, drawn in {}",
+        picture.display()
+    );
     Ok(())
 }
 

@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     let vertices = buffer("vertices", CORNERS * 8, Usages::VERTEX);
     let readback = buffer("readback", WIDTH * HEIGHT * 4, Usages::empty());
 
-    // Both sides go on using the device. Submissions of one wgpu queue run in their order, whoever makes them.
+    // Both sides go on using the device. Submissions to one wgpu queue run in their order, those of both sides.
     let ctx = Context::adopt(device.clone(), queue, AdoptOptions::default())?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));

@@ -1,4 +1,4 @@
-//! A program that draws with wgpu, and knows nothing of Fencepost.
+//! What draws: wgpu alone.
 
 use anyhow::{Context as _, Result};
 
