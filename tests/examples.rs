@@ -5,18 +5,45 @@ mod common;
 use common::adapters::{self, Found};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The examples, and what the last line of each says.
-const EXAMPLES: [(&str, &str); 5] = [
-    ("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
-    ("02_transfers", "the last row is [2, 70]"),
-    ("03_two_queues", "the gate opened"),
-    ("04_async", "by hand:  14 everywhere"),
-    ("05_double_buffer", "200 blocks of 4096 numbers, all in order; y[0] = "),
+/// An example, what its last line begins with, and what it writes.
+#[derive(Clone, Copy)]
+struct Example {
+    name: &'static str,
+    last: &'static str,
+    picture: bool,
+}
+
+const EXAMPLES: [Example; 13] = [
+    prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
+    prints("02_transfers", "the last row is [2, 70]"),
+    prints("03_two_queues", "the gate opened"),
+    prints("04_async", "by hand:  14 everywhere"),
+    prints("05_double_buffer", "200 blocks of 4096 numbers, all in order; y[0] = "),
+    draws("06_nbody", "250 steps of 1024 bodies, every 50th as on the CPU, drawn in "),
+    draws("07_image", "the edges of 300 by 210 pixels, as on the CPU, are in "),
+    draws("08_spectrogram", "2032 frames, every 37th as on the CPU, the loudest at 4."),
+    prints("09_arrays", "sum, running sum, histogram, product and transpose as on the CPU; the sum is "),
+    prints("10_service", "75 answers as on the CPU, 25 clients went away, in "),
+    prints("11_wgpu_interop", "16 bars, computed here and drawn by wgpu, are as on the CPU"),
+    prints("12_replay", "2000 launches, and the temperatures are the CPU's"),
+    prints(
+        "13_threads",
+        "8 threads counted as the CPU does; the most steps of the first 131072 has 106239: 353",
+    ),
 ];
+
+const fn prints(name: &'static str, last: &'static str) -> Example {
+    Example { name, last, picture: false }
+}
+
+const fn draws(name: &'static str, last: &'static str) -> Example {
+    Example { name, last, picture: true }
+}
 
 /// A hang is a failure after this long.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -24,8 +51,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 fn main() {
     let Found { places, no_adapter } = adapters::find();
     let mut trials = Vec::new();
-    for (name, last) in EXAMPLES {
-        trials.push(Trial::test(format!("{name} refuses what it does not know"), move || refuses(name)));
+    for example in EXAMPLES {
+        let name = example.name;
+        trials.push(Trial::test(format!("{name} refuses what it does not know"), move || refuses(example)));
         if let Some(reason) = no_adapter {
             let ignored = move || Ok(Completion::ignored_with(reason));
             trials.push(Trial::ignorable_test(format!("{name}::no_adapter"), ignored));
@@ -33,7 +61,7 @@ fn main() {
         for place in &places {
             if let Some(index) = place.adapter_index() {
                 let id = format!("{name}::{}", place.name());
-                trials.push(Trial::test(id, move || example(name, last, index)));
+                trials.push(Trial::test(id, move || ends_well(example, index)));
             }
         }
     }
@@ -41,14 +69,17 @@ fn main() {
         if let Some(index) = place.adapter_index() {
             let id = format!("a_trace_holds_every_launch::{}", place.name());
             trials.push(Trial::test(id, move || traced(index)));
+            let id = format!("examples_take_a_picture_and_a_sound::{}", place.name());
+            trials.push(Trial::test(id, move || takes_files(index)));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
 /// Fails unless the example ends at wrong arguments before it does anything, and names them.
-fn refuses(name: &str) -> Result<(), Failed> {
-    for wrong in ["--bogus", "--trace", "--trace=run.txt"] {
+fn refuses(Example { name, picture, .. }: Example) -> Result<(), Failed> {
+    let wrong_picture = picture.then_some("--picture=run.txt");
+    for wrong in ["--bogus", "--trace", "--trace=run.txt"].into_iter().chain(wrong_picture) {
         let Output { status, stdout, stderr } = Command::new(program(name)?).arg(wrong).output()?;
         let said = String::from_utf8_lossy(&stderr);
         let named = wrong.split('=').all(|part| said.contains(part));
@@ -59,20 +90,59 @@ fn refuses(name: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fails unless the example ends well on adapter `index`, and its last line begins with `last`.
-fn example(name: &str, last: &str, index: usize) -> Result<(), Failed> {
-    run(Command::new(program(name)?), last, index)
+/// Fails unless the example ends well on adapter `index`, its last line is the expected one, and its picture shows something.
+fn ends_well(Example { name, last, picture }: Example, index: usize) -> Result<(), Failed> {
+    let mut command = Command::new(program(name)?);
+    if !picture {
+        return run(&mut command, last, index);
+    }
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("picture.png");
+    run(command.arg("--picture").arg(&file), last, index)?;
+    let pixels = image::open(file)?.into_rgb8();
+    let colours: HashSet<_> = pixels.pixels().collect();
+    if colours.len() > 1 { Ok(()) } else { Err("the picture is one colour".into()) }
+}
+
+/// Fails unless the examples take a picture and a sound from files, and refuse a file that is neither.
+fn takes_files(index: usize) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str| folder.path().join(name);
+    image::RgbImage::from_fn(50, 30, |x, y| image::Rgb([5 * x as u8, 8 * y as u8, 99]))
+        .save(file("a.jpg"))?;
+    let spec = hound::WavSpec {
+        channels: 2,
+        sample_rate: 800,
+        bits_per_sample: 16,
+        sample_format: hound::SampleFormat::Int,
+    };
+    let mut sound = hound::WavWriter::create(file("a.wav"), spec)?;
+    (0..2000).try_for_each(|i: i16| sound.write_sample(i.wrapping_mul(i)))?;
+    sound.finalize()?;
+    let (filters, spectrogram) = (program("07_image")?, program("08_spectrogram")?);
+    let with = |program: &Path, input: &str| {
+        let mut command = Command::new(program);
+        command.arg(file(input)).arg("--picture").arg(file("out.png"));
+        command
+    };
+    run(&mut with(&filters, "a.jpg"), "the edges of 50 by 30 pixels, as on the CPU, are in ", index)?;
+    run(&mut with(&spectrogram, "a.wav"), "47 frames, every 37th as on the CPU, the loudest at ", index)?;
+    for (program, wrong) in [(&filters, "a.wav"), (&spectrogram, "a.jpg"), (&filters, "none.png")] {
+        let output = with(program, wrong).output()?;
+        if output.status.success() || output.stderr.is_empty() {
+            return Err(format!("{} with {wrong}: {output:?}", program.display()).into());
+        }
+    }
+    Ok(())
 }
 
 /// Fails unless both kinds of file hold the 200 launches of the double buffer.
 fn traced(index: usize) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let (name, last) = EXAMPLES[4];
+    let Example { name, last, .. } = EXAMPLES[4];
     let written = |file: &str| {
         let path = folder.path().join(file);
-        let mut command = Command::new(program(name)?);
-        command.arg("--trace").arg(&path);
-        run(command, last, index)?;
+        run(Command::new(program(name)?).arg("--trace").arg(&path), last, index)?;
         Ok::<_, Failed>(std::fs::read_to_string(path)?)
     };
     let trace: Value = serde_json::from_str(&written("trace.json")?)?;
@@ -88,7 +158,7 @@ fn traced(index: usize) -> Result<(), Failed> {
 }
 
 /// Fails unless the program ends well on adapter `index`, and its last line begins with `last`.
-fn run(mut command: Command, last: &str, index: usize) -> Result<(), Failed> {
+fn run(command: &mut Command, last: &str, index: usize) -> Result<(), Failed> {
     let child =
         command.env("FENCEPOST_ADAPTER", index.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = within(LIMIT, child.spawn()?)?;

@@ -16,10 +16,14 @@ struct Args {
     trace: Option<PathBuf>,
 }
 
-const HELP: &str = "Examples:
-  cargo run --example 01_saxpy
-  cargo run --example 01_saxpy -- --trace saxpy.html
-  FENCEPOST_ADAPTER=llvmpipe cargo run --example 01_saxpy";
+const HELP: &str = concat!(
+    "Examples:\n  cargo run --example ",
+    env!("CARGO_BIN_NAME"),
+    "\n  cargo run --example ",
+    env!("CARGO_BIN_NAME"),
+    " -- --trace timeline.html\n  FENCEPOST_ADAPTER=llvmpipe cargo run --example ",
+    env!("CARGO_BIN_NAME"),
+);
 
 /// The file that a trace is wanted in, if it is. Ends the program where the command line says something else.
 pub(crate) fn trace() -> Option<PathBuf> {

@@ -1,0 +1,123 @@
+//! 6. Two galaxies meet: a loop of time steps, energies that come while it runs, and a picture of the end.
+//!
+//! `cargo run --release --example 06_nbody -- --picture galaxies.png`; `--trace FILE.html` shows what ran when.
+
+#[path = "nbody/galaxies.rs"]
+mod galaxies;
+#[path = "common/outputs.rs"]
+mod outputs;
+
+use anyhow::{Result, ensure};
+use bytemuck::{Pod, Zeroable};
+use clap::Parser;
+use fencepost::prelude::*;
+use glam::{DVec3, Vec3};
+use outputs::Outputs;
+
+// Compared with the shader's `Body` when this file is compiled: WGSL begins a vec3 at a multiple of 16 bytes.
+#[derive(Clone, Copy, Pod, Zeroable, Element)]
+#[repr(C)]
+struct Body {
+    position: [f32; 3],
+    mass: f32,
+    velocity: [f32; 3],
+    _padding: [u8; 4],
+}
+
+// The path starts at the package of the example. Both shaders have `//#use "body.wgsl"`, a file beside them.
+#[derive(KernelArgs)]
+#[kernel(source = "../../examples/nbody/step.wgsl")]
+struct Step<'a> {
+    dt: f32,
+    old: &'a DeviceArray<Body>,
+    next: &'a mut DeviceArray<Body>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "../../examples/nbody/energy.wgsl")]
+struct Energy<'a> {
+    bodies: &'a DeviceArray<Body>,
+    energies: &'a mut DeviceArray<f32>,
+}
+
+const BODIES: usize = 1024;
+const STEPS: usize = 250;
+const EVERY: usize = 50; // steps from one look at the energies to the next
+const DT: f32 = 0.015;
+const SOFTENING: f64 = 0.15;
+
+fn main() -> Result<()> {
+    let Outputs { picture, trace } = Outputs::parse();
+    let ctx = Context::new().wait()?;
+    println!("running on {}", ctx.info());
+    let trace = trace.map(|file| (ctx.profile(), file));
+    let queue = ctx.queue("simulation");
+    let step = ctx.kernel_with::<Step>(&[("SOFTENING", SOFTENING)])?;
+    let energy = ctx.kernel_with::<Energy>(&[("SOFTENING", SOFTENING)])?;
+
+    let mut old = queue.array(&galaxies::bodies())?;
+    let (mut next, mut energies) = (ctx.zeros_like(&old)?, ctx.zeros([BODIES])?);
+    let grid = Grid::threads([BODIES]);
+
+    // All of it is enqueued before the first result is there: a read has the bytes of its place in the queue.
+    let mut looks = Vec::new();
+    for steps in 1..=STEPS {
+        queue.launch(&step, grid, Step { dt: DT, old: &old, next: &mut next })?;
+        if steps % EVERY == 0 {
+            queue.launch(&energy, grid, Energy { bodies: &next, energies: &mut energies })?;
+            looks.push((steps, queue.read(&old), queue.read(&next), queue.read(&energies)));
+        }
+        std::mem::swap(&mut old, &mut next);
+    }
+    let end = queue.marker();
+    queue.flush()?;
+
+    let mut last = Vec::new();
+    for (steps, before, after, energies) in looks {
+        let energies = energies.wait()?;
+        let rest = if end.is_complete()? { "all is done" } else { "the rest is running" };
+        println!("step {steps}: energy {:.5}; {rest}", energies.iter().sum::<f32>());
+        last = after.wait()?;
+        check(&before.wait()?, &last, &energies)?;
+    }
+    galaxies::draw(&last).save(&picture)?;
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
+    println!(
+        "{STEPS} steps of {BODIES} bodies, every {EVERY}th as on the CPU, drawn in {}",
+        picture.display()
+    );
+    Ok(())
+}
+
+/// The pull of all other bodies on one, and the sum of their masses, each divided by its distance.
+fn pull(of: &Body, bodies: &[Body]) -> (DVec3, f64) {
+    let (mut acceleration, mut sum) = (DVec3::ZERO, 0.0);
+    for other in bodies.iter().filter(|other| !std::ptr::eq(*other, of)) {
+        let (offset, mass) = (wide(other.position) - wide(of.position), f64::from(other.mass));
+        let near = (offset.length_squared() + SOFTENING * SOFTENING).sqrt().recip();
+        acceleration += offset * (mass * near.powi(3));
+        sum += mass * near;
+    }
+    (acceleration, sum)
+}
+
+/// Fails unless a step on the CPU leads from `old` to `new`, and the bodies of `new` have these energies.
+fn check(old: &[Body], new: &[Body], energies: &[f32]) -> Result<()> {
+    for (i, (from, to)) in old.iter().zip(new).enumerate() {
+        let velocity = wide(from.velocity) + f64::from(DT) * pull(from, old).0;
+        let position = wide(from.position) + f64::from(DT) * velocity;
+        let off = wide(to.velocity).distance(velocity) + wide(to.position).distance(position);
+        ensure!(off < 1e-4, "body {i} came to {:?}, not to {position}", to.position);
+        let (motion, nearness) = (wide(to.velocity).length_squared(), pull(to, new).1);
+        let (found, half) = (f64::from(energies[i]), 0.5 * f64::from(to.mass));
+        let is_close = (found - half * (motion - nearness)).abs() < 1e-5 * half * (motion + nearness);
+        ensure!(is_close, "body {i} has the energy {found}, not {}", half * (motion - nearness));
+    }
+    Ok(())
+}
+
+fn wide(vector: [f32; 3]) -> DVec3 {
+    Vec3::from_array(vector).as_dvec3()
+}

@@ -1,0 +1,122 @@
+//! 7. Pictures: bytes of pixels, arrays of two dimensions, and three kernels of one file.
+//!
+//! `cargo run --example 07_image -- photo.jpg --picture edges.png`; `--trace FILE.html` shows what ran when.
+
+#[path = "common/outputs.rs"]
+mod outputs;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use fencepost::prelude::*;
+use image::{Rgba, RgbaImage, imageops};
+use outputs::Outputs;
+use std::path::PathBuf;
+
+/// Writes a picture, with its edges beside it.
+#[derive(Parser)]
+struct Options {
+    /// A PNG or JPEG file; without one the example makes a picture
+    input: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "../../examples/image/filters.wgsl", entry = "to_grey")]
+struct ToGrey<'a> {
+    size: [u32; 2],
+    pixels: &'a DeviceArray<[u8; 4], 2>, // in the shader an u32 each
+    grey: &'a mut DeviceArray<f32, 2>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "../../examples/image/filters.wgsl", entry = "blur")]
+struct Blur<'a> {
+    size: [u32; 2],
+    source: &'a DeviceArray<f32, 2>,
+    blurred: &'a mut DeviceArray<f32, 2>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "../../examples/image/filters.wgsl", entry = "sobel")]
+struct Sobel<'a> {
+    size: [u32; 2],
+    source: &'a DeviceArray<f32, 2>,
+    edges: &'a mut DeviceArray<[u8; 4], 2>,
+}
+
+fn main() -> Result<()> {
+    let Options { input, outputs: Outputs { picture, trace } } = Options::parse();
+    let image = match input {
+        Some(file) => image::open(file)?.into_rgba8(),
+        None => RgbaImage::from_fn(300, 210, made_up),
+    };
+    let (width, height) = image.dimensions();
+    let ctx = Context::new().wait()?;
+    println!("running on {}", ctx.info());
+    let trace = trace.map(|file| (ctx.profile(), file));
+    let queue = ctx.queue("filters");
+    let (to_grey, blur, sobel) = (ctx.kernel::<ToGrey>()?, ctx.kernel::<Blur>()?, ctx.kernel::<Sobel>()?);
+
+    // The rows of an array come first in its shape, and the columns first in a grid.
+    let (shape, size, grid) =
+        ([height as usize, width as usize], [width, height], Grid::threads([width, height]));
+    let pixels = queue.array::<[u8; 4]>(bytemuck::cast_slice(&image))?.reshape(shape)?;
+    let (mut grey, mut blurred, mut edges) = (ctx.zeros(shape)?, ctx.zeros(shape)?, ctx.zeros(shape)?);
+    queue.launch(&to_grey, grid, ToGrey { size, pixels: &pixels, grey: &mut grey })?;
+    queue.launch(&blur, grid, Blur { size, source: &grey, blurred: &mut blurred })?;
+    queue.launch(&sobel, grid, Sobel { size, source: &blurred, edges: &mut edges })?;
+    let found = queue.read(&edges).wait()?;
+
+    for (at, (found, expected)) in found.iter().zip(filtered(&image)).enumerate() {
+        let off = (f32::from(found[0]) - 255.0 * expected).abs();
+        ensure!(off <= 1.0, "pixel {at} is {found:?}, and {expected} on the CPU");
+    }
+
+    let edges =
+        RgbaImage::from_raw(width, height, found.into_flattened()).expect("as many bytes as there were");
+    let mut both = RgbaImage::new(2 * width, height);
+    imageops::replace(&mut both, &image, 0, 0);
+    imageops::replace(&mut both, &edges, width.into(), 0);
+    both.save(&picture)?;
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
+    println!("the edges of {width} by {height} pixels, as on the CPU, are in {}", picture.display());
+    Ok(())
+}
+
+/// A sun over hills.
+fn made_up(x: u32, y: u32) -> Rgba<u8> {
+    let (x, y) = (x as f32, y as f32);
+    let hills = 130.0 + 20.0 * (x / 25.0).sin() + 15.0 * (x / 60.0).cos();
+    let sun = (x - 205.0).hypot(y - 60.0) < 32.0;
+    match (y > hills, sun) {
+        (true, _) => Rgba([60, (170.0 - 0.5 * y) as u8, 70, 255]),
+        (_, true) => Rgba([250, 215, 110, 255]),
+        _ => Rgba([120, 160, (235.0 - 0.4 * y) as u8, 255]),
+    }
+}
+
+/// The three filters on the CPU: edges from 0 to 1.
+fn filtered(image: &RgbaImage) -> Vec<f32> {
+    let luma = |Rgba([r, g, b, _]): &Rgba<u8>| {
+        (0.2126 * f32::from(*r) + 0.7152 * f32::from(*g) + 0.0722 * f32::from(*b)) / 255.0
+    };
+    let grey: Vec<f32> = image.pixels().map(luma).collect();
+    let width = image.width() as i32;
+    let weight = |offset: i32| [1.0, 4.0, 6.0, 4.0, 1.0][(offset + 2) as usize] / 16.0;
+    let blurred = sums(&grey, width, 2, |x, y| weight(x) * weight(y));
+    let across = sums(&blurred, width, 1, |x, y| (x * (2 - y.abs())) as f32);
+    let down = sums(&blurred, width, 1, |x, y| (y * (2 - x.abs())) as f32);
+    across.iter().zip(down).map(|(x, y)| x.hypot(y).min(1.0)).collect()
+}
+
+/// For each pixel, the sum of those up to `reach` away, each by the weight of its offset; outside, the nearest ones count.
+fn sums(source: &[f32], width: i32, reach: i32, weight: impl Fn(i32, i32) -> f32) -> Vec<f32> {
+    let height = source.len() as i32 / width;
+    let at = |x: i32, y: i32| source[(y.clamp(0, height - 1) * width + x.clamp(0, width - 1)) as usize];
+    let offsets = || (-reach..=reach).flat_map(|y| (-reach..=reach).map(move |x| (x, y)));
+    let sum = |i: i32| offsets().map(|(x, y)| weight(x, y) * at(i % width + x, i / width + y)).sum();
+    (0..width * height).map(sum).collect()
+}

@@ -1,0 +1,138 @@
+//! 10. A service: an axum server that computes for many clients at once, and what keeps its memory small.
+//!
+//! `cargo run --example 10_service`; with `-- --trace FILE.html` the file shows what ran when.
+
+#[path = "common/args.rs"]
+mod args;
+
+use anyhow::{Context as _, Result, ensure};
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Router, routing::post};
+use fencepost::prelude::*;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, oneshot};
+
+#[derive(KernelArgs)]
+#[kernel(wgsl = "
+    struct Params { rounds: u32 }
+    @group(0) @binding(0) var<uniform> params: Params;
+    @group(0) @binding(1) var<storage, read_write> x: array<u32>;
+
+    @compute @workgroup_size(64)
+    fn scramble(@builtin(global_invocation_id) id: vec3<u32>) {
+        if id.x >= arrayLength(&x) { return; }
+        for (var i = 0u; i < params.rounds; i++) { x[id.x] = x[id.x] * 1664525u + 1013904223u; }
+    }
+")]
+struct Scramble<'a> {
+    rounds: u32,
+    x: &'a mut DeviceArray<u32>,
+}
+
+const ROUNDS: u32 = 200;
+const CLIENTS: u32 = 100;
+const NUMBERS: u32 = 4096; // of each client
+const JOBS: usize = 4; // that the device has at once
+
+/// What all requests share.
+struct Service {
+    queue: CommandQueue,
+    scramble: Kernel<Scramble<'static>>,
+    jobs: Arc<Semaphore>,
+}
+
+/// The answer to a request. A request that finds all places taken waits, so the device has arrays for a few requests only,
+/// however many there are.
+async fn answer(State(service): State<Arc<Service>>, body: Bytes) -> Result<Vec<u8>, (StatusCode, String)> {
+    let (words, []) = body.as_chunks::<4>() else {
+        return Err((StatusCode::BAD_REQUEST, format!("{} bytes are no whole number of u32", body.len())));
+    };
+    let numbers: Vec<u32> = words.iter().copied().map(u32::from_le_bytes).collect();
+    let failed = |error: &dyn std::fmt::Display| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
+    let place = service.jobs.clone().acquire_owned().await.map_err(|error| failed(&error))?;
+    // If the client goes away, this function is dropped where it awaits. The task is not: its place stays taken until the
+    // device is done with it.
+    let job = tokio::spawn(async move {
+        let result = compute(&service, &numbers).await;
+        drop(place);
+        result
+    });
+    let result = job.await.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
+    Ok(result.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+async fn compute(service: &Service, numbers: &[u32]) -> fencepost::Result<Vec<u32>> {
+    let mut x = service.queue.array(numbers)?;
+    let grid = Grid::threads([x.len()]);
+    service.queue.launch(&service.scramble, grid, Scramble { rounds: ROUNDS, x: &mut x })?;
+    service.queue.read(&x).await
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let trace = args::trace();
+    let ctx = Context::new().await?;
+    println!("running on {}", ctx.info());
+    let trace = trace.map(|file| (ctx.profile(), file));
+    let (queue, scramble) = (ctx.queue("requests"), ctx.kernel::<Scramble>()?);
+    let service = Arc::new(Service { queue, scramble, jobs: Arc::new(Semaphore::new(JOBS)) });
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let app = Router::new().route("/scramble", post(answer)).with_state(service.clone());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = axum::serve(listener, app).with_graceful_shutdown(async { drop(stopped.await) });
+    let server = tokio::spawn(server.into_future());
+
+    let clients: Vec<_> = (0..CLIENTS).map(|id| tokio::spawn(client(address, id))).collect();
+    let mut answers = 0;
+    for client in clients {
+        answers += u32::from(client.await??);
+    }
+    drop(stop);
+    server.await??;
+    drop(service.jobs.acquire_many(JOBS as u32).await?); // the jobs of clients that have gone are done, too
+
+    let stats = ctx.pool_stats();
+    let limit = JOBS as u64 * u64::from(NUMBERS) * 4;
+    let is_small = stats.used == 0 && stats.high_water <= limit;
+    ensure!(is_small, "{JOBS} jobs have arrays of {limit} bytes, and the pool had {stats:?}");
+    if let Some((profiler, file)) = trace {
+        profiler.finish().await?.write(file)?;
+    }
+    println!(
+        "{answers} answers as on the CPU, {} clients went away, in {} bytes",
+        CLIENTS - answers,
+        stats.high_water
+    );
+    Ok(())
+}
+
+/// Sends numbers, and says whether it has stayed for the answer. Fails if that is wrong.
+async fn client(address: SocketAddr, id: u32) -> Result<bool> {
+    let numbers: Vec<u32> = (0..NUMBERS).map(|i| id * NUMBERS + i).collect();
+    let body: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let length = body.len();
+    let head = format!(
+        "POST /scramble HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(&body).await?;
+    if id.is_multiple_of(4) {
+        return Ok(false); // the connection ends here
+    }
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await?;
+    let blank = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").context("an answer has a head")?;
+    let (head, body) = answer.split_at(blank + 4);
+    ensure!(head.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&answer));
+    let step = |x: u32, _| x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    let expected = numbers.iter().flat_map(|x| (0..ROUNDS).fold(*x, step).to_le_bytes());
+    ensure!(body.iter().copied().eq(expected), "client {id} has a wrong answer");
+    Ok(true)
+}
