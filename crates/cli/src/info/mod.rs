@@ -1,0 +1,126 @@
+//! `fencepost info`: the adapters of this machine.
+
+mod text;
+
+use anyhow::Result;
+use fencepost::{AdapterChoice, AdapterInfo};
+use serde::Serialize;
+
+use crate::opened::{self, Device};
+use crate::{Outcome, cli, output};
+
+/// All that is printed.
+#[derive(Serialize)]
+struct Report {
+    default: Chosen,
+    adapters: Vec<Adapter>,
+}
+
+/// What `Context::new()` opens.
+#[derive(Serialize)]
+struct Chosen {
+    /// Its place in the list; none if there is an error.
+    index: Option<usize>,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Adapter {
+    index: usize,
+    name: String,
+    kind: String,
+    backend: &'static str,
+    driver: String,
+    /// Why it cannot be opened; then `device` is missing.
+    error: Option<String>,
+    #[serde(flatten)]
+    device: Option<Device>,
+    limits: Limits,
+    features: Features,
+}
+
+#[derive(Serialize)]
+struct Limits {
+    array_bytes: u64,
+    binding_bytes: u64,
+    binding_alignment: u64,
+    bindings: u32,
+    workgroups: u32,
+    invocations: u32,
+    workgroup_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Features {
+    f16: bool,
+    f64: bool,
+    int64: bool,
+    f32_atomics: bool,
+    subgroups: bool,
+    timestamps: bool,
+}
+
+/// Prints the adapters.
+pub(crate) fn info(options: &cli::Info) -> Result<Outcome> {
+    let known = fencepost::adapters();
+    let adapters: Vec<Adapter> = known.iter().enumerate().map(|(index, info)| look(index, info)).collect();
+    let default = chosen(&known);
+    let good = default.index.is_some() && adapters.iter().any(|adapter| adapter.error.is_none());
+    let report = Report { default, adapters };
+    if options.json {
+        output::json(&report)?;
+    } else {
+        output::print(text::text(&report).as_bytes())?;
+    }
+    Ok(if good { Outcome::Good } else { Outcome::Bad })
+}
+
+fn look(index: usize, info: &AdapterInfo) -> Adapter {
+    let (device, error) = match opened::open(AdapterChoice::Index(index)) {
+        Ok(ctx) => (Device::of(&ctx), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let has = |ability: &str| info.abilities.contains(&ability);
+    Adapter {
+        index,
+        name: info.name.clone(),
+        kind: info.kind.to_string(),
+        backend: info.backend,
+        driver: info.driver.clone(),
+        error,
+        device,
+        limits: Limits {
+            array_bytes: info.max_array,
+            binding_bytes: info.max_binding,
+            binding_alignment: info.binding_alignment,
+            bindings: info.max_bindings,
+            workgroups: info.max_groups,
+            invocations: info.max_invocations,
+            workgroup_bytes: info.max_workgroup_memory,
+        },
+        features: Features {
+            f16: has("f16"),
+            f64: has("f64"),
+            int64: has("int64"),
+            f32_atomics: has("f32 atomics"),
+            subgroups: has("subgroups"),
+            timestamps: has("timestamps"),
+        },
+    }
+}
+
+/// Which adapter a context opens that is not told which, and why.
+fn chosen(known: &[AdapterInfo]) -> Chosen {
+    let variable = std::env::var("FENCEPOST_ADAPTER").unwrap_or_default();
+    match opened::open(AdapterChoice::Auto) {
+        Ok(ctx) => {
+            let index = known.iter().position(|info| info == ctx.info());
+            let reason = match variable.trim() {
+                "" => "it is the first of the list, and FENCEPOST_ADAPTER is not set".into(),
+                value => format!("FENCEPOST_ADAPTER is `{value}`"),
+            };
+            Chosen { index, reason }
+        }
+        Err(error) => Chosen { index: None, reason: error.to_string() },
+    }
+}
