@@ -6,7 +6,6 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use fencepost::AdapterChoice;
 
-use crate::doctor::Part;
 use crate::run::{Argument, Extent, Saved, Setting};
 
 /// The exit codes, at the end of each help text.
@@ -107,9 +106,6 @@ pub(crate) struct Doctor {
     /// Seconds that each step may take
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
     pub(crate) limit: f64,
-    /// The part that a child process of this command does
-    #[arg(long, hide = true)]
-    pub(crate) part: Option<Part>,
 }
 
 #[derive(Args)]

@@ -16,7 +16,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub(super) const QUICK: Self = Self { rounds: 9, launches: 200, numbers: 4 << 20 };
+    pub(super) const QUICK: Self = Self { rounds: 9, launches: 200, numbers: 2 << 20 };
     pub(super) const WHOLE: Self = Self { rounds: 51, launches: 1000, numbers: 16 << 20 };
 }
 

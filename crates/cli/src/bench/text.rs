@@ -23,7 +23,7 @@ pub(super) fn text(report: &Report) -> String {
         }
     }
     table.right(2);
-    text + "\n" + &table.text()
+    text + "\n" + &table.text() + "\nFewer us and more GB/s are better.\n"
 }
 
 fn value(adapter: &Adapter, at: usize) -> Option<f64> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::{Line, Message, Part, remedy};
+use super::{Line, Message, PART, Part, remedy};
 
 /// All that a child process said, and at the end how it failed, if it did.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Said {
 pub(super) fn child(part: Part, limit: Duration, ended: impl Fn()) -> Result<Said> {
     let program = env::current_exe().context("this program does not find itself")?;
     let mut command = Command::new(program);
-    command.args(["doctor", "--part", &part.to_string()]);
+    command.arg("doctor").env(PART, part.to_string());
     watch(command, limit, ended)
 }
 

@@ -34,15 +34,16 @@ pub(super) fn read<T: Number>(file: &Path, declared: &str) -> Result<Numbers<T>>
     }
     let mut bytes = Vec::new();
     found.into_inner().read_to_end(&mut bytes).with_context(|| format!("cannot read `{name}`"))?;
-    let needed = header.len().saturating_mul(T::SCALAR.size() as u64);
+    let shape = header.shape();
+    let size = T::SCALAR.size() as u64;
+    let needed = shape.iter().fold(size, |all, &n| all.saturating_mul(n)); // the count of the header may have wrapped
     if bytes.len() as u64 != needed {
-        let shape = header.shape();
         bail!(
             "`{name}` has {} bytes of elements, and its shape {shape:?} needs {needed}: the file is damaged",
             bytes.len()
         );
     }
-    let shape = header.shape().iter().map(|&n| n as usize).collect();
+    let shape = shape.iter().map(|&n| n as usize).collect();
     let data = NpyFile::with_header(header, &bytes[..]).into_vec();
     Ok(Numbers { shape, data: data.with_context(|| format!("cannot read `{name}`"))? })
 }
