@@ -80,7 +80,6 @@ fn look(index: usize, info: &AdapterInfo) -> Adapter {
         Ok(ctx) => (Device::of(&ctx), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let has = |ability: &str| info.abilities.contains(&ability);
     Adapter {
         index,
         name: info.name.clone(),
@@ -98,14 +97,21 @@ fn look(index: usize, info: &AdapterInfo) -> Adapter {
             invocations: info.max_invocations,
             workgroup_bytes: info.max_workgroup_memory,
         },
-        features: Features {
+        features: Features::of(&info.abilities),
+    }
+}
+
+impl Features {
+    fn of(abilities: &[&str]) -> Self {
+        let has = |ability: &str| abilities.contains(&ability);
+        Self {
             f16: has("f16"),
             f64: has("f64"),
             int64: has("int64"),
             f32_atomics: has("f32 atomics"),
             subgroups: has("subgroups"),
             timestamps: has("timestamps"),
-        },
+        }
     }
 }
 
@@ -122,5 +128,21 @@ fn chosen(known: &[AdapterInfo]) -> Chosen {
             Chosen { index, reason }
         }
         Err(error) => Chosen { index: None, reason: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_ability_is_the_feature_of_its_name() {
+        for ability in ["f16", "f64", "int64", "f32 atomics", "subgroups", "timestamps"] {
+            let json = serde_json::to_value(Features::of(&[ability])).expect("it is plain");
+            let has: Vec<_> =
+                json.as_object().into_iter().flatten().filter(|(_, has)| **has == true).collect();
+            assert_eq!(has.len(), 1, "{ability}");
+            assert_eq!(*has[0].0, ability.replace(' ', "_"));
+        }
     }
 }

@@ -30,6 +30,13 @@ fn saved(adapter: usize) -> Result<()> {
     ensure!(header.contains("'<f4'") && header.contains("(3, 4") && header.contains("False"), "{header}");
     ensure!(data == f32_bytes((0..12).map(|i| (2 * i + 1) as f32)), "{data:?}");
 
+    let [x, y] = ["both_x.npy", "both_y.npy"].map(|name| folder.path(name));
+    let saves = [format!("--save=x={}", x.display()), format!("--save=y={}", y.display())];
+    let args = ["run", &file, "a=2", "x=iota:2", "y=zeros:2"];
+    on(adapter, args.into_iter().chain(saves.iter().map(String::as_str)))?.good()?;
+    ensure!(npy_parts(&fs::read(&x)?)?.1 == f32_bytes([0.0, 1.0]), "x is another one");
+    ensure!(npy_parts(&fs::read(&y)?)?.1 == f32_bytes([0.0, 2.0]), "y is another one");
+
     let file = folder.write("copy.wgsl", copy("vec3<i32>", ""))?;
     let y = folder.path("v.npy");
     let save = format!("y={}", y.display());
