@@ -6,13 +6,14 @@ use fencepost::{AdapterInfo, builtin_shader};
 use crate::Each;
 use crate::files::{Folder, f32_bytes, npy};
 use crate::program::{numbers, on, same};
-use crate::shaders::{COUNT, MATRIX, SAXPY, copy};
+use crate::shaders::{COUNT, LIST, MATRIX, SAXPY, copy};
 
-pub(crate) const EACH: [Each; 9] = [
+pub(crate) const EACH: [Each; 10] = [
     ("every_form_of_an_argument_gives_its_numbers", forms),
     ("a_seed_gives_the_same_numbers_each_time", seeds),
     ("elements_are_of_the_type_that_the_shader_declares", types),
     ("types_that_the_adapter_lacks_are_refused", wide_types),
+    ("a_struct_that_ends_in_an_array_is_its_words", words),
     ("parameters_are_numbers_vectors_and_matrices", parameters),
     ("a_grid_counts_invocations_or_workgroups", grids),
     ("without_a_grid_the_written_buffer_is_covered", no_grid),
@@ -103,6 +104,14 @@ fn wide_types(adapter: usize) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn words(adapter: usize) -> Result<()> {
+    let folder = Folder::new()?;
+    let file = folder.write("list.wgsl", LIST)?;
+    let json = on(adapter, ["run", &file, "list=zeros:5", "--groups", "1", "--json"])?.json()?;
+    ensure!(json["buffers"][0]["type"] == "u32", "{json}");
+    same(&numbers(&json, "list")?, &[4.0, 0.0, f64::from(1.0_f32.to_bits()), 0.0, 0.0])
 }
 
 fn parameters(adapter: usize) -> Result<()> {

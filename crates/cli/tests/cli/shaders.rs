@@ -50,3 +50,14 @@ fn matrix(@builtin(global_invocation_id) id: vec3<u32>) {
     y[id.x] = vec4(params.m * x[id.x] + params.v, f32(params.k) + f32(params.w.y));
 }
 ";
+
+/// A struct that ends in an array of any length.
+pub(crate) const LIST: &str = "
+struct List { count: u32, items: array<f32> }
+@group(0) @binding(0) var<storage, read_write> list: List;
+@compute @workgroup_size(1)
+fn fill_list() {
+    list.count = arrayLength(&list.items);
+    list.items[1] = 1.0;
+}
+";
