@@ -53,8 +53,21 @@ pub struct AdapterInfo {
     pub max_groups: u32,
     /// Invocations in a workgroup, at most.
     pub max_invocations: u32,
+    /// Invocations in a workgroup in each dimension, at most.
+    pub max_workgroup: [u32; 3],
     /// Bytes of workgroup memory, at most.
     pub max_workgroup_memory: u64,
+    /// Invocations of the smallest and of the largest subgroup; `None` where the driver does not say.
+    pub subgroup: Option<[u32; 2]>,
+    /// Bytes of values that a launch carries without a buffer; 0 where there are none.
+    pub max_immediates: u32,
+    /// Bytes of memory of the device itself, where the driver says: Vulkan's do. An adapter that shares the host's memory counts
+    /// that.
+    pub memory: Option<u64>,
+    /// The vendor's number on the bus, or 0.
+    pub vendor_id: u32,
+    /// The device's number among those of its vendor, or 0.
+    pub device_id: u32,
 }
 
 impl AdapterInfo {
@@ -82,7 +95,13 @@ impl AdapterInfo {
             max_bindings: 32,
             max_groups: 65535,
             max_invocations: 1024,
+            max_workgroup: [1024; 3],
             max_workgroup_memory: 32 << 10,
+            subgroup: None,
+            max_immediates: 0,
+            memory: None,
+            vendor_id: 0,
+            device_id: 0,
         }
     }
 }
@@ -197,11 +216,13 @@ pub fn validation_messages() -> Vec<String> {
 }
 
 fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
-    from_parts(adapter.get_info(), adapter.features(), &adapter.limits())
+    let info = from_parts(adapter.get_info(), adapter.features(), &adapter.limits());
+    AdapterInfo { memory: crate::lane::device_memory(adapter), ..info }
 }
 
 fn from_parts(info: wgpu::AdapterInfo, features: Features, limits: &wgpu::Limits) -> AdapterInfo {
     let driver = format!("{} {}", info.driver, info.driver_info);
+    let subgroup = [info.subgroup_min_size, info.subgroup_max_size];
     AdapterInfo {
         name: info.name,
         backend: backend(info.backend),
@@ -214,7 +235,17 @@ fn from_parts(info: wgpu::AdapterInfo, features: Features, limits: &wgpu::Limits
         max_bindings: limits.max_storage_buffers_per_shader_stage,
         max_groups: limits.max_compute_workgroups_per_dimension,
         max_invocations: limits.max_compute_invocations_per_workgroup,
+        max_workgroup: [
+            limits.max_compute_workgroup_size_x,
+            limits.max_compute_workgroup_size_y,
+            limits.max_compute_workgroup_size_z,
+        ],
         max_workgroup_memory: u64::from(limits.max_compute_workgroup_storage_size),
+        subgroup: Some(subgroup).filter(|_| features.contains(Features::SUBGROUP) && subgroup[1] > 0),
+        max_immediates: limits.max_immediate_size,
+        memory: None,
+        vendor_id: info.vendor,
+        device_id: info.device,
     }
 }
 

@@ -364,6 +364,17 @@ impl Context {
         &self.owner.0.info
     }
 
+    /// What records and submits its work: the name of a [`RecorderChoice`](crate::RecorderChoice), in small letters.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, _) = fencepost::doctest();
+    /// assert_eq!(ctx.recorder(), "cpu");
+    /// ```
+    pub fn recorder(&self) -> &'static str {
+        self.owner.device().recorder()
+    }
+
     /// The wgpu device and queue, if that is what the context is on. Submit to the queue yourself only what touches
     /// nothing of the context, or arrays [on buffers of your own](Self::array_on); what belongs into the order of a queue
     /// goes through [`encode`](CommandQueue::encode) or [`submit_foreign`](CommandQueue::submit_foreign).

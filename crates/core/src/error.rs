@@ -214,7 +214,7 @@ pub enum Kind {
     )]
     Unrelated { first: String, second: String },
     /// No adapter fits; the message lists those that there are.
-    #[error("no adapter fits {wanted}; this machine has: {found}")]
+    #[error("{}", no_adapter(wanted, found))]
     NoAdapter { wanted: String, found: String },
     /// A variable of the environment says what it cannot.
     #[error("variable `{name}` is `{value}`; it must be {needed}")]
@@ -260,6 +260,13 @@ pub enum Kind {
 fn chain(callbacks: &[String]) -> String {
     let names: Vec<String> = callbacks.iter().map(|queue| format!("that of queue `{queue}`")).collect();
     format!("it comes after {}, which waits for it", names.join(", which waits for "))
+}
+
+fn no_adapter(wanted: &str, found: &str) -> String {
+    match found.strip_prefix("none; ") {
+        Some(remedy) => format!("this machine has no adapter: {remedy}"),
+        None => format!("no adapter fits {wanted}; this machine has: {found}"),
+    }
 }
 
 /// How many bytes, where that is known.

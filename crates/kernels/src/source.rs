@@ -159,6 +159,22 @@ impl Source {
         Ok(source)
     }
 
+    /// Returns the names of its compute entry points, in the order of the text.
+    ///
+    /// # Errors
+    /// As [`Context::kernel_from_source`](https://docs.rs/fencepost/latest/fencepost/struct.Context.html#method.kernel_from_source):
+    /// the text has to be valid.
+    ///
+    /// # Example
+    /// ```
+    /// let source = fencepost::ShaderSource::builtin("saxpy.wgsl")?;
+    /// assert_eq!(source.entries()?, ["saxpy"]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn entries(&self) -> Result<Vec<String>> {
+        Ok(crate::Module::parse(self)?.entries().map(str::to_owned).collect())
+    }
+
     /// Returns the paths of the files that it has beside its text.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(path, _)| path.as_str())

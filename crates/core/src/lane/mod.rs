@@ -35,9 +35,9 @@ use hal::memory as native;
 #[cfg(native)]
 pub(crate) use hal::{Bind, Group, HalPipeline, Queries};
 pub(crate) use memory::{WgpuMemory, refused};
-pub(crate) use native::HostView;
 #[cfg(native)]
 pub(crate) use native::NativeMemory;
+pub(crate) use native::{HostView, device_memory};
 pub(crate) use opaque::Opaque;
 pub(crate) use opening::OpenOptions;
 pub(crate) use scopes::{Doing, scoped};

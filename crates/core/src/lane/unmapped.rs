@@ -81,3 +81,8 @@ impl HostView {
         match *self {}
     }
 }
+
+/// The browser does not say.
+pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
+    None
+}

@@ -79,6 +79,26 @@ pub(crate) fn allocate<A: Backend>(
     Ok(Some(NativeMemory { buffer, view: Some(view), blank: AtomicBool::new(false) }))
 }
 
+/// Bytes of the memory of the device itself.
+#[cfg(vulkan)]
+pub(crate) fn device_memory(adapter: &wgpu::Adapter) -> Option<u64> {
+    const DEVICE_LOCAL: u32 = 1; // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT
+    // SAFETY: nothing is destroyed through it, and nothing of it is kept.
+    let adapter = unsafe { adapter.as_hal::<hal::api::Vulkan>() }?;
+    let instance = adapter.shared_instance().raw_instance();
+    // SAFETY: the physical device is this instance's, and both live as long as the adapter.
+    let memory = unsafe { instance.get_physical_device_memory_properties(adapter.raw_physical_device()) };
+    let heaps = &memory.memory_heaps[..memory.memory_heap_count as usize];
+    let own = heaps.iter().filter(|heap| heap.flags.as_raw() & DEVICE_LOCAL != 0);
+    Some(own.map(|heap| heap.size).sum())
+}
+
+/// Not asked for: the other interfaces tell less, or elsewhere.
+#[cfg(not(vulkan))]
+pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
+    None
+}
+
 /// A buffer of wgpu's own that stands for the memory, and keeps it until wgpu is done with it.
 #[cfg(vulkan)]
 pub(crate) fn lend(device: &wgpu::Device, memory: &NativeMemory, wanted: Wanted<'_>) -> Option<wgpu::Buffer> {

@@ -1,0 +1,193 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use fencepost::AdapterChoice;
+
+use crate::run::{Argument, Extent, Saved, Setting};
+
+/// The exit codes, at the end of each help text.
+const CODES: &str =
+    "Exit codes:\n  0  all went well\n  1  failed; standard error has the reason\n  2  wrong usage";
+
+const INFO: &str = "Examples:\n  fencepost info\n  fencepost info --json | jq '.adapters[].limits'\n\n\
+    FENCEPOST_ADAPTER chooses the adapter that `Context::new()` opens, by a part of its name and backend, by its number or \
+    by its kind. Each adapter is opened for a moment.\n\n\
+    Exit codes:\n  0  all went well\n  1  no adapter can be opened, or FENCEPOST_ADAPTER fits none\n  2  wrong usage";
+
+const DOCTOR: &str = "Examples:\n  fencepost doctor\n  fencepost doctor --json | jq .works\n  fencepost doctor --limit 120\n\n\
+    Each adapter is tried in a process of its own. A step that takes longer than the limit has failed, and what comes after \
+    it on that adapter is left out; so has one in which the driver crashes.\n\n\
+    Exit codes:\n  0  one adapter at least works\n  1  none does\n  2  wrong usage";
+
+const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. For buffers VALUE is one of\n  \
+    FILE.npy              an array that NumPy saved, of the shader's type\n  \
+    raw:TYPE:FILE         the bytes of a file; TYPE is f16 f32 f64 i32 i64 u32 or u64\n  \
+    iota:SHAPE            0, 1, 2, ...\n  \
+    random:SHAPE[:SEED]   floats from 0 to 1, or any integers; the same for the same seed\n  \
+    zeros:SHAPE\n  \
+    full:SHAPE:NUMBER\n\
+    SHAPE counts elements of the shader's array: 1000, or 64x64 in rows of 64. A vector is one element. For parameters VALUE \
+    is a number, or a list such as 1,2,3 for a vector; a matrix is listed column by column.\n\n\
+    Without --grid and --groups there is an invocation for each element of the longest buffer that the kernel writes. \
+    Workgroups of several dimensions take the shape of that buffer, whose last axis is x. Without --print and --save every \
+    buffer that the kernel writes is printed.\n\n\
+    Examples:\n  \
+    fencepost run saxpy.wgsl a=2 x=iota:1000 y=zeros:1000\n  \
+    fencepost run blur.wgsl image=photo.npy blurred=zeros:480x640 --save blurred=blurred.npy\n  \
+    fencepost run sum.wgsl x=random:1000000:7 total=zeros:1 --grid 1000000 --json\n  \
+    fencepost run saxpy.wgsl a=2 x=iota:1000000 y=zeros:1000000 --time --repeat 20 --set WORKGROUP=256\n  \
+    fencepost run two.wgsl --entry second x=raw:u32:x.bin --trace timeline.html\n\n\
+    Exit codes:\n  0  the kernel ran\n  1  failed; standard error has the reason\n  2  wrong usage";
+
+const BENCH: &str = "Examples:\n  fencepost bench --quick\n  fencepost bench --adapter radeon\n  fencepost bench --quick --json\n\n\
+    Numbers are medians, and every result is checked. Without --adapter and FENCEPOST_ADAPTER every adapter is measured. \
+    Times move on a machine that does other work.\n\n";
+
+/// GPU compute from a shell: adapters, checks, kernels and benchmarks.
+#[derive(Parser)]
+#[command(name = "fencepost", version, arg_required_else_help = true)]
+#[command(after_help = format!(
+    "Examples:\n  fencepost info\n  fencepost doctor\n  fencepost run saxpy.wgsl a=2 x=iota:1000 y=zeros:1000\n  \
+     fencepost bench --quick\n\n{CODES}"
+))]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Prints the adapters of this machine: kind, driver, limits and features
+    #[command(after_help = INFO)]
+    Info(Info),
+    /// Tries each adapter: opens it, launches, times, maps, waits and reads back
+    #[command(after_help = DOCTOR)]
+    Doctor(Doctor),
+    /// Runs a kernel of a WGSL file
+    #[command(after_help = RUN)]
+    Run(Box<Run>),
+    /// Measures launches, transfers and latency
+    #[command(after_help = format!("{BENCH}{CODES}"))]
+    Bench(Bench),
+    /// Prints the completions of a shell
+    #[command(after_help = format!(
+        "Examples:\n  fencepost completions bash > ~/.local/share/bash-completion/completions/fencepost\n  \
+         fencepost completions fish > ~/.config/fish/completions/fencepost.fish\n\n{CODES}"
+    ))]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Prints the manual page of the program or of a command
+    #[command(after_help = format!(
+        "Examples:\n  fencepost man > fencepost.1\n  fencepost man run > fencepost-run.1\n\n{CODES}"
+    ))]
+    Man {
+        /// The command; without, the page is that of the program
+        command: Option<String>,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Info {
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// Print JSON instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Seconds that each step may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
+    pub(crate) limit: f64,
+}
+
+#[derive(Args)]
+pub(crate) struct Run {
+    /// The shader; lines `//#use "other.wgsl"` in it name further files
+    #[arg(value_name = "FILE.wgsl")]
+    pub(crate) file: PathBuf,
+    /// The arguments of the kernel
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) arguments: Vec<Argument>,
+    /// The entry point; without, the only one, or the one that is called as the file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+    /// Invocations, rounded up to whole workgroups: 1024, 64x64 or 16x16x16
+    #[arg(long, value_name = "SIZE", conflicts_with = "groups")]
+    pub(crate) grid: Option<Extent>,
+    /// Workgroups: 16, 16x16 or 16x16x1
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) groups: Option<Extent>,
+    /// Set an override constant of the shader; may be given several times
+    #[arg(long, value_name = "NAME=NUMBER")]
+    pub(crate) set: Vec<Setting>,
+    /// Print this buffer; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) print: Vec<String>,
+    /// Write this buffer to a .npy file; may be given several times
+    #[arg(long, value_name = "NAME=FILE.npy")]
+    pub(crate) save: Vec<Saved>,
+    /// Print the time of the launch on the device
+    #[arg(long)]
+    pub(crate) time: bool,
+    /// Launch so many times, each time with the same input, and print the shortest, the median and the longest time
+    #[arg(long, value_name = "COUNT", requires = "time", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeat: u32,
+    /// Write what ran when to a `.html` timeline or a `.json` trace for Perfetto
+    #[arg(long, value_name = "FILE", value_parser = trace)]
+    pub(crate) trace: Option<PathBuf>,
+    /// The adapter: a part of its name and backend, its number or its kind; without, FENCEPOST_ADAPTER or the first
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<AdapterChoice>,
+    /// Print JSON with all elements of the buffers
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Bench {
+    /// Measure less: seconds instead of minutes on software adapters
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The adapter: a part of its name and backend, its number or its kind
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<AdapterChoice>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(seconds),
+        _ => Err("it must be a number above 0, and at most 86400".into()),
+    }
+}
+
+fn trace(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("html" | "json") => Ok(path),
+        _ => Err("it must end in .html, for a timeline, or in .json, for a trace".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

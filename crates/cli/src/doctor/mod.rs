@@ -1,0 +1,139 @@
+//! `fencepost doctor`: whether the adapters of this machine work, and what helps where they do not.
+//!
+//! What touches a driver runs in a child process, which may hang or crash. It writes a [`Message`] a line.
+
+mod checks;
+mod examine;
+mod machine;
+mod remedy;
+mod text;
+mod watch;
+
+use std::env;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::{Outcome, cli, output, progress};
+
+/// The variable that gives a child process its part.
+const PART: &str = "FENCEPOST_DOCTOR_PART";
+
+/// All that is printed.
+#[derive(Serialize)]
+struct Report {
+    /// Whether one adapter at least works.
+    works: bool,
+    machine: Vec<Line>,
+    adapters: Vec<Adapter>,
+}
+
+/// An adapter that was tried.
+#[derive(Serialize)]
+struct Adapter {
+    index: usize,
+    name: String,
+    works: bool,
+    checks: Vec<Line>,
+}
+
+/// How one check ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Line {
+    check: String,
+    status: Status,
+    detail: String,
+    /// What mends it, if it failed.
+    remedy: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Ok,
+    Failed,
+    NotSupported,
+}
+
+/// What a child process says.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Message {
+    /// The adapters of the machine.
+    Adapters(Vec<String>),
+    /// A check begins.
+    Begins(String),
+    /// A check has ended.
+    Ends(Line),
+}
+
+/// What a child process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// It looks at the machine.
+    Machine,
+    /// It tries the adapter of this number.
+    Adapter(usize),
+}
+
+impl Line {
+    fn ok(check: &str, detail: impl Into<String>) -> Self {
+        Self { check: check.into(), status: Status::Ok, detail: detail.into(), remedy: None }
+    }
+
+    fn not_supported(check: &str, detail: impl Into<String>) -> Self {
+        Self { status: Status::NotSupported, ..Self::ok(check, detail) }
+    }
+
+    fn failed(check: &str, detail: impl Into<String>, remedy: Option<String>) -> Self {
+        Self { status: Status::Failed, remedy, ..Self::ok(check, detail) }
+    }
+}
+
+impl FromStr for Part {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "machine" { Ok(Self::Machine) } else { text.parse().map(Self::Adapter) }
+    }
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Machine => f.write_str("machine"),
+            Self::Adapter(index) => write!(f, "{index}"),
+        }
+    }
+}
+
+/// Tries each adapter.
+pub(crate) fn doctor(options: &cli::Doctor) -> Result<Outcome> {
+    if let Ok(part) = env::var(PART) {
+        let part = part
+            .parse()
+            .with_context(|| format!("{PART} is `{part}`, which no process of this command sets"))?;
+        return examine::part(part).map(|()| Outcome::Good);
+    }
+    let limit = Duration::from_secs_f64(options.limit);
+    let bar = progress::bar(1);
+    let machine = watch::child(Part::Machine, limit, || ())?;
+    bar.set_length((machine.adapters.len() * checks::COUNT) as u64);
+    let mut adapters = Vec::new();
+    for (index, name) in machine.adapters.into_iter().enumerate() {
+        bar.set_message(name.clone());
+        let checks = watch::child(Part::Adapter(index), limit, || bar.inc(1))?.lines;
+        let works = checks.iter().all(|line| line.status != Status::Failed);
+        adapters.push(Adapter { index, name, works, checks });
+    }
+    bar.finish_and_clear();
+    let works = adapters.iter().any(|adapter| adapter.works);
+    let report = Report { works, machine: machine.lines, adapters };
+    if options.json {
+        output::json(&report)?;
+    } else {
+        output::print(text::text(&report).as_bytes())?;
+    }
+    Ok(if works { Outcome::Good } else { Outcome::Bad })
+}

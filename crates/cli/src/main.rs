@@ -1,0 +1,52 @@
+//! The command `fencepost`: what the adapters of a machine are, whether they work, how fast they are, and kernels that run
+//! from a shell.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod bytes;
+mod cli;
+mod doctor;
+mod info;
+mod opened;
+mod output;
+mod progress;
+mod run;
+mod shell;
+mod table;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    match work(Cli::parse().command) {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Bad) => ExitCode::FAILURE,
+        Err(error) => {
+            output::complain(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How a command ended that has printed all it has to say.
+enum Outcome {
+    /// Exit code 0.
+    Good,
+    /// Exit code 1.
+    Bad,
+}
+
+fn work(command: Command) -> Result<Outcome> {
+    match command {
+        Command::Info(options) => info::info(&options),
+        Command::Doctor(options) => doctor::doctor(&options),
+        Command::Run(options) => run::run(&options),
+        Command::Bench(options) => bench::bench(&options),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man { command } => shell::man(command.as_deref()),
+    }
+}

@@ -1,0 +1,10 @@
+//! A progress bar on standard error, if that is a terminal.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar of `steps` steps. It is not drawn where standard error is no terminal.
+pub(crate) fn bar(steps: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed}  {msg}");
+    let style = style.expect("bug: the template of the bar does not parse");
+    ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr()).with_style(style)
+}

@@ -1,0 +1,178 @@
+//! Arguments as the command line has them: `NAME=VALUE`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use fencepost::Scalar;
+
+use super::shape::Shape;
+
+/// One argument of the kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    pub(crate) given: Given,
+}
+
+/// Where a buffer's elements come from, or the numbers of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Given {
+    /// A file that NumPy saved.
+    Npy(PathBuf),
+    /// The bytes of a file.
+    Raw(Scalar, PathBuf),
+    /// 0, 1, 2, ...
+    Iota(Shape),
+    /// By a seed.
+    Random(Shape, u64),
+    Zeros(Shape),
+    /// One number everywhere.
+    Full(Shape, String),
+    /// The numbers of a parameter.
+    Numbers(Vec<String>),
+}
+
+/// An override constant.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    pub(crate) value: f64,
+}
+
+/// A buffer to be written to a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Saved {
+    pub(crate) name: String,
+    pub(crate) file: PathBuf,
+}
+
+const FORMS: &str = "VALUE is FILE.npy, raw:TYPE:FILE, iota:SHAPE, random:SHAPE[:SEED], zeros:SHAPE, full:SHAPE:NUMBER, \
+    or for a parameter a number or a list of numbers";
+
+impl FromStr for Argument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = named(text, "VALUE")?;
+        Ok(Self { name, given: given(value)? })
+    }
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = named(text, "NUMBER")?;
+        let number = match value {
+            "true" => Ok(1.0),
+            "false" => Ok(0.0),
+            value => value.parse().map_err(|_| format!("`{value}` is no number")),
+        };
+        Ok(Self { name, value: number? })
+    }
+}
+
+impl FromStr for Saved {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, file) = named(text, "FILE.npy")?;
+        let file = PathBuf::from(file);
+        if file.extension().is_none_or(|ending| ending != "npy") {
+            return Err(format!("`{}` must end in .npy", file.display()));
+        }
+        Ok(Self { name, file })
+    }
+}
+
+/// The two sides of the first `=`.
+fn named<'a>(text: &'a str, value: &str) -> Result<(String, &'a str), String> {
+    match text.split_once('=') {
+        Some((name, rest)) if !name.is_empty() && !rest.is_empty() => Ok((name.into(), rest)),
+        _ => Err(format!("it must be NAME={value}")),
+    }
+}
+
+fn given(value: &str) -> Result<Given, String> {
+    if value.ends_with(".npy") {
+        return Ok(Given::Npy(value.into()));
+    }
+    let Some((form, rest)) = value.split_once(':') else { return numbers(value) };
+    let two = |what: &str| rest.split_once(':').ok_or_else(|| format!("it must be {what}"));
+    match form {
+        "iota" => Ok(Given::Iota(rest.parse()?)),
+        "zeros" => Ok(Given::Zeros(rest.parse()?)),
+        "random" => {
+            let (shape, seed) = rest.split_once(':').unwrap_or((rest, "0"));
+            let seed =
+                seed.parse().map_err(|_| format!("`{seed}` is no seed: it is a whole number of 64 bits"))?;
+            Ok(Given::Random(shape.parse()?, seed))
+        }
+        "full" => {
+            let (shape, number) = two("full:SHAPE:NUMBER")?;
+            Ok(Given::Full(shape.parse()?, number.into()))
+        }
+        "raw" => {
+            let (name, file) = two("raw:TYPE:FILE")?;
+            let scalar = Scalar::from_name(name).filter(|scalar| super::number::is_stored(*scalar));
+            let scalar = scalar
+                .ok_or_else(|| format!("`{name}` is no type: it is f16, f32, f64, i32, i64, u32 or u64"))?;
+            Ok(Given::Raw(scalar, file.into()))
+        }
+        _ => Err(FORMS.into()),
+    }
+}
+
+fn numbers(value: &str) -> Result<Given, String> {
+    let parts: Vec<String> = value.split(',').map(|part| part.trim().to_owned()).collect();
+    if parts.iter().all(|part| part.parse::<f64>().is_ok()) {
+        Ok(Given::Numbers(parts))
+    } else {
+        Err(FORMS.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Given {
+        text.parse::<Argument>().expect("it is well formed").given
+    }
+
+    fn shape(numbers: &[usize]) -> Shape {
+        Shape(numbers.into())
+    }
+
+    #[test]
+    fn every_form_is_known() {
+        assert_eq!(parsed("x=a=b.npy"), Given::Npy("a=b.npy".into()));
+        assert_eq!(parsed("x=raw:u32:a:b"), Given::Raw(Scalar::U32, "a:b".into()));
+        assert_eq!(parsed("x=iota:10"), Given::Iota(shape(&[10])));
+        assert_eq!(parsed("x=random:2x3"), Given::Random(shape(&[2, 3]), 0));
+        assert_eq!(parsed("x=random:2:9"), Given::Random(shape(&[2]), 9));
+        assert_eq!(parsed("x=zeros:4"), Given::Zeros(shape(&[4])));
+        assert_eq!(parsed("x=full:4:-1.5"), Given::Full(shape(&[4]), "-1.5".into()));
+        assert_eq!(parsed("x=1, 2"), Given::Numbers(vec!["1".into(), "2".into()]));
+    }
+
+    #[test]
+    fn what_has_no_form_is_refused() {
+        for text in [
+            "x",
+            "=1",
+            "x=",
+            "x=abc",
+            "x=iota:a",
+            "x=full:4",
+            "x=raw:u8:f",
+            "x=random:4:s",
+            "x=1,",
+            "x=ones:4",
+        ] {
+            assert!(text.parse::<Argument>().is_err(), "{text}");
+        }
+        assert!("y=y.txt".parse::<Saved>().is_err());
+        assert!("W=wide".parse::<Setting>().is_err());
+    }
+}

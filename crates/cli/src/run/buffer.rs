@@ -1,0 +1,153 @@
+//! The buffers of a kernel on the device, whatever their type.
+
+use std::any::Any;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use fencepost::{Access, AnyArray, BufferArg, CommandQueue, DType, DeviceArray, DynArg};
+
+use super::argument::Given;
+use super::host::Numbers;
+use super::number::{Number, with_number};
+use super::signature::{Block, Buffer};
+use super::{npy, show};
+
+/// A buffer of a kernel on the device.
+pub(super) struct Bound {
+    pub(super) name: String,
+    pub(super) is_written: bool,
+    /// The elements in each dimension, without those inside an element.
+    pub(super) elements: Vec<usize>,
+    declared: Access,
+    seen: Seen,
+    held: Box<dyn Held>,
+}
+
+/// The array as the kernel is to see it: numbers in the form of its elements.
+struct Seen {
+    array: AnyArray,
+    dtype: DType,
+    len: usize,
+}
+
+impl BufferArg for Seen {
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn handle(&self) -> &dyn Any {
+        self.array.handle()
+    }
+}
+
+impl Bound {
+    /// Uploads what an argument gives. `again` says that the buffer is to be restored later.
+    ///
+    /// # Errors
+    /// The argument does not fit the buffer, or there is no memory for it.
+    pub(super) fn new(queue: &CommandQueue, buffer: &Buffer, given: &Given, again: bool) -> Result<Self> {
+        let element = buffer.element()?;
+        let of_buffer = || format!("argument `{}`", buffer.name);
+        with_number!(element.scalar, T => Self::of::<T>(queue, buffer, element, given, again).with_context(of_buffer))
+    }
+
+    fn of<T: Number>(
+        queue: &CommandQueue,
+        buffer: &Buffer,
+        element: &Block,
+        given: &Given,
+        again: bool,
+    ) -> Result<Self> {
+        let numbers = Numbers::<T>::of(given, buffer, element)?;
+        let elements = numbers.elements(element).to_vec();
+        let array = queue.array(&numbers.data)?.named(buffer.name.as_str());
+        let first = if again && buffer.is_written() { Some(queue.array(&numbers.data)?) } else { None };
+        let seen = Seen { array: array.any(), dtype: element.dtype(), len: elements.iter().product() };
+        let (name, is_written, declared) = (buffer.name.clone(), buffer.is_written(), buffer.declared);
+        let held = Box::new(Typed { array, first, shape: numbers.shape });
+        Ok(Self { name, is_written, elements, declared, seen, held })
+    }
+
+    /// The argument of a launch.
+    pub(super) fn arg(&self) -> DynArg<'_> {
+        match self.declared {
+            Access::Read => DynArg::Read(&self.seen),
+            _ => DynArg::ReadWrite(&self.seen),
+        }
+    }
+
+    /// Enqueues a copy of the elements that the buffer had first, if a launch may have changed them.
+    pub(super) fn restore(&mut self, queue: &CommandQueue) -> Result<()> {
+        self.held.restore(queue)
+    }
+
+    /// Reads the elements.
+    pub(super) fn read(&self, queue: &CommandQueue) -> Result<Box<dyn Elements>> {
+        self.held.read(queue)
+    }
+}
+
+/// An array of a type that only its maker knows.
+trait Held {
+    fn restore(&mut self, queue: &CommandQueue) -> Result<()>;
+    fn read(&self, queue: &CommandQueue) -> Result<Box<dyn Elements>>;
+}
+
+struct Typed<T: Number> {
+    array: DeviceArray<T>,
+    first: Option<DeviceArray<T>>,
+    shape: Vec<usize>,
+}
+
+impl<T: Number> Held for Typed<T> {
+    fn restore(&mut self, queue: &CommandQueue) -> Result<()> {
+        match &self.first {
+            Some(first) => Ok(queue.copy(first, &mut self.array)?),
+            None => Ok(()),
+        }
+    }
+
+    fn read(&self, queue: &CommandQueue) -> Result<Box<dyn Elements>> {
+        let data = queue.read(&self.array).wait()?;
+        Ok(Box::new(Numbers { shape: self.shape.clone(), data }))
+    }
+}
+
+/// The elements of a buffer after the launch.
+pub(super) trait Elements {
+    /// The type of the numbers.
+    fn type_name(&self) -> &'static str;
+    fn shape(&self) -> &[usize];
+    /// As NumPy prints them: the first and the last, if there are many.
+    fn text(&self) -> String;
+    /// All of them, in C order.
+    fn json(&self) -> Vec<serde_json::Value>;
+    /// Writes them to a `.npy` file.
+    fn save(&self, file: &Path) -> Result<()>;
+}
+
+impl<T: Number> Elements for Numbers<T> {
+    fn type_name(&self) -> &'static str {
+        T::SCALAR.name()
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn text(&self) -> String {
+        show::text(&self.shape, &|at| self.data[at].text())
+    }
+
+    fn json(&self) -> Vec<serde_json::Value> {
+        self.data.iter().map(|number| number.json()).collect()
+    }
+
+    fn save(&self, file: &Path) -> Result<()> {
+        npy::write(file, self)
+    }
+}

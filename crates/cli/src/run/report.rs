@@ -1,0 +1,122 @@
+//! What a run prints and saves.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use fencepost::{CommandQueue, Context};
+use serde::Serialize;
+
+use super::buffer::{Bound, Elements};
+use super::signature::Signature;
+use super::times::Times;
+use crate::{cli, output};
+
+/// The results of a run.
+pub(super) struct Report {
+    kernel: String,
+    /// The times, or why there are none; none if they are not asked for.
+    times: Option<Result<Times, String>>,
+    /// The buffers that are printed.
+    printed: Vec<(String, Box<dyn Elements>)>,
+    /// A line for each file that was written.
+    saved: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    adapter: String,
+    kernel: &'a str,
+    time: Option<&'a Times>,
+    /// Why there is no time, if it is asked for.
+    time_error: Option<&'a str>,
+    buffers: Vec<JsonBuffer<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonBuffer<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    type_name: &'static str,
+    shape: &'a [usize],
+    /// All numbers in C order; null for those that JSON does not have.
+    values: Vec<serde_json::Value>,
+}
+
+impl Report {
+    /// Reads the results, and saves those that are to be saved.
+    pub(super) fn read(
+        queue: &CommandQueue,
+        signature: &Signature,
+        buffers: &[Bound],
+        options: &cli::Run,
+        times: Option<Result<Times, String>>,
+    ) -> Result<Self> {
+        let all = options.print.is_empty() && options.save.is_empty();
+        let mut report =
+            Self { kernel: signature.kernel.clone(), times, printed: Vec::new(), saved: Vec::new() };
+        for buffer in buffers {
+            let prints = options.print.contains(&buffer.name) || (all && buffer.is_written);
+            let files: Vec<_> = options.save.iter().filter(|saved| saved.name == buffer.name).collect();
+            if !prints && files.is_empty() {
+                continue;
+            }
+            let elements = buffer.read(queue)?;
+            for saved in files {
+                elements.save(&saved.file)?;
+                report.saved.push(format!("{} is in {}", buffer.name, saved.file.display()));
+            }
+            if prints {
+                report.printed.push((buffer.name.clone(), elements));
+            }
+        }
+        queue.finish().wait()?;
+        Ok(report)
+    }
+
+    /// Prints the results.
+    pub(super) fn print(&self, ctx: &Context, options: &cli::Run) -> Result<()> {
+        if options.json { output::json(&self.json(ctx)) } else { output::print(self.text().as_bytes()) }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, elements) in &self.printed {
+            // A String takes everything.
+            let _ = writeln!(
+                text,
+                "{name}: {} {:?}\n{}",
+                elements.type_name(),
+                elements.shape(),
+                elements.text()
+            );
+        }
+        for line in &self.saved {
+            let _ = writeln!(text, "{line}");
+        }
+        match &self.times {
+            Some(Ok(times)) => text += &format!("time: {}\n", times.text()),
+            Some(Err(reason)) => text += &format!("time: not measured: {reason}\n"),
+            None => {}
+        }
+        text
+    }
+
+    fn json(&self, ctx: &Context) -> Json<'_> {
+        Json {
+            adapter: ctx.info().to_string(),
+            kernel: &self.kernel,
+            time: self.times.as_ref().and_then(|times| times.as_ref().ok()),
+            time_error: self.times.as_ref().and_then(|times| times.as_ref().err()).map(String::as_str),
+            buffers: self
+                .printed
+                .iter()
+                .map(|(name, elements)| JsonBuffer {
+                    name,
+                    type_name: elements.type_name(),
+                    shape: elements.shape(),
+                    values: elements.json(),
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The shader of a run: its file, its entry point, and where it is wrong.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use fencepost::{Context, DynKernel, ShaderSource};
+
+use super::argument::Setting;
+
+/// Reads and compiles the kernel of a file. Without a name for the entry point it is the only one, or the one that is called
+/// as the file.
+///
+/// # Errors
+/// The file cannot be read, the shader is wrong, or there are several entry points.
+pub(super) fn kernel(
+    ctx: &Context,
+    file: &Path,
+    entry: Option<&str>,
+    settings: &[Setting],
+) -> Result<DynKernel> {
+    let path = file.to_str().with_context(|| format!("the path {} is not UTF-8", file.display()))?;
+    let source = ShaderSource::read(path)?;
+    let settings: Vec<_> = settings.iter().map(|setting| (setting.name.as_str(), setting.value)).collect();
+    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let known = source.entries()?;
+    let entry = match (entry, &known[..]) {
+        (Some(entry), _) => entry,
+        (None, [only]) => only,
+        (None, []) => {
+            bail!("`{path}` has no compute entry point: write `@compute @workgroup_size(64) fn name() {{}}`")
+        }
+        (None, several) if several.iter().any(|name| name == stem) => stem,
+        (None, several) => bail!(
+            "`{path}` has several entry points, and none is called `{stem}`: give --entry and one of {}",
+            several.join(", ")
+        ),
+    };
+    Ok(ctx.kernel_from_source(&source, entry, &settings)?)
+}

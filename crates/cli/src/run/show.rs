@@ -1,0 +1,123 @@
+//! Arrays as text, as NumPy prints them.
+
+/// Arrays of more numbers than this are printed in part.
+const MOST: usize = 1000;
+/// So many at each end of each dimension, in part.
+const EDGE: usize = 3;
+/// The characters of a line.
+const WIDTH: usize = 80;
+
+/// The text of an array in C order; `number` gives the text of the number at a place.
+pub(super) fn text(shape: &[usize], number: &dyn Fn(usize) -> String) -> String {
+    let in_part = shape.iter().product::<usize>() > MOST;
+    let mut array = Array { shape, number, in_part, width: 0 };
+    array.width = array.widest(0, 0);
+    array.block(0, 0)
+}
+
+struct Array<'a> {
+    shape: &'a [usize],
+    number: &'a dyn Fn(usize) -> String,
+    in_part: bool,
+    /// The characters of the longest number that is printed.
+    width: usize,
+}
+
+impl Array<'_> {
+    /// The places of an axis that are printed; none stands for those that are left out.
+    fn places(&self, axis: usize) -> Vec<Option<usize>> {
+        let len = self.shape[axis];
+        if self.in_part && len > 2 * EDGE {
+            let first = (0..EDGE).map(Some);
+            first.chain([None]).chain((len - EDGE..len).map(Some)).collect()
+        } else {
+            (0..len).map(Some).collect()
+        }
+    }
+
+    /// The place in memory of an item of an axis, given where its block begins.
+    fn inside(&self, axis: usize, start: usize, at: usize) -> usize {
+        start + at * self.shape[axis + 1..].iter().product::<usize>()
+    }
+
+    fn widest(&self, axis: usize, start: usize) -> usize {
+        if axis == self.shape.len() {
+            return (self.number)(start).chars().count();
+        }
+        let places = self.places(axis).into_iter().flatten();
+        places.map(|at| self.widest(axis + 1, self.inside(axis, start, at))).max().unwrap_or(0)
+    }
+
+    /// The text of what lies behind the indices of the axes before `axis`.
+    fn block(&self, axis: usize, start: usize) -> String {
+        if axis == self.shape.len() {
+            return format!("{:>1$}", (self.number)(start), self.width);
+        }
+        let item = |at: Option<usize>| match at {
+            Some(at) => self.block(axis + 1, self.inside(axis, start, at)),
+            None => "...".into(),
+        };
+        let items = self.places(axis).into_iter().map(item);
+        let indent = " ".repeat(axis + 1);
+        let behind = self.shape.len() - axis - 1;
+        let inner = if behind == 0 {
+            lines(items, &indent)
+        } else {
+            items.collect::<Vec<_>>().join(&format!("{}{indent}", "\n".repeat(behind)))
+        };
+        format!("[{inner}]")
+    }
+}
+
+/// Items in as few lines as they need.
+fn lines(items: impl Iterator<Item = String>, indent: &str) -> String {
+    let (mut text, mut used) = (String::new(), indent.len());
+    for item in items {
+        let first = text.is_empty();
+        if !first && used + 1 + item.len() > WIDTH {
+            text += &format!("\n{indent}");
+            used = indent.len();
+        } else if !first {
+            text.push(' ');
+            used += 1;
+        }
+        used += item.len();
+        text += &item;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iota(shape: &[usize]) -> String {
+        text(shape, &|at| at.to_string())
+    }
+
+    #[test]
+    fn a_short_array_is_printed_whole_with_numbers_below_each_other() {
+        assert_eq!(iota(&[3]), "[0 1 2]");
+        assert_eq!(iota(&[2, 6]), "[[ 0  1  2  3  4  5]\n [ 6  7  8  9 10 11]]");
+        assert_eq!(iota(&[2, 1, 2]), "[[[0 1]]\n\n [[2 3]]]");
+        assert_eq!((iota(&[0]), iota(&[]), iota(&[2, 0])), ("[]".into(), "0".into(), "[[]\n []]".into()));
+    }
+
+    #[test]
+    fn a_long_array_is_printed_by_its_ends() {
+        assert_eq!(iota(&[1001]), "[   0    1    2 ...  998  999 1000]");
+        let rows = iota(&[100, 100]);
+        assert_eq!(rows.lines().count(), 7);
+        assert_eq!(rows.lines().nth(3), Some(" ..."));
+        assert_eq!(rows.lines().last(), Some(" [9900 9901 9902 ... 9997 9998 9999]]"));
+    }
+
+    #[test]
+    fn lines_have_at_most_eighty_characters() {
+        let all = iota(&[1000]);
+        assert!(all.lines().all(|line| line.len() <= 81), "the bracket at the end comes on top");
+        let numbers: Vec<usize> =
+            all.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect();
+        assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
+    }
+}

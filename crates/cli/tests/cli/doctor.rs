@@ -1,0 +1,85 @@
+//! `fencepost doctor`.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::Once;
+use crate::program::{command, ended, fencepost};
+
+pub(crate) const ONCE: [Once; 5] = [
+    ("doctor_finds_every_adapter_working_with_every_check", works),
+    ("doctor_prints_a_line_for_each_check", lines),
+    ("doctor_names_a_wrong_adapter_and_what_helps", nonsense),
+    ("doctor_fails_where_no_adapter_opens", recorder),
+    ("doctor_does_not_wait_for_what_is_late", late),
+];
+
+const CHECKS: [&str; 7] = ["open", "launch", "device time", "map", "event", "two queues", "read back"];
+
+fn works() -> Result<()> {
+    let json = fencepost(["doctor", "--json"])?.json()?;
+    ensure!(json["works"] == true, "{json}");
+    let adapters = json["adapters"].as_array().context("no adapters")?;
+    let known = fencepost::adapters();
+    ensure!(adapters.len() == known.len(), "{json}");
+    for (found, known) in adapters.iter().zip(known) {
+        ensure!(found["name"] == known.to_string() && found["works"] == true, "{found}");
+        let checks = found["checks"].as_array().context("no checks")?;
+        let names: Vec<_> = checks.iter().map(|line| &line["check"]).collect();
+        ensure!(names == CHECKS, "{found}");
+        let timed = known.abilities.contains(&"timestamps");
+        for line in checks {
+            let expected = if line["check"] == "device time" && !timed { "not_supported" } else { "ok" };
+            ensure!(line["status"] == expected && line["remedy"].is_null(), "{line}");
+        }
+    }
+    Ok(())
+}
+
+fn lines() -> Result<()> {
+    let text = fencepost(["doctor"])?.good()?;
+    let known = fencepost::adapters();
+    for (at, known) in known.iter().enumerate() {
+        let (_, part) = text.split_once(&format!("adapter {at}: {known}\n")).with_context(|| text.clone())?;
+        let names: Vec<_> = part.lines().take(CHECKS.len()).collect();
+        for (line, check) in names.iter().zip(CHECKS) {
+            ensure!(line.contains(check), "no {check} in `{line}`");
+        }
+    }
+    let count = known.len();
+    ensure!(text.contains(&format!("{count} of {count} adapters work")), "{text}");
+    Ok(())
+}
+
+fn nonsense() -> Result<()> {
+    let json = ended(command(["doctor", "--json"]).env("FENCEPOST_ADAPTER", "nonsense"))?.json()?;
+    let line = line(&json["machine"], "default adapter")?;
+    ensure!(line["status"] == "failed", "{line}");
+    ensure!(line["detail"].as_str().is_some_and(|text| text.contains("`nonsense`")), "{line}");
+    ensure!(line["remedy"].as_str().is_some_and(|text| text.contains("unset FENCEPOST_ADAPTER")), "{line}");
+    Ok(())
+}
+
+fn recorder() -> Result<()> {
+    let ran = ended(command(["doctor", "--json"]).env("FENCEPOST_RECORDER", "nonsense"))?;
+    ensure!(ran.code == Some(1), "{ran:?}");
+    let json: Value = serde_json::from_str(&ran.out)?;
+    ensure!(json["works"] == false, "{json}");
+    for adapter in json["adapters"].as_array().context("no adapters")? {
+        let line = line(&adapter["checks"], "open")?;
+        ensure!(line["status"] == "failed" && line["remedy"] == "`unset FENCEPOST_RECORDER`", "{line}");
+    }
+    Ok(())
+}
+
+fn late() -> Result<()> {
+    let ran = fencepost(["doctor", "--limit", "0.000001"])?;
+    ensure!(ran.code == Some(1), "{ran:?}");
+    ensure!(ran.out.contains("it was not done within 0.000001 s") && ran.out.contains("--limit"), "{ran:?}");
+    Ok(())
+}
+
+fn line<'a>(lines: &'a Value, check: &str) -> Result<&'a Value> {
+    let lines = lines.as_array().context("no lines")?;
+    lines.iter().find(|line| line["check"] == check).with_context(|| format!("no {check} in {lines:?}"))
+}

@@ -1,0 +1,123 @@
+//! `fencepost info`.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::Once;
+use crate::program::{command, ended, fencepost};
+
+pub(crate) const ONCE: [Once; 5] = [
+    ("json_has_every_adapter_with_every_field", json),
+    ("the_tables_have_every_adapter_and_property", tables),
+    ("the_default_adapter_is_the_one_that_the_variable_names", default),
+    ("an_adapter_that_is_not_there_is_code_1_with_those_that_are", nonsense),
+    ("a_machine_without_drivers_is_told_what_to_install", no_drivers),
+];
+
+fn json() -> Result<()> {
+    let json = fencepost(["info", "--json"])?.json()?;
+    let known = fencepost::adapters();
+    let adapters = json["adapters"].as_array().context("no adapters")?;
+    ensure!(adapters.len() == known.len(), "{} adapters in place of {}", adapters.len(), known.len());
+    ensure!(json["default"]["index"] == 0, "{}", json["default"]);
+    for (at, (found, known)) in adapters.iter().zip(&known).enumerate() {
+        ensure!(
+            found["index"] == at && found["name"] == *known.name && found["backend"] == known.backend,
+            "{found}"
+        );
+        ensure!(found["kind"] == known.kind.to_string() && found["driver"] == *known.driver, "{found}");
+        let limits = &found["limits"];
+        ensure!(
+            limits["array_bytes"] == known.max_array && limits["binding_bytes"] == known.max_binding,
+            "{limits}"
+        );
+        ensure!(
+            limits["bindings"] == known.max_bindings && limits["workgroups"] == known.max_groups,
+            "{limits}"
+        );
+        ensure!(limits["invocations"] == known.max_invocations, "{limits}");
+        ensure!(limits["workgroup_bytes"] == known.max_workgroup_memory, "{limits}");
+        ensure!(limits["binding_alignment"] == known.binding_alignment, "{limits}");
+        features(found, &known.abilities)?;
+        ensure!(limits["workgroup_size"] == serde_json::json!(known.max_workgroup), "{limits}");
+        ensure!(limits["immediates"] == known.max_immediates, "{limits}");
+        ensure!(limits["subgroup_sizes"] == serde_json::json!(known.subgroup), "{limits}");
+        ensure!(found["vendor_id"] == known.vendor_id && found["device_id"] == known.device_id, "{found}");
+        ensure!(found["memory_bytes"] == serde_json::json!(known.memory), "{found}");
+        device(found)?;
+    }
+    Ok(())
+}
+
+fn features(found: &Value, abilities: &[&str]) -> Result<()> {
+    for name in ["f16", "f64", "int64", "f32 atomics", "subgroups", "timestamps"] {
+        let field = &found["features"][name.replace(' ', "_")];
+        ensure!(*field == abilities.contains(&name), "{name} is {field}");
+    }
+    Ok(())
+}
+
+/// What only an open device tells.
+fn device(found: &Value) -> Result<()> {
+    ensure!(found["error"].is_null(), "{found}");
+    let recorder = found["recorder"].as_str().context("no recorder")?;
+    ensure!(["direct", "hal", "wgpu"].contains(&recorder), "recorder {recorder}");
+    Ok(())
+}
+
+fn tables() -> Result<()> {
+    let text = fencepost(["info"])?.good()?;
+    for known in fencepost::adapters() {
+        let mut lines = text.lines();
+        let is_there = lines.any(|line| line.contains(&known.name) && line.contains(known.backend));
+        ensure!(is_there, "no {known} in\n{text}");
+    }
+    let properties = [
+        "memory",
+        "largest array",
+        "largest binding",
+        "workgroup size",
+        "workgroup memory",
+        "bindings",
+        "f16",
+        "f64",
+    ];
+    for property in
+        properties.into_iter().chain(["int64", "f32 atomics", "subgroups", "timestamps", "immediates"])
+    {
+        ensure!(text.lines().any(|line| line.starts_with(property)), "no {property} in\n{text}");
+    }
+    ensure!(text.contains("`Context::new()` opens adapter 0"), "{text}");
+    Ok(())
+}
+
+fn default() -> Result<()> {
+    let last = fencepost::adapters().len() - 1;
+    let json = ended(command(["info", "--json"]).env("FENCEPOST_ADAPTER", last.to_string()))?.json()?;
+    ensure!(json["default"]["index"] == last, "{}", json["default"]);
+    let reason = json["default"]["reason"].as_str().context("no reason")?;
+    ensure!(reason.contains("FENCEPOST_ADAPTER"), "{reason}");
+    Ok(())
+}
+
+fn nonsense() -> Result<()> {
+    let ran = ended(command(["info"]).env("FENCEPOST_ADAPTER", "nonsense"))?;
+    ensure!(ran.code == Some(1), "{ran:?}");
+    let last = ran.out.lines().last().unwrap_or_default();
+    ensure!(last.contains("no adapter fits `nonsense`"), "{last}");
+    ensure!(fencepost::adapters().iter().all(|known| last.contains(&known.name)), "{last}");
+    Ok(())
+}
+
+fn no_drivers() -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        return Ok(()); // the variables are those of the loaders of Linux
+    }
+    let mut command = command(["info"]);
+    for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"] {
+        command.env(variable, "/nothing");
+    }
+    let ran = ended(&mut command)?;
+    ensure!(ran.code == Some(1) && ran.out.contains("install"), "{ran:?}");
+    Ok(())
+}

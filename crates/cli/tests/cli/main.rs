@@ -1,0 +1,66 @@
+//! Runs the command as a process, on every adapter that the tests run on.
+//!
+//! `FENCEPOST_TEST_ADAPTERS` is `first-per-backend`, which holds where nothing is set, `all`, or `none`. A machine without an
+//! adapter fails unless it is `none`.
+
+mod adapters;
+mod bench;
+mod doctor;
+mod files;
+mod help;
+mod info;
+mod pipe;
+mod program;
+mod run;
+mod run_errors;
+mod run_files;
+mod run_results;
+mod shaders;
+mod usage;
+
+use anyhow::Result;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+/// A case that is run once, and one that is run on each adapter, given its number.
+pub(crate) type Once = (&'static str, fn() -> Result<()>);
+pub(crate) type Each = (&'static str, fn(usize) -> Result<()>);
+
+const ONCE: [&[Once]; 3] = [&help::ONCE, &usage::ONCE, &pipe::ONCE];
+const ONCE_WITH_ADAPTER: [&[Once]; 2] = [&info::ONCE, &doctor::ONCE];
+const EACH: [&[Each]; 5] =
+    [&run::EACH, &run_results::EACH, &run_files::EACH, &run_errors::EACH, &bench::EACH];
+
+fn main() {
+    let (adapters, wanted) = adapters::chosen();
+    let mut trials: Vec<Trial> =
+        ONCE.into_iter().flatten().map(|&(name, case)| trial(name.into(), case)).collect();
+    for &(name, case) in ONCE_WITH_ADAPTER.into_iter().flatten() {
+        trials.push(if wanted { trial(name.into(), case) } else { left_out(name) });
+    }
+    for &(name, case) in EACH.into_iter().flatten() {
+        if !wanted {
+            trials.push(left_out(name));
+        }
+        for (index, place) in &adapters {
+            let index = *index;
+            trials.push(trial(format!("{name}::{place}"), move || case(index)));
+        }
+    }
+    if wanted {
+        let found = !adapters.is_empty();
+        let missing = "there is no adapter: install a driver, or set FENCEPOST_TEST_ADAPTERS=none";
+        trials.push(trial("the_machine_has_an_adapter".into(), move || {
+            if found { Ok(()) } else { anyhow::bail!(missing) }
+        }));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn trial(name: String, case: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
+    Trial::test(name, move || case().map_err(|error| Failed::from(format!("{error:#}"))))
+}
+
+fn left_out(name: &str) -> Trial {
+    let ignored = || Ok(Completion::ignored_with("FENCEPOST_TEST_ADAPTERS is `none`"));
+    Trial::ignorable_test(format!("{name}::no_adapter"), ignored)
+}
