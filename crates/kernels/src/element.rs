@@ -173,8 +173,7 @@ mod tests {
 
     #[test]
     fn a_bool_is_a_word() {
-        let words =
-            [false, true].map(|flag| flag.with_bytes(|bytes| bytemuck::pod_read_unaligned::<u32>(bytes)));
+        let words = [false, true].map(|flag| flag.with_bytes(bytemuck::pod_read_unaligned::<u32>));
         assert_eq!((words, <bool as Param>::TYPE), ([0, 1], u32::DTYPE));
     }
 

@@ -67,7 +67,8 @@ impl Context {
         let (shape, padded) = (array.shape(), array.padded_shape());
         let edge = if array.len() > WHOLE { EDGE } else { usize::MAX };
         let mut elements = BTreeMap::new();
-        for range in rows(&shape, &padded, edge) {
+        let whole = || Vec::from([Range { start: 0, end: array.array.len }]);
+        for range in if edge == EDGE { rows(&shape, &padded, edge) } else { whole() } {
             let (first, part) = (range.start, array.array.slice(range)?);
             let map = DeviceArray::<T, 1>::new(part.clone(), [part.len]).map_read().wait()?;
             elements.extend((first..).zip(map.iter().copied()));
@@ -89,7 +90,7 @@ pub struct Snapshot<T> {
 
 /// The runs of elements in the memory of an array, with so many at either end of each axis.
 fn rows(shape: &[usize], padded: &[usize], edge: usize) -> Vec<Range<usize>> {
-    let Some((&len, inner)) = shape.split_first() else { return vec![0..1] };
+    let Some((&len, inner)) = shape.split_first() else { return Vec::from([Range { start: 0, end: 1 }]) };
     if shape.contains(&0) {
         return Vec::new();
     }
@@ -106,7 +107,7 @@ fn rows(shape: &[usize], padded: &[usize], edge: usize) -> Vec<Range<usize>> {
 /// The indices along an axis that are shown.
 fn ends(len: usize, edge: usize) -> Vec<Range<usize>> {
     if edge.checked_mul(2).is_none_or(|both| both >= len) {
-        vec![0..len]
+        Vec::from([Range { start: 0, end: len }])
     } else {
         vec![0..edge, len - edge..len]
     }
