@@ -244,7 +244,7 @@ impl Context {
     /// A `wait_timeout` on the opening of a context ignores its limit.
     ///
     /// # Errors
-    /// [`Kind::NoAdapter`] with a list of what there is; [`Kind::Device`] if it cannot be opened.
+    /// [`Kind::NoAdapter`](crate::Kind::NoAdapter) with a list of what there is; [`Kind::Device`](crate::Kind::Device) if it cannot be opened.
     #[allow(clippy::new_ret_no_self, reason = "opening a device takes time: the context comes late")]
     pub fn new() -> Pending<Context> {
         Self::with_options(ContextOptions::default())
@@ -422,7 +422,7 @@ impl Context {
     /// An array of zeros, before every later use on any queue.
     ///
     /// # Errors
-    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
+    /// [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory), [`Kind::DeviceLost`](crate::Kind::DeviceLost).
     ///
     /// # Example
     /// ```
@@ -527,7 +527,7 @@ impl Context {
     /// A pinned host array, zeroed; see [`HostArray`].
     ///
     /// # Errors
-    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
+    /// [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory), [`Kind::DeviceLost`](crate::Kind::DeviceLost).
     #[track_caller]
     pub fn pinned<T: Element, Dir: Direction, const D: usize>(
         &self,

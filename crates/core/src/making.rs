@@ -10,7 +10,7 @@ impl CommandQueue {
     /// *Enqueues* an array of zeros, in this queue's order.
     ///
     /// # Errors
-    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`]; the queue's own error.
+    /// [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory); the queue's own error.
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
         self.by(What::Fill)?.zeros(shape)

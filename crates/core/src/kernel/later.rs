@@ -40,6 +40,7 @@ struct DeskState {
 }
 
 impl Desk {
+    #[cfg(not(target_arch = "wasm32"))]
     fn leave(&self, outcome: Outcome) {
         let mut state = lock(&self.state);
         state.outcome = Some(outcome);
