@@ -70,6 +70,10 @@ pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, FieldType, HostBuffer, HostKernel, Interface, IntoArg,
     KernelArgs, NamedArg, Number, Param, Scalar, StructType, Value, args, reference,
 };
+/// What an [`Interface`] is made of.
+pub mod interface {
+    pub use fencepost_kernels::{Binding, Dim, Layout, Leaf, Needs, Override, ParamField, Params};
+}
 /// The cause in [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
 pub use kernel::{DynKernel, Kernel};

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+#![doc = ""]
+#![doc = include_str!("overview.md")]
 #![forbid(unsafe_code)]
 
 pub use fencepost_core::*;

@@ -203,6 +203,16 @@ pub(crate) enum Command {
         The versions are chosen in a copy of the sources below target/versions. If one is too old, the manifest at the root\n\
         has to name a newer one.")]
     Versions,
+    /// Prints what a minimal program costs with this library, wgpu alone and CubeCL: crates, build, binary
+    #[command(after_help = "Examples:\n  cargo xtask weigh\n  cargo xtask weigh --json fencepost wgpu\n\n\
+        Each program is built from nothing in release mode below target/weigh, one after the other: it takes many minutes.")]
+    Weigh {
+        /// Print JSON in place of the table
+        #[arg(long)]
+        json: bool,
+        /// Only programs with one of these in their names: `fencepost`, `wgpu`, `cubecl`
+        filter: Vec<String>,
+    },
     /// Compiles the libraries with each of their features alone, and with none
     #[command(
         after_help = "Example:\n  cargo xtask features\n\nIt needs cargo-hack, which it builds below target/tools if it is not in PATH."

@@ -31,6 +31,7 @@ mod targets;
 mod test;
 mod tool;
 mod versions;
+mod weigh;
 mod workspace;
 
 use std::process::ExitCode;
@@ -87,6 +88,7 @@ fn run(command: Command) -> Result<bool> {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
         Command::Versions => versions::versions(&workspace),
+        Command::Weigh { json, filter } => weigh::weigh(&workspace, json, &filter),
         Command::Features { no_install } => features::command(&workspace, !no_install),
         Command::Env { adapters } => env(&workspace, adapters.request(false)),
         Command::Doctor => doctor(),
