@@ -176,6 +176,9 @@ async fn any() -> Result<wgpu::Adapter> {
 
 /// All adapters that can compute, the preferred first.
 async fn sorted() -> Vec<wgpu::Adapter> {
+    if !has_interface() {
+        return Vec::new(); // wgpu panics without any
+    }
     let mut adapters = instance().enumerate_adapters(backends()).await;
     let computes = wgpu::DownlevelFlags::COMPUTE_SHADERS;
     adapters.retain(|adapter| adapter.get_downlevel_capabilities().flags.contains(computes));
@@ -184,6 +187,11 @@ async fn sorted() -> Vec<wgpu::Adapter> {
         (kind(info.device_type), info.backend == Backend::Gl)
     });
     adapters
+}
+
+/// Whether the program was built with a graphics interface of this system.
+fn has_interface() -> bool {
+    wgpu::Instance::enabled_backend_features().intersects(backends())
 }
 
 fn backends() -> wgpu::Backends {

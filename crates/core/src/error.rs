@@ -161,7 +161,8 @@ pub enum Kind {
     Padding { object: String, shape: Vec<usize>, padded: Vec<usize>, needed: &'static str },
     /// A slice starts or ends where arguments or copies cannot.
     #[error(
-        "slice of array `{array}` starts or ends at byte {offset}; arguments and copies must start on a multiple of {needed} bytes"
+        "slice of array `{array}` starts or ends at byte {offset}, and arguments and copies start and end on a multiple of {needed} \
+         bytes: take other bounds, or copy the part with `copy_region`, which takes any"
     )]
     Alignment { array: String, offset: u64, needed: u64 },
     /// The array is mapped and cannot be enqueued, nor mapped again.

@@ -196,7 +196,11 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
     let binding = &kernel.interface.bindings[at];
     let size = bound_size(binding, array);
     let aligned = array.offset.is_multiple_of(caps.binding_alignment);
-    if !aligned || size < binding.min_size || size > caps.max_binding {
+    // A kernel writes whole words: what follows in the last one is not its own.
+    let ragged = array.followed
+        && !array.bytes().is_multiple_of(4)
+        && binding.declared != fencepost_kernels::Access::Read;
+    if !aligned || ragged || size < binding.min_size || size > caps.max_binding {
         return Err(does_not_fit(kernel, binding, array, caps));
     }
     let block = array.storage.block().clone();
@@ -220,6 +224,8 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     let (name, arg) = (kernel.name.to_string(), binding.name.clone());
     if !offset.is_multiple_of(caps.binding_alignment) {
         Kind::Alignment { array: array.label(), offset, needed: caps.binding_alignment }.into()
+    } else if array.followed && !array.bytes().is_multiple_of(4) {
+        Kind::Alignment { array: array.label(), offset: offset + array.bytes(), needed: 4 }.into()
     } else if found < needed {
         Kind::BindingTooSmall { kernel: name, arg, found, needed }.into()
     } else {

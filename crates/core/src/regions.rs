@@ -38,7 +38,7 @@ impl Part {
         self.array.dtype.size() as u64
     }
 
-    fn owner(&self) -> &Owner {
+    pub(crate) fn owner(&self) -> &Owner {
         &self.array.storage.owner
     }
 
@@ -69,7 +69,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     }
 
     /// The elements of a region.
-    fn part(&self, region: impl Into<Region>) -> Result<Part> {
+    pub(crate) fn part(&self, region: impl Into<Region>) -> Result<Part> {
         let picked = Picked::of(self.label(), self.frame(), &region.into())?;
         Ok(Part { array: self.array.clone(), picked })
     }

@@ -8,11 +8,9 @@ use crate::kernel::{DynKernel, Kernel};
 use crate::launch::SameKernel;
 use crate::memory::{DeviceArray, Download, HostArray, Upload};
 use crate::pending::Pending;
-use crate::queue::CommandQueue;
 use crate::source::Source;
 use fencepost_kernels::{Element, KernelArgs, NamedArg};
 use std::ops::Range;
-use std::panic::Location;
 
 /// Verbs on the [current queue](Context::current_queue) of this thread. Whoever has a queue in hand calls the queue's own.
 /// [`zeros`](Context::zeros) and the like are none of these: what the context makes is before every later use on any
@@ -123,26 +121,14 @@ impl Context {
         self.current_queue().fill(array, value)
     }
 
-    /// *Flushes* the current queue; the elements come when everything enqueued so far on it is done, and under
-    /// [`Policy::Unchecked`](crate::Policy::Unchecked) everything enqueued so far on any queue:
+    /// *Flushes* the current queue; the elements come when everything enqueued so far on it is done:
     /// [`CommandQueue::read`](crate::CommandQueue::read).
     ///
     /// # Errors
     /// As there.
     #[track_caller]
     pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
-        self.reader().read(array)
-    }
-
-    /// The current queue; under `Unchecked`, where nothing else orders a read without a queue, it comes after everything
-    /// enqueued so far.
-    #[track_caller]
-    fn reader(&self) -> CommandQueue {
-        let queue = self.current_queue();
-        if let Ok(slot) = queue.slot() {
-            self.owner.engine().come_after_all(slot, Location::caller());
-        }
-        queue
+        self.current_queue().read(array)
     }
 
     /// As [`read`](Self::read), into the storage of a `Vec` that is used again.
@@ -155,7 +141,7 @@ impl Context {
         array: &DeviceArray<T, D>,
         storage: Vec<T>,
     ) -> Pending<Vec<T>> {
-        self.reader().read_with(array, storage)
+        self.current_queue().read_with(array, storage)
     }
 
     /// Blocks until the elements are in `out`: [`CommandQueue::read_into`](crate::CommandQueue::read_into) of the current
@@ -169,7 +155,7 @@ impl Context {
         array: &DeviceArray<T, D>,
         out: &mut [T],
     ) -> Result<()> {
-        self.reader().read_into(array, out)
+        self.current_queue().read_into(array, out)
     }
 
     /// *Returns* the event of everything enqueued so far on the current queue:
@@ -206,7 +192,7 @@ impl Context {
         array: &DeviceArray<T, D>,
         index: [usize; D],
     ) -> Pending<T> {
-        self.reader().get(array, index)
+        self.current_queue().get(array, index)
     }
 
     /// *Enqueues* a new value of one element on the current queue: [`CommandQueue::set`](crate::CommandQueue::set).

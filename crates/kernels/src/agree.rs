@@ -260,7 +260,7 @@ const FOURTH: &str = ": give each vector of three a fourth number, which the sha
 
 /// A vector of four on the host may stand for one of three, if nothing else lies in the place of the fourth.
 const fn same_dims(place: &Place, shader: &[Dim]) -> bool {
-    if place.deep != shader.len() {
+    if place.deep != shader.len() || place.deep > place.dims.len() {
         return false;
     }
     let mut at = 0;

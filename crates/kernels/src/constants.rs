@@ -30,6 +30,9 @@ impl<'a> Constants<'a> {
         for (name, value) in values {
             let handle = constants.find(name)?;
             constants.check_value(handle, *value)?;
+            if constants.given.iter().any(|(known, _)| *known == handle) {
+                return Err(constants.error(&module.overrides[handle], "is given two values".into()));
+            }
             constants.given.push((handle, *value));
         }
         for (handle, declared) in module.overrides.iter() {

@@ -22,6 +22,7 @@ mod constants;
 mod dtype;
 mod element;
 mod error;
+mod folds;
 mod interface;
 mod layout;
 mod reference;

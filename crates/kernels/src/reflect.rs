@@ -5,7 +5,7 @@ use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, Shad
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::splice::Spliced;
-use crate::{Error, Excerpt, Result, Source, constants, types, wording};
+use crate::{Error, Excerpt, Result, Source, constants, folds, types, wording};
 
 /// A parsed and validated shader.
 ///
@@ -56,15 +56,16 @@ impl Module {
     pub fn interface(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Interface> {
         let at = self.entry_index(entry)?;
         let constants = constants::Constants::new(&self.naga, entry, overrides)?;
+        let workgroup = constants.workgroup(&self.naga.entry_points[at])?;
         let mut interface = Interface {
             entry: entry.into(),
-            workgroup: constants.workgroup(&self.naga.entry_points[at])?,
+            workgroup,
             workgroup_memory: self.workgroup_memory(at, &constants)?,
             bindings: Vec::new(),
             params: None,
             overrides: self.overrides(),
             needs: self.needs,
-            folds: self.source.uses("linear") && self.takes_grid(at),
+            folds: self.takes_grid(at) && folds::folds(&self.naga, &self.naga.entry_points[at], workgroup[0]),
         };
         for (handle, variable) in self.naga.global_variables.iter() {
             if variable.binding.is_some() && self.belongs(at, handle) {

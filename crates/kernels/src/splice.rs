@@ -112,11 +112,6 @@ impl Spliced {
         part.map_or(("", line), |part| (&part.label, line - part.first_line + 1))
     }
 
-    /// Whether a built-in snippet is part of it.
-    pub(crate) fn uses(&self, snippet: &str) -> bool {
-        self.parts.iter().any(|part| part.label == snippet_label(snippet))
-    }
-
     /// The main file's label.
     pub(crate) fn label(&self) -> &str {
         &self.parts[0].label

@@ -342,3 +342,27 @@ fn damaged_shaders_are_errors_or_valid_but_never_panics() {
     }
     assert!(refused > 100, "most of the truncated shaders are wrong, {refused} were refused");
 }
+
+#[test]
+fn a_grid_folds_only_where_the_entry_point_calls_linear_id_with_its_own_width() {
+    let folds = |overrides: &[(&str, f64)], head: &str, body: &str, size: &str| {
+        let text = format!(
+            "//#use linear\n{head}\n@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+            @compute @workgroup_size({size})
+            fn k(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{ {body} }}"
+        );
+        Module::parse(&Source::text("k.wgsl", text)).unwrap().interface("k", overrides).unwrap().folds
+    };
+    let call = |width: &str| format!("x[linear_id(id, groups, {width})] = 1u;");
+    assert!(folds(&[], "", &call("64u"), "64"));
+    assert!(!folds(&[], "", &call("64u"), "32"), "another width");
+    assert!(folds(&[], "const W = 32u;", &call("W"), "W"));
+    assert!(folds(&[("W", 16.0)], "override W = 64u;", &call("W"), "W"));
+    assert!(!folds(&[], "override W = 64u; override V = 64u;", &call("V"), "W"), "another override");
+    assert!(
+        !folds(&[], "", "for (var i = id.x; i < 100u; i += groups.x * 64u) { x[i] += 1u; }", "64"),
+        "no call"
+    );
+    let helper = "fn at(id: vec3<u32>, groups: vec3<u32>) -> u32 { return linear_id(id, groups, 64u); }";
+    assert!(folds(&[], helper, "if id.x > 0u { x[at(id, groups)] = 1u; }", "64"), "through a function");
+}

@@ -11,6 +11,11 @@ const PACKAGES: [(&str, &str); 5] = [
 
 /// What to do on this machine.
 pub(super) fn remedy() -> String {
+    if !super::has_interface() {
+        return "the program is built without a graphics interface of this system: switch on the feature `vulkan`, `metal`, `dx12` \
+                or `gles` of fencepost"
+            .into();
+    }
     let release =
         if cfg!(target_os = "linux") { std::fs::read_to_string("/etc/os-release").ok() } else { None };
     of(std::env::consts::OS, release.as_deref().unwrap_or_default())

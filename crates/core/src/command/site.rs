@@ -18,6 +18,8 @@ pub(crate) enum What {
     Map,
     /// One side of a copy between contexts, on the context's own behalf.
     Across,
+    /// A read by the context itself, for `to_vec` and `display`.
+    Look,
 }
 
 /// The place of a command in the program: its queue, what it does, and the line that enqueued it.

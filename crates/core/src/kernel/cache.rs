@@ -57,7 +57,14 @@ impl<K> Kernels<K> {
         if let Some(kernel) = &*kernel {
             return Ok(kernel.clone());
         }
-        let made = compile()?;
+        let made = match compile() {
+            Ok(made) => made,
+            Err(error) => {
+                drop(kernel);
+                lock(&self.table).forget(&place);
+                return Err(error);
+            }
+        };
         *kernel = Some(made.clone());
         Ok(made)
     }
@@ -77,6 +84,11 @@ impl<K> Kernels<K> {
 }
 
 impl<K> Table<K> {
+    /// Gives back a place in which nothing was compiled.
+    fn forget(&mut self, place: &Place<K>) {
+        self.places.retain(|_, (known, _)| !Arc::ptr_eq(known, place));
+    }
+
     fn place(&mut self, key: Key) -> Place<K> {
         self.now += 1;
         if self.places.len() >= MOST && !self.places.contains_key(&key) {
@@ -131,7 +143,7 @@ mod tests {
     fn a_failure_is_not_kept() {
         let kernels = Kernels::default();
         let failed = kernels.get(key("x", "a", &[]), || Err(Kind::Busy { array: "x".into() }.into()));
-        assert!(failed.is_err());
+        assert!(failed.is_err() && lock(&kernels.table).places.is_empty());
         assert_eq!(compiled(&kernels, key("x", "a", &[]), 7), 7);
     }
 

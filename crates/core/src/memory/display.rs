@@ -1,12 +1,20 @@
 //! Arrays as people read them.
 
-use super::DeviceArray;
+use super::{DeviceArray, Region};
+use crate::command::What;
 use crate::context::Context;
 use crate::error::Result;
+use crate::event::same_context;
+use crate::ordering::Admission;
+use crate::pending::Pending;
+use crate::regions::Part;
+use crate::scheduler::Priority;
+use crate::transfer::Maker;
 use fencepost_kernels::Element;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::panic::Location;
 
 /// Elements of an array that is shown whole.
 const WHOLE: usize = 1000;
@@ -17,11 +25,12 @@ const LINE: usize = 75;
 
 impl Context {
     /// Blocks until the elements are here, in C order and without padding: they are those after the last command enqueued so
-    /// far that writes them, on any queue, and nothing else is waited for.
+    /// far that writes them, on any queue, and nothing else is waited for; under
+    /// [`Policy::Unchecked`](crate::Policy::Unchecked), everything enqueued so far is.
     ///
     /// # Errors
     /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an array of another context; the errors of
-    /// [`map_read`](DeviceArray::map_read).
+    /// [`CommandQueue::read`](crate::CommandQueue::read).
     ///
     /// # Example
     /// ```
@@ -33,13 +42,24 @@ impl Context {
     /// ```
     #[track_caller]
     pub fn to_vec<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Result<Vec<T>> {
-        self.default_queue().own(&array.array)?;
-        let (shape, padded) = (array.shape(), array.padded_shape());
-        let map = DeviceArray::<T, 1>::new(array.array_ref(), [array.array.len]).map_read().wait()?;
-        if shape == padded {
-            return Ok(map.to_vec());
-        }
-        Ok(rows(&shape, &padded, usize::MAX).into_iter().flat_map(|row| map[row].to_vec()).collect())
+        self.look(array, &array.all())
+    }
+
+    /// Reads a part in a place of its own, behind what writes those bytes; under `Unchecked`, where nothing notes that, behind
+    /// everything.
+    #[track_caller]
+    fn look<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>, part: &Part) -> Result<Vec<T>> {
+        same_context(&self.owner, part.owner(), || format!("array `{}`", array.label()))?;
+        let (engine, at) = (self.owner.engine(), Location::caller());
+        let slot = engine.helper("a look at an array", Priority::Normal)?;
+        engine.come_after_all(slot, at);
+        let maker = Maker { owner: &self.owner, by: Admission { slot, what: What::Look, at } };
+        let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
+            engine.flush_soon(slot)?;
+            Ok(reading)
+        });
+        engine.let_helper_go(slot);
+        Pending::late(reading?).wait()
     }
 
     /// Blocks until the elements that are shown are here, as [`to_vec`](Self::to_vec); the result prints them as numpy does: of
@@ -63,15 +83,18 @@ impl Context {
         &self,
         array: &DeviceArray<T, D>,
     ) -> Result<Snapshot<T>> {
-        self.default_queue().own(&array.array)?;
         let (shape, padded) = (array.shape(), array.padded_shape());
         let edge = if array.len() > WHOLE { EDGE } else { usize::MAX };
         let mut elements = BTreeMap::new();
-        let whole = || Vec::from([Range { start: 0, end: array.array.len }]);
-        for range in if edge == EDGE { rows(&shape, &padded, edge) } else { whole() } {
-            let (first, part) = (range.start, array.array.slice(range)?);
-            let map = DeviceArray::<T, 1>::new(part.clone(), [part.len]).map_read().wait()?;
-            elements.extend((first..).zip(map.iter().copied()));
+        if edge == usize::MAX {
+            let all = rows(&shape, &padded, edge).into_iter().flatten();
+            elements.extend(all.zip(self.look(array, &array.all())?));
+        } else {
+            let memory = DeviceArray::<T, 1>::new(array.array_ref(), [array.array.len]);
+            for range in rows(&shape, &padded, edge) {
+                let bounds = range.start.cast_signed()..range.end.cast_signed();
+                elements.extend(range.zip(self.look(&memory, &memory.part(Region::new([bounds.into()]))?)?));
+            }
         }
         Ok(Snapshot { shape: shape.into(), padded: padded.into(), edge, elements })
     }
@@ -159,8 +182,8 @@ impl<T: fmt::Debug> fmt::Display for Snapshot<T> {
             Some(digits) => &move |element| format!("{element:.digits$?}"),
             None => &|element| format!("{element:?}"),
         };
-        if self.shape.contains(&0) {
-            return f.pad("[]");
+        if self.shape.contains(&0) || self.elements.is_empty() {
+            return f.write_str("[]");
         }
         let width = self.elements.values().map(|element| each(element).len()).max().unwrap_or(0);
         let mut text = String::new();

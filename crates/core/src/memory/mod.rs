@@ -52,6 +52,7 @@ pub(crate) fn count(shape: &[usize]) -> usize {
 /// # Errors
 /// [`Kind::Uncountable`] if their bytes are more than can be addressed.
 pub(crate) fn elements<T: Element>(object: &str, shape: &[usize]) -> Result<usize> {
+    const { assert!(size_of::<T>() == T::DTYPE.size(), "an element's DTYPE has another size than the type") };
     let size = T::DTYPE.size();
     if shape.contains(&0) {
         return Ok(0);

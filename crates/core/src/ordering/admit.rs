@@ -42,7 +42,8 @@ fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[
                 continue;
             }
             // A copy between contexts is on one side no command of the program's, which could not name it.
-            let across = by.what == What::Across || earlier.what == What::Across;
+            let is_unnamed = |what: What| matches!(what, What::Across | What::Look);
+            let across = is_unnamed(by.what) || is_unnamed(earlier.what);
             if state.policy() == Policy::Checked && !across {
                 return Err(hazard(state, by, &touch, earlier, &order.label));
             }

@@ -240,7 +240,7 @@ fn activity(noted: &Noted) -> Activity {
             What::Copy | What::Across => Activity::Copy,
             What::Fill => Activity::Fill,
             What::Upload => Activity::Upload,
-            What::Read | What::Download | What::Map => Activity::Read,
+            What::Read | What::Download | What::Map | What::Look => Activity::Read,
             What::Encode => Activity::Encode,
         },
     }

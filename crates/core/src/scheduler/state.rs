@@ -313,6 +313,7 @@ impl State {
             What::Encode => "commands of the program".into(),
             What::Map => "a map".into(),
             What::Across => "a copy between contexts".into(),
+            What::Look => "a look of the context".into(),
         };
         Site { queue, command, location }
     }
