@@ -4,6 +4,7 @@ mod arguments;
 mod compiling;
 mod elements;
 mod grids;
+mod kept;
 mod results;
 pub mod shaders;
 mod workgroups;
@@ -14,6 +15,7 @@ pub fn cases() -> Vec<Case> {
     let parts = [
         host_side(arguments::cases()),
         compiling::cases(),
+        kept::cases(),
         elements::cases(),
         workgroups::cases(),
         grids::cases(),

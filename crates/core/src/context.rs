@@ -1,13 +1,16 @@
 //! One device and everything made on it.
 
-use crate::adapter::{self, AdapterChoice, AdapterInfo};
+use crate::adapter::{self, AdapterInfo};
 use crate::command::What;
 use crate::error::{Error, Result};
 use crate::event::{Event, EventOptions, Recording};
 use crate::kernel::cache::Kernels;
-use crate::lane::{Device, Lane, Opaque, OpenOptions, Pace, Way, WgpuDevice};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::kernel::compilers::Compilers;
+use crate::lane::{Device, Lane, Opaque, OpenOptions, Way, WgpuDevice};
 use crate::living;
 use crate::memory::{DeviceArray, Direction, HostArray};
+use crate::options::{AdoptOptions, ContextOptions};
 use crate::ordering::{Admission, Policy};
 use crate::pending::{FutureLate, Pending};
 use crate::queue::{CommandQueue, QueueOptions};
@@ -22,83 +25,6 @@ use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
-
-/// How a context is opened.
-///
-/// # Example
-/// ```no_run
-/// use fencepost::{AdapterChoice, Context, ContextOptions, Policy};
-/// let options = ContextOptions {
-///     adapter: AdapterChoice::Name("llvmpipe".into()),
-///     policy: Policy::Checked,
-///     ..ContextOptions::default()
-/// };
-/// let ctx = Context::with_options(options).wait()?;
-/// # Ok::<(), fencepost::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct ContextOptions {
-    /// Which adapter.
-    pub adapter: AdapterChoice,
-    /// What to do about uses of the same bytes that the program leaves unordered.
-    pub policy: Policy,
-    /// Whether values of a launch may travel as immediates where the adapter has them; else they go through a
-    /// uniform buffer. The results are the same.
-    pub immediates: bool,
-    /// Whether what lies below wgpu may be used: memory that the host keeps mapped, native recorders with their fences.
-    /// Else wgpu's own means serve alone. The results are the same.
-    pub native: bool,
-    /// Whether arrays may lie in memory that the host reaches where it is, on devices that share theirs with the host;
-    /// else uploads and reads are copied, as on a discrete device. The results are the same.
-    pub shared_memory: bool,
-    /// Who records the work for the device.
-    pub recorder: RecorderChoice,
-    /// How much device time late a result may be reported, so that later work shares its submission: 1 ms (rule E02). More
-    /// time makes fewer submissions; with `Duration::MAX` no batch ends for a result.
-    pub lateness: Duration,
-}
-
-impl Default for ContextOptions {
-    fn default() -> Self {
-        let (adapter, policy, recorder) = Default::default();
-        let lateness = Pace::LATENESS;
-        Self { adapter, policy, immediates: true, native: true, shared_memory: true, recorder, lateness }
-    }
-}
-
-/// How a context takes over a wgpu device: [`Context::adopt`].
-///
-/// # Example
-/// ```
-/// use fencepost::AdoptOptions;
-/// let options = AdoptOptions::default();
-/// assert!(!options.alone && options.threads);
-/// ```
-#[derive(Clone, Debug)]
-pub struct AdoptOptions {
-    /// What to do about uses of the same bytes that the program leaves unordered.
-    pub policy: Policy,
-    /// As [`ContextOptions::immediates`].
-    pub immediates: bool,
-    /// Who records the work for the device.
-    pub recorder: RecorderChoice,
-    /// Nobody else submits to the queue as long as the context lives: then submissions may go past wgpu, with a native
-    /// fence. What the program hands to [`submit_foreign`](CommandQueue::submit_foreign) the context submits.
-    pub alone: bool,
-    /// Whether the context has threads. Without, whoever flushes or waits does their work, and the same calls do the
-    /// same each time.
-    pub threads: bool,
-    /// As [`ContextOptions::lateness`].
-    pub lateness: Duration,
-}
-
-impl Default for AdoptOptions {
-    fn default() -> Self {
-        let (policy, recorder) = Default::default();
-        Self { policy, immediates: true, recorder, alone: false, threads: true, lateness: Pace::LATENESS }
-    }
-}
 
 /// One device and everything made on it: queues, events, arrays, kernels. A cheap handle.
 ///
@@ -128,6 +54,8 @@ pub(crate) struct WeakOwner(Weak<Shared>);
 
 struct Shared {
     kernels: Arc<Kernels>,
+    #[cfg(not(target_arch = "wasm32"))]
+    compilers: Compilers,
     engine: Arc<Engine>,
     #[cfg(cpu)]
     cpu: Option<Arc<CpuDevice>>,
@@ -151,6 +79,8 @@ impl Owner {
             #[cfg(not(target_arch = "wasm32"))]
             threads: crate::threads::Threads::start(&engine),
             kernels: Arc::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            compilers: Compilers::default(),
             engine,
             #[cfg(cpu)]
             cpu,
@@ -189,6 +119,11 @@ impl Owner {
 
     pub(crate) fn kernels(&self) -> &Arc<Kernels> {
         &self.0.kernels
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn compilers(&self) -> &Compilers {
+        &self.0.compilers
     }
 
     pub(crate) fn wgpu(&self) -> Option<&WgpuDevice> {
@@ -257,9 +192,10 @@ impl Context {
     pub fn with_options(options: ContextOptions) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
             let adapter = adapter::choose(&options.adapter).await?;
-            let ContextOptions { immediates, native, shared_memory, lateness, .. } = options;
+            let ContextOptions { immediates, native, shared_memory, lateness, kernel_folder, .. } = options;
             let way = options.recorder.or_variable()?.way(&adapter.get_info());
-            let open = OpenOptions { immediates, native, shared_memory, way, alone: true, lateness };
+            let open =
+                OpenOptions { immediates, native, shared_memory, way, alone: true, lateness, kernel_folder };
             let (device, lanes) = WgpuDevice::open(&adapter, open).await?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.engine().lock().lost()?;
@@ -304,11 +240,12 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: AdoptOptions) -> Result<Context> {
-        let AdoptOptions { policy, immediates, recorder, alone, threads, lateness } = options;
+        let AdoptOptions { policy, immediates, recorder, alone, threads, lateness, kernel_folder } = options;
         let chosen = recorder.or_variable()?;
         let way = if chosen == RecorderChoice::Auto { Way::Wgpu } else { chosen.way(&device.adapter_info()) };
         let native = alone || way != Way::Wgpu;
-        let open = OpenOptions { immediates, native, way, alone, lateness, ..OpenOptions::default() };
+        let open =
+            OpenOptions { immediates, native, way, alone, lateness, kernel_folder, ..OpenOptions::default() };
         let info = AdapterInfo::of_device(&device);
         let (device, lanes) = WgpuDevice::adopt(device, queue, open)?;
         Ok(Self::on_wgpu(device, lanes, policy, info, threads))

@@ -134,6 +134,18 @@ impl Context {
         current_queue(&self.owner).unwrap_or_else(|| self.default_queue())
     }
 
+    /// The queue for a read that names none: the current one, or the default one, which under `Unchecked` waits for
+    /// everything enqueued so far.
+    pub(crate) fn reading_queue(&self, at: &'static Location<'static>) -> CommandQueue {
+        current_queue(&self.owner).unwrap_or_else(|| {
+            let queue = self.default_queue();
+            if let Ok(slot) = queue.slot() {
+                self.owner.engine().come_after_all(slot, at);
+            }
+            queue
+        })
+    }
+
     /// Runs `f` with this context as the current one of this thread, which [`current`](Self::current) gives. At the end, a
     /// panic included, the one from before is current again. Scopes nest. Nothing is enqueued, and no queue changes. As a
     /// [queue's scope](CommandQueue::scope) it takes no asynchronous function.

@@ -2,6 +2,8 @@
 
 pub(crate) mod cache;
 mod compile;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) mod compilers;
 mod later;
 
 use crate::context::Owner;

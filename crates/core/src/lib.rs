@@ -25,6 +25,7 @@ mod making;
 mod memory;
 #[cfg(feature = "ndarray")]
 mod nd;
+mod options;
 mod ordering;
 #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
 mod overdue;
@@ -57,7 +58,7 @@ pub use adapter::validation_messages;
 pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 pub use command::Site;
 pub use command::grid::{Grid, GridNumber};
-pub use context::{AdoptOptions, Context, ContextOptions};
+pub use context::Context;
 pub use current::ScopeOptions;
 pub use encode::AccessList;
 pub use error::{Error, Kind, PoolLimit, Result};
@@ -83,6 +84,7 @@ pub use memory::{
     Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis, Snapshot, Upload,
     WriteMap,
 };
+pub use options::{AdoptOptions, ContextOptions};
 pub use ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
 pub use pending::Pending;
 #[cfg(feature = "image")]

@@ -11,6 +11,7 @@ use crate::pending::Pending;
 use crate::source::Source;
 use fencepost_kernels::{Element, KernelArgs, NamedArg};
 use std::ops::Range;
+use std::panic::Location;
 
 /// Verbs on the [current queue](Context::current_queue) of this thread. Whoever has a queue in hand calls the queue's own.
 /// [`zeros`](Context::zeros) and the like are none of these: what the context makes is before every later use on any
@@ -124,11 +125,14 @@ impl Context {
     /// *Flushes* the current queue; the elements come when everything enqueued so far on it is done:
     /// [`CommandQueue::read`](crate::CommandQueue::read).
     ///
+    /// On a thread without a current queue, under [`Policy::Unchecked`](crate::Policy::Unchecked), the default queue first
+    /// waits for everything enqueued so far on every queue (rule P05). So it is with `read_with`, `read_into` and `get`.
+    ///
     /// # Errors
     /// As there.
     #[track_caller]
     pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
-        self.current_queue().read(array)
+        self.reading_queue(Location::caller()).read(array)
     }
 
     /// As [`read`](Self::read), into the storage of a `Vec` that is used again.
@@ -141,7 +145,7 @@ impl Context {
         array: &DeviceArray<T, D>,
         storage: Vec<T>,
     ) -> Pending<Vec<T>> {
-        self.current_queue().read_with(array, storage)
+        self.reading_queue(Location::caller()).read_with(array, storage)
     }
 
     /// Blocks until the elements are in `out`: [`CommandQueue::read_into`](crate::CommandQueue::read_into) of the current
@@ -155,7 +159,7 @@ impl Context {
         array: &DeviceArray<T, D>,
         out: &mut [T],
     ) -> Result<()> {
-        self.current_queue().read_into(array, out)
+        self.reading_queue(Location::caller()).read_into(array, out)
     }
 
     /// *Returns* the event of everything enqueued so far on the current queue:
@@ -192,7 +196,7 @@ impl Context {
         array: &DeviceArray<T, D>,
         index: [usize; D],
     ) -> Pending<T> {
-        self.current_queue().get(array, index)
+        self.reading_queue(Location::caller()).get(array, index)
     }
 
     /// *Enqueues* a new value of one element on the current queue: [`CommandQueue::set`](crate::CommandQueue::set).

@@ -14,6 +14,8 @@ pub fn cases() -> Vec<Case> {
         case("p05_a_write_map_waits_for_the_users_of_its_bytes_only", other_users),
         case("p05_a_read_waits_for_the_writer_on_another_queue", writer),
         case("p05_a_map_waits_for_the_writer_whatever_the_policy", writer_of_a_map),
+        case("p05_unchecked_a_read_that_names_no_queue_waits_for_every_queue", no_queue),
+        case("p05_unchecked_a_read_on_the_current_queue_waits_for_that_queue", current_queue),
         case("p05_no_way_of_reading_waits_for_a_kernel_behind_it", kernel_behind)
             .vulkan_only(RUNS)
             .host_side(),
@@ -164,4 +166,36 @@ fn writer_of_a_map(s: &Subject) {
             assert_eq!(*x.map_read().wait().unwrap(), [value; N], "{policy:?}");
         }
     }
+}
+
+fn no_queue(s: &Subject) {
+    for reuses in [false, true] {
+        let ctx = s.ctx_with(Policy::Unchecked);
+        let mut clock = Clock::new(&ctx);
+        let mut x = ctx.full([N], 1_u32).unwrap();
+        let gate = held(&ctx, &mut x);
+        let mut read = if reuses { ctx.read_with(&x, Vec::new()) } else { ctx.read(&x) };
+        for _ in 0..2 {
+            assert!(read.wait_timeout(NOW).unwrap().is_none(), "the writer is held");
+            clock.tick();
+        }
+        let mut one = ctx.get(&x, [3]);
+        assert!(one.wait_timeout(NOW).unwrap().is_none(), "the writer is held");
+        gate.signal();
+        assert_eq!((read.wait().unwrap(), one.wait().unwrap()), (vec![99; N], 99));
+        let mut out = [0; N];
+        ctx.read_into(&x, &mut out).unwrap();
+        assert_eq!(out, [99; N]);
+    }
+}
+
+fn current_queue(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("q");
+    let mut x = ctx.full([N], 1_u32).unwrap();
+    queue.fill(&mut x, 2).unwrap();
+    let gate = held(&ctx, &mut ctx.zeros([N]).unwrap());
+    let found = queue.scope(|| ctx.read(&x).wait_timeout(LONG)).unwrap();
+    assert_eq!(found.expect("the held queue has nothing to do with it"), [2; N]);
+    gate.signal();
 }

@@ -7,7 +7,8 @@ use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError};
 
-/// Kernels that are kept although no handle of theirs may be left; of more, the one that was asked for least lately goes.
+/// Kernels that are kept although the program may have no handle of them; of more, those that it has none of go, the one that
+/// was asked for least lately first.
 const MOST: usize = 256;
 
 /// What makes two kernels one.
@@ -51,7 +52,8 @@ impl<K> Default for Kernels<K> {
 impl<K> Kernels<K> {
     /// The kernel of `key`, which is compiled if it is not there. A failure is not kept: what was missing may be there later.
     pub(crate) fn get(&self, key: Key, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
-        let place = lock(&self.table).place(key);
+        let (place, gone) = lock(&self.table).place(key);
+        drop(gone); // a kernel that goes calls the driver: not while the table is locked
         // A compiler that panicked has left nothing here.
         let mut kernel = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = &*kernel {
@@ -79,7 +81,7 @@ impl<K> Kernels<K> {
     /// Forgets all: what they were compiled with has changed, or the context ends.
     pub(crate) fn clear(&self) {
         let places = std::mem::take(&mut lock(&self.table).places);
-        drop(places); // a kernel that is gone calls the driver: not while the table is locked
+        drop(places); // as in `get`
     }
 }
 
@@ -89,16 +91,32 @@ impl<K> Table<K> {
         self.places.retain(|_, (known, _)| !Arc::ptr_eq(known, place));
     }
 
-    fn place(&mut self, key: Key) -> Place<K> {
+    /// The place of a kernel, and what had to go for it.
+    fn place(&mut self, key: Key) -> (Place<K>, Vec<Place<K>>) {
         self.now += 1;
-        if self.places.len() >= MOST && !self.places.contains_key(&key) {
-            let oldest = self.places.iter().min_by_key(|(_, (_, asked))| *asked).map(|(key, _)| key.clone());
-            oldest.and_then(|oldest| self.places.remove(&oldest));
-        }
+        let gone = if self.places.contains_key(&key) { Vec::new() } else { self.make_room() };
         let (place, asked) = self.places.entry(key).or_default();
         *asked = self.now;
-        place.clone()
+        (place.clone(), gone)
     }
+
+    /// Takes out what there is too much of for one more.
+    fn make_room(&mut self) -> Vec<Place<K>> {
+        let surplus = (self.places.len() + 1).saturating_sub(MOST);
+        if surplus == 0 {
+            return Vec::new();
+        }
+        let idle = self.places.iter().filter(|(_, (place, _))| is_idle(place));
+        let mut idle: Vec<(u64, Key)> = idle.map(|(key, (_, asked))| (*asked, key.clone())).collect();
+        idle.sort_unstable_by_key(|(asked, _)| *asked);
+        idle.truncate(surplus);
+        idle.iter().filter_map(|(_, key)| self.places.remove(key)).map(|(place, _)| place).collect()
+    }
+}
+
+/// Whether its kernel is compiled and nothing else has a handle of it.
+fn is_idle<K>(place: &Place<K>) -> bool {
+    place.try_lock().is_ok_and(|kernel| kernel.as_ref().is_some_and(|kernel| Arc::strong_count(kernel) == 1))
 }
 
 #[cfg(test)]
@@ -159,6 +177,21 @@ mod tests {
         assert_eq!(compiled(&kernels, entry(0), 1001), 0, "it was asked for lately");
         assert_eq!(compiled(&kernels, entry(1), 1001), 1001, "it had to go");
         assert!(lock(&kernels.table).places.len() <= MOST);
+    }
+
+    #[test]
+    fn a_kernel_that_the_program_holds_stays_however_many_come_after_it() {
+        let kernels = Kernels::default();
+        let entry = |number: u32| key("x", &number.to_string(), &[]);
+        let many = 2 * MOST as u32;
+        let get = |number, made| kernels.get(entry(number), || Ok(Arc::new(made))).expect("it compiles");
+        let held: Vec<_> = (0..many).map(|number| get(number, number)).collect();
+        for number in 0..many {
+            assert_eq!(*get(number, 10_000), number, "it is held");
+        }
+        drop(held);
+        compiled(&kernels, entry(many), 0);
+        assert_eq!(lock(&kernels.table).places.len(), MOST, "those that are held no more go");
     }
 
     #[test]

@@ -89,8 +89,10 @@ fn typed<F: KernelArgs>(owner: &Owner, inner: Arc<KernelInner>, fields: &[ArgFie
 impl Context {
     /// Compiles the kernel of an argument struct, and checks the two against each other.
     ///
-    /// That takes time, as long as the driver takes for a shader. A context does it once: it keeps the 256 kernels that were
-    /// asked for last, and gives the same one for the same source, entry point and overrides.
+    /// That takes time, as long as the driver takes for a shader. A context does it once: it keeps the kernels
+    /// that the program has, and up to 256 in all, those that were asked for last, and gives the same one for the same source,
+    /// entry point and overrides. [`ContextOptions::kernel_folder`](crate::ContextOptions::kernel_folder) has the driver's
+    /// work kept for the next run of the program.
     ///
     /// # Errors
     /// [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks what the

@@ -71,22 +71,23 @@ impl<K> KernelLate<K> {
     }
 }
 
-/// Starts a thread that compiles. `None` if the kernel is there, or the context has no threads, or the system no more of
-/// them.
+/// Has a thread of the context compile. `None` if the kernel is there, or the context has no threads.
 #[cfg(not(target_arch = "wasm32"))]
 fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<Desk>> {
-    if owner.kernels().has(&job.key()) {
+    if !owner.engine().threads || owner.kernels().has(&job.key()) {
         return None;
     }
     let (desk, kernels) = (Arc::<Desk>::default(), owner.kernels().clone());
     let (leave, job) = (desk.clone(), job.clone());
     let compile = move |engine: &crate::scheduler::Engine| {
+        if Arc::strong_count(&leave) == 1 {
+            return; // the program has let go of what it asked for
+        }
         let compile = std::panic::AssertUnwindSafe(|| job.run_on(engine, &kernels));
         leave.leave(std::panic::catch_unwind(compile));
     };
-    let engine = owner.engine();
-    let started = engine.threads && owner.threads().add("fencepost compiler".into(), engine, compile).is_ok();
-    started.then_some(desk)
+    owner.compilers().add(owner, Box::new(compile));
+    Some(desk)
 }
 
 #[cfg(target_arch = "wasm32")]

@@ -93,6 +93,10 @@ impl<A: Backend> Bare for Of<A> {
         native::address::<A>(device)
     }
 
+    fn driver_key(&self, device: &wgpu::Device) -> Option<[u8; 16]> {
+        native::driver_key::<A>(device)
+    }
+
     fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder> {
         Box::new(HalRecorder::<A>::through_wgpu(device, fence))
     }

@@ -36,6 +36,9 @@ pub(crate) trait Bare: Send + Sync {
     /// Where the device below wgpu is, as long as that is there.
     fn address(&self, device: &wgpu::Device) -> Option<usize>;
 
+    /// What names the driver's build, if the driver gives out what it has compiled.
+    fn driver_key(&self, device: &wgpu::Device) -> Option<[u8; 16]>;
+
     /// Records for a lane and submits through wgpu's queue.
     fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder>;
 

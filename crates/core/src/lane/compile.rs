@@ -1,8 +1,12 @@
 //! A kernel becomes a compute pipeline.
 
+use super::Device as _;
 use super::caps::Caps;
 use super::gate::Gate;
+use super::kernel_folder::{KernelFile, KernelFolder};
+use super::pipeline_cache::PipelineCache;
 use super::scopes::{Doing, reasons, scoped};
+use super::wgpu::WgpuDevice;
 use crate::error::{Kind, Result};
 use crate::kernel::Recipe;
 use fencepost_kernels::{Access, Interface, Module, Needs};
@@ -73,6 +77,8 @@ pub(super) struct Origin {
     pub(super) carry: Carry,
     pub(super) immediates: u32,
     pub(super) constants: Vec<(String, f64)>,
+    /// Where the driver's work is kept for the next run.
+    folder: Option<Arc<KernelFolder>>,
 }
 
 impl WgpuPipeline {
@@ -80,18 +86,13 @@ impl WgpuPipeline {
     ///
     /// # Errors
     /// `Unsupported` where the device lacks what it needs; `Compile` if the driver rejects it.
-    pub(crate) fn new(
-        device: &wgpu::Device,
-        gate: &Arc<Gate>,
-        caps: &Caps,
-        recipe: &Recipe<'_>,
-    ) -> Result<Self> {
-        check(caps, recipe.interface)?;
-        let origin = Box::new(Origin::new(device, caps, recipe));
+    pub(crate) fn new(device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Self> {
+        check(device.caps(), recipe.interface)?;
+        let origin = Box::new(Origin::new(device, recipe));
         let both_ways =
             [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
         let (plain, writable) = (origin.make(false)?, OnceLock::new());
-        Ok(Self { plain, writable, gate: gate.clone(), both_ways, origin })
+        Ok(Self { plain, writable, gate: device.gate().clone(), both_ways, origin })
     }
 
     /// The form for a launch; `mixed` if it binds one buffer both to a readable and to a writable binding.
@@ -132,13 +133,13 @@ impl Drop for WgpuPipeline {
 }
 
 impl Origin {
-    pub(super) fn new(device: &wgpu::Device, caps: &Caps, recipe: &Recipe<'_>) -> Self {
+    pub(super) fn new(device: &WgpuDevice, recipe: &Recipe<'_>) -> Self {
         let Recipe { module, interface, overrides, .. } = *recipe;
-        let (carry, immediates, source) = carry(caps, module, interface);
+        let (carry, immediates, source) = carry(device.caps(), module, interface);
         let writable = |access: Access| access != Access::Read;
         let bindings = interface.bindings.iter().map(|b| (b.index, b.min_size, writable(b.declared)));
         Self {
-            device: device.clone(),
+            device: device.raw().clone(),
             kernel: interface.entry.clone(),
             source,
             text: module.text().into(),
@@ -146,7 +147,20 @@ impl Origin {
             carry,
             immediates,
             constants: overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+            folder: device.kernel_folder().cloned(),
         }
+    }
+
+    /// Where what the driver makes of one form is kept, if it is.
+    pub(super) fn file(&self, all_writable: bool) -> Option<KernelFile> {
+        let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name, value.to_bits())).collect();
+        let carried = match self.carry {
+            Carry::Nothing => (0, 0, 0),
+            Carry::Immediates => (1, 0, self.immediates),
+            Carry::Uniform { index, size } => (2, index, size),
+        };
+        let form = (&self.text, &self.kernel, constants, &self.bindings, carried, all_writable);
+        self.folder.as_ref().map(|folder| folder.file(&form))
     }
 
     fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
@@ -195,7 +209,8 @@ impl Origin {
         let source = self.shader(all_writable);
         let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
         let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-        self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        let cache = self.file(all_writable).map(|file| PipelineCache::open(&self.device, file));
+        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: Some(&layout),
             module: &module,
@@ -204,8 +219,12 @@ impl Origin {
                 constants: &constants,
                 ..Default::default()
             },
-            cache: None,
-        })
+            cache: cache.as_ref().map(PipelineCache::cache),
+        });
+        if let Some(cache) = cache {
+            cache.close();
+        }
+        pipeline
     }
 
     /// The browser gets the text as it was written; it has a compiler of its own.

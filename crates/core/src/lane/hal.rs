@@ -7,6 +7,7 @@ use super::Device as _;
 use super::backend::Backend;
 use super::compile::{Carry, LayoutId, Origin, check, make_writable};
 use super::gate::Gate;
+use super::kernel_folder::KernelFile;
 use super::memory::refused;
 use super::scopes::reasons;
 use super::wgpu::WgpuDevice;
@@ -84,9 +85,8 @@ impl<A: Backend> HalPipeline<A> {
     /// # Errors
     /// As the wgpu recorder's pipelines.
     pub(crate) fn new(device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Self> {
-        let caps = device.caps();
-        check(caps, recipe.interface)?;
-        let origin = Arc::new(Origin::new(device.raw(), caps, recipe));
+        check(device.caps(), recipe.interface)?;
+        let origin = Arc::new(Origin::new(device, recipe));
         Self::of(device.raw(), device.gate(), origin, false)
     }
 
@@ -221,12 +221,37 @@ impl<A: Backend> Parts<A> {
             constants: &constants,
             zero_initialize_workgroup_memory: true,
         };
-        let desc = hal::ComputePipelineDescriptor { label, layout: &*layout, stage, cache: None };
+        let file = origin.file(all_writable);
+        let loaded = file.as_ref().and_then(KernelFile::load);
+        let cache = file.as_ref().and_then(|_| pipeline_cache::<A>(&raw, loaded.as_deref()));
+        let desc = hal::ComputePipelineDescriptor { label, layout: &*layout, stage, cache: cache.as_ref() };
         // SAFETY: made from this device's own layout and shader, whose interface the layout was made from.
         let pipeline = unsafe { raw.create_compute_pipeline(&desc) };
+        if let (Some(file), Some(cache)) = (file, cache) {
+            // SAFETY: a cache of this device.
+            let data = unsafe { raw.pipeline_cache_get_data(&cache) };
+            // Some drivers give more each time for the same kernel: what was there stays.
+            if let (Some(data), None, Ok(_)) = (data, loaded, &pipeline) {
+                file.keep(&data);
+            }
+            // SAFETY: the pipeline is made, and nothing else uses the cache.
+            unsafe { raw.destroy_pipeline_cache(cache) };
+        }
         self.pipeline = Some(pipeline?);
         Ok(())
     }
+}
+
+/// What the driver made before, for it to take up; an empty one if it does not want that. The kernel is compiled without
+/// one if the driver has none.
+fn pipeline_cache<A: Backend>(raw: &A::Device, loaded: Option<&[u8]>) -> Option<A::PipelineCache> {
+    let make = |data| {
+        let desc = hal::PipelineCacheDescriptor { label: Some("kernel"), data };
+        // SAFETY: the bytes are those of a cache of this device and driver: name, length and checksum of the file say so,
+        // and the driver compares what it wrote at their beginning.
+        unsafe { raw.create_pipeline_cache(&desc) }.ok()
+    };
+    loaded.and_then(|data| make(Some(data))).or_else(|| make(None))
 }
 
 /// Why there is no pipeline.

@@ -10,12 +10,14 @@ mod foreign;
 mod gate;
 #[cfg(native)]
 mod hal;
+mod kernel_folder;
 mod memory;
 #[cfg(not(native))]
 #[path = "unmapped.rs"]
 mod native;
 mod opaque;
 mod opening;
+mod pipeline_cache;
 mod scopes;
 mod spares;
 mod wgpu;

@@ -4,6 +4,7 @@
 use super::backend::bare;
 use super::bare::{Bare, Direct};
 use super::gate::Gate;
+use super::kernel_folder::KernelFolder;
 use super::memory::Wanted;
 #[cfg(not(native))]
 use super::native::bare;
@@ -15,12 +16,13 @@ use crate::memory::Heap;
 use crate::recorder::Recorder;
 use crate::recorder::wgpu::{LaneFence, WgpuRecorder};
 use fencepost_sync::backend::{LostFlag, PortableFence};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use wgpu::Features;
 
 /// How a device is opened; tests switch things off.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OpenOptions {
     /// Small parameters travel as immediates where the device has them; else by the uniform ring.
     pub(crate) immediates: bool,
@@ -34,12 +36,22 @@ pub(crate) struct OpenOptions {
     pub(crate) alone: bool,
     /// How much device time late a result may be.
     pub(crate) lateness: Duration,
+    /// Where compiled kernels are kept for the next run.
+    pub(crate) kernel_folder: Option<PathBuf>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
         let (way, lateness) = (Way::Wgpu, Pace::LATENESS);
-        Self { immediates: true, native: true, shared_memory: true, way, alone: true, lateness }
+        Self {
+            immediates: true,
+            native: true,
+            shared_memory: true,
+            way,
+            alone: true,
+            lateness,
+            kernel_folder: None,
+        }
     }
 }
 
@@ -55,7 +67,7 @@ impl WgpuDevice {
         let info = adapter.get_info();
         let requested = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("fencepost"),
-            required_features: features(adapter.features()),
+            required_features: features(adapter.features(), options.kernel_folder.is_some()),
             required_limits: limits(adapter.limits()),
             // wgpu would take hundreds of megabytes at once for what it allocates, which is little: most arrays lie in
             // memory that is allocated here.
@@ -99,12 +111,14 @@ fn assemble(
     let bare = bare(info.backend);
     let hardware = bare.and_then(|bare| bare.address(&device));
     let bare = bare.filter(|_| options.native);
-    let way = way(options, bare.is_some());
+    let way = way(&options, bare.is_some());
     let reach = bare.map_or(Reach::Nothing, |bare| reach(bare, &device, info, way));
     let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
-    let caps = caps(&device, info, options);
+    let caps = caps(&device, info, options.immediates);
     let shared = !options.alone;
-    let opened = Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared, hardware };
+    let kernel_folder = kernel_folder(&device, info, way, options.kernel_folder);
+    let opened =
+        Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared, hardware, kernel_folder };
     let opened = Arc::new(WgpuDevice::new(opened));
     let (recorder, fence) = recorder(&opened)?;
     // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which
@@ -118,8 +132,25 @@ fn assemble(
     Ok((opened, vec![Lane { recorder, fence, async_submit, pace }]))
 }
 
+/// Where compiled kernels are kept, for devices whose driver gives them out.
+fn kernel_folder(
+    device: &wgpu::Device,
+    info: &wgpu::AdapterInfo,
+    way: Way,
+    path: Option<PathBuf>,
+) -> Option<Arc<KernelFolder>> {
+    let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
+    let driver = bare(info.backend)?.driver_key(device)?;
+    // The wgpu recorder's data begin with a head of wgpu's own. Another version of wgpu, which a version of this crate
+    // names exactly, may make other code of a kernel.
+    let (past_wgpu, version) = (way != Way::Wgpu, env!("CARGO_PKG_VERSION"));
+    let device =
+        format!("{}|{:x}|{:x}|{driver:x?}|{past_wgpu}|{version}", info.name, info.vendor, info.device);
+    Some(Arc::new(KernelFolder::new(path, device)))
+}
+
 /// The way that is wanted, or the one that comes closest.
-fn way(options: OpenOptions, bare: bool) -> Way {
+fn way(options: &OpenOptions, bare: bool) -> Way {
     match options.way {
         _ if !bare => Way::Wgpu,
         Way::Direct if !options.alone => Way::Hal,
@@ -162,8 +193,9 @@ fn reach(bare: &dyn Bare, device: &wgpu::Device, info: &wgpu::AdapterInfo, way: 
     if one_memory && reaches(Heap::Device) { most } else { Reach::Staging }
 }
 
-/// Whatever of this the adapter has.
-fn features(has: Features) -> Features {
+/// Whatever of this the adapter has. `keeps` says that compiled kernels are kept.
+fn features(has: Features, keeps: bool) -> Features {
+    let caches = if keeps { Features::PIPELINE_CACHE } else { Features::empty() };
     let timing = Features::TIMESTAMP_QUERY
         | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
         | Features::TIMESTAMP_QUERY_INSIDE_PASSES;
@@ -174,7 +206,7 @@ fn features(has: Features) -> Features {
         | Features::SHADER_INT64_ATOMIC_ALL_OPS
         | Features::SHADER_FLOAT32_ATOMIC;
     let groups = Features::SUBGROUP | Features::SUBGROUP_BARRIER;
-    has & (timing | numbers | groups | Features::IMMEDIATES)
+    has & (timing | numbers | groups | caches | Features::IMMEDIATES)
 }
 
 /// All that the adapter offers; more than eight bind groups make wgpu stumble, and one is used.
@@ -182,9 +214,9 @@ fn limits(has: wgpu::Limits) -> wgpu::Limits {
     wgpu::Limits { max_bind_groups: has.max_bind_groups.min(8), ..has }
 }
 
-fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, options: OpenOptions) -> Caps {
+fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, immediates: bool) -> Caps {
     let (limits, features) = (device.limits(), device.features());
-    let immediates = options.immediates && features.contains(Features::IMMEDIATES);
+    let immediates = immediates && features.contains(Features::IMMEDIATES);
     Caps {
         adapter: info.name.clone(),
         software: info.device_type == wgpu::DeviceType::Cpu,

@@ -4,6 +4,7 @@ use super::bare::Bare;
 use super::bind_groups::BindGroups;
 use super::foreign::{ForeignBlocks, Gone, bring_home};
 use super::gate::Gate;
+use super::kernel_folder::KernelFolder;
 use super::memory::{Wanted, WgpuMemory, refused};
 use super::scopes::{Doing, scoped, scoped_memory};
 use super::spares::Spares;
@@ -41,6 +42,7 @@ pub(crate) struct WgpuDevice {
     /// Whether others submit to its queue.
     shared: bool,
     hardware: Option<usize>,
+    kernel_folder: Option<Arc<KernelFolder>>,
     staging: Arc<Meter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
@@ -98,11 +100,25 @@ pub(super) struct Opened {
     pub(super) shared: bool,
     /// Where the device below wgpu is: wgpu's own numbers begin anew in each of its instances.
     pub(super) hardware: Option<usize>,
+    pub(super) kernel_folder: Option<Arc<KernelFolder>>,
 }
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared, hardware } = opened;
+        let Opened {
+            device,
+            queue,
+            caps,
+            lost,
+            told,
+            gate,
+            reach,
+            bare,
+            way,
+            shared,
+            hardware,
+            kernel_folder,
+        } = opened;
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
@@ -121,6 +137,7 @@ impl WgpuDevice {
             way,
             shared,
             hardware,
+            kernel_folder,
             staging,
             uploads,
             downloads,
@@ -130,6 +147,11 @@ impl WgpuDevice {
             foreign,
             probed,
         }
+    }
+
+    /// Where compiled kernels are kept.
+    pub(super) fn kernel_folder(&self) -> Option<&Arc<KernelFolder>> {
+        self.kernel_folder.as_ref()
     }
 
     fn past_wgpu(&self) -> bool {
@@ -367,7 +389,7 @@ impl Device for WgpuDevice {
         if let Some(bare) = self.bare.filter(|_| self.past_wgpu()) {
             return bare.compile(self, recipe);
         }
-        WgpuPipeline::new(&self.device, &self.gate, &self.caps, recipe).map(Opaque::new).map(Pipeline::Wgpu)
+        WgpuPipeline::new(self, recipe).map(Opaque::new).map(Pipeline::Wgpu)
     }
 
     fn nanoseconds_a_tick(&self) -> f64 {

@@ -209,6 +209,13 @@ pub(crate) fn address<A: Backend>(device: &wgpu::Device) -> Option<usize> {
     Some((&raw const *raw).addr())
 }
 
+/// What names the driver's build, where it gives out what it has compiled.
+pub(crate) fn driver_key<A: Backend>(device: &wgpu::Device) -> Option<[u8; 16]> {
+    // SAFETY: the handle is only asked.
+    let raw = unsafe { device.as_hal::<A>() }?;
+    raw.pipeline_cache_validation_key()
+}
+
 impl<A: Backend> Native<A> {
     fn new(device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<Self>, Refused> {
         // SAFETY: the handle is only used to make a buffer of our own.

@@ -61,7 +61,7 @@ impl FillKernel {
 }
 
 fn compile(device: &WgpuDevice) -> Result<WgpuPipeline> {
-    with_recipe(|recipe| WgpuPipeline::new(device.raw(), device.gate(), device.caps(), recipe))
+    with_recipe(|recipe| WgpuPipeline::new(device, recipe))
 }
 
 /// Compiles the kernel.

@@ -47,9 +47,7 @@ impl RegionKernels {
         };
         let made = match kernel.take() {
             Some(made) => made,
-            None => unit.with_recipe(|recipe| {
-                WgpuPipeline::new(device.raw(), device.gate(), device.caps(), recipe)
-            })?,
+            None => unit.with_recipe(|recipe| WgpuPipeline::new(device, recipe))?,
         };
         Ok(kernel.insert(made))
     }
