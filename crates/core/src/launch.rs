@@ -9,7 +9,7 @@ use crate::lane::Caps;
 use crate::memory::{ArrayRef, Block, overlap};
 use crate::ordering::Admission;
 use crate::queue::CommandQueue;
-use fencepost_kernels::{Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
+use fencepost_kernels::{Access, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -134,12 +134,13 @@ impl<'a> Gather<'a> {
         same_context(self.queue.owner(), &array.storage.owner, || {
             format!("array `{}`", array.storage.label())
         })?;
-        let bound = if array.len == 0 && !has_room(kernel, at, array) {
+        let array = if array.len == 0 && !has_room(kernel, at, array) {
             self.nothing.push(nothing(self.queue, kernel, at, array)?);
-            bound(kernel, at, &self.nothing[self.nothing.len() - 1], self.caps)?
+            &self.nothing[self.nothing.len() - 1]
         } else {
-            bound(kernel, at, array, self.caps)?
+            array
         };
+        let bound = bound(kernel, at, array, self.caps)?;
         self.launch.bindings.push(bound);
         Ok(())
     }
@@ -196,15 +197,17 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
     let binding = &kernel.interface.bindings[at];
     let size = bound_size(binding, array);
     let aligned = array.offset.is_multiple_of(caps.binding_alignment);
-    // A kernel writes whole words: what follows in the last one is not its own.
-    let ragged = array.followed
-        && !array.bytes().is_multiple_of(4)
-        && binding.declared != fencepost_kernels::Access::Read;
-    if !aligned || ragged || size < binding.min_size || size > caps.max_binding {
+    if !aligned || size < binding.min_size || size > caps.max_binding || is_ragged(binding, array) {
         return Err(does_not_fit(kernel, binding, array, caps));
     }
     let block = array.storage.block().clone();
     Ok(Bound { at: at as u32, block, offset: array.offset, size, used: binding.used })
+}
+
+/// Whether a kernel, which writes whole words, would write what follows the array in its last one.
+#[inline]
+fn is_ragged(binding: &Binding, array: &ArrayRef) -> bool {
+    array.followed && binding.declared != Access::Read && !array.bytes().is_multiple_of(4)
 }
 
 /// Whole words. An empty array is bound as one element, which the kernel must not count on.
@@ -265,12 +268,14 @@ fn foreign(kernel: &KernelInner) -> Error {
 }
 
 /// Whether an array without elements has memory of its own for the one that is bound in their place.
+#[cold]
 fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
     let stride = u64::from(kernel.interface.bindings[at].stride.max(4));
     !array.is_empty_part() && array.offset + stride <= array.storage.block().size
 }
 
 /// Memory to bind for what has no elements: where it lies are its neighbours, which the kernel must not reach.
+#[cold]
 fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayRef) -> Result<ArrayRef> {
     let stride = kernel.interface.bindings[at].stride.max(4);
     let zeros = queue.zeros::<u32, 1>([stride.div_ceil(4) as usize])?;

@@ -40,6 +40,7 @@ impl Scalar {
     }
 
     /// Bytes of one value.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -124,10 +125,18 @@ pub struct FieldType {
 
 impl DType {
     /// Bytes of one element, which is also the distance between two in an array.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
+            Self::Scalar(scalar) => scalar.size(), // each launch asks
+            larger => larger.size_of_parts(),
+        }
+    }
+
+    const fn size_of_parts(self) -> usize {
+        match self {
             Self::Scalar(scalar) => scalar.size(),
-            Self::Array(of, len) => of.size() * len,
+            Self::Array(of, len) => of.size_of_parts() * len,
             Self::Struct(of) => of.size,
         }
     }

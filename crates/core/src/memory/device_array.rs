@@ -64,6 +64,7 @@ pub(crate) struct ArrayRef {
 }
 
 impl ArrayRef {
+    #[inline]
     pub(crate) fn bytes(&self) -> u64 {
         self.len as u64 * self.dtype.size() as u64
     }
