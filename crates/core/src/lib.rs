@@ -65,7 +65,7 @@ pub use event::{Event, EventOptions, Events};
 /// The cause in [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 /// The text of a shader, with the files that it uses.
-pub use fencepost_kernels::Source as ShaderSource;
+pub use fencepost_kernels::ShaderSource;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, FieldType, HostBuffer, HostKernel, Interface, IntoArg,
     KernelArgs, NamedArg, Number, Param, Scalar, StructType, Value, args, reference,

@@ -33,7 +33,7 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
 
 // The error alone would bring another one for each use of the struct: that it implements nothing.
 fn broken(input: &DeriveInput, attribute: &Attribute, fields: &[Field], error: &Error) -> TokenStream {
-    let source = quote!((|| -> __k::Result<__k::Source> { ::core::unreachable!() })());
+    let source = quote!((|| -> __k::Result<__k::ShaderSource> { ::core::unreachable!() })());
     let implementation = implementation(input, attribute, &source, "", fields);
     whole(input, attribute, &implementation, Some(&error.to_compile_error()))
 }
@@ -121,7 +121,7 @@ fn implementation(
             fn label() -> &'static str {
                 #label
             }
-            fn source() -> __k::Result<__k::Source> {
+            fn source() -> __k::Result<__k::ShaderSource> {
                 #source
             }
             fn entry() -> &'static str {

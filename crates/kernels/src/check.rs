@@ -47,8 +47,8 @@ pub enum Slot {
 ///
 /// # Example
 /// ```
-/// use fencepost_kernels::{check, ArgField, ArgKind, Element, Module, Source};
-/// let saxpy = Module::parse(&Source::builtin("saxpy.wgsl")?)?.interface("saxpy", &[])?;
+/// use fencepost_kernels::{check, ArgField, ArgKind, Element, Module, ShaderSource};
+/// let saxpy = Module::parse(&ShaderSource::builtin("saxpy.wgsl")?)?.interface("saxpy", &[])?;
 /// let fields = [
 ///     ArgField { name: "a", kind: ArgKind::Value(f32::DTYPE) },
 ///     ArgField { name: "x", kind: ArgKind::ReadWrite(f32::DTYPE) },

@@ -43,6 +43,18 @@ pub enum Error {
         /// All files.
         known: Names,
     },
+    /// A `//#use` line cannot be read.
+    #[error("{label}:{line}: `{text}`: {remedy}")]
+    Use {
+        /// The source with the line.
+        label: String,
+        /// Its line number, from 1.
+        line: usize,
+        /// The line.
+        text: String,
+        /// What to write instead.
+        remedy: String,
+    },
     /// Files use each other.
     #[error("{label}:{line}: files use each other: {files}")]
     Cycle {

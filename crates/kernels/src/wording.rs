@@ -42,6 +42,9 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     if let Some(rest) = message.strip_prefix("automatic conversions cannot convert ") {
         message = convert(format!("a value does not fit: {}", words(rest)));
     }
+    if let Some(wanted) = message.strip_suffix("found \"\"") {
+        message = format!("{wanted}found the end of the file");
+    }
     if message.starts_with("Abstract types may only appear in constant expressions") {
         message = NO_TYPE.into();
     }

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use fencepost_kernels::{
     ArgField, ArgKind, BufferArg, DType, DynArg, Element, FieldType, Interface, Module, NamedArg,
-    ParamsBlock, Slot, Source, StructType, TypedBuffer, args, check, check_argument, check_dyn,
+    ParamsBlock, ShaderSource, Slot, StructType, TypedBuffer, args, check, check_argument, check_dyn,
 };
 
 struct Array<T: Element>(Vec<T>);
@@ -26,11 +26,11 @@ impl<T: Element> TypedBuffer for Array<T> {
 }
 
 fn saxpy() -> Interface {
-    Module::parse(&Source::builtin("saxpy.wgsl").unwrap()).unwrap().interface("saxpy", &[]).unwrap()
+    Module::parse(&ShaderSource::builtin("saxpy.wgsl").unwrap()).unwrap().interface("saxpy", &[]).unwrap()
 }
 
 fn interface(wgsl: &'static str) -> Interface {
-    Module::parse(&Source::text("test.wgsl", wgsl)).unwrap().interface("k", &[]).unwrap()
+    Module::parse(&ShaderSource::text("test.wgsl", wgsl)).unwrap().interface("k", &[]).unwrap()
 }
 
 const F32: DType = <f32 as Element>::DTYPE;

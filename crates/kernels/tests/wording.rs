@@ -1,6 +1,6 @@
 //! What is said of shaders that are not valid.
 
-use fencepost_kernels::{Module, Source};
+use fencepost_kernels::{Module, ShaderSource};
 
 /// Statements of an entry point, or declarations before one, that are wrong in one way each.
 const WRONG: &[(&str, &str)] = &[
@@ -101,11 +101,32 @@ fn messages() {
     let declared = DECLARATIONS.iter().map(|(name, declaration)| (name, shader(declaration, "")));
     let mut all = String::new();
     for (name, text) in wrong.chain(declared) {
-        let said = match Module::parse(&Source::text("k.wgsl", text)) {
+        let said = match Module::parse(&ShaderSource::text("k.wgsl", text)) {
             Ok(_) => "valid".into(),
             Err(error) => error.to_string(),
         };
         all += &format!("{name}\n{said}\n\n");
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_file_that_ends_too_early_is_wrong_at_its_end() {
+    let cases = [
+        ("//#use \"b.wgsl\"\nfn k() {\n    let x = 1;\n", "a.wgsl:3:15: "),
+        ("//#use \"b.wgsl\"\nconst a = 1", "a.wgsl:2:12: "),
+        ("//#use \"b.wgsl\"\nconst a = (1 + \n\n", "a.wgsl:2:15: "),
+        ("//#use \"b.wgsl\"\nconst a = wrong;", "a.wgsl:2:11: "),
+        ("//#use \"b.wgsl\"\n@compute @workgroup_size(1) fn k() { wrong", "a.wgsl:2:43: "),
+        (
+            "//#use \"c.wgsl\"\n//#use \"b.wgsl\"\nconst a = 1;",
+            "c.wgsl:2:5: expected statement, found the end of the file",
+        ),
+    ];
+    for (text, place) in cases {
+        let source = ShaderSource::text("a.wgsl", text).with_file("b.wgsl", "const b = 1;");
+        let source = source.with_file("c.wgsl", "fn c() {\n  {}");
+        let error = Module::parse(&source).unwrap_err().to_string();
+        assert!(error.starts_with(place), "{text:?}: {error}");
+    }
 }

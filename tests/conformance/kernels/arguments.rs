@@ -2,7 +2,7 @@
 
 use super::shaders::{self, SPREADS};
 use crate::common::{Case, Subject, case};
-use fencepost::__private::{ArgField, Binder, Source, bind_buffer};
+use fencepost::__private::{ArgField, Binder, ShaderSource, bind_buffer};
 use fencepost::prelude::*;
 use fencepost::{Element, KernelError, Kind};
 
@@ -53,7 +53,7 @@ impl KernelArgs for ByHand<'_> {
         "ByHand"
     }
 
-    fn source() -> Result<Source, KernelError> {
+    fn source() -> Result<ShaderSource, KernelError> {
         Mix::source()
     }
 
