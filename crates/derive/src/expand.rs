@@ -17,6 +17,10 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     let attribute = Attribute::read(input)?;
     let fields = fields::read(input)?;
     require_lists(input, &attribute, &fields)?;
+    if let Some(error) = fields::missing_in_wgsl(&fields) {
+        let others: Vec<_> = fields.into_iter().filter(|field| field.remedy().is_none()).collect();
+        return Ok(broken(input, &attribute, &others, &error));
+    }
     let located = match locate(&attribute.origin, &input.ident) {
         Ok(located) => located,
         Err(error) => return Ok(broken(input, &attribute, &fields, &error)),

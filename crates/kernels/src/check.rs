@@ -86,8 +86,8 @@ pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
 /// [`Error::ExtraArgument`], [`Error::Signature`].
 pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
     match find(interface, name) {
-        Some(argument) => check_one(interface, argument, kind, name),
-        None => Err(extra(interface, name, kind)),
+        Some(argument) => check_one(interface, argument, kind, None),
+        None => Err(extra(interface, name, None, kind)),
     }
 }
 
@@ -98,9 +98,9 @@ pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Resul
 pub fn check_access(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
     match find(interface, name) {
         Some(argument) => {
-            place(interface, argument, kind).ok_or_else(|| signature(interface, argument, kind, name, None))
+            place(interface, argument, kind).ok_or_else(|| signature(interface, argument, kind, None, None))
         }
-        None => Err(extra(interface, name, kind)),
+        None => Err(extra(interface, name, None, kind)),
     }
 }
 
@@ -136,10 +136,10 @@ fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
     let mut declared = interface.arguments();
     let mut slots = SmallVec::new();
     for (position, (_, arg)) in args.iter().enumerate() {
-        let name = format!("#{position}");
-        let Some(argument) = declared.next() else { return Err(extra(interface, &name, arg.kind())) };
-        let name = format!("{name} {}", argument_name(interface, argument));
-        slots.push(check_one(interface, argument, arg.kind(), &name)?);
+        let Some(argument) = declared.next() else {
+            return Err(extra(interface, "", Some(position), arg.kind()));
+        };
+        slots.push(check_one(interface, argument, arg.kind(), Some(position))?);
     }
     match declared.next() {
         Some(argument) => Err(missing(interface, argument)),
@@ -151,8 +151,13 @@ fn plan(interface: &Interface, slots: SmallVec<[Slot; 8]>) -> Plan {
     Plan { slots, params_size: interface.params.as_ref().map_or(0, |params| params.size) }
 }
 
-fn check_one(interface: &Interface, argument: Argument, kind: ArgKind, name: &str) -> Result<Slot> {
-    let refused = |why| signature(interface, argument, kind, name, why);
+fn check_one(
+    interface: &Interface,
+    argument: Argument,
+    kind: ArgKind,
+    position: Option<usize>,
+) -> Result<Slot> {
+    let refused = |why| signature(interface, argument, kind, position, why);
     let slot = place(interface, argument, kind).ok_or_else(|| refused(None))?;
     match argument {
         Argument::Buffer(at) => {
@@ -188,12 +193,13 @@ fn signature(
     interface: &Interface,
     argument: Argument,
     kind: ArgKind,
-    name: &str,
+    position: Option<usize>,
     why: Option<String>,
 ) -> Error {
     Error::Signature {
         kernel: interface.entry.clone(),
-        arg: name.into(),
+        arg: argument_name(interface, argument).into(),
+        position,
         found: kind.to_string(),
         declared: declaration(interface, argument),
         why: why.map_or_else(String::new, |why| format!(": {why}")),
@@ -240,10 +246,11 @@ fn missing(interface: &Interface, argument: Argument) -> Error {
     }
 }
 
-fn extra(interface: &Interface, name: &str, kind: ArgKind) -> Error {
+fn extra(interface: &Interface, name: &str, position: Option<usize>, kind: ArgKind) -> Error {
     Error::ExtraArgument {
         kernel: interface.entry.clone(),
         arg: name.into(),
+        position,
         found: kind.to_string(),
         known: interface.argument_names().collect(),
     }

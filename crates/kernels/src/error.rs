@@ -146,12 +146,17 @@ pub enum Error {
         what: String,
     },
     /// An argument and its declaration differ in type or access.
-    #[error("kernel `{kernel}`, argument `{arg}`: host passes {found}, the shader declares {declared}{why}")]
+    #[error(
+        "kernel `{kernel}`, argument {}: host passes {found}, the shader declares {declared}{why}",
+        place(arg, *position)
+    )]
     Signature {
         /// The entry point.
         kernel: String,
-        /// The argument's name, or its position.
+        /// The argument's name.
         arg: String,
+        /// Its place in a list without names, from 0.
+        position: Option<usize>,
         /// The host's side.
         found: String,
         /// The shader's side.
@@ -170,12 +175,17 @@ pub enum Error {
         declared: String,
     },
     /// The host passes something that the shader does not declare.
-    #[error("kernel `{kernel}`, argument `{arg}`: host passes {found}, the shader declares {known}")]
+    #[error(
+        "kernel `{kernel}`, argument {}: host passes {found}, the shader declares {known}",
+        place(arg, *position)
+    )]
     ExtraArgument {
         /// The entry point.
         kernel: String,
-        /// The argument's name, or its position.
+        /// The argument's name; empty if it has none.
         arg: String,
+        /// Its place in a list without names, from 0.
+        position: Option<usize>,
         /// The host's side.
         found: String,
         /// The names there are.
@@ -195,6 +205,15 @@ pub enum Error {
         /// The entry point.
         kernel: String,
     },
+}
+
+// `` `y` ``, ``1 (`y`)``, or `1`.
+fn place(arg: &str, position: Option<usize>) -> String {
+    match position {
+        None => format!("`{arg}`"),
+        Some(at) if arg.is_empty() => at.to_string(),
+        Some(at) => format!("{at} (`{arg}`)"),
+    }
 }
 
 /// The result of this crate's fallible calls.

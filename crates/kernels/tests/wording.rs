@@ -41,6 +41,9 @@ const WRONG: &[(&str, &str)] = &[
     ("unknown name", "x[0] = unknown;"),
     ("unknown function", "x[0] = unknown(1.0);"),
     ("semicolon", "x[0] = 1.0"),
+    ("reserved word", "let filter = 1.0;"),
+    ("word of the language", "let loop = 1.0;"),
+    ("reserved prefix", "let __x = 1.0;"),
     ("keyword", "float v = 1.0;"),
     ("f16", "var v: f16 = 1.0h;"),
 ];
@@ -63,6 +66,9 @@ const DECLARATIONS: &[(&str, &str)] = &[
     ("override", "override O: f32 = true;"),
     ("array length", "const N = 0; var<workgroup> second: array<f32, N>;"),
     ("recursion", "fn r(i: u32) -> u32 { return r(i); }"),
+    ("reserved argument", "@group(0) @binding(7) var<storage, read> target: array<f32>;"),
+    ("reserved member", "struct S { filter: f32 }"),
+    ("reserved function", "fn move() { }"),
     ("twice", "fn twice() {}"),
     ("matrix", "var<private> second: mat2x2<u32>;"),
     (
