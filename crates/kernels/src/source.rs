@@ -32,7 +32,7 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
     BUILTINS
 }
 
-/// The text of one shader file.
+/// The text of a shader, with the files that it uses.
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a built-in
 /// one (`blake3`, `lcg`, `linear`, `packed`). A line `//#use "path.wgsl"` appends a file, whose path begins in the folder of the
