@@ -85,7 +85,7 @@ const fn is_word(shader: &Layout<'_>) -> bool {
 }
 
 const fn misfit(host: &DType, shader: &Layout<'_>) -> Option<Text> {
-    if let Err(text) = in_order(host, Text::EMPTY, shader, Last { path: Text::EMPTY, offset: 0 }) {
+    if let Order::Another(text) = in_order(host, Text::EMPTY, shader, Last { path: Text::EMPTY, offset: 0 }) {
         return Some(text);
     }
     let root = Place { path: Text::EMPTY, offset: 0, dims: [Dim { len: 0, stride: 0 }; DEEP], deep: 0 };
@@ -116,19 +116,25 @@ struct Last {
     offset: u32,
 }
 
+/// Whether two orders agree, up to a number, or differ in what the text tells.
+enum Order {
+    Same(Last),
+    Another(Text),
+}
+
 /// Whether the host's numbers, one after the other, lie one behind the other in the shader too; else tells two that do not.
-const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -> Result<Last, Text> {
+const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -> Order {
     match host {
         DType::Scalar(_) => {
-            let Some(at) = find(shader, so_far.as_str()) else { return Ok(last) };
+            let Some(at) = find(shader, so_far.as_str()) else { return Order::Same(last) };
             let offset = leaves(shader)[at].offset;
             if offset >= last.offset {
-                return Ok(Last { path: so_far, offset });
+                return Order::Same(Last { path: so_far, offset });
             }
             let text =
                 Text::EMPTY.and("the fields are in another order: the host has `").and(last.path.as_str());
             let text = text.and("` before `").and(so_far.as_str()).and("`, the shader has it behind");
-            Err(text.and(": give both one order"))
+            Order::Another(text.and(": give both one order"))
         }
         DType::Array(of, _) => in_order(of, so_far, shader, last),
         DType::Struct(of) => {
@@ -136,12 +142,12 @@ const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -
             while at < of.fields.len() {
                 let field = &of.fields[at];
                 match in_order(&field.dtype, joined(so_far, field.name), shader, last) {
-                    Ok(next) => last = next,
-                    Err(text) => return Err(text),
+                    Order::Same(next) => last = next,
+                    another => return another,
                 }
                 at += 1;
             }
-            Ok(last)
+            Order::Same(last)
         }
     }
 }

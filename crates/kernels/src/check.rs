@@ -137,9 +137,9 @@ fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
     let mut slots = SmallVec::new();
     for (position, (_, arg)) in args.iter().enumerate() {
         let Some(argument) = declared.next() else {
-            return Err(extra(interface, "", Some(position), arg.kind()));
+            return Err(extra(interface, "", Some(position as u32), arg.kind()));
         };
-        slots.push(check_one(interface, argument, arg.kind(), Some(position))?);
+        slots.push(check_one(interface, argument, arg.kind(), Some(position as u32))?);
     }
     match declared.next() {
         Some(argument) => Err(missing(interface, argument)),
@@ -155,7 +155,7 @@ fn check_one(
     interface: &Interface,
     argument: Argument,
     kind: ArgKind,
-    position: Option<usize>,
+    position: Option<u32>,
 ) -> Result<Slot> {
     let refused = |why| signature(interface, argument, kind, position, why);
     let slot = place(interface, argument, kind).ok_or_else(|| refused(None))?;
@@ -193,7 +193,7 @@ fn signature(
     interface: &Interface,
     argument: Argument,
     kind: ArgKind,
-    position: Option<usize>,
+    position: Option<u32>,
     why: Option<String>,
 ) -> Error {
     Error::Signature {
@@ -202,7 +202,7 @@ fn signature(
         position,
         found: kind.to_string(),
         declared: declaration(interface, argument),
-        why: why.map_or_else(String::new, |why| format!(": {why}")),
+        why: why.map_or_else(String::new, |why| format!(": {why}")).into(),
     }
 }
 
@@ -246,7 +246,7 @@ fn missing(interface: &Interface, argument: Argument) -> Error {
     }
 }
 
-fn extra(interface: &Interface, name: &str, position: Option<usize>, kind: ArgKind) -> Error {
+fn extra(interface: &Interface, name: &str, position: Option<u32>, kind: ArgKind) -> Error {
     Error::ExtraArgument {
         kernel: interface.entry.clone(),
         arg: name.into(),

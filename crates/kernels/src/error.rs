@@ -156,13 +156,13 @@ pub enum Error {
         /// The argument's name.
         arg: String,
         /// Its place in a list without names, from 0.
-        position: Option<usize>,
+        position: Option<u32>,
         /// The host's side.
         found: String,
         /// The shader's side.
         declared: String,
         /// `: ` and what differs, where the types' names do not say it.
-        why: String,
+        why: Box<str>,
     },
     /// The shader declares something that the host does not pass.
     #[error("kernel `{kernel}`, argument `{arg}`: host passes nothing, the shader declares {declared}")]
@@ -185,7 +185,7 @@ pub enum Error {
         /// The argument's name; empty if it has none.
         arg: String,
         /// Its place in a list without names, from 0.
-        position: Option<usize>,
+        position: Option<u32>,
         /// The host's side.
         found: String,
         /// The names there are.
@@ -208,7 +208,7 @@ pub enum Error {
 }
 
 // `` `y` ``, ``1 (`y`)``, or `1`.
-fn place(arg: &str, position: Option<usize>) -> String {
+fn place(arg: &str, position: Option<u32>) -> String {
     match position {
         None => format!("`{arg}`"),
         Some(at) if arg.is_empty() => at.to_string(),
