@@ -39,7 +39,7 @@ pub(crate) fn run(options: &cli::Run) -> Result<Outcome> {
     let queue =
         ctx.queue_with(QueueOptions { label: "run".into(), timing: options.time, ..QueueOptions::default() });
 
-    let Arguments { values, mut buffers } = bind(&queue, &signature, &Limit::of(&ctx.info()), options)?;
+    let Arguments { values, mut buffers } = bind(&queue, &signature, &Limit::of(ctx.info()), options)?;
     let grid = grid::grid(options.grid, options.groups, &signature, &buffers)?;
     let job = Job { queue: &queue, kernel: &kernel, grid, values: &values };
     let times = if options.time {
