@@ -2,16 +2,17 @@
 //!
 //! `cargo run --release --example 06_nbody -- --picture galaxies.png`; `--trace FILE.html` shows what ran when.
 
+#[path = "nbody/check.rs"]
+mod check;
 #[path = "nbody/galaxies.rs"]
 mod galaxies;
 #[path = "common/outputs.rs"]
 mod outputs;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use bytemuck::{Pod, Zeroable};
 use clap::Parser;
 use fencepost::prelude::*;
-use glam::{DVec3, Vec3};
 use outputs::Outputs;
 
 // Compared with the shader's `Body` when this file is compiled: WGSL begins a vec3 at a multiple of 16 bytes.
@@ -78,7 +79,7 @@ fn main() -> Result<()> {
         let rest = if end.is_complete()? { "all is done" } else { "the rest is running" };
         println!("step {steps}: energy {:.5}; {rest}", energies.iter().sum::<f32>());
         last = after.wait()?;
-        check(&before.wait()?, &last, &energies)?;
+        check::check(&before.wait()?, &last, &energies)?;
     }
     galaxies::draw(&last).save(&picture)?;
     if let Some((profiler, file)) = trace {
@@ -89,35 +90,4 @@ fn main() -> Result<()> {
         picture.display()
     );
     Ok(())
-}
-
-/// The pull of all other bodies on one, and the sum of their masses, each divided by its distance.
-fn pull(of: &Body, bodies: &[Body]) -> (DVec3, f64) {
-    let (mut acceleration, mut sum) = (DVec3::ZERO, 0.0);
-    for other in bodies.iter().filter(|other| !std::ptr::eq(*other, of)) {
-        let (offset, mass) = (wide(other.position) - wide(of.position), f64::from(other.mass));
-        let near = (offset.length_squared() + SOFTENING * SOFTENING).sqrt().recip();
-        acceleration += offset * (mass * near.powi(3));
-        sum += mass * near;
-    }
-    (acceleration, sum)
-}
-
-/// Fails unless a step on the CPU leads from `old` to `new`, and the bodies of `new` have these energies.
-fn check(old: &[Body], new: &[Body], energies: &[f32]) -> Result<()> {
-    for (i, (from, to)) in old.iter().zip(new).enumerate() {
-        let velocity = wide(from.velocity) + f64::from(DT) * pull(from, old).0;
-        let position = wide(from.position) + f64::from(DT) * velocity;
-        let off = wide(to.velocity).distance(velocity) + wide(to.position).distance(position);
-        ensure!(off < 1e-4, "body {i} came to {:?}, not to {position}", to.position);
-        let (motion, nearness) = (wide(to.velocity).length_squared(), pull(to, new).1);
-        let (found, half) = (f64::from(energies[i]), 0.5 * f64::from(to.mass));
-        let is_close = (found - half * (motion - nearness)).abs() < 1e-5 * half * (motion + nearness);
-        ensure!(is_close, "body {i} has the energy {found}, not {}", half * (motion - nearness));
-    }
-    Ok(())
-}
-
-fn wide(vector: [f32; 3]) -> DVec3 {
-    Vec3::from_array(vector).as_dvec3()
 }

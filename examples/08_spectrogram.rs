@@ -2,6 +2,8 @@
 //!
 //! `cargo run --example 08_spectrogram -- sound.wav --picture sound.png`; `--trace FILE.html` shows what ran when.
 
+#[path = "spectrogram/definition.rs"]
+mod definition;
 #[path = "common/outputs.rs"]
 mod outputs;
 #[path = "spectrogram/picture.rs"]
@@ -13,7 +15,6 @@ use anyhow::{Result, ensure};
 use clap::Parser;
 use fencepost::prelude::*;
 use outputs::Outputs;
-use std::f64::consts::TAU;
 use std::path::PathBuf;
 
 /// Finds the loudest moment of a recording, and draws the frequencies around it.
@@ -51,25 +52,18 @@ struct Slot {
 
 fn main() -> Result<()> {
     let Options { input, outputs: Outputs { picture, trace } } = Options::parse();
-    let (samples, rate) = match input {
-        Some(file) => sound::load(file)?,
-        None => (sound::chirp(), 4096),
-    };
-    // Differences of differences: low frequencies, which would leak into all bins, become quiet.
-    let samples: Vec<f32> = samples.windows(3).map(|x| x[0] - 2.0 * x[1] + x[2]).collect();
+    let (samples, rate) = input.map_or_else(|| Ok((sound::chirp(), 4096)), sound::load)?;
+    let samples = sound::without_low_tones(&samples);
     ensure!(samples.len() >= N, "the recording has {} samples, and one frame has {N}", samples.len());
     let ctx = Context::with_options(ContextOptions { policy: Policy::Checked, ..ContextOptions::default() })
         .wait()?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));
-    let circle: Vec<[f64; 2]> =
-        (0..N).map(|i| (TAU * i as f64 / N as f64).sin_cos()).map(|(sin, cos)| [cos, sin]).collect();
+    let circle = definition::circle();
     let frames = (samples.len() - N) / HOP + 1;
     let power = transform(&ctx, &samples, &circle, frames)?;
 
-    for frame in (0..frames).step_by(EVERY) {
-        check(&samples[frame * HOP..][..N], &circle, &power[frame * BINS..][..BINS])?;
-    }
+    definition::check(&samples, &circle, &power)?;
     let cells = picture::by_median(&power);
     let loudest = picture::loudest(&cells);
     let seconds = (loudest.frame * HOP + N / 2) as f64 / f64::from(rate);
@@ -122,19 +116,4 @@ fn transform(ctx: &Context, samples: &[f32], circle: &[[f64; 2]], frames: usize)
     }
     power.truncate(frames * BINS); // the last block has frames past the end
     Ok(power)
-}
-
-/// Fails unless the sums of the definition, in `f64`, are the power of a frame.
-fn check(samples: &[f32], circle: &[[f64; 2]], power: &[f32]) -> Result<()> {
-    let tone = |bin: usize, part: usize| -> f64 {
-        let term =
-            |(n, x): (usize, &f32)| (0.5 - 0.5 * circle[n][0]) * f64::from(*x) * circle[bin * n % N][part];
-        samples.iter().enumerate().map(term).sum()
-    };
-    let expected: Vec<f64> = (0..BINS).map(|bin| tone(bin, 0).powi(2) + tone(bin, 1).powi(2)).collect();
-    let limit = 1e-5 * expected.iter().sum::<f64>();
-    for (bin, (found, expected)) in power.iter().zip(expected).enumerate() {
-        ensure!((f64::from(*found) - expected).abs() <= limit, "bin {bin} has {found}, not {expected}");
-    }
-    Ok(())
 }

@@ -4,17 +4,17 @@
 
 #[path = "common/args.rs"]
 mod args;
+#[path = "service/client.rs"]
+mod client;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Router, routing::post};
 use fencepost::prelude::*;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
 
 #[derive(KernelArgs)]
@@ -88,7 +88,7 @@ async fn main() -> Result<()> {
     let server = axum::serve(listener, app).with_graceful_shutdown(async { drop(stopped.await) });
     let server = tokio::spawn(server.into_future());
 
-    let clients: Vec<_> = (0..CLIENTS).map(|id| tokio::spawn(client(address, id))).collect();
+    let clients: Vec<_> = (0..CLIENTS).map(|id| tokio::spawn(client::client(address, id))).collect();
     let mut answers = 0;
     for client in clients {
         answers += u32::from(client.await??);
@@ -110,29 +110,4 @@ async fn main() -> Result<()> {
         stats.high_water
     );
     Ok(())
-}
-
-/// Sends numbers, and says whether it has stayed for the answer. Fails if that is wrong.
-async fn client(address: SocketAddr, id: u32) -> Result<bool> {
-    let numbers: Vec<u32> = (0..NUMBERS).map(|i| id * NUMBERS + i).collect();
-    let body: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    let length = body.len();
-    let head = format!(
-        "POST /scramble HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-    );
-    let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(&body).await?;
-    if id.is_multiple_of(4) {
-        return Ok(false); // the connection ends here
-    }
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await?;
-    let blank = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").context("an answer has a head")?;
-    let (head, body) = answer.split_at(blank + 4);
-    ensure!(head.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&answer));
-    let step = |x: u32, _| x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-    let expected = numbers.iter().flat_map(|x| (0..ROUNDS).fold(*x, step).to_le_bytes());
-    ensure!(body.iter().copied().eq(expected), "client {id} has a wrong answer");
-    Ok(true)
 }

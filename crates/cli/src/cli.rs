@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use fencepost::AdapterChoice;
 
@@ -31,6 +31,7 @@ const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. F
     full:SHAPE:NUMBER\n\
     SHAPE counts elements of the shader's array: 1000, or 64x64 in rows of 64. A vector is one element. For parameters VALUE \
     is a number, or a list such as 1,2,3 for a vector; a matrix is listed column by column.\n\n\
+    saxpy.wgsl, add.wgsl and others are built-in shaders, which run where no file has the name.\n\n\
     Without --grid and --groups there is an invocation for each element of the longest buffer that the kernel writes. \
     Workgroups of several dimensions take the shape of that buffer, whose last axis is x. Without --print and --save every \
     buffer that the kernel writes is printed.\n\n\
@@ -87,6 +88,7 @@ pub(crate) enum Command {
     ))]
     Man {
         /// The command; without, the page is that of the program
+        #[arg(value_parser = command)]
         command: Option<String>,
     },
 }
@@ -110,7 +112,7 @@ pub(crate) struct Doctor {
 
 #[derive(Args)]
 pub(crate) struct Run {
-    /// The shader; lines `//#use "other.wgsl"` in it name further files
+    /// The shader; lines `//#use "other.wgsl"` in it name further files. Without such a file a built-in shader of that name
     #[arg(value_name = "FILE.wgsl")]
     pub(crate) file: PathBuf,
     /// The arguments of the kernel
@@ -172,6 +174,16 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+fn command(text: &str) -> Result<String, String> {
+    let mut program = Cli::command();
+    program.build();
+    if program.find_subcommand(text).is_some() {
+        return Ok(text.into());
+    }
+    let known: Vec<_> = program.get_subcommands().map(|known| format!("`{}`", known.get_name())).collect();
+    Err(format!("there is no command `{text}`; there are {}", known.join(", ")))
+}
+
 fn trace(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension().and_then(|ending| ending.to_str()) {
@@ -182,8 +194,6 @@ fn trace(text: &str) -> Result<PathBuf, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! What makes the command part of a system: completions of a shell, and manual pages.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -26,11 +26,7 @@ pub(crate) fn man(command: Option<&str>) -> Result<Outcome> {
     let page = match command {
         None => Man::new(program),
         Some(name) => {
-            let Some(found) = program.find_subcommand(name) else {
-                let known: Vec<_> =
-                    program.get_subcommands().map(|known| format!("`{}`", known.get_name())).collect();
-                bail!("there is no command `{name}`; there are {}", known.join(", "));
-            };
+            let found = program.find_subcommand(name).context("bug: the command line has no such command")?;
             Man::new(found.clone())
         }
     };

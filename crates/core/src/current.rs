@@ -50,7 +50,8 @@ impl CommandQueue {
     /// and nothing waits: what it uses of this scope's work is ordered by the policy, or by
     /// [`wait_for_queue`](Self::wait_for_queue). Scopes nest. Other threads, and host callbacks, have current queues of
     /// their own. A scope belongs to one thread, and so it takes no asynchronous function, whose future would run outside of it:
-    /// such a program does not compile, as results are to be [`Unpin`]. Asynchronous code names the queue.
+    /// such a program does not compile, as results are to be [`Unpin`]. A future in a `Box::pin` is [`Unpin`] and gets past that
+    /// check: the scope is over before it runs. Asynchronous code names the queue.
     ///
     /// # Example
     /// ```

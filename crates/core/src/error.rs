@@ -110,18 +110,31 @@ pub enum Kind {
     GridNegative { size: [i64; 3] },
     /// A workgroup of more invocations than the device takes.
     #[error(
-        "kernel `{kernel}`: a workgroup of {found:?} invocations is over the device's limit of {limit:?}, {total} in all"
+        "kernel `{kernel}`: a workgroup of {found:?} invocations is over the device's limit of {limit:?}, {total} in all: give \
+         it a smaller `@workgroup_size`"
     )]
     WorkgroupTooLarge { kernel: String, found: [u32; 3], limit: [u32; 3], total: u32 },
     /// More workgroup memory than the device has for one workgroup.
-    #[error("kernel `{kernel}`: {found} bytes of workgroup memory are over the device's limit of {limit}")]
+    #[error(
+        "kernel `{kernel}`: {found} bytes of workgroup memory are over the device's limit of {limit}: make its \
+         `var<workgroup>` smaller, or keep a part of them in an array of the device"
+    )]
     WorkgroupMemory { kernel: String, found: u64, limit: u64 },
     /// More arrays than the device binds at once.
-    #[error("kernel `{kernel}` binds {found} arrays, the device's limit is {limit}")]
+    #[error(
+        "kernel `{kernel}` binds {found} arrays, the device's limit is {limit}: put several into one array, or split the kernel"
+    )]
     TooManyBindings { kernel: String, found: usize, limit: u32 },
+    /// More bytes of parameters than a launch carries.
+    #[error(
+        "kernel `{kernel}` has {found} bytes of parameters, the limit is {limit}: put them into an array, which the shader \
+         declares `var<storage, read>`"
+    )]
+    TooManyParameters { kernel: String, found: u32, limit: u32 },
     /// Fewer bytes are bound than the shader's type needs.
     #[error(
-        "kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the shader's type needs at least {needed}"
+        "kernel `{kernel}`, argument `{arg}`: {found} bytes bound, the shader's type needs at least {needed}: pass a longer \
+         array, or declare an array without a length in the shader"
     )]
     BindingTooSmall { kernel: String, arg: String, found: u64, needed: u64 },
     /// More bytes are bound than the device binds as one array.
@@ -142,8 +155,13 @@ pub enum Kind {
     #[error("the driver rejected kernel `{kernel}`: {message}")]
     Compile { kernel: String, message: String },
     /// The shapes, or the numbers of elements, do not fit.
-    #[error("{object} has shape {found:?}, {expected:?} is needed")]
-    Shape { object: String, found: Vec<usize>, expected: Vec<usize> },
+    #[error("{object} has shape {found:?}, {expected:?} is needed: {remedy}")]
+    Shape { object: String, found: Vec<usize>, expected: Vec<usize>, remedy: &'static str },
+    /// An array is asked for with more or fewer dimensions than it has.
+    #[error(
+        "array `{array}` has {found} dimensions, and is asked for with {asked}: ask for {found}, and `reshape` what comes"
+    )]
+    Rank { array: String, found: usize, asked: usize },
     /// A part that is not in the array.
     #[error("range {range:?} is outside array `{array}` of {len} elements")]
     Range { array: String, range: Range<usize>, len: usize },

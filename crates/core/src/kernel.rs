@@ -10,7 +10,7 @@ use crate::context::Owner;
 use crate::error::Result;
 use crate::lane::Opaque;
 use crate::recorder::wgpu::WgpuPipeline;
-use fencepost_kernels::{HostKernel, Interface, KernelArgs, Module, Plan, Source};
+use fencepost_kernels::{HostKernel, Interface, KernelArgs, Module, Plan, ShaderSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl Recipe<'_> {
         text: &'static str,
         compile: impl FnOnce(&Recipe<'_>) -> Result<T>,
     ) -> Result<T> {
-        let module = Module::parse(&Source::text(format!("{entry}.wgsl"), text))?;
+        let module = Module::parse(&ShaderSource::text(format!("{entry}.wgsl"), text))?;
         let interface = module.interface(entry, &[])?;
         compile(&Recipe { module: &module, interface: &interface, overrides: &[], reference: None })
     }

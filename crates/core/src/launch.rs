@@ -240,8 +240,8 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
 #[cold]
 fn misplaced(kernel: &KernelInner, found: String) -> Error {
     let (kernel, known) = (&kernel.interface.entry, kernel.interface.argument_names().collect());
-    let arg = "out of place".into();
-    fencepost_kernels::Error::ExtraArgument { kernel: kernel.clone(), arg, found, known }.into()
+    let (kernel, arg, position) = (kernel.clone(), "out of place".into(), None);
+    fencepost_kernels::Error::ExtraArgument { kernel, arg, position, found, known }.into()
 }
 
 /// A hand-written `KernelArgs` has kept something back.

@@ -65,11 +65,9 @@ pub use error::{Error, Kind, PoolLimit, Result};
 pub use event::{Event, EventOptions, Events};
 /// The cause in [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
-/// The text of a shader, with the files that it uses.
-pub use fencepost_kernels::Source as ShaderSource;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, FieldType, HostBuffer, HostKernel, Interface, IntoArg,
-    KernelArgs, NamedArg, Number, Param, Scalar, StructType, Value, args, reference,
+    KernelArgs, NamedArg, Number, Param, Scalar, ShaderSource, StructType, Value, args, reference,
 };
 /// What an [`Interface`] is made of.
 pub mod interface {

@@ -271,7 +271,9 @@ pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> R
     if found == expected {
         return Ok(());
     }
-    Err(Kind::Shape { object: object.into(), found: found.into(), expected: expected.into() }.into())
+    let (object, found, expected) = (object.into(), found.into(), expected.into());
+    let remedy = "pass one of that shape, or take a part of the larger of the two";
+    Err(Kind::Shape { object, found, expected, remedy }.into())
 }
 
 impl CommandQueue {

@@ -17,6 +17,10 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     let attribute = Attribute::read(input)?;
     let fields = fields::read(input)?;
     require_lists(input, &attribute, &fields)?;
+    if let Some(error) = fields::missing_in_wgsl(&fields) {
+        let others: Vec<_> = fields.into_iter().filter(|field| field.remedy().is_none()).collect();
+        return Ok(broken(input, &attribute, &others, &error));
+    }
     let located = match locate(&attribute.origin, &input.ident) {
         Ok(located) => located,
         Err(error) => return Ok(broken(input, &attribute, &fields, &error)),
@@ -33,7 +37,7 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
 
 // The error alone would bring another one for each use of the struct: that it implements nothing.
 fn broken(input: &DeriveInput, attribute: &Attribute, fields: &[Field], error: &Error) -> TokenStream {
-    let source = quote!((|| -> __k::Result<__k::Source> { ::core::unreachable!() })());
+    let source = quote!((|| -> __k::Result<__k::ShaderSource> { ::core::unreachable!() })());
     let implementation = implementation(input, attribute, &source, "", fields);
     whole(input, attribute, &implementation, Some(&error.to_compile_error()))
 }
@@ -121,7 +125,7 @@ fn implementation(
             fn label() -> &'static str {
                 #label
             }
-            fn source() -> __k::Result<__k::Source> {
+            fn source() -> __k::Result<__k::ShaderSource> {
                 #source
             }
             fn entry() -> &'static str {

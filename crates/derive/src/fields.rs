@@ -49,6 +49,28 @@ impl Field {
     }
 }
 
+impl Field {
+    /// The type to take instead of one that WGSL has not.
+    pub(crate) fn remedy(&self) -> Option<&'static str> {
+        let Type::Path(path) = self.element()? else { return None };
+        let known = [("usize", "u32"), ("isize", "i32"), ("u128", "[u32; 4]"), ("i128", "[u32; 4]")];
+        known.into_iter().find(|(host, _)| path.path.is_ident(host)).map(|(_, remedy)| remedy)
+    }
+}
+
+/// An error for every field of a type that no shader has.
+pub(crate) fn missing_in_wgsl(fields: &[Field]) -> Option<Error> {
+    let errors = fields.iter().filter_map(|field| {
+        let (element, remedy) = (field.element()?, field.remedy()?);
+        let name = quote::ToTokens::to_token_stream(element);
+        Some(Error::new_spanned(element, format!("WGSL has no `{name}`: take `{remedy}`")))
+    });
+    errors.reduce(|mut all, error| {
+        all.combine(error);
+        all
+    })
+}
+
 /// Reads the fields of a struct.
 pub(crate) fn read(input: &DeriveInput) -> Result<Vec<Field>> {
     let Data::Struct(data) = &input.data else {

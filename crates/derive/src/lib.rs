@@ -52,8 +52,9 @@ use proc_macro::TokenStream;
 /// | `crate = path` | where the framework is; by default `::fencepost` |
 ///
 /// A line `//#use "path.wgsl"` of the shader appends another file of the package, found from the folder of the file that has
-/// the line, and `//#use name` a built-in snippet or `lib/name.wgsl` beside the shader. Each is appended once; files that use
-/// each other are an error.
+/// the line, and `//#use name` the file `lib/name.wgsl` beside the shader, or a built-in snippet. The text of `wgsl` uses files
+/// as one in `shaders/` does. Each is appended once; files that use each other are an error, and so is a file outside of the
+/// package, unless it is in the folder of a shader that is outside too.
 ///
 /// Names, types and access are compared with the shader when the struct is compiled, and a difference is an
 /// error at the field that shows both sides. Where the element type is hidden behind an alias, a constant is

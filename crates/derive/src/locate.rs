@@ -1,8 +1,10 @@
 //! Finds the shader's text, and the expression by which the program finds it again.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
-use fencepost_kernels::{Source, builtins};
+use fencepost_kernels::{ShaderSource, builtins};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Ident, LitStr, Result};
@@ -12,8 +14,8 @@ use crate::attribute::Origin;
 /// A shader that was found.
 pub(crate) struct Located {
     /// For the checks of now.
-    pub(crate) source: Source,
-    /// A `Result<Source>` for the program; `__k` stands for the framework's private module.
+    pub(crate) source: ShaderSource,
+    /// A `Result<ShaderSource>` for the program; `__k` stands for the framework's private module.
     pub(crate) expression: TokenStream,
     /// The entry point that the file's name suggests.
     pub(crate) stem: Option<String>,
@@ -22,7 +24,7 @@ pub(crate) struct Located {
 /// Finds the shader that the attribute names.
 pub(crate) fn locate(origin: &Origin, owner: &Ident) -> Result<Located> {
     match origin {
-        Origin::Text(text) => Ok(inline(text, owner)),
+        Origin::Text(text) => inline(text, owner),
         Origin::File(name) => match in_package(name)? {
             Some(located) => Ok(located),
             None => built_in(name),
@@ -30,13 +32,49 @@ pub(crate) fn locate(origin: &Origin, owner: &Ident) -> Result<Located> {
     }
 }
 
-fn inline(text: &LitStr, owner: &Ident) -> Located {
+// What it uses lies as if the text were a file of the package.
+fn inline(text: &LitStr, owner: &Ident) -> Result<Located> {
     let label = format!("{owner} (inline)");
-    Located {
-        source: Source::text(label.clone(), text.value()),
-        expression: quote!(__k::Result::Ok(__k::Source::text(#label, #text))),
-        stem: None,
+    let package = package().unwrap_or_default();
+    let source = ShaderSource::text(label.clone(), text.value());
+    let read = |folder: &str| source.clone().with_files(|path| read_used(&package, folder, "", path));
+    let in_folder = FOLDERS.iter().map(|folder| (*folder, read(folder))).find(|(_, read)| read.is_ok());
+    let (folder, source) = in_folder.unwrap_or_else(|| ("", read(FOLDERS[0])));
+    let source = source.map_err(|error| Error::new(text.span(), error))?;
+    let files = with_files(folder, &source);
+    let expression = quote!(__k::Result::Ok(__k::ShaderSource::text(#label, #text) #files));
+    Ok(Located { source, expression, stem: None })
+}
+
+/// Where files of a package are looked for, in this order.
+const FOLDERS: [&str; 2] = ["shaders/", ""];
+
+fn package() -> Option<PathBuf> {
+    std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from)
+}
+
+/// Reads a file that the shader `main` uses: one of the package, or one beside a shader that is outside itself.
+fn read_used(package: &Path, folder: &str, main: &str, path: &str) -> io::Result<String> {
+    let outside = if folder.is_empty() { "../" } else { "../../" };
+    let own = main.rsplit_once('/').is_some_and(|(own, _)| path.starts_with(&format!("{own}/")));
+    if path.starts_with(outside) && !own {
+        let message = "it is outside of the package, and a published package has its own files only: move it into the package";
+        return Err(io::Error::new(ErrorKind::PermissionDenied, message));
     }
+    let file = package.join(folder).join(path);
+    if !file.is_file() {
+        let message = format!("this package has no file `{folder}{path}`");
+        return Err(io::Error::new(ErrorKind::NotFound, message));
+    }
+    std::fs::read_to_string(file)
+}
+
+fn with_files(folder: &str, source: &ShaderSource) -> TokenStream {
+    let files = source.files().map(|path| {
+        let text = embedded(folder, path);
+        quote!(.with_file(#path, #text))
+    });
+    quote!(#(#files)*)
 }
 
 // `include_str!` makes the compiler watch the file.
@@ -47,20 +85,20 @@ fn embedded(folder: &str, path: &str) -> TokenStream {
 
 fn in_package(name: &LitStr) -> Result<Option<Located>> {
     let file = name.value();
-    let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return Ok(None) };
-    for folder in ["shaders/", ""] {
+    let Some(package) = package() else { return Ok(None) };
+    for folder in FOLDERS {
         let path = package.join(folder).join(&file);
         if !path.is_file() {
             continue;
         }
-        let source = Source::read_in(&package.join(folder), &file)
-            .map_err(|error| Error::new(name.span(), format!("in `{folder}`: {error}")))?;
-        let text = embedded(folder, &file);
-        let files = source.files().map(|path| {
-            let text = embedded(folder, path);
-            quote!(.with_file(#path, #text))
-        });
-        let expression = quote!(__k::Result::Ok(__k::Source::text(#file, #text) #(#files)*));
+        let wrong = |error: &dyn Display| Error::new(name.span(), format!("in `{folder}`: {error}"));
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| wrong(&format_args!("cannot read `{file}`: {error}")))?;
+        let source = ShaderSource::text(&file, text)
+            .with_files(|path| read_used(&package, folder, &file, path))
+            .map_err(|error| wrong(&error))?;
+        let (text, files) = (embedded(folder, &file), with_files(folder, &source));
+        let expression = quote!(__k::Result::Ok(__k::ShaderSource::text(#file, #text) #files));
         return Ok(Some(Located { source, expression, stem: stem(&file) }));
     }
     Ok(None)
@@ -68,7 +106,7 @@ fn in_package(name: &LitStr) -> Result<Option<Located>> {
 
 fn built_in(name: &LitStr) -> Result<Located> {
     let file = name.value();
-    let source = Source::builtin(&file).map_err(|_| {
+    let source = ShaderSource::builtin(&file).map_err(|_| {
         let known: Vec<_> = builtins().iter().map(|(known, _)| format!("`{known}`")).collect();
         let known = known.join(", ");
         let message = format!(
@@ -77,7 +115,7 @@ fn built_in(name: &LitStr) -> Result<Located> {
         );
         Error::new(name.span(), message)
     })?;
-    Ok(Located { source, expression: quote!(__k::Source::builtin(#file)), stem: stem(&file) })
+    Ok(Located { source, expression: quote!(__k::ShaderSource::builtin(#file)), stem: stem(&file) })
 }
 
 fn stem(file: &str) -> Option<String> {

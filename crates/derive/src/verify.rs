@@ -1,7 +1,7 @@
 //! The compile-time check: the same comparison that a launch from a string makes, on the struct's tokens.
 
 use fencepost_kernels::{
-    DType, Interface, Module, Source, StructType, check_access, check_argument, check_complete,
+    DType, Interface, Module, ShaderSource, StructType, check_access, check_argument, check_complete,
 };
 use quote::ToTokens;
 use syn::{Error, Ident, Result, Type};
@@ -66,7 +66,7 @@ fn choices(aliases: &[Alias]) -> Result<Vec<Choice<'_>>> {
 }
 
 impl Choice<'_> {
-    fn apply(&self, source: &Source, attribute: &Attribute) -> Result<Source> {
+    fn apply(&self, source: &ShaderSource, attribute: &Attribute) -> Result<ShaderSource> {
         let mut source = source.clone();
         for (alias, _, dtype) in &self.0 {
             source = source

@@ -50,6 +50,21 @@ fn the_files_that_a_shader_uses_are_in_its_source() {
     assert!(Module::parse(&source).unwrap().text().contains("const HALF = 0.5;"));
 }
 
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "//#use \"ops/twice.wgsl\"
+            @compute @workgroup_size(1) fn inline_with_files() { _ = twice(1.0); }",
+    crate = fencepost_kernels
+)]
+struct InlineWithFiles;
+
+#[test]
+fn a_text_in_the_attribute_uses_files_of_the_package() {
+    let source = InlineWithFiles::source().unwrap();
+    assert_eq!(source.files().collect::<Vec<_>>(), ["ops/twice.wgsl", "lib/half.wgsl"]);
+    assert!(Module::parse(&source).unwrap().text().contains("const HALF = 0.5;"));
+}
+
 #[derive(Default)]
 struct Seen(Vec<String>);
 

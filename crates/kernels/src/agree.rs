@@ -85,6 +85,9 @@ const fn is_word(shader: &Layout<'_>) -> bool {
 }
 
 const fn misfit(host: &DType, shader: &Layout<'_>) -> Option<Text> {
+    if let Order::Another(text) = in_order(host, Text::EMPTY, shader, Last { path: Text::EMPTY, offset: 0 }) {
+        return Some(text);
+    }
     let root = Place { path: Text::EMPTY, offset: 0, dims: [Dim { len: 0, stride: 0 }; DEEP], deep: 0 };
     if let Some(text) = compare(host, root, shader) {
         return Some(text);
@@ -103,6 +106,63 @@ const fn misfit(host: &DType, shader: &Layout<'_>) -> Option<Text> {
         at += 1;
     }
     sizes(host, shader.size)
+}
+
+/// The number of the host that was looked at last.
+#[derive(Clone, Copy)]
+struct Last {
+    path: Text,
+    /// Where it lies in the shader.
+    offset: u32,
+}
+
+/// Whether two orders agree, up to a number, or differ in what the text tells.
+enum Order {
+    Same(Last),
+    Another(Text),
+}
+
+/// Whether the host's numbers, one after the other, lie one behind the other in the shader too; else tells two that do not.
+const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -> Order {
+    match host {
+        DType::Scalar(_) => {
+            let Some(at) = find(shader, so_far.as_str()) else { return Order::Same(last) };
+            let offset = leaves(shader)[at].offset;
+            if offset >= last.offset {
+                return Order::Same(Last { path: so_far, offset });
+            }
+            let text =
+                Text::EMPTY.and("the fields are in another order: the host has `").and(last.path.as_str());
+            let text = text.and("` before `").and(so_far.as_str()).and("`, the shader has it behind");
+            Order::Another(text.and(": give both one order"))
+        }
+        DType::Array(of, _) => in_order(of, so_far, shader, last),
+        DType::Struct(of) => {
+            let (mut last, mut at) = (last, 0);
+            while at < of.fields.len() {
+                let field = &of.fields[at];
+                match in_order(&field.dtype, joined(so_far, field.name), shader, last) {
+                    Order::Same(next) => last = next,
+                    another => return another,
+                }
+                at += 1;
+            }
+            Order::Same(last)
+        }
+    }
+}
+
+/// Which of the shader's numbers has this path.
+const fn find(shader: &Layout<'_>, wanted: &str) -> Option<usize> {
+    let all = leaves(shader);
+    let mut at = 0;
+    while at < all.len() {
+        if equal(path(&all[at]), wanted) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
 }
 
 const fn sizes(of: &DType, shader: u32) -> Option<Text> {
@@ -192,13 +252,8 @@ const fn compare(host: &DType, place: Place, shader: &Layout<'_>) -> Option<Text
 }
 
 const fn leaf(scalar: Scalar, place: Place, shader: &Layout<'_>) -> Option<Text> {
-    let all = leaves(shader);
-    let mut at = 0;
-    while at < all.len() {
-        if equal(path(&all[at]), place.path.as_str()) {
-            return same_leaf(scalar, place, &all[at]);
-        }
-        at += 1;
+    if let Some(at) = find(shader, place.path.as_str()) {
+        return same_leaf(scalar, place, &leaves(shader)[at]);
     }
     Some(match place.path.len {
         0 => Text::EMPTY.and("the shader's is a struct: pass a struct with `#[derive(Element)]`"),
@@ -461,6 +516,16 @@ mod tests {
         let shader = layout(32, vec![leaf_at("position", 0, 3), leaf_at("velocity", 12, 3)]);
         let text = "it takes 24 bytes on the host and 32 in the shader: add 8 bytes of padding, `_padding: [u8; 8]`, at its end";
         assert_eq!(told(&TIGHT, &shader), text);
+    }
+
+    #[test]
+    fn fields_in_another_order_are_told_without_padding() {
+        let shader = layout(24, vec![leaf_at("velocity", 0, 3), leaf_at("position", 12, 3)]);
+        assert_eq!(
+            told(&TIGHT, &shader),
+            "the fields are in another order: the host has `position` before `velocity`, the shader has it behind: give both \
+             one order"
+        );
     }
 
     #[test]

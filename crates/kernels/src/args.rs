@@ -6,7 +6,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use crate::{DType, Element, Param, Result, Source};
+use crate::{DType, Element, Param, Result, ShaderSource};
 
 /// Device memory that can be bound to a kernel.
 pub trait BufferArg {
@@ -100,7 +100,7 @@ pub trait KernelArgs {
     /// # Errors
     /// [`Error::UnknownBuiltin`](crate::Error::UnknownBuiltin) and
     /// [`Error::UnknownAlias`](crate::Error::UnknownAlias); not after the derive has checked them.
-    fn source() -> Result<Source>;
+    fn source() -> Result<ShaderSource>;
 
     /// Returns the name of the entry point.
     fn entry() -> &'static str;

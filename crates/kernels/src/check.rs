@@ -47,8 +47,8 @@ pub enum Slot {
 ///
 /// # Example
 /// ```
-/// use fencepost_kernels::{check, ArgField, ArgKind, Element, Module, Source};
-/// let saxpy = Module::parse(&Source::builtin("saxpy.wgsl")?)?.interface("saxpy", &[])?;
+/// use fencepost_kernels::{check, ArgField, ArgKind, Element, Module, ShaderSource};
+/// let saxpy = Module::parse(&ShaderSource::builtin("saxpy.wgsl")?)?.interface("saxpy", &[])?;
 /// let fields = [
 ///     ArgField { name: "a", kind: ArgKind::Value(f32::DTYPE) },
 ///     ArgField { name: "x", kind: ArgKind::ReadWrite(f32::DTYPE) },
@@ -86,8 +86,8 @@ pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
 /// [`Error::ExtraArgument`], [`Error::Signature`].
 pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
     match find(interface, name) {
-        Some(argument) => check_one(interface, argument, kind, name),
-        None => Err(extra(interface, name, kind)),
+        Some(argument) => check_one(interface, argument, kind, None),
+        None => Err(extra(interface, name, None, kind)),
     }
 }
 
@@ -98,9 +98,9 @@ pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Resul
 pub fn check_access(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
     match find(interface, name) {
         Some(argument) => {
-            place(interface, argument, kind).ok_or_else(|| signature(interface, argument, kind, name, None))
+            place(interface, argument, kind).ok_or_else(|| signature(interface, argument, kind, None, None))
         }
-        None => Err(extra(interface, name, kind)),
+        None => Err(extra(interface, name, None, kind)),
     }
 }
 
@@ -136,10 +136,10 @@ fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
     let mut declared = interface.arguments();
     let mut slots = SmallVec::new();
     for (position, (_, arg)) in args.iter().enumerate() {
-        let name = format!("#{position}");
-        let Some(argument) = declared.next() else { return Err(extra(interface, &name, arg.kind())) };
-        let name = format!("{name} {}", argument_name(interface, argument));
-        slots.push(check_one(interface, argument, arg.kind(), &name)?);
+        let Some(argument) = declared.next() else {
+            return Err(extra(interface, "", Some(position as u32), arg.kind()));
+        };
+        slots.push(check_one(interface, argument, arg.kind(), Some(position as u32))?);
     }
     match declared.next() {
         Some(argument) => Err(missing(interface, argument)),
@@ -151,8 +151,13 @@ fn plan(interface: &Interface, slots: SmallVec<[Slot; 8]>) -> Plan {
     Plan { slots, params_size: interface.params.as_ref().map_or(0, |params| params.size) }
 }
 
-fn check_one(interface: &Interface, argument: Argument, kind: ArgKind, name: &str) -> Result<Slot> {
-    let refused = |why| signature(interface, argument, kind, name, why);
+fn check_one(
+    interface: &Interface,
+    argument: Argument,
+    kind: ArgKind,
+    position: Option<u32>,
+) -> Result<Slot> {
+    let refused = |why| signature(interface, argument, kind, position, why);
     let slot = place(interface, argument, kind).ok_or_else(|| refused(None))?;
     match argument {
         Argument::Buffer(at) => {
@@ -188,15 +193,16 @@ fn signature(
     interface: &Interface,
     argument: Argument,
     kind: ArgKind,
-    name: &str,
+    position: Option<u32>,
     why: Option<String>,
 ) -> Error {
     Error::Signature {
         kernel: interface.entry.clone(),
-        arg: name.into(),
+        arg: argument_name(interface, argument).into(),
+        position,
         found: kind.to_string(),
         declared: declaration(interface, argument),
-        why: why.map_or_else(String::new, |why| format!(": {why}")),
+        why: why.map_or_else(String::new, |why| format!(": {why}")).into(),
     }
 }
 
@@ -240,10 +246,11 @@ fn missing(interface: &Interface, argument: Argument) -> Error {
     }
 }
 
-fn extra(interface: &Interface, name: &str, kind: ArgKind) -> Error {
+fn extra(interface: &Interface, name: &str, position: Option<u32>, kind: ArgKind) -> Error {
     Error::ExtraArgument {
         kernel: interface.entry.clone(),
         arg: name.into(),
+        position,
         found: kind.to_string(),
         known: interface.argument_names().collect(),
     }

@@ -43,6 +43,18 @@ pub enum Error {
         /// All files.
         known: Names,
     },
+    /// A `//#use` line cannot be read.
+    #[error("{label}:{line}: `{text}`: {remedy}")]
+    Use {
+        /// The source with the line.
+        label: String,
+        /// Its line number, from 1.
+        line: usize,
+        /// The line.
+        text: String,
+        /// What to write instead.
+        remedy: String,
+    },
     /// Files use each other.
     #[error("{label}:{line}: files use each other: {files}")]
     Cycle {
@@ -134,18 +146,23 @@ pub enum Error {
         what: String,
     },
     /// An argument and its declaration differ in type or access.
-    #[error("kernel `{kernel}`, argument `{arg}`: host passes {found}, the shader declares {declared}{why}")]
+    #[error(
+        "kernel `{kernel}`, argument {}: host passes {found}, the shader declares {declared}{why}",
+        place(arg, *position)
+    )]
     Signature {
         /// The entry point.
         kernel: String,
-        /// The argument's name, or its position.
+        /// The argument's name.
         arg: String,
+        /// Its place in a list without names, from 0.
+        position: Option<u32>,
         /// The host's side.
         found: String,
         /// The shader's side.
         declared: String,
         /// `: ` and what differs, where the types' names do not say it.
-        why: String,
+        why: Box<str>,
     },
     /// The shader declares something that the host does not pass.
     #[error("kernel `{kernel}`, argument `{arg}`: host passes nothing, the shader declares {declared}")]
@@ -158,12 +175,17 @@ pub enum Error {
         declared: String,
     },
     /// The host passes something that the shader does not declare.
-    #[error("kernel `{kernel}`, argument `{arg}`: host passes {found}, the shader declares {known}")]
+    #[error(
+        "kernel `{kernel}`, argument {}: host passes {found}, the shader declares {known}",
+        place(arg, *position)
+    )]
     ExtraArgument {
         /// The entry point.
         kernel: String,
-        /// The argument's name, or its position.
+        /// The argument's name; empty if it has none.
         arg: String,
+        /// Its place in a list without names, from 0.
+        position: Option<u32>,
         /// The host's side.
         found: String,
         /// The names there are.
@@ -183,6 +205,15 @@ pub enum Error {
         /// The entry point.
         kernel: String,
     },
+}
+
+// `` `y` ``, ``1 (`y`)``, or `1`.
+fn place(arg: &str, position: Option<u32>) -> String {
+    match position {
+        None => format!("`{arg}`"),
+        Some(at) if arg.is_empty() => at.to_string(),
+        Some(at) => format!("{at} (`{arg}`)"),
+    }
 }
 
 /// The result of this crate's fallible calls.

@@ -6,8 +6,8 @@ use crate::{Interface, Slot};
 ///
 /// # Example
 /// ```
-/// use fencepost_kernels::{args, check_dyn, Module, ParamsBlock, Source};
-/// let module = Module::parse(&Source::text("k", "
+/// use fencepost_kernels::{args, check_dyn, Module, ParamsBlock, ShaderSource};
+/// let module = Module::parse(&ShaderSource::text("k", "
 ///     struct Params { n: u32, scale: vec2<f32> }
 ///     @group(0) @binding(0) var<uniform> params: Params;
 ///     @compute @workgroup_size(1) fn k() { _ = params.n; }"))?;

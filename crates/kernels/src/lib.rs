@@ -1,6 +1,6 @@
 //! What a kernel is: WGSL sources, reflection, typed arguments and CPU references.
 //!
-//! - [`Source`] finds a shader, sets its `alias T`, and appends the snippets that its `//#use name` lines ask for.
+//! - [`ShaderSource`] finds a shader, sets its `alias T`, and appends the snippets that its `//#use name` lines ask for.
 //! - [`Module`] parses it with naga and reads the [`Interface`] of an entry point: bindings with the access the
 //!   entry point really makes, parameters with their offsets, overrides, workgroup size.
 //! - [`KernelArgs`] (derived) or [`args!`] say what the host passes; [`check()`] and [`check_dyn`] compare the
@@ -44,15 +44,15 @@ pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Par
 pub use layout::ParamsBlock;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::Module;
-pub use source::{Source, builtins};
+pub use source::{ShaderSource, builtins};
 
 /// What `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{
         ArgField, ArgKind, Binder, BufferArg, DType, Dim, DynArg, Element, FieldType, IntoArg, KernelArgs,
-        Layout, Leaf, Param, Result, Scalar, Source, StructType, Text, TypedBuffer, Value, buffer_misfit,
-        value_misfit,
+        Layout, Leaf, Param, Result, Scalar, ShaderSource, StructType, Text, TypedBuffer, Value,
+        buffer_misfit, value_misfit,
     };
     pub use std::borrow::Cow;
     pub use std::vec::Vec;

@@ -4,8 +4,8 @@ use naga::valid::{Capabilities, GlobalUse, ModuleInfo, ValidationFlags, Validato
 use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, ShaderStage};
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
-use crate::splice::Spliced;
-use crate::{Error, Excerpt, Result, Source, constants, folds, types, wording};
+use crate::splice::{Origin, Spliced};
+use crate::{Error, Excerpt, Result, ShaderSource, constants, folds, types, wording};
 
 /// A parsed and validated shader.
 ///
@@ -24,10 +24,9 @@ impl Module {
     ///
     /// # Errors
     /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line.
-    pub fn parse(source: &Source) -> Result<Self> {
+    pub fn parse(source: &ShaderSource) -> Result<Self> {
         let source = source.splice()?;
-        let naga = naga::front::wgsl::parse_str(&source.text)
-            .map_err(|error| located(&source, wording::parsing(&error)))?;
+        let naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(&source, &error))?;
         let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(&source, &naga, &error))?;
         let needs = needs(&naga);
         Ok(Self { source, naga, info, needs })
@@ -273,18 +272,32 @@ fn invalid(source: &Spliced, module: &naga::Module, error: &Invalid) -> Error {
     located(source, wording::finding(module, &source.text, error))
 }
 
+// Where a file ends too early, the parser finds something wrong at the beginning of the next one.
+fn unparsed(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
+    let finding = wording::parsing(error);
+    let at = finding.span.to_range().map_or(0, |range| range.start);
+    for (start, text) in source.parts().take_while(|(start, text)| start + text.len() <= at) {
+        if let Err(error) = naga::front::wgsl::parse_str(text)
+            && let wording::Finding { message, span } = wording::parsing(&error)
+            && let Some(range) = span.to_range()
+            && range.start >= text.trim_end().len()
+        {
+            let last = (start + text.trim_end().len()) as u32;
+            return located(source, wording::Finding { message, span: naga::Span::new(last, last + 1) });
+        }
+    }
+    located(source, finding)
+}
+
 fn located(source: &Spliced, finding: wording::Finding) -> Error {
     let wording::Finding { message, span } = finding;
-    let location = span.is_defined().then(|| span.location(&source.text));
-    let (line, column) = location.map_or((1, 1), |l| (l.line_number as usize, l.line_position as usize));
-    let (label, own_line) = source.origin(line);
-    let text = source.text.lines().nth(line - 1).unwrap_or_default().to_string();
-    let length = location.map_or(1, |l| l.length as usize);
+    let range = span.is_defined().then(|| span.to_range()).flatten().unwrap_or(0..1);
+    let Origin { label, line, column, text } = source.origin(range.start);
     Error::Wgsl {
         label: label.into(),
-        line: own_line,
+        line,
         column,
         message,
-        excerpt: Excerpt { text, column, length },
+        excerpt: Excerpt { text: text.into(), column, length: range.len() },
     }
 }

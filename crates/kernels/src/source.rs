@@ -1,11 +1,12 @@
 //! Finds the text of a shader, fills in its element type and appends the snippets it uses.
 
 use std::borrow::Cow;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::splice::{self, File, Spliced};
-use crate::{DType, Error, HostKernel, Result, Scalar, reference, reference_of};
+use crate::splice::{self, File, Spliced, Use};
+use crate::{DType, Error, HostKernel, Names, Result, Scalar, reference, reference_of};
 
 macro_rules! shaders {
     ($($name:literal),* $(,)?) => {
@@ -31,11 +32,11 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
     BUILTINS
 }
 
-/// The text of one shader file.
+/// The text of a shader, with the files that it uses.
 ///
-/// A line `//#use name` appends a snippet once, wherever the line stands: a built-in one (`blake3`, `lcg`, `linear`, `packed`),
-/// or `lib/name.wgsl` beside the shader. A line `//#use "path.wgsl"` appends a file, whose path begins in the folder of the file
-/// with the line. Line numbers stay those of the files. Files that use each other are an error.
+/// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a built-in
+/// one (`blake3`, `lcg`, `linear`, `packed`). A line `//#use "path.wgsl"` appends a file, whose path begins in the folder of the
+/// file with the line. Line numbers stay those of the files. Files that use each other are an error.
 ///
 /// # Example
 /// ```
@@ -47,15 +48,17 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Source {
+pub struct ShaderSource {
     label: String,
     text: Cow<'static, str>,
     builtin: bool,
     element: Option<DType>,
+    /// A directive in front of the text.
+    head: &'static str,
     files: Vec<File>,
 }
 
-impl Source {
+impl ShaderSource {
     /// Takes a built-in shader by its file name.
     ///
     /// # Errors
@@ -72,12 +75,13 @@ impl Source {
 
     /// Takes WGSL text; `label` stands for a file name in messages.
     pub fn text(label: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
-        Self { label: label.into(), text: wgsl.into(), builtin: false, element: None, files: Vec::new() }
+        let (label, text) = (label.into(), without_mark(wgsl.into()));
+        Self { label, text, builtin: false, element: None, head: "", files: Vec::new() }
     }
 
     /// Replaces the line `alias NAME = ...;` by one that names `dtype`.
     ///
-    /// For `f16` the directive `enable f16;` is added if it is not there.
+    /// For `f16` the directive `enable f16;` is put in front of the text.
     ///
     /// # Errors
     /// [`Error::UnknownAlias`] if there is no such line.
@@ -87,10 +91,9 @@ impl Source {
         };
         let mut text = self.text.to_string();
         text.replace_range(range, &format!("alias {alias} = {dtype};"));
-        if dtype.scalar() == Some(Scalar::F16) && !text.contains("enable f16;") {
-            text.insert_str(0, "enable f16; ");
-        }
-        Ok(Self { text: text.into(), element: Some(dtype), ..self })
+        // A module may enable an extension twice.
+        let head = if dtype.scalar() == Some(Scalar::F16) { "enable f16; " } else { self.head };
+        Ok(Self { text: text.into(), element: Some(dtype), head, ..self })
     }
 
     /// Returns the file name, or what stands for it.
@@ -118,16 +121,16 @@ impl Source {
     /// ```
     #[must_use]
     pub fn with_file(mut self, path: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
-        let path = path.into();
+        let path = splice::plain(&path.into());
         self.files.retain(|(known, _)| *known != path);
-        self.files.push((path, wgsl.into()));
+        self.files.push((path, without_mark(wgsl.into())));
         self
     }
 
     /// Reads a shader, and all files that it uses, from the disk.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] if one of them cannot be read.
+    /// [`Error::Unreadable`], [`Error::UnknownSnippet`] if one of them cannot be read; [`Error::Use`].
     pub fn read(path: &str) -> Result<Self> {
         Self::read_in(Path::new(""), path)
     }
@@ -137,26 +140,39 @@ impl Source {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_in(root: &Path, path: &str) -> Result<Self> {
-        let read = |path: &str, from: Option<(&str, usize)>| {
-            std::fs::read_to_string(root.join(path)).map_err(|error| Error::Unreadable {
-                from: from.map_or_else(String::new, |(label, line)| format!("{label}:{line}: ")),
-                path: path.into(),
-                reason: error.to_string(),
-            })
-        };
-        let mut source = Self::text(path, read(path, None)?);
-        let mut texts = vec![(path.to_owned(), source.text.clone())];
+        let path = if cfg!(windows) { path.replace('\\', "/") } else { path.into() };
+        let read = |path: &str| std::fs::read_to_string(root.join(path));
+        let text = read(&path).map_err(|error| unreadable(String::new(), &path, &error))?;
+        Self::text(path, text).with_files(read)
+    }
+
+    /// Adds every file that it uses, as `read` gives its text.
+    #[doc(hidden)]
+    pub fn with_files(mut self, mut read: impl FnMut(&str) -> io::Result<String>) -> Result<Self> {
+        let main = self.label.clone();
+        let mut texts = vec![(main.clone(), self.text.clone())];
         while let Some((label, text)) = texts.pop() {
-            for (line, used) in splice::uses(&text) {
-                let Some(next) = used.path(path, &label) else { continue };
-                if next != path && source.files.iter().all(|(known, _)| *known != next) {
-                    let text = Cow::from(read(&next, Some((&label, line)))?);
-                    texts.push((next.clone(), text.clone()));
-                    source = source.with_file(next, text);
+            for used in splice::uses(&label, &text) {
+                let (line, used) = used?;
+                let next = used.path(&main, &label);
+                if next == main || self.files.iter().any(|(known, _)| *known == next) {
+                    continue;
+                }
+                match (read(&next), &used) {
+                    (Ok(text), _) => {
+                        self = self.with_file(next.clone(), text);
+                        texts.extend(self.files.last().cloned());
+                    }
+                    (Err(error), Use::Snippet(_)) if error.kind() == ErrorKind::NotFound => {
+                        if used.built_in().is_none() {
+                            return used.missing(&label, line, next, Names::default());
+                        }
+                    }
+                    (Err(error), _) => return Err(unreadable(format!("{label}:{line}: "), &next, &error)),
                 }
             }
         }
-        Ok(source)
+        Ok(self)
     }
 
     /// Returns the names of its compute entry points, in the order of the text.
@@ -182,7 +198,19 @@ impl Source {
 
     /// Appends all that the text uses.
     pub(crate) fn splice(&self) -> Result<Spliced> {
-        Spliced::new(&self.label, &self.text, &self.files)
+        Spliced::new(&self.label, self.head, &self.text, &self.files)
+    }
+}
+
+fn unreadable(from: String, path: &str, error: &io::Error) -> Error {
+    Error::Unreadable { from, path: path.into(), reason: error.to_string() }
+}
+
+// Some editors begin a file with a mark of its byte order, which WGSL does not know.
+fn without_mark(text: Cow<'static, str>) -> Cow<'static, str> {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned().into(),
+        None => text,
     }
 }
 
@@ -208,36 +236,55 @@ mod tests {
 
     #[test]
     fn with_type_replaces_only_the_alias() {
-        let source = Source::text("a.wgsl", "alias TT = i32;\n  alias T = f32; // T\nalias U = T;");
+        let source = ShaderSource::text("a.wgsl", "alias TT = i32;\n  alias T = f32; // T\nalias U = T;");
         let text = source.with_type("T", <[u32; 2]>::DTYPE).unwrap().text;
         assert_eq!(text, "alias TT = i32;\n  alias T = vec2<u32>; // T\nalias U = T;");
     }
 
     #[test]
     fn with_type_enables_f16_without_moving_lines() {
-        let source = Source::text("a.wgsl", "// first\nalias T = f32;");
-        let text = source.with_type("T", half::f16::DTYPE).unwrap().text;
+        let source = ShaderSource::text("a.wgsl", "// first\nalias T = f32;");
+        let text = source.with_type("T", half::f16::DTYPE).unwrap().splice().unwrap().text;
         assert_eq!(text, "enable f16; // first\nalias T = f16;");
     }
 
     #[test]
+    fn with_type_of_f16_keeps_a_use_in_the_first_line_and_the_columns_of_errors() {
+        let kernel = "@compute @workgroup_size(1) fn k() { _ = T(lcg(1u)); }";
+        let source = ShaderSource::text("a.wgsl", format!("//#use lcg\nalias T = f32;\n{kernel}"));
+        let module = crate::Module::parse(&source.with_type("T", half::f16::DTYPE).unwrap()).unwrap();
+        assert!(module.text().contains("fn lcg("));
+        let wrong = ShaderSource::text("a.wgsl", "const a = wrong; // enable f16;\nalias T = f32;");
+        let error = crate::Module::parse(&wrong.with_type("T", half::f16::DTYPE).unwrap()).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("a.wgsl:1:11: ") && text.contains("  | const a = wrong;"), "{text}");
+    }
+
+    #[test]
+    fn a_mark_of_the_byte_order_is_left_out() {
+        let source = ShaderSource::text("a.wgsl", "\u{feff}//#use \"b.wgsl\"");
+        let source = source.with_file("./b.wgsl", "\u{feff}const b = 1;");
+        assert_eq!(source.splice().unwrap().text, "//#use \"b.wgsl\"\nconst b = 1;");
+    }
+
+    #[test]
     fn with_type_of_a_missing_alias_is_an_error() {
-        let error = Source::text("a.wgsl", "// alias T = f32;").with_type("T", u32::DTYPE).unwrap_err();
+        let error = ShaderSource::text("a.wgsl", "// alias T = f32;").with_type("T", u32::DTYPE).unwrap_err();
         assert_eq!(error.to_string(), "a.wgsl has no line `alias T = ...;` to replace");
     }
 
     #[test]
     fn only_builtins_have_references_and_only_for_their_types() {
-        let source = Source::builtin("saxpy.wgsl").unwrap();
+        let source = ShaderSource::builtin("saxpy.wgsl").unwrap();
         assert!(source.reference().is_some());
         assert!(source.clone().with_type("T", u32::DTYPE).unwrap().reference().is_some());
         assert!(source.with_type("T", half::f16::DTYPE).unwrap().reference().is_none());
-        assert!(Source::text("saxpy.wgsl", "").reference().is_none());
+        assert!(ShaderSource::text("saxpy.wgsl", "").reference().is_none());
     }
 
     #[test]
     fn an_unknown_builtin_is_answered_with_the_names_there_are() {
-        let error = Source::builtin("sxapy.wgsl").unwrap_err().to_string();
+        let error = ShaderSource::builtin("sxapy.wgsl").unwrap_err().to_string();
         assert!(
             error.starts_with("there is no built-in shader `sxapy.wgsl`; there are `add.wgsl`, "),
             "{error}"
@@ -252,12 +299,22 @@ mod tests {
         write("a.wgsl", "//#use \"b.wgsl\"\n//#use lcg\n//#use mine");
         write("b.wgsl", "//#use mine\nconst b = 1;");
         write("lib/mine.wgsl", "const mine = 1;");
-        let source = Source::read_in(&folder, "a.wgsl").unwrap();
+        let source = ShaderSource::read_in(&folder, "a.wgsl").unwrap();
         assert_eq!(source.files().collect::<Vec<_>>(), ["b.wgsl", "lib/mine.wgsl"]);
         assert!(source.splice().unwrap().text.contains("const mine = 1;"));
         write("b.wgsl", "\n//#use \"missing.wgsl\"");
-        let error = Source::read_in(&folder, "a.wgsl").unwrap_err().to_string();
+        let error = ShaderSource::read_in(&folder, "a.wgsl").unwrap_err().to_string();
         assert!(error.starts_with("b.wgsl:2: cannot read `missing.wgsl`: "), "{error}");
+        write("b.wgsl", "//#use nothing");
+        let error = ShaderSource::read_in(&folder, "a.wgsl").unwrap_err().to_string();
+        assert!(
+            error.starts_with("b.wgsl:1: there is no snippet `nothing`; there are `blake3`, "),
+            "{error}"
+        );
+        write("b.wgsl", "");
+        write("lib/lcg.wgsl", "const own = 1;");
+        let own = ShaderSource::read_in(&folder, "a.wgsl").unwrap();
+        assert!(own.splice().unwrap().text.contains("const own = 1;"));
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

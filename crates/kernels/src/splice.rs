@@ -19,50 +19,134 @@ const SNIPPETS: &[(&str, &str)] = &[
 pub(crate) type File = (String, Cow<'static, str>);
 
 /// What a `//#use` line asks for.
+#[derive(Debug)]
 pub(crate) enum Use<'a> {
-    /// A built-in snippet, or `lib/NAME.wgsl` beside the main file.
+    /// `lib/NAME.wgsl` beside the main file, or a built-in snippet.
     Snippet(&'a str),
     /// A path from the folder of the file that has the line.
     File(&'a str),
 }
 
 /// The `//#use` lines of a text, each with its number from 1.
-pub(crate) fn uses(text: &str) -> impl Iterator<Item = (usize, Use<'_>)> {
-    text.lines().enumerate().filter_map(|(at, line)| {
-        let name = line.trim_start().strip_prefix("//#use ")?.trim();
-        let file = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
-        Some((at + 1, file.map_or(Use::Snippet(name), Use::File)))
+pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Result<(usize, Use<'a>)>> {
+    text.lines().enumerate().filter_map(move |(at, line)| {
+        let asked = line.trim_start().strip_prefix("//#use")?;
+        // `//#used to be faster` is a comment.
+        if asked.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return None;
+        }
+        let used = Use::read(asked.trim()).map_err(|remedy| Error::Use {
+            label: label.into(),
+            line: at + 1,
+            text: line.trim().into(),
+            remedy,
+        });
+        Some(used.map(|used| (at + 1, used)))
     })
 }
 
-impl Use<'_> {
-    /// The path of the program's file that is meant, if none of the built-in snippets is.
-    pub(crate) fn path(&self, main: &str, label: &str) -> Option<String> {
-        match self {
-            Self::Snippet(name) if SNIPPETS.iter().any(|(known, _)| known == name) => None,
-            Self::Snippet(name) => Some(beside(main, &snippet_label(name))),
-            Self::File(path) => Some(beside(label, path)),
+impl<'a> Use<'a> {
+    /// Reads what stands behind `//#use`; `Err` says what to write instead.
+    fn read(asked: &'a str) -> std::result::Result<Self, String> {
+        let (used, rest) = if let Some(path) = asked.strip_prefix('"') {
+            let (path, rest) = path.split_once('"').ok_or("the closing `\"` is missing")?;
+            check_path(path)?;
+            (Self::File(path), rest)
+        } else {
+            let end = asked.find(|c: char| c.is_whitespace()).unwrap_or(asked.len());
+            let (name, rest) = asked.split_at(end);
+            let name = name.split("//").next().unwrap_or(name);
+            check_name(name)?;
+            (Self::Snippet(name), asked.strip_prefix(name).unwrap_or(rest))
+        };
+        match rest.trim() {
+            "" => Ok(used),
+            rest if rest.starts_with("//") => Ok(used),
+            rest => Err(format!("nothing but a comment may come behind the name, and there is `{rest}`")),
         }
     }
+
+    /// The path of the program's file that is meant, if there is such a file.
+    pub(crate) fn path(&self, main: &str, label: &str) -> String {
+        match self {
+            Self::Snippet(name) => beside(main, &format!("lib/{name}.wgsl")),
+            Self::File(path) => beside(label, path),
+        }
+    }
+
+    /// The label and the text of the built-in snippet of this name.
+    pub(crate) fn built_in(&self) -> Option<(String, &'static str)> {
+        let Self::Snippet(name) = self else { return None };
+        let (name, text) = SNIPPETS.iter().find(|(known, _)| known == name)?;
+        Some((format!("{name} (built-in)"), text))
+    }
+
+    /// The error of a source that has no such file.
+    ///
+    /// # Errors
+    /// Always.
+    pub(crate) fn missing<T>(&self, label: &str, line: usize, path: String, known: Names) -> Result<T> {
+        let label = label.to_owned();
+        Err(match self {
+            Use::Snippet(name) => Error::UnknownSnippet {
+                label,
+                line,
+                name: (*name).into(),
+                path,
+                known: SNIPPETS.iter().map(|(known, _)| *known).collect::<Names>(),
+            },
+            Use::File(_) => Error::UnknownFile { label, line, path, known },
+        })
+    }
+}
+
+fn check_path(path: &str) -> std::result::Result<(), String> {
+    if path.trim().is_empty() {
+        return Err("write the path of a file between the quotes".into());
+    }
+    if path.contains('\\') {
+        let right = path.replace('\\', "/");
+        return Err(format!("folders of a path have `/` between them on every system: write `\"{right}\"`"));
+    }
+    if path.starts_with('/') || path.contains(':') {
+        return Err(
+            "the path is absolute: write the one that begins in the folder of the file with this line".into(),
+        );
+    }
+    Ok(())
+}
+
+fn check_name(name: &str) -> std::result::Result<(), String> {
+    if name.is_empty() {
+        return Err("write the name of a snippet, or the path of a file in quotes".into());
+    }
+    if name.contains(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')) {
+        let path = name.trim_matches(['\'', '"', '<', '>', '`', ';']);
+        return Err(format!("a path stands in quotes: write `//#use \"{path}\"`"));
+    }
+    Ok(())
 }
 
 /// A path that begins in the folder of a file, without `.` and `..` where that is possible.
 fn beside(file: &str, path: &str) -> String {
-    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    match file.rsplit_once('/') {
+        Some((folder, _)) => plain(&format!("{folder}/{path}")),
+        None => plain(path),
+    }
+}
+
+/// A path without `.` and `..` where that is possible.
+pub(crate) fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').filter(|part| !part.is_empty()).chain(path.split('/')) {
+    for part in path.split('/') {
         match part {
             "." | "" => {}
             ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
             part => parts.push(part),
         }
     }
-    let root = if file.starts_with('/') { "/" } else { "" };
+    let root = if path.starts_with('/') { "/" } else { "" };
     format!("{root}{}", parts.join("/"))
-}
-
-fn snippet_label(name: &str) -> String {
-    format!("lib/{name}.wgsl")
 }
 
 /// A text made of several files, which knows where each of its lines comes from.
@@ -75,16 +159,17 @@ pub(crate) struct Spliced {
 #[derive(Clone, Debug)]
 struct Part {
     label: String,
-    first_line: usize,
+    /// The byte of the whole where it begins.
+    start: usize,
 }
 
 impl Spliced {
-    /// A text with all that it uses of the built-in snippets and of `files`, each once.
+    /// A text behind a `head` of its first line, with all that it uses of `files` and of the built-in snippets, each once.
     ///
     /// # Errors
-    /// [`Error::UnknownSnippet`], [`Error::UnknownFile`], [`Error::Cycle`].
-    pub(crate) fn new(label: &str, text: &str, files: &[File]) -> Result<Self> {
-        let mut spliced = Self { text: String::new(), parts: Vec::new() };
+    /// [`Error::UnknownSnippet`], [`Error::UnknownFile`], [`Error::Use`], [`Error::Cycle`].
+    pub(crate) fn new(label: &str, head: &str, text: &str, files: &[File]) -> Result<Self> {
+        let mut spliced = Self { text: head.into(), parts: Vec::new() };
         spliced.add(label, text, files, &mut Vec::new())?;
         Ok(spliced)
     }
@@ -92,7 +177,8 @@ impl Spliced {
     fn add(&mut self, label: &str, text: &str, files: &[File], chain: &mut Vec<String>) -> Result<()> {
         self.push(label, text);
         chain.push(label.into());
-        for (line, used) in uses(text) {
+        for used in uses(label, text) {
+            let (line, used) = used?;
             let (next, text) = find(&chain[0], (label, line), &used, files)?;
             if chain.contains(&next) {
                 let files = chain.iter().cloned().chain([next]).collect();
@@ -106,10 +192,14 @@ impl Spliced {
         Ok(())
     }
 
-    /// The file and line of a line of the whole; all count from 1.
-    pub(crate) fn origin(&self, line: usize) -> (&str, usize) {
-        let part = self.parts.iter().rev().find(|part| part.first_line <= line);
-        part.map_or(("", line), |part| (&part.label, line - part.first_line + 1))
+    /// The place in its file of a byte of the whole.
+    pub(crate) fn origin(&self, byte: usize) -> Origin<'_> {
+        let byte = byte.min(self.text.len());
+        let part = self.parts.iter().rfind(|part| part.start <= byte).unwrap_or(&self.parts[0]);
+        let line_start = self.text[..byte].rfind('\n').map_or(self.parts[0].start, |at| at + 1);
+        let line = self.text[part.start..byte.max(part.start)].matches('\n').count() + 1;
+        let text = self.text[line_start..].lines().next().unwrap_or_default();
+        Origin { label: &part.label, line, column: byte.saturating_sub(line_start) + 1, text }
     }
 
     /// The main file's label.
@@ -117,47 +207,48 @@ impl Spliced {
         &self.parts[0].label
     }
 
+    /// The texts that it is made of, and where each begins.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &str)> {
+        let ends = self.parts.iter().skip(1).map(|part| part.start).chain([self.text.len()]);
+        self.parts.iter().zip(ends).map(|(part, end)| (part.start, &self.text[part.start..end]))
+    }
+
     fn push(&mut self, label: &str, text: &str) {
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
+        if !self.parts.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
-        self.parts.push(Part { label: label.into(), first_line: self.text.lines().count() + 1 });
+        self.parts.push(Part { label: label.into(), start: self.text.len() });
         self.text.push_str(text);
     }
 }
 
-/// The label and the text of what a line asks for.
+/// A place in a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Origin<'a> {
+    pub(crate) label: &'a str,
+    /// From 1.
+    pub(crate) line: usize,
+    /// In bytes, from 1.
+    pub(crate) column: usize,
+    /// The line's text.
+    pub(crate) text: &'a str,
+}
+
+/// The label and the text of what a line asks for: a file of the program comes before a built-in snippet.
 fn find<'a>(
     main: &str,
     (label, line): (&str, usize),
     used: &Use<'_>,
     files: &'a [File],
 ) -> Result<(String, &'a str)> {
-    if let Use::Snippet(name) = used
-        && let Some((_, text)) = SNIPPETS.iter().find(|(known, _)| known == name)
-    {
-        return Ok((snippet_label(name), text));
-    }
-    let path = used.path(main, label).unwrap_or_default();
+    let path = used.path(main, label);
     if let Some((path, text)) = files.iter().find(|(known, _)| *known == path) {
         return Ok((path.clone(), text));
     }
-    let label = label.to_owned();
-    Err(match used {
-        Use::Snippet(name) => Error::UnknownSnippet {
-            label,
-            line,
-            name: (*name).into(),
-            path,
-            known: SNIPPETS.iter().map(|(known, _)| *known).collect::<Names>(),
-        },
-        Use::File(_) => Error::UnknownFile {
-            label,
-            line,
-            path,
-            known: files.iter().map(|(known, _)| known.as_str()).collect(),
-        },
-    })
+    match used.built_in() {
+        Some(built_in) => Ok(built_in),
+        None => used.missing(label, line, path, files.iter().map(|(known, _)| known.as_str()).collect()),
+    }
 }
 
 #[cfg(test)]
@@ -166,7 +257,7 @@ mod tests {
 
     fn spliced(text: &str, files: &[(&str, &'static str)]) -> Result<Spliced> {
         let files: Vec<File> = files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect();
-        Spliced::new("a.wgsl", text, &files)
+        Spliced::new("a.wgsl", "", text, &files)
     }
 
     fn refused(text: &str, files: &[(&str, &'static str)]) -> String {
@@ -177,8 +268,9 @@ mod tests {
     fn a_snippet_is_appended_once_and_keeps_line_numbers() {
         let spliced = spliced("//#use lcg\n//#use lcg\nconst a = 1;", &[]).unwrap();
         assert_eq!(spliced.text.matches("fn lcg(").count(), 1);
-        assert_eq!(spliced.origin(3), ("a.wgsl", 3));
-        assert_eq!(spliced.origin(4), ("lib/lcg.wgsl", 1));
+        let at = |what: &str| spliced.origin(spliced.text.find(what).unwrap());
+        assert_eq!(at("a = 1"), Origin { label: "a.wgsl", line: 3, column: 7, text: "const a = 1;" });
+        assert_eq!((at("// lcg").label, at("// lcg").line), ("lcg (built-in)", 1));
     }
 
     #[test]
@@ -194,8 +286,8 @@ mod tests {
         for name in ["b", "c", "d", "e", "mine"] {
             assert_eq!(spliced.text.matches(&format!("const {name} = 1;")).count(), 1, "{name}");
         }
-        let line = spliced.text.lines().position(|line| line == "const e = 1;").unwrap() + 1;
-        assert_eq!(spliced.origin(line), ("e.wgsl", 2));
+        let at = spliced.origin(spliced.text.find("const e").unwrap());
+        assert_eq!((at.label, at.line, at.column), ("e.wgsl", 2, 1));
     }
 
     #[test]
@@ -230,5 +322,62 @@ mod tests {
         assert_eq!(beside("a.wgsl", "../b.wgsl"), "../b.wgsl");
         assert_eq!(beside("../x/a.wgsl", "../../b.wgsl"), "../../b.wgsl");
         assert_eq!(beside("/x/a.wgsl", "./b.wgsl"), "/x/b.wgsl");
+    }
+
+    #[test]
+    fn a_file_of_the_program_comes_before_a_built_in_snippet_of_its_name() {
+        let own = [("lib/linear.wgsl", "const own = 1;")];
+        let text = spliced("//#use linear\n//#use lcg", &own).unwrap().text;
+        assert!(
+            text.contains("const own = 1;") && !text.contains("fn linear_id(") && text.contains("fn lcg(")
+        );
+        let both = spliced("//#use linear\n//#use \"b.wgsl\"", &[("b.wgsl", "const own = 1;")]).unwrap();
+        assert!(both.text.contains("const own = 1;") && both.text.contains("fn linear_id("));
+    }
+
+    #[test]
+    fn tabs_and_comments_may_stand_in_the_line() {
+        let files = [("b.wgsl", "const b = 1;")];
+        for line in [
+            "//#use\t\"b.wgsl\"",
+            "\t//#use   \"./x/../b.wgsl\"\r",
+            "//#use \"b.wgsl\" // the tools",
+            "//#use\"b.wgsl\"// the tools",
+        ] {
+            assert!(spliced(line, &files).unwrap().text.contains("const b = 1;"), "{line:?}");
+        }
+        for line in ["//#use\tlcg", "//#use lcg // random", "//#use lcg// random"] {
+            assert!(spliced(line, &[]).unwrap().text.contains("fn lcg("), "{line:?}");
+        }
+        assert_eq!(spliced("//#used to be lcg", &[]).unwrap().text, "//#used to be lcg");
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_an_error_that_says_what_to_write() {
+        let remedies = [
+            ("//#use", "write the name of a snippet, or the path of a file in quotes"),
+            ("//#use \"\"", "write the path of a file between the quotes"),
+            ("//#use \"b.wgsl", "the closing `\"` is missing"),
+            ("//#use b.wgsl", "a path stands in quotes: write `//#use \"b.wgsl\"`"),
+            ("//#use 'x/b.wgsl'", "a path stands in quotes: write `//#use \"x/b.wgsl\"`"),
+            (
+                "//#use \"x\\b.wgsl\"",
+                "folders of a path have `/` between them on every system: write `\"x/b.wgsl\"`",
+            ),
+            (
+                "//#use \"/b.wgsl\"",
+                "the path is absolute: write the one that begins in the folder of the file with this line",
+            ),
+            (
+                "//#use \"C:/b.wgsl\"",
+                "the path is absolute: write the one that begins in the folder of the file with this line",
+            ),
+            ("//#use lcg linear", "nothing but a comment may come behind the name, and there is `linear`"),
+            ("//#use \"b.wgsl\";", "nothing but a comment may come behind the name, and there is `;`"),
+        ];
+        for (line, remedy) in remedies {
+            let files = [("b.wgsl", ""), ("x/b.wgsl", "")];
+            assert_eq!(refused(&format!("\n{line}"), &files), format!("a.wgsl:2: `{line}`: {remedy}"));
+        }
     }
 }

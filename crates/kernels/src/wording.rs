@@ -42,6 +42,23 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     if let Some(rest) = message.strip_prefix("automatic conversions cannot convert ") {
         message = convert(format!("a value does not fit: {}", words(rest)));
     }
+    if let Some(wanted) = message.strip_suffix("found \"\"") {
+        message = format!("{wanted}found the end of the file");
+    }
+    if let Some(name) = message.strip_prefix("name `")
+        && let Some(name) = name.strip_suffix("` is a reserved keyword")
+    {
+        message = reserved(name);
+    }
+    if let Some(word) = message.strip_prefix("expected identifier, found \"")
+        && let Some(word) = word.strip_suffix('"')
+        && word.starts_with(char::is_alphabetic)
+    {
+        message = reserved(word);
+    }
+    if let Some(name) = message.strip_prefix("Identifier starts with a reserved prefix: ") {
+        message = format!("{name} begins with `__`, as no name in WGSL does: take another one");
+    }
     if message.starts_with("Abstract types may only appear in constant expressions") {
         message = NO_TYPE.into();
     }
@@ -56,6 +73,12 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
         message += &format!(": {}", allowed.join(", "));
     }
     Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() }
+}
+
+fn reserved(word: &str) -> String {
+    format!(
+        "`{word}` is a reserved word of WGSL: take another name, such as `{word}_`, and the same in Rust if an argument has it"
+    )
 }
 
 fn words(of_naga: &str) -> String {

@@ -1,6 +1,6 @@
 //! Every built-in shader: valid alone, with the interface that its users rely on.
 
-use fencepost_kernels::{DType, Module, Needs, Scalar, Source, builtins};
+use fencepost_kernels::{DType, Module, Needs, Scalar, ShaderSource, builtins};
 
 fn stem(name: &str) -> &str {
     name.strip_suffix(".wgsl").expect("a shader's name ends in .wgsl")
@@ -9,7 +9,8 @@ fn stem(name: &str) -> &str {
 #[test]
 fn every_builtin_validates_alone_and_its_entry_is_its_stem() {
     for (name, _) in builtins() {
-        let module = Module::parse(&Source::builtin(name).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+        let module =
+            Module::parse(&ShaderSource::builtin(name).unwrap()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(module.entries().collect::<Vec<_>>(), [stem(name)]);
     }
 }
@@ -17,7 +18,7 @@ fn every_builtin_validates_alone_and_its_entry_is_its_stem() {
 #[test]
 fn every_builtin_has_the_interface_of_its_snapshot() {
     for (name, _) in builtins() {
-        let module = Module::parse(&Source::builtin(name).unwrap()).unwrap();
+        let module = Module::parse(&ShaderSource::builtin(name).unwrap()).unwrap();
         let interface = module.interface(stem(name), &[]).unwrap();
         insta::assert_debug_snapshot!(stem(name), interface);
     }
@@ -30,7 +31,7 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
         assert!(text.contains("// f32 | i32 | u32"), "{name} does not list its types");
         found += 1;
         for scalar in [Scalar::F32, Scalar::I32, Scalar::U32] {
-            let source = Source::builtin(name).unwrap().with_type("T", DType::Scalar(scalar)).unwrap();
+            let source = ShaderSource::builtin(name).unwrap().with_type("T", DType::Scalar(scalar)).unwrap();
             let module =
                 Module::parse(&source).unwrap_or_else(|error| panic!("{name} with {scalar:?}: {error}"));
             let interface = module.interface(stem(name), &[]).unwrap();
@@ -44,7 +45,7 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
 #[test]
 fn every_builtin_runs_on_any_device_and_with_immediates() {
     for (name, _) in builtins() {
-        let module = Module::parse(&Source::builtin(name).unwrap()).unwrap();
+        let module = Module::parse(&ShaderSource::builtin(name).unwrap()).unwrap();
         let interface = module.interface(stem(name), &[]).unwrap();
         assert_eq!(interface.needs, Needs::default(), "{name}");
         let moved = module.with_immediates(stem(name)).unwrap();

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use fencepost_kernels::{
     ArgField, ArgKind, BufferArg, DType, DynArg, Element, FieldType, Interface, Module, NamedArg,
-    ParamsBlock, Slot, Source, StructType, TypedBuffer, args, check, check_argument, check_dyn,
+    ParamsBlock, ShaderSource, Slot, StructType, TypedBuffer, args, check, check_argument, check_dyn,
 };
 
 struct Array<T: Element>(Vec<T>);
@@ -26,11 +26,11 @@ impl<T: Element> TypedBuffer for Array<T> {
 }
 
 fn saxpy() -> Interface {
-    Module::parse(&Source::builtin("saxpy.wgsl").unwrap()).unwrap().interface("saxpy", &[]).unwrap()
+    Module::parse(&ShaderSource::builtin("saxpy.wgsl").unwrap()).unwrap().interface("saxpy", &[]).unwrap()
 }
 
 fn interface(wgsl: &'static str) -> Interface {
-    Module::parse(&Source::text("test.wgsl", wgsl)).unwrap().interface("k", &[]).unwrap()
+    Module::parse(&ShaderSource::text("test.wgsl", wgsl)).unwrap().interface("k", &[]).unwrap()
 }
 
 const F32: DType = <f32 as Element>::DTYPE;
@@ -146,11 +146,11 @@ fn a_wrong_position_names_the_argument_there() {
     let fails = |list: &[NamedArg<'_>]| check_dyn(&saxpy(), list).unwrap_err().to_string();
     assert_eq!(
         fails(&args![&x, 2.0f32, &mut y]),
-        "kernel `saxpy`, argument `#0 a`: host passes `&` to an array of f32, \
+        "kernel `saxpy`, argument 0 (`a`): host passes `&` to an array of f32, \
          the shader declares `a: f32` in its parameters"
     );
     assert!(fails(&args![2.0f32, &x]).contains("argument `y`: host passes nothing"));
-    assert!(fails(&args![2.0f32, &x, &mut y, 1u32]).contains("argument `#3`: host passes a value of u32"));
+    assert!(fails(&args![2.0f32, &x, &mut y, 1u32]).contains("argument 3: host passes a value of u32"));
     assert!(fails(&args![]).contains("argument `a`: host passes nothing"));
 }
 

@@ -1,9 +1,9 @@
 //! Interfaces read out of WGSL.
 
-use fencepost_kernels::{Access, Interface, Layout, Module, Source};
+use fencepost_kernels::{Access, Interface, Layout, Module, ShaderSource};
 
 fn parse(wgsl: &'static str) -> Module {
-    Module::parse(&Source::text("test.wgsl", wgsl)).unwrap_or_else(|error| panic!("{error}"))
+    Module::parse(&ShaderSource::text("test.wgsl", wgsl)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn interface(wgsl: &'static str, entry: &str) -> Interface {
@@ -11,7 +11,7 @@ fn interface(wgsl: &'static str, entry: &str) -> Interface {
 }
 
 fn fails(wgsl: &'static str) -> String {
-    let module = Module::parse(&Source::text("test.wgsl", wgsl));
+    let module = Module::parse(&ShaderSource::text("test.wgsl", wgsl));
     module.and_then(|module| module.interface("k", &[])).unwrap_err().to_string()
 }
 
@@ -328,13 +328,13 @@ fn damaged_shaders_are_errors_or_valid_but_never_panics() {
     let mut refused = 0;
     for (name, text) in fencepost_kernels::builtins() {
         for (at, _) in text.char_indices().step_by(11) {
-            let parsed = Module::parse(&Source::text(*name, text[..at].to_string()));
+            let parsed = Module::parse(&ShaderSource::text(*name, text[..at].to_string()));
             refused += usize::from(parsed.is_err());
         }
         let lines: Vec<_> = text.lines().collect();
         for gone in 0..lines.len() {
             let damaged = [&lines[..gone], &lines[gone + 1..]].concat().join("\n");
-            if let Ok(module) = Module::parse(&Source::text(*name, damaged)) {
+            if let Ok(module) = Module::parse(&ShaderSource::text(*name, damaged)) {
                 let entries: Vec<_> = module.entries().collect();
                 entries.iter().for_each(|entry| drop(module.interface(entry, &[])));
             }
@@ -351,7 +351,7 @@ fn a_grid_folds_only_where_the_entry_point_calls_linear_id_with_its_own_width() 
             @compute @workgroup_size({size})
             fn k(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{ {body} }}"
         );
-        Module::parse(&Source::text("k.wgsl", text)).unwrap().interface("k", overrides).unwrap().folds
+        Module::parse(&ShaderSource::text("k.wgsl", text)).unwrap().interface("k", overrides).unwrap().folds
     };
     let call = |width: &str| format!("x[linear_id(id, groups, {width})] = 1u;");
     assert!(folds(&[], "", &call("64u"), "64"));

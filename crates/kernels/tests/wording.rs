@@ -1,6 +1,6 @@
 //! What is said of shaders that are not valid.
 
-use fencepost_kernels::{Module, Source};
+use fencepost_kernels::{Module, ShaderSource};
 
 /// Statements of an entry point, or declarations before one, that are wrong in one way each.
 const WRONG: &[(&str, &str)] = &[
@@ -41,6 +41,9 @@ const WRONG: &[(&str, &str)] = &[
     ("unknown name", "x[0] = unknown;"),
     ("unknown function", "x[0] = unknown(1.0);"),
     ("semicolon", "x[0] = 1.0"),
+    ("reserved word", "let filter = 1.0;"),
+    ("word of the language", "let loop = 1.0;"),
+    ("reserved prefix", "let __x = 1.0;"),
     ("keyword", "float v = 1.0;"),
     ("f16", "var v: f16 = 1.0h;"),
 ];
@@ -63,6 +66,9 @@ const DECLARATIONS: &[(&str, &str)] = &[
     ("override", "override O: f32 = true;"),
     ("array length", "const N = 0; var<workgroup> second: array<f32, N>;"),
     ("recursion", "fn r(i: u32) -> u32 { return r(i); }"),
+    ("reserved argument", "@group(0) @binding(7) var<storage, read> target: array<f32>;"),
+    ("reserved member", "struct S { filter: f32 }"),
+    ("reserved function", "fn move() { }"),
     ("twice", "fn twice() {}"),
     ("matrix", "var<private> second: mat2x2<u32>;"),
     (
@@ -101,11 +107,32 @@ fn messages() {
     let declared = DECLARATIONS.iter().map(|(name, declaration)| (name, shader(declaration, "")));
     let mut all = String::new();
     for (name, text) in wrong.chain(declared) {
-        let said = match Module::parse(&Source::text("k.wgsl", text)) {
+        let said = match Module::parse(&ShaderSource::text("k.wgsl", text)) {
             Ok(_) => "valid".into(),
             Err(error) => error.to_string(),
         };
         all += &format!("{name}\n{said}\n\n");
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_file_that_ends_too_early_is_wrong_at_its_end() {
+    let cases = [
+        ("//#use \"b.wgsl\"\nfn k() {\n    let x = 1;\n", "a.wgsl:3:15: "),
+        ("//#use \"b.wgsl\"\nconst a = 1", "a.wgsl:2:12: "),
+        ("//#use \"b.wgsl\"\nconst a = (1 + \n\n", "a.wgsl:2:15: "),
+        ("//#use \"b.wgsl\"\nconst a = wrong;", "a.wgsl:2:11: "),
+        ("//#use \"b.wgsl\"\n@compute @workgroup_size(1) fn k() { wrong", "a.wgsl:2:43: "),
+        (
+            "//#use \"c.wgsl\"\n//#use \"b.wgsl\"\nconst a = 1;",
+            "c.wgsl:2:5: expected statement, found the end of the file",
+        ),
+    ];
+    for (text, place) in cases {
+        let source = ShaderSource::text("a.wgsl", text).with_file("b.wgsl", "const b = 1;");
+        let source = source.with_file("c.wgsl", "fn c() {\n  {}");
+        let error = Module::parse(&source).unwrap_err().to_string();
+        assert!(error.starts_with(place), "{text:?}: {error}");
+    }
 }

@@ -27,3 +27,15 @@ pub(crate) fn versions(workspace: &Workspace) -> Result<()> {
     let check = check.args(["--features", "fencepost/validation"]);
     check.var("CARGO_TARGET_DIR", &target).var("CARGO_PROFILE_DEV_DEBUG", "0").dir(&tree).run()
 }
+
+#[cfg(test)]
+mod tests {
+    /// What a derive writes refers to hidden items of this very version.
+    #[test]
+    fn the_crates_of_the_workspace_take_each_other_at_one_version() {
+        let manifest = include_str!("../../../Cargo.toml");
+        let own: Vec<_> = manifest.lines().filter(|line| line.contains("{ path = \"crates/")).collect();
+        assert_eq!(own.len(), 5, "{own:?}");
+        assert!(own.iter().all(|line| line.contains("version = \"=")), "{own:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::shaders::{self, SPREADS};
 use crate::common::{Case, Subject, case};
-use fencepost::__private::{ArgField, Binder, Source, bind_buffer};
+use fencepost::__private::{ArgField, Binder, ShaderSource, bind_buffer};
 use fencepost::prelude::*;
 use fencepost::{Element, KernelError, Kind};
 
@@ -53,7 +53,7 @@ impl KernelArgs for ByHand<'_> {
         "ByHand"
     }
 
-    fn source() -> Result<Source, KernelError> {
+    fn source() -> Result<ShaderSource, KernelError> {
         Mix::source()
     }
 
@@ -219,7 +219,7 @@ fn messages(s: &Subject) {
         ["`saxpy`, argument `y`", "`&mut` to an array of u32", "`var<storage, read_write> y: array<f32>`"],
         ["`saxpy`, argument `y`", "`&` to an array of f32", "`var<storage, read_write> y: array<f32>`"],
         ["`saxpy`, argument `a`", "a value of i32", "`a: f32` in its parameters"],
-        ["`saxpy`, argument `#1 x`", "`&mut` to an array of f32", "`var<storage, read> x: array<f32>`"],
+        ["`saxpy`, argument 1 (`x`)", "`&mut` to an array of f32", "`var<storage, read> x: array<f32>`"],
         ["`saxpy`, argument `x`", "host passes nothing", "`var<storage, read> x: array<f32>`"],
         ["`saxpy`, argument `b`", "a value of f32", "`a`"],
     ];

@@ -91,6 +91,21 @@ const TEXTS: &[Mistake] = &[
     ),
     ("too many bindings", too_many_bindings, |kind| matches!(kind, Kind::TooManyBindings { found: 200, .. })),
     (
+        "too many bytes of parameters",
+        |b| {
+            let text = "struct Params { all: array<vec4<f32>, 1025> }
+                        @group(0) @binding(0) var<uniform> params: Params;
+                        @group(0) @binding(1) var<storage, read_write> x: array<f32>;
+                        @compute @workgroup_size(1) fn f() { x[0] = params.all[1024].x; }";
+            compile(b, text, "f", &[])
+        },
+        |kind| {
+            let limit = 16 << 10; // that of each device, and the CPU recorder compiles nothing
+            matches!(kind, Kind::TooManyParameters { found: 16_400, limit: l, .. } if *l == limit)
+                || matches!(kind, Kind::NoReference { .. })
+        },
+    ),
+    (
         "a host kernel for a real device, a kernel without one for the CPU recorder",
         |b| match b.ctx.wgpu() {
             Some(_) => b.ctx.host_kernel("f", Arc::new(NOTHING)),

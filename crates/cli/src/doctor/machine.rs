@@ -1,5 +1,7 @@
 //! The machine around the adapters: variables, device files, drivers that no adapter belongs to.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +10,8 @@ use fencepost::{AdapterChoice, AdapterInfo};
 use super::{Line, remedy};
 use crate::opened;
 
+/// What tells the Vulkan loader which drivers to take.
+const VARIABLES: [&str; 3] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"];
 /// Where Linux has the device files of graphics cards.
 const NODES: &str = "/dev/dri";
 /// What is there while the kernel driver of NVIDIA is loaded.
@@ -15,10 +19,25 @@ const NVIDIA: &str = "/proc/driver/nvidia/version";
 
 /// What surrounds the adapters.
 pub(super) fn surroundings() -> Vec<Line> {
-    if !cfg!(target_os = "linux") {
-        return Vec::new();
+    let mut lines: Vec<_> = VARIABLES.iter().filter_map(|name| files(name, env::var_os(name)?)).collect();
+    if cfg!(target_os = "linux") {
+        lines.push(nodes(Path::new(NODES)));
+        lines.extend(nvidia(Path::new(NVIDIA), &fencepost::adapters()));
     }
-    [nodes(Path::new(NODES))].into_iter().chain(nvidia(Path::new(NVIDIA), &fencepost::adapters())).collect()
+    lines
+}
+
+/// Whether the files exist that a variable of the Vulkan loader names; nothing if it is empty.
+fn files(name: &str, value: OsString) -> Option<Line> {
+    let paths: Vec<_> = env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect();
+    match paths.iter().find(|path| !path.exists()) {
+        _ if paths.is_empty() => None,
+        None => Some(Line::ok(name, format!("it is set: Vulkan has the drivers of {}", value.display()))),
+        Some(path) => {
+            let detail = format!("it is set, and there is no file {}", path.display());
+            Some(Line::failed(name, detail, Some(format!("`unset {name}`, or set it to a driver's file"))))
+        }
+    }
 }
 
 /// Whether `Context::new()` finds an adapter.
@@ -86,6 +105,19 @@ mod tests {
         let line = nodes(folder.path());
         assert_eq!(line.status, Status::Failed);
         assert!(line.detail.contains("renderD129") && line.remedy.is_some(), "{}", line.detail);
+    }
+
+    #[test]
+    fn a_variable_that_names_a_missing_file_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (there, gone) = (folder.path().join("a.json"), folder.path().join("b.json"));
+        fs::write(&there, "").expect("written");
+        let line = |paths: &[&PathBuf]| files("VK_DRIVER_FILES", env::join_paths(paths).expect("joined"));
+        assert_eq!(line(&[]), None);
+        assert_eq!(line(&[&there]).map(|line| line.status), Some(Status::Ok));
+        let found = line(&[&there, &gone]).expect("a line");
+        assert_eq!(found.status, Status::Failed);
+        assert!(found.detail.contains("b.json") && found.remedy.is_some(), "{}", found.detail);
     }
 
     #[test]

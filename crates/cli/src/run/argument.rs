@@ -94,10 +94,7 @@ fn named<'a>(text: &'a str, value: &str) -> Result<(String, &'a str), String> {
 }
 
 fn given(value: &str) -> Result<Given, String> {
-    if value.ends_with(".npy") {
-        return Ok(Given::Npy(value.into()));
-    }
-    let Some((form, rest)) = value.split_once(':') else { return numbers(value) };
+    let (form, rest) = value.split_once(':').unwrap_or((value, ""));
     let two = |what: &str| rest.split_once(':').ok_or_else(|| format!("it must be {what}"));
     match form {
         "iota" => Ok(Given::Iota(rest.parse()?)),
@@ -119,7 +116,8 @@ fn given(value: &str) -> Result<Given, String> {
                 .ok_or_else(|| format!("`{name}` is no type: it is f16, f32, f64, i32, i64, u32 or u64"))?;
             Ok(Given::Raw(scalar, file.into()))
         }
-        _ => Err(FORMS.into()),
+        _ if value.ends_with(".npy") => Ok(Given::Npy(value.into())),
+        _ => numbers(value),
     }
 }
 
@@ -148,6 +146,8 @@ mod tests {
     fn every_form_is_known() {
         assert_eq!(parsed("x=a=b.npy"), Given::Npy("a=b.npy".into()));
         assert_eq!(parsed("x=raw:u32:a:b"), Given::Raw(Scalar::U32, "a:b".into()));
+        assert_eq!(parsed("x=raw:f32:e.npy"), Given::Raw(Scalar::F32, "e.npy".into()));
+        assert_eq!(parsed("x=C:/e.npy"), Given::Npy("C:/e.npy".into()));
         assert_eq!(parsed("x=iota:10"), Given::Iota(shape(&[10])));
         assert_eq!(parsed("x=random:2x3"), Given::Random(shape(&[2, 3]), 0));
         assert_eq!(parsed("x=random:2:9"), Given::Random(shape(&[2]), 9));
@@ -164,6 +164,7 @@ mod tests {
             "x=",
             "x=abc",
             "x=iota:a",
+            "x=iota",
             "x=full:4",
             "x=raw:u8:f",
             "x=random:4:s",

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use fencepost::{Access, AnyArray, BufferArg, CommandQueue, DType, DeviceArray, DynArg};
 
 use super::argument::Given;
-use super::host::Numbers;
+use super::host::{Limit, Numbers};
 use super::number::{Number, with_number};
 use super::signature::{Block, Buffer};
 use super::{npy, show};
@@ -49,20 +49,28 @@ impl Bound {
     ///
     /// # Errors
     /// The argument does not fit the buffer, or there is no memory for it.
-    pub(super) fn new(queue: &CommandQueue, buffer: &Buffer, given: &Given, again: bool) -> Result<Self> {
+    pub(super) fn new(
+        queue: &CommandQueue,
+        buffer: &Buffer,
+        given: &Given,
+        limit: &Limit,
+        again: bool,
+    ) -> Result<Self> {
         let element = buffer.element()?;
         let of_buffer = || format!("argument `{}`", buffer.name);
-        with_number!(element.scalar, T => Self::of::<T>(queue, buffer, element, given, again).with_context(of_buffer))
+        with_number!(element.scalar, T => {
+            let numbers = Numbers::<T>::of(given, buffer, element, limit);
+            numbers.and_then(|numbers| Self::of(queue, buffer, element, numbers, again)).with_context(of_buffer)
+        })
     }
 
     fn of<T: Number>(
         queue: &CommandQueue,
         buffer: &Buffer,
         element: &Block,
-        given: &Given,
+        numbers: Numbers<T>,
         again: bool,
     ) -> Result<Self> {
-        let numbers = Numbers::<T>::of(given, buffer, element)?;
         let elements = numbers.elements(element).to_vec();
         let array = queue.array(&numbers.data)?.named(buffer.name.as_str());
         let first = if again && buffer.is_written() { Some(queue.array(&numbers.data)?) } else { None };

@@ -1,15 +1,61 @@
 //! The elements of a buffer on the host.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use fastrand::Rng;
+use fencepost::AdapterInfo;
 
 use super::argument::Given;
 use super::npy;
 use super::number::Number;
 use super::shape::Shape;
 use super::signature::{Block, Buffer};
+use crate::bytes::bytes;
+
+/// The largest buffer of an adapter.
+#[derive(Clone, Debug)]
+pub(super) struct Limit {
+    adapter: String,
+    pub(super) bytes: u64,
+}
+
+impl Limit {
+    /// That of an adapter: a kernel is given a whole array or nothing.
+    pub(super) fn of(info: &AdapterInfo) -> Self {
+        Self { adapter: info.name.clone(), bytes: info.max_array.min(info.max_binding) }
+    }
+
+    /// Fails if so many bytes are more; `what` has them.
+    ///
+    /// # Errors
+    /// They are.
+    pub(super) fn check(&self, what: &str, found: u128) -> Result<()> {
+        if found <= u128::from(self.bytes) {
+            return Ok(());
+        }
+        let (adapter, limit) = (&self.adapter, self.bytes);
+        bail!(
+            "{what}, and the limit of adapter `{adapter}` for a buffer is {limit} bytes ({}): give it less, or write a program \
+             that launches once for each part",
+            bytes(limit)
+        )
+    }
+
+    /// Reads a file to its end, and not much further than the limit.
+    ///
+    /// # Errors
+    /// It cannot be read, or is larger than the limit.
+    pub(super) fn read(&self, file: &Path, from: impl Read) -> Result<Vec<u8>> {
+        let mut all = Vec::new();
+        let reading = || format!("cannot read `{}`", file.display());
+        from.take(self.bytes + 1).read_to_end(&mut all).with_context(reading)?;
+        self.check(&format!("`{}` has more than {} bytes", file.display(), self.bytes), all.len() as u128)?;
+        Ok(all)
+    }
+}
 
 /// Numbers in C order; the last dimensions are those of an element, if that is a vector or a matrix.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,9 +69,9 @@ impl<T: Number> Numbers<T> {
     ///
     /// # Errors
     /// A file cannot be read, or has another type or shape; a number is none of the type.
-    pub(super) fn of(given: &Given, buffer: &Buffer, element: &Block) -> Result<Self> {
+    pub(super) fn of(given: &Given, buffer: &Buffer, element: &Block, limit: &Limit) -> Result<Self> {
         match given {
-            Given::Npy(file) => npy::read(file, &buffer.text)?.fitting(element, file),
+            Given::Npy(file) => npy::read(file, &buffer.text, limit)?.fitting(element, file),
             Given::Raw(scalar, file) => {
                 if *scalar != T::SCALAR {
                     bail!(
@@ -36,17 +82,17 @@ impl<T: Number> Numbers<T> {
                         T::SCALAR.name()
                     );
                 }
-                raw(file, element)
+                raw(file, element, limit)
             }
-            Given::Iota(shape) => Self::made(shape, element, T::nth),
+            Given::Iota(shape) => Self::made(shape, element, limit, T::nth),
             Given::Random(shape, seed) => {
                 let mut rng = Rng::with_seed(*seed);
-                Self::made(shape, element, |_| T::random(&mut rng))
+                Self::made(shape, element, limit, |_| T::random(&mut rng))
             }
-            Given::Zeros(shape) => Self::made(shape, element, |_| T::zeroed()),
+            Given::Zeros(shape) => Self::made(shape, element, limit, |_| T::zeroed()),
             Given::Full(shape, text) => {
                 let number = parse::<T>(text)?;
-                Self::made(shape, element, |_| number)
+                Self::made(shape, element, limit, |_| number)
             }
             Given::Numbers(_) => bail!(
                 "the shader declares a buffer, `{}`: give FILE.npy, zeros:SHAPE or the like",
@@ -55,9 +101,11 @@ impl<T: Number> Numbers<T> {
         }
     }
 
-    fn made(shape: &Shape, element: &Block, number: impl FnMut(usize) -> T) -> Result<Self> {
+    fn made(shape: &Shape, element: &Block, limit: &Limit, number: impl FnMut(usize) -> T) -> Result<Self> {
         let shape = Shape([&shape.0[..], &element.room].concat());
         let count = shape.len().map_err(anyhow::Error::msg)?;
+        let size = count as u128 * T::SCALAR.size() as u128;
+        limit.check(&format!("shape {:?} takes {size} bytes", shape.0), size)?;
         let mut data = Vec::new();
         let bytes = || format!("{count} numbers of {} bytes do not fit into memory", T::SCALAR.size());
         data.try_reserve_exact(count).with_context(bytes)?;
@@ -86,13 +134,20 @@ impl<T: Number> Numbers<T> {
 /// The number that a text means.
 ///
 /// # Errors
-/// It means none of the type.
+/// It means none of the type, or is beyond the largest of them.
 pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
-    text.parse().ok().with_context(|| format!("`{text}` is no number of type {}", T::SCALAR.name()))
+    let name = T::SCALAR.name();
+    let number: T = text.parse().ok().with_context(|| format!("`{text}` is no number of type {name}"))?;
+    // A text without a digit says `inf` itself.
+    if number.text().ends_with("inf") && text.contains(|c: char| c.is_ascii_digit()) {
+        bail!("`{text}` is beyond the largest number of type {name}: write `inf` for infinity");
+    }
+    Ok(number)
 }
 
-fn raw<T: Number>(file: &Path, element: &Block) -> Result<Numbers<T>> {
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+fn raw<T: Number>(file: &Path, element: &Block, limit: &Limit) -> Result<Numbers<T>> {
+    let opened = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let bytes = limit.read(file, opened)?;
     let per_element = element.room.iter().product::<usize>() * T::SCALAR.size();
     if !bytes.len().is_multiple_of(per_element) {
         bail!(
@@ -103,4 +158,34 @@ fn raw<T: Number>(file: &Path, element: &Block) -> Result<Numbers<T>> {
     }
     let shape = [&[bytes.len() / per_element][..], &element.room].concat();
     Ok(Numbers { shape, data: bytemuck::pod_collect_to_vec(&bytes) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_beyond_its_type_is_refused_and_infinity_is_not() {
+        assert_eq!(parse::<f32>("3e38").ok(), Some(3e38));
+        assert_eq!(parse::<f32>("-inf").ok(), Some(f32::NEG_INFINITY));
+        for text in ["1e400", "-1e39"] {
+            let error = parse::<f32>(text).map(drop).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("`{text}` is beyond the largest number of type f32")),
+                "{error}"
+            );
+        }
+        assert!(parse::<half::f16>("70000").is_err());
+    }
+
+    #[test]
+    fn no_more_is_read_than_an_adapter_takes() {
+        let limit = Limit { adapter: "G".into(), bytes: 1000 };
+        assert_eq!(limit.read(Path::new("zero"), std::io::repeat(0).take(1000)).unwrap().len(), 1000);
+        let error = limit.read(Path::new("zero"), std::io::repeat(0)).unwrap_err().to_string();
+        assert!(
+            error.starts_with("`zero` has more than 1000 bytes, and the limit of adapter `G`"),
+            "{error}"
+        );
+    }
 }

@@ -24,6 +24,7 @@ pub(crate) use shape::Extent;
 
 use argument::Given;
 use buffer::Bound;
+use host::Limit;
 use report::Report;
 use signature::Signature;
 use times::Job;
@@ -38,7 +39,7 @@ pub(crate) fn run(options: &cli::Run) -> Result<Outcome> {
     let queue =
         ctx.queue_with(QueueOptions { label: "run".into(), timing: options.time, ..QueueOptions::default() });
 
-    let Arguments { values, mut buffers } = bind(&queue, &signature, options)?;
+    let Arguments { values, mut buffers } = bind(&queue, &signature, &Limit::of(ctx.info()), options)?;
     let grid = grid::grid(options.grid, options.groups, &signature, &buffers)?;
     let job = Job { queue: &queue, kernel: &kernel, grid, values: &values };
     let times = if options.time {
@@ -83,7 +84,7 @@ struct Arguments {
 }
 
 /// Makes the values of the parameters, and uploads the arrays of the buffers.
-fn bind(queue: &CommandQueue, signature: &Signature, options: &cli::Run) -> Result<Arguments> {
+fn bind(queue: &CommandQueue, signature: &Signature, limit: &Limit, options: &cli::Run) -> Result<Arguments> {
     let mut arguments = Arguments { values: Vec::new(), buffers: Vec::new() };
     for Argument { name, given } in &options.arguments {
         if let Some(param) = signature.params.iter().find(|param| param.name == *name) {
@@ -96,7 +97,7 @@ fn bind(queue: &CommandQueue, signature: &Signature, options: &cli::Run) -> Resu
             arguments.values.push((name.clone(), value::value(param, texts)?));
         } else {
             let buffer = signature.buffer(name)?;
-            arguments.buffers.push(Bound::new(queue, buffer, given, options.repeat > 1)?);
+            arguments.buffers.push(Bound::new(queue, buffer, given, limit, options.repeat > 1)?);
         }
     }
     Ok(arguments)

@@ -1,20 +1,20 @@
 //! Files of NumPy's: `.npy`.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use npyz::{DType, NpyFile, Order, TypeChar, WriteOptions, WriterBuilder};
 
-use super::host::Numbers;
+use super::host::{Limit, Numbers};
 use super::number::Number;
 
 /// Reads a file whose numbers are of the type; `declared` is what the shader declares.
 ///
 /// # Errors
 /// The file cannot be read, is cut off, or has elements of another type or order.
-pub(super) fn read<T: Number>(file: &Path, declared: &str) -> Result<Numbers<T>> {
+pub(super) fn read<T: Number>(file: &Path, declared: &str, limit: &Limit) -> Result<Numbers<T>> {
     let name = file.display();
     let opened = File::open(file).with_context(|| format!("cannot read `{name}`"))?;
     let found = NpyFile::new(opened).with_context(|| format!("`{name}` is no .npy file, or is cut off"))?;
@@ -32,8 +32,7 @@ pub(super) fn read<T: Number>(file: &Path, declared: &str) -> Result<Numbers<T>>
     if header.order() == Order::Fortran && header.shape().len() > 1 {
         bail!("`{name}` is in Fortran order: save `numpy.ascontiguousarray(...)` of the array");
     }
-    let mut bytes = Vec::new();
-    found.into_inner().read_to_end(&mut bytes).with_context(|| format!("cannot read `{name}`"))?;
+    let bytes = limit.read(file, found.into_inner())?;
     let shape = header.shape();
     let size = T::SCALAR.size() as u64;
     let needed = shape.iter().fold(size, |all, &n| all.saturating_mul(n)); // the count of the header may have wrapped

@@ -6,6 +6,21 @@ use anyhow::{Context as _, Result, bail};
 use fencepost::{Context, DynKernel, ShaderSource};
 
 use super::argument::Setting;
+use crate::output;
+
+/// The text of a file, or of the built-in shader of that name where there is no such file.
+fn source(path: &str) -> Result<ShaderSource> {
+    if Path::new(path).exists() {
+        return Ok(ShaderSource::read(path)?);
+    }
+    match ShaderSource::builtin(path) {
+        Ok(source) => {
+            output::complain(&format!("there is no file `{path}`: the built-in shader of that name runs"));
+            Ok(source)
+        }
+        Err(error) => bail!("cannot read `{path}`: there is no such file, and {error}"),
+    }
+}
 
 /// Reads and compiles the kernel of a file. Without a name for the entry point it is the only one, or the one that is called
 /// as the file.
@@ -19,7 +34,7 @@ pub(super) fn kernel(
     settings: &[Setting],
 ) -> Result<DynKernel> {
     let path = file.to_str().with_context(|| format!("the path {} is not UTF-8", file.display()))?;
-    let source = ShaderSource::read(path)?;
+    let source = source(path)?;
     let settings: Vec<_> = settings.iter().map(|setting| (setting.name.as_str(), setting.value)).collect();
     let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let known = source.entries()?;

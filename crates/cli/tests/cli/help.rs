@@ -54,7 +54,7 @@ fn pages() -> Result<()> {
         ensure!(text.contains(&format!(".TH fencepost-{command} 1")), "{text}");
         ensure!(text.contains("Examples:") && text.contains("Exit codes:"), "{text}");
     }
-    fencepost(["man", "nothing"])?.refused(1, &["`nothing`", "`run`"])
+    fencepost(["man", "nothing"])?.refused(2, &["`nothing`", "`run`"])
 }
 
 fn names_all(text: &str, name: impl Fn(&str) -> String) -> Result<()> {

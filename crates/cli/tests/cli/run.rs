@@ -5,10 +5,10 @@ use fencepost::{AdapterInfo, builtin_shader};
 
 use crate::Each;
 use crate::files::{Folder, f32_bytes, npy};
-use crate::program::{numbers, on, same};
+use crate::program::{command, ended, numbers, on, same};
 use crate::shaders::{COUNT, LIST, MATRIX, SAXPY, copy};
 
-pub(crate) const EACH: [Each; 10] = [
+pub(crate) const EACH: [Each; 11] = [
     ("every_form_of_an_argument_gives_its_numbers", forms),
     ("a_seed_gives_the_same_numbers_each_time", seeds),
     ("elements_are_of_the_type_that_the_shader_declares", types),
@@ -19,6 +19,7 @@ pub(crate) const EACH: [Each; 10] = [
     ("without_a_grid_the_written_buffer_is_covered", no_grid),
     ("an_override_constant_can_be_set", overrides),
     ("a_built_in_snippet_is_spliced_in", snippets),
+    ("a_built_in_shader_runs_where_no_file_has_its_name", built_in),
 ];
 
 /// y behind `y = a * x + y` of the command.
@@ -169,4 +170,21 @@ fn snippets(adapter: usize) -> Result<()> {
     let file = folder.write("saxpy.wgsl", builtin_shader("saxpy.wgsl").expect("it is built in"))?;
     let json = on(adapter, ["run", &file, "a=2", "x=iota:100", "y=full:100:1", "--json"])?.json()?;
     same(&numbers(&json, "y")?, &(0..100).map(|i| f64::from(2 * i + 1)).collect::<Vec<_>>())
+}
+
+fn built_in(adapter: usize) -> Result<()> {
+    let folder = Folder::new()?;
+    let args = ["run", "saxpy.wgsl", "a=2", "x=iota:4", "y=zeros:4", "--json"];
+    let run =
+        || ended(command(args).current_dir(folder.path("")).env("FENCEPOST_ADAPTER", adapter.to_string()));
+    let ran = run()?;
+    ensure!(
+        ran.err.contains("there is no file `saxpy.wgsl`: the built-in shader of that name runs"),
+        "{ran:?}"
+    );
+    same(&numbers(&ran.json()?, "y")?, &[0.0, 2.0, 4.0, 6.0])?;
+    folder.write("saxpy.wgsl", SAXPY.replace("params.a *", "params.a * 10.0 *"))?;
+    let ran = run()?;
+    ensure!(!ran.err.contains("built-in"), "{ran:?}");
+    same(&numbers(&ran.json()?, "y")?, &[0.0, 20.0, 40.0, 60.0])
 }

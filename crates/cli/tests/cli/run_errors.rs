@@ -60,7 +60,8 @@ fn used_file(adapter: usize) -> Result<()> {
     on(adapter, ["run", &file])?.refused(1, &["tools.wgsl:2:26: ", "`tow`"])?;
     let file = folder.write("kernel.wgsl", "//#use \"gone.wgsl\"\n")?;
     on(adapter, ["run", &file])?.refused(1, &["kernel.wgsl:1: ", "gone.wgsl"])?;
-    on(adapter, ["run", &format!("{file}.gone")])?.refused(1, &["cannot read", "kernel.wgsl.gone"])
+    on(adapter, ["run", &format!("{file}.gone")])?
+        .refused(1, &["cannot read", "kernel.wgsl.gone", "`saxpy.wgsl`"])
 }
 
 fn entries(adapter: usize) -> Result<()> {
@@ -90,6 +91,15 @@ fn misfits(adapter: usize) -> Result<()> {
     refused(&with("--set=NOTHING=1"), &["no override `NOTHING`"])?;
     refused(&["a=zeros:4", "x=zeros:4", "y=zeros:4"], &["`a` is a parameter", "`f32`"])?;
     refused(&["a=1,2", "x=zeros:4", "y=zeros:4"], &["`a`", "1 number: 2 are given"])?;
+    refused(
+        &["a=1e400", "x=zeros:4", "y=zeros:4"],
+        &["`a`", "`1e400` is beyond the largest number of type f32"],
+    )?;
+    let info = &fencepost::adapters()[adapter];
+    let limit = info.max_array.min(info.max_binding).to_string();
+    for much in ["x=zeros:30000000000", "x=random:200000x200000", "x=iota:9223372036854775807"] {
+        refused(&["a=1", much, "y=zeros:4"], &["`x`", "the limit of adapter", &info.name, &limit])?;
+    }
     refused(&["a=1", "x=4", "y=zeros:4"], &["`x`", "`array<f32>`", "zeros:SHAPE"])?;
     refused(&["a=1", "x=full:4:much", "y=zeros:4"], &["`x`", "`much`", "f32"])?;
     let matrix = ["m=1,0,0,0,1,0,0,0,1", "v=1,2", "k=1", "w=1,1", "x=zeros:1", "y=zeros:1"];

@@ -2,7 +2,7 @@
 
 use super::KernelInner;
 use crate::error::Result;
-use fencepost_kernels::Source;
+use fencepost_kernels::ShaderSource;
 use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError};
@@ -14,14 +14,14 @@ const MOST: usize = 256;
 /// What makes two kernels one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    source: Source,
+    source: ShaderSource,
     entry: String,
     /// By name, with the bits of each.
     overrides: Vec<(String, u64)>,
 }
 
 impl Key {
-    pub(crate) fn new(source: &Source, entry: &str, overrides: &[(&str, f64)]) -> Self {
+    pub(crate) fn new(source: &ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
         let mut overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).to_owned(), value.to_bits())).collect();
         overrides.sort_unstable();
@@ -125,7 +125,7 @@ mod tests {
     use crate::error::Kind;
 
     fn key(text: &'static str, entry: &str, overrides: &[(&str, f64)]) -> Key {
-        Key::new(&Source::text("a.wgsl", text), entry, overrides)
+        Key::new(&ShaderSource::text("a.wgsl", text), entry, overrides)
     }
 
     fn compiled(kernels: &Kernels<u32>, key: Key, number: u32) -> u32 {

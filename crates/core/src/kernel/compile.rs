@@ -10,7 +10,7 @@ use crate::pending::Pending;
 use crate::scheduler::Engine;
 #[cfg(cpu)]
 use fencepost_kernels::HostKernel;
-use fencepost_kernels::{ArgField, Interface, KernelArgs, Module, Source as ShaderSource};
+use fencepost_kernels::{ArgField, Interface, KernelArgs, Module, ShaderSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
 

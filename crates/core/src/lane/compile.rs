@@ -274,11 +274,13 @@ fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (Carry, u32, wg
 pub(super) fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
     let parameters = interface.params.as_ref().map_or(0, |params| params.size);
-    let too_many = (parameters > MOST_PARAMETERS).then(|| format!("{parameters} bytes of parameters"));
+    if parameters > MOST_PARAMETERS {
+        return Err(Kind::TooManyParameters { kernel, found: parameters, limit: MOST_PARAMETERS }.into());
+    }
     let indices = interface.bindings.iter().map(|binding| binding.index);
     let highest = indices.chain(interface.params.as_ref().map(|params| params.index)).max().unwrap_or(0);
     let too_high = (highest >= caps.max_binding_index).then(|| format!("binding {highest}"));
-    if let Some(what) = too_many.or(too_high).or(missing(caps, interface.needs).map(String::from)) {
+    if let Some(what) = too_high.or(missing(caps, interface.needs).map(String::from)) {
         return Err(Kind::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
     }
     Ok(())

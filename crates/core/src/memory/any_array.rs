@@ -58,16 +58,16 @@ impl AnyArray {
     /// The array with its type and number of dimensions known when the program is compiled.
     ///
     /// # Errors
-    /// [`Kind::Type`] if the elements are of another type, [`Kind::Shape`] if there are more or fewer dimensions.
+    /// [`Kind::Type`] if the elements are of another type, [`Kind::Rank`] if there are more or fewer dimensions.
     pub fn typed<T: Element, const D: usize>(&self) -> Result<DeviceArray<T, D>> {
         if self.dtype() != T::DTYPE {
             return Err(Kind::Type { found: self.dtype().to_string(), asked: T::DTYPE.to_string() }.into());
         }
         let ranked = |shape: &[usize]| {
-            <[usize; D]>::try_from(shape).map_err(|_| Kind::Shape {
-                object: format!("array `{}`", self.array.storage.label()),
-                found: self.shape.clone(),
-                expected: vec![0; D],
+            <[usize; D]>::try_from(shape).map_err(|_| Kind::Rank {
+                array: self.array.storage.label().to_string(),
+                found: self.shape.len(),
+                asked: D,
             })
         };
         Ok(DeviceArray::padded(self.array.clone(), ranked(&self.shape)?, ranked(&self.padded)?))

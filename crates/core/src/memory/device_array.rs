@@ -240,7 +240,9 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
         if elements != Some(self.len()) {
             let object = format!("array `{}`", self.label());
-            return Err(Kind::Shape { object, found: self.shape.into(), expected: shape.into() }.into());
+            let (found, expected) = (self.shape.into(), shape.into());
+            let remedy = "a reshape keeps the number of elements";
+            return Err(Kind::Shape { object, found, expected, remedy }.into());
         }
         Ok(DeviceArray::new(self.array.clone(), shape))
     }

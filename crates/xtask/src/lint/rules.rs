@@ -4,6 +4,8 @@ use super::code::{code_only, is_word};
 
 const MAX_FILE_LINES: usize = 600;
 const MAX_FUNCTION_LINES: usize = 80;
+/// Those of an example, which is read in one go; files beside it have what is no part of the lesson.
+const MAX_EXAMPLE_LINES: usize = 120;
 
 /// Macros that mark unfinished work.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
@@ -41,8 +43,11 @@ pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
         findings.extend(unsafe_code(path, &code));
     }
     if path.starts_with("crates/") && path.contains("/src/") {
-        findings.extend(long_file(source));
+        findings.extend(long_file(source, MAX_FILE_LINES));
         findings.extend(long_functions(&code));
+    }
+    if path.strip_prefix("examples/").is_some_and(|name| !name.contains('/')) {
+        findings.extend(long_file(source, MAX_EXAMPLE_LINES));
     }
     findings.sort_by_key(|finding| finding.line);
     findings
@@ -66,10 +71,10 @@ fn unfinished(code: &str) -> Vec<Finding> {
     UNFINISHED.into_iter().flat_map(of).collect()
 }
 
-fn long_file(source: &str) -> Option<Finding> {
+fn long_file(source: &str, limit: usize) -> Option<Finding> {
     let lines = source.lines().count();
-    let what = format!("{lines} lines in a file, the limit is {MAX_FILE_LINES}");
-    (lines > MAX_FILE_LINES).then_some(Finding { line: 1, what })
+    let what = format!("{lines} lines in a file, the limit is {limit}");
+    (lines > limit).then_some(Finding { line: 1, what })
 }
 
 fn long_functions(code: &str) -> Vec<Finding> {
@@ -114,6 +119,14 @@ fn finding(code: &str, at: usize, what: String) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_example_is_short_and_a_file_beside_it_is_a_file() {
+        let long = "// a line\n".repeat(MAX_EXAMPLE_LINES + 1);
+        assert_eq!(lines_of("examples/01_saxpy.rs", &long), [1]);
+        assert!(lines_of("examples/01_saxpy.rs", &long[10..]).is_empty());
+        assert!(lines_of("examples/nbody/galaxies.rs", &long).is_empty());
+    }
 
     fn lines_of(path: &str, source: &str) -> Vec<usize> {
         check(path, source).iter().map(|finding| finding.line).collect()

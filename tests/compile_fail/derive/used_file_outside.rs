@@ -1,0 +1,12 @@
+//! A shader uses a file that is outside of the package.
+
+use fencepost::prelude::*;
+
+#[derive(KernelArgs)]
+#[kernel(wgsl = "
+//#use \"../../tools.wgsl\"
+@compute @workgroup_size(64) fn twice() {}
+")]
+struct Twice;
+
+fn main() {}
