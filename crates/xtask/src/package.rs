@@ -5,7 +5,7 @@ use std::{env, fs, io};
 
 use anyhow::{Context, Result};
 
-use crate::shell::{cargo, flag};
+use crate::shell::{Line, cargo, flag};
 use crate::workspace::Workspace;
 
 /// What the names of our published crates begin with.
@@ -24,14 +24,37 @@ pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     }
     let target = workspace.made("packaged")?;
     forget_ours(&target.join("debug/.fingerprint"))?;
-    let package = cargo().args(["package", "--quiet", "--workspace"]);
-    let package = UNPUBLISHED.iter().fold(package, |package, name| package.args(["--exclude", name]));
-    let package = package.arg("--target-dir").arg(target).var("CARGO_PROFILE_DEV_DEBUG", "0");
-    let package = package.dir(workspace.root());
-    if flag("CI") { package.run() } else { package.arg("--allow-dirty").run() }
+    line(workspace, &target).var("CARGO_PROFILE_DEV_DEBUG", "0").run()
 }
 
-fn cargo_home() -> Option<PathBuf> {
+/// Packages what would be published below `target`, and builds nothing; returns the `.crate` files.
+///
+/// # Errors
+/// Cargo refuses to package something.
+pub(crate) fn pack(workspace: &Workspace, target: &Path) -> Result<Vec<PathBuf>> {
+    let made = target.join("package");
+    if made.exists() {
+        fs::remove_dir_all(&made).with_context(|| format!("cannot remove {}", made.display()))?;
+    }
+    line(workspace, target).arg("--no-verify").run()?;
+    let is_package = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "crate");
+    Ok(entries(&made)?.into_iter().filter(is_package).collect())
+}
+
+/// Where it matters, as in CI, cargo refuses what is not committed.
+fn line(workspace: &Workspace, target: &Path) -> Line {
+    let package = published(cargo().args(["package", "--quiet"]));
+    let package = package.arg("--target-dir").arg(target).dir(workspace.root());
+    if flag("CI") { package } else { package.arg("--allow-dirty") }
+}
+
+/// Has a command of cargo's work on the crates that are published.
+pub(crate) fn published(line: Line) -> Line {
+    UNPUBLISHED.iter().fold(line.arg("--workspace"), |line, name| line.args(["--exclude", name]))
+}
+
+/// Where cargo keeps what it has fetched.
+pub(crate) fn cargo_home() -> Option<PathBuf> {
     env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".cargo")))
 }
 
@@ -48,7 +71,7 @@ fn forget_unpacked(sources: &Path) -> Result<()> {
 }
 
 /// Removes what is of our crates in a directory of cargo's: their sources, or what says that they are compiled.
-fn forget_ours(dir: &Path) -> Result<()> {
+pub(crate) fn forget_ours(dir: &Path) -> Result<()> {
     for ours in entries(dir)?.into_iter().filter(|entry| starts_with(entry, OURS)) {
         fs::remove_dir_all(&ours).with_context(|| format!("cannot remove {}", ours.display()))?;
     }
@@ -60,7 +83,7 @@ fn starts_with(path: &Path, start: &str) -> bool {
 }
 
 /// What is in a directory; nothing if it is not there.
-fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     let read = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.with_context(|| format!("cannot read {}", dir.display()))?,
