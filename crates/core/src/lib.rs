@@ -2,6 +2,7 @@
 //!
 //! Programs use the `fencepost` crate, which re-exports this one.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(cpu),
     allow(dead_code, reason = "commands, memory and times have a form for the CPU recorder alone")

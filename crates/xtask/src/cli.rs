@@ -36,9 +36,9 @@ pub(crate) enum Command {
     /// Runs everything a change must pass and prints a table
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n  \
         cargo xtask test --full\n\n\
-        Steps: fmt, lint, readme, adapters, build, tests, doc tests, clippy, doc, targets --web, package, count, deny.\n\
+        Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, doc, targets --web, package, count, deny.\n\
         All are run, however many fail; the last line is `N passed, N failed`. The steps targets --web, package and count\n\
-        are skipped where they have passed with the same inputs.\n\
+        are skipped where they have passed with the same inputs. With --full also: model, versions, features, msrv, outside.\n\
         With CI set: as with --install-tools and every adapter the system can get, and `cargo package` refuses uncommitted changes.")]
     Test {
         #[command(flatten)]
@@ -46,7 +46,8 @@ pub(crate) enum Command {
         /// Build cargo-deny into target/tools if it is missing (about a minute)
         #[arg(long)]
         install_tools: bool,
-        /// Run every case on every adapter in every mode, the loom models, and the oldest versions: what a night is for
+        /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust, each feature
+        /// alone, and a program outside: what a night is for
         #[arg(long)]
         full: bool,
         /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
