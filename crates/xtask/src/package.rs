@@ -19,11 +19,8 @@ const UNPUBLISHED: [&str; 3] = ["xtask", "fencepost-benches", "fencepost-book"];
 /// The build has a target folder of its own, so that what it must forget is not what the tests have built, and no debug
 /// information, which none of its readers need.
 pub(crate) fn package(workspace: &Workspace) -> Result<()> {
-    if let Some(home) = cargo_home() {
-        forget_unpacked(&home.join("registry/src"))?;
-    }
     let target = workspace.made("packaged")?;
-    forget_ours(&target.join("debug/.fingerprint"))?;
+    forget(&target)?;
     line(workspace, &target).var("CARGO_PROFILE_DEV_DEBUG", "0").run()
 }
 
@@ -53,15 +50,23 @@ pub(crate) fn published(line: Line) -> Line {
     UNPUBLISHED.iter().fold(line.arg("--workspace"), |line, name| line.args(["--exclude", name]))
 }
 
-/// Where cargo keeps what it has fetched.
-pub(crate) fn cargo_home() -> Option<PathBuf> {
+fn cargo_home() -> Option<PathBuf> {
     env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".cargo")))
 }
 
-/// Removes what cargo has unpacked of our crates in earlier runs: it takes the sources of a version that it has seen
-/// for those of today.
+/// Removes what cargo has unpacked of our crates in earlier runs, and what it has built of them in the target folder `target`: it
+/// takes the sources of a version that it has seen for those of today.
 ///
-/// Registries without a name are those that `cargo package` makes for a moment.
+/// # Errors
+/// Something cannot be removed.
+pub(crate) fn forget(target: &Path) -> Result<()> {
+    if let Some(home) = cargo_home() {
+        forget_unpacked(&home.join("registry/src"))?;
+    }
+    forget_ours(&target.join("debug/.fingerprint"))
+}
+
+/// Registries without a name are those that `cargo package` makes for a moment, and those that are folders.
 fn forget_unpacked(sources: &Path) -> Result<()> {
     let nameless = entries(sources)?.into_iter().filter(|registry| starts_with(registry, "-"));
     for registry in nameless {
@@ -71,7 +76,7 @@ fn forget_unpacked(sources: &Path) -> Result<()> {
 }
 
 /// Removes what is of our crates in a directory of cargo's: their sources, or what says that they are compiled.
-pub(crate) fn forget_ours(dir: &Path) -> Result<()> {
+fn forget_ours(dir: &Path) -> Result<()> {
     for ours in entries(dir)?.into_iter().filter(|entry| starts_with(entry, OURS)) {
         fs::remove_dir_all(&ours).with_context(|| format!("cannot remove {}", ours.display()))?;
     }
@@ -83,7 +88,7 @@ fn starts_with(path: &Path, start: &str) -> bool {
 }
 
 /// What is in a directory; nothing if it is not there.
-pub(crate) fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
+fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     let read = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.with_context(|| format!("cannot read {}", dir.display()))?,

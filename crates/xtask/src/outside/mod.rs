@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::environment::unwatched;
-use crate::package::{cargo_home, entries, forget_ours, pack};
+use crate::package::{forget, pack};
 use crate::shell::{Line, cargo};
 use crate::steps::Done;
 use crate::workspace::Workspace;
@@ -76,7 +76,7 @@ pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
     let packages = pack(workspace, &root.join("packed"))?;
     let registry = Registry::make(workspace, &root, &packages)?;
     let target = root.join("target");
-    forget(&registry, &target)?;
+    forget(&target)?;
     let folder = root.join("program");
     write_program(&folder, &registry)?;
     let line = |args: &[&str]| in_folder(&folder, &target, args);
@@ -92,15 +92,6 @@ pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
     line(&["build", "--quiet"]).run()?;
     line(&["run", "--quiet"]).vars(&unwatched(workspace)?).run()?;
     Ok(Done::Yes)
-}
-
-/// Removes what cargo keeps of earlier packages of the same versions, which it takes for those of today.
-fn forget(registry: &Registry, target: &Path) -> Result<()> {
-    let unpacked = cargo_home().map(|home| entries(&home.join("registry/src"))).transpose()?;
-    for folder in unpacked.unwrap_or_default().into_iter().filter(|folder| registry.unpacks_to(folder)) {
-        forget_ours(&folder)?;
-    }
-    forget_ours(&target.join("debug/.fingerprint"))
 }
 
 /// Writes the program into a fresh folder. It is a workspace of its own, with a lock file of its own.

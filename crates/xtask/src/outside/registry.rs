@@ -3,7 +3,6 @@
 //! The format is that of cargo's local registries, and a line of the index that of any registry: docs of cargo, "Registry Index".
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -29,7 +28,7 @@ impl Registry {
     /// # Errors
     /// A file cannot be read or written; cargo does not say what a package depends on.
     pub(super) fn make(workspace: &Workspace, root: &Path, packages: &[PathBuf]) -> Result<Self> {
-        let folder = root.join(folder_name(workspace.root()));
+        let folder = root.join("registry");
         if folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         }
@@ -67,19 +66,6 @@ impl Registry {
              [source.folder]\nlocal-registry = {folder}\n"
         )
     }
-
-    /// Whether cargo unpacks its packages to this folder, whose name is that of the registry and a hash.
-    pub(super) fn unpacks_to(&self, folder: &Path) -> bool {
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name(folder).starts_with(&name(&self.folder))
-    }
-}
-
-/// A name that only this checkout has: cargo unpacks to folders of one home that are named so.
-fn folder_name(root: &Path) -> String {
-    let mut hasher = DefaultHasher::new();
-    root.hash(&mut hasher);
-    format!("fencepost-outside-{:016x}", hasher.finish())
 }
 
 /// What cargo says of the package that a `.crate` file holds.
