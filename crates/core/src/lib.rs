@@ -94,7 +94,7 @@ pub use profile::{
 };
 pub use queue::{CommandQueue, QueueOptions};
 pub use recorder::RecorderChoice;
-#[cfg(cpu)]
+#[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
 pub use recorder::cpu::CpuOptions;
 pub use scheduler::Priority;
 pub use source::Source;

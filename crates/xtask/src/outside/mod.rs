@@ -8,7 +8,7 @@ mod registry;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
@@ -117,8 +117,8 @@ fn write_program(folder: &Path, registry: &Registry) -> Result<()> {
     Ok(())
 }
 
-fn in_folder(folder: &Path, target: &PathBuf, args: &[&str]) -> Line {
-    cargo().args(args).var("CARGO_TARGET_DIR", target.as_os_str()).without("RUSTFLAGS").dir(folder)
+fn in_folder(folder: &Path, target: &Path, args: &[&str]) -> Line {
+    cargo().args(args).var("CARGO_TARGET_DIR", target).without("RUSTFLAGS").dir(folder)
 }
 
 /// The crates that a program must have once, and that `cargo tree --duplicates` names with two versions. It also names those
