@@ -100,11 +100,13 @@ fn main() {
         compilation_options: Default::default(),
         cache: None,
     });
-    let entry = |binding, buffer: &wgpu::Buffer| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() };
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: None,
         layout: &pipeline.get_bind_group_layout(0),
-        entries: &[entry(0, &x), entry(1, &y)],
+        entries: &[
+            wgpu::BindGroupEntry { binding: 0, resource: x.as_entire_binding() },
+            wgpu::BindGroupEntry { binding: 1, resource: y.as_entire_binding() },
+        ],
     });
     let mut encoder = device.create_command_encoder(&Default::default());
     let mut pass = encoder.begin_compute_pass(&Default::default());
