@@ -1,6 +1,7 @@
 //! `cargo xtask guide`: the pages of `docs/guide` as modules of the library's documentation.
 //!
-//! A package has only files of its own folder, so `crates/fencepost/guide` has a copy of the pages, whose links are rustdoc's.
+//! A package has only files of its own folder, so `crates/fencepost/guide` has a copy of the pages, whose links
+//! are rustdoc's.
 
 use std::collections::BTreeMap;
 use std::fs;

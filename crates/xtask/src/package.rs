@@ -54,8 +54,8 @@ fn cargo_home() -> Option<PathBuf> {
     env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".cargo")))
 }
 
-/// Removes what cargo has unpacked of our crates in earlier runs, and what it has built of them in the target folder `target`: it
-/// takes the sources of a version that it has seen for those of today.
+/// Removes what cargo has unpacked of our crates in earlier runs, and what it has built of them in the target
+/// folder `target`: it takes the sources of a version that it has seen for those of today.
 ///
 /// # Errors
 /// Something cannot be removed.

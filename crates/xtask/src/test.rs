@@ -28,8 +28,8 @@ use crate::workspace::Workspace;
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
-    /// Every case in every mode, the loom models, the oldest versions of other crates, each feature alone, the oldest Rust, and a
-    /// program outside.
+    /// Every case in every mode, the loom models, the oldest versions of other crates, each feature alone, the oldest
+    /// Rust, and a program outside.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }

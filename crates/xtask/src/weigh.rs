@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::environment::{Vars, unwatched};
@@ -154,14 +154,15 @@ struct Weight {
     crates: usize,
     /// Seconds of a release build from nothing.
     build: f64,
-    /// Seconds that the processors work for it in user mode: other work on the machine changes them little. Unknown without a
-    /// POSIX shell.
+    /// Seconds that the processors work for it in user mode: other work on the machine changes them little.
+    /// Unknown without a POSIX shell.
     processor: Option<f64>,
     /// Bytes of the stripped program.
     binary: u64,
 }
 
-/// Builds each program from nothing, one after the other, runs it, and prints what they cost.
+/// Builds each program from nothing, one after the other, runs it, and prints what they cost, those of the
+/// others too where one fails.
 ///
 /// # Errors
 /// One does not build, or prints another result.
@@ -172,20 +173,25 @@ pub(crate) fn weigh(workspace: &Workspace, json: bool, filter: &[String]) -> Res
     let vars = unwatched(workspace)?;
     let chosen: Vec<_> = CANDIDATES.iter().filter(wanted).collect();
     let progress = bar(chosen.len() as u64).with_message("programs");
-    let mut weights = Vec::new();
+    let (mut weights, mut failed) = (Vec::new(), Vec::new());
     for candidate in chosen {
-        let weight = measure(workspace, candidate, &vars);
-        weights.push(weight.with_context(|| format!("the program with {}", candidate.name))?);
+        match measure(workspace, candidate, &vars) {
+            Ok(weight) => weights.push(weight),
+            Err(error) => failed.push(format!("the program with {}: {error:#}", candidate.name)),
+        }
         progress.inc(1);
     }
     progress.finish_and_clear();
     if json {
         println!("{}", serde_json::to_string_pretty(&weights)?);
-        return Ok(());
+    } else {
+        let cores = available_parallelism().map_or("unknown".to_owned(), |cores| cores.to_string());
+        println!(
+            "{}\n\ncores: {cores}; each of these programs has run and printed {RESULT}",
+            table(&weights)
+        );
     }
-    println!("{}", table(&weights));
-    let cores = available_parallelism().map_or("unknown".to_owned(), |cores| cores.to_string());
-    println!("\ncores: {cores}; each program has run and printed {RESULT}");
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
 }
 

@@ -1,8 +1,8 @@
-//! `cargo xtask outside`: the library as a program elsewhere has it, out of a registry, beside the newest versions of other
-//! crates.
+//! `cargo xtask outside`: the library as a program elsewhere has it, out of a registry, beside the newest
+//! versions of other crates.
 //!
-//! The tests of the workspace see the crates as folders, and the versions that Cargo.lock has. A program sees packages, which may
-//! lack a file, and whatever is newest.
+//! The tests of the workspace see the crates as folders, and the versions that Cargo.lock has. A program sees
+//! packages, which may lack a file, and whatever is newest.
 
 mod registry;
 
@@ -26,8 +26,8 @@ const FILES: [(&str, &str); 3] = [
     ("shaders/brighten.wgsl", include_str!("../../outside/shaders/brighten.wgsl")),
 ];
 
-/// What the program has beside the library: the newest versions. A version of egui-wgpu belongs to one of wgpu, so it is named:
-/// it changes with ours.
+/// What the program has beside the library: the newest versions. A version of egui-wgpu belongs to one of wgpu,
+/// so it is named: it changes with ours.
 const DEPENDENCIES: &str = r#"egui-wgpu = "0.37"
 fastrand = "*"
 half = "*"
@@ -62,12 +62,12 @@ pub(crate) fn command(workspace: &Workspace) -> Result<()> {
     outside(workspace, true).map(|_| ())
 }
 
-/// Packs the crates, puts the packages into a registry of this folder, and builds and runs a program that has the library from
-/// there. Skipped where nothing may be fetched.
+/// Packs the crates, puts the packages into a registry of this folder, and builds and runs a program that has
+/// the library from there. Skipped where nothing may be fetched.
 ///
 /// # Errors
-/// The crates cannot be packed, the program does not build, it has two versions of a crate that must be one, or its results are
-/// wrong on an adapter.
+/// The crates cannot be packed, the program does not build, it has two versions of a crate that must be one, or
+/// its results are wrong on an adapter.
 pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
     if !may_fetch {
         return Ok(Done::Skipped("the newest versions of other crates cannot be asked for".to_owned()));
@@ -121,8 +121,8 @@ fn in_folder(folder: &Path, target: &Path, args: &[&str]) -> Line {
     cargo().args(args).var("CARGO_TARGET_DIR", target).without("RUSTFLAGS").dir(folder)
 }
 
-/// The crates that a program must have once, and that `cargo tree --duplicates` names with two versions. It also names those
-/// that are built twice, for the program and for a derive.
+/// The crates that a program must have once, and that `cargo tree --duplicates` names with two versions. It
+/// also names those that are built twice, for the program and for a derive.
 fn twice(tree: &str) -> Vec<&'static str> {
     let versions = |name: &&str| {
         let of_it = tree.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(" v"));

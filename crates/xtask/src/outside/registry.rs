@@ -1,6 +1,7 @@
 //! A registry that is a folder: packages, and an index that says what each depends on.
 //!
-//! The format is that of cargo's local registries, and a line of the index that of any registry: docs of cargo, "Registry Index".
+//! The format is that of cargo's local registries, and a line of the index that of any registry: docs of cargo,
+//! "Registry Index".
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,8 +89,8 @@ fn index_path(name: &str) -> PathBuf {
     [["index"], [&name[..2]], [&name[2..4]], [name]].concat().iter().collect()
 }
 
-/// A package's line in the index, from what `cargo metadata` says of it. What only its own tests need is left out, as nothing
-/// that depends on it has that.
+/// A package's line in the index, from what `cargo metadata` says of it. What only its own tests need is left
+/// out, as nothing that depends on it has that.
 fn index_line(package: &Value, checksum: &str) -> Value {
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
     let dependencies: Vec<Value> =
