@@ -283,13 +283,13 @@ impl Context {
     /// }
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    #[cfg(cpu)]
+    #[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
     pub fn on_cpu(options: CpuOptions) -> Context {
         Self::on_cpu_with(options, Policy::default())
     }
 
     /// As [`on_cpu`](Self::on_cpu), with a policy.
-    #[cfg(cpu)]
+    #[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
     pub fn on_cpu_with(options: CpuOptions, policy: Policy) -> Context {
         let (device, lanes) = cpu::open(&options);
         let engine = Engine::new(device.clone(), lanes, policy, options.threads);

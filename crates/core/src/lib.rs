@@ -2,6 +2,7 @@
 //!
 //! Programs use the `fencepost` crate, which re-exports this one.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(cpu),
     allow(dead_code, reason = "commands, memory and times have a form for the CPU recorder alone")
@@ -93,7 +94,7 @@ pub use profile::{
 };
 pub use queue::{CommandQueue, QueueOptions};
 pub use recorder::RecorderChoice;
-#[cfg(cpu)]
+#[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
 pub use recorder::cpu::CpuOptions;
 pub use scheduler::Priority;
 pub use source::Source;

@@ -9,6 +9,8 @@ use crate::queue::CommandQueue;
 use fencepost_kernels::Element;
 use ndarray::{Array, ArrayBase, Data, Dim, Dimension, IntoDimension, Ix};
 
+// As the module: the documentation of `fencepost` sees this one only.
+#[cfg(feature = "ndarray")]
 impl Context {
     /// An array with the elements and the shape of one of `ndarray`, before every later use on any queue. It is copied at the
     /// call, in C order, however it lies in memory.
@@ -38,6 +40,7 @@ impl Context {
     }
 }
 
+#[cfg(feature = "ndarray")]
 impl CommandQueue {
     /// *Enqueues* a copy of an array of `ndarray`, in C order, taken at the call, as [`upload`](Self::upload).
     ///

@@ -25,6 +25,7 @@ use std::path::Path;
 /// # drop(queue);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
+#[cfg(feature = "image")]
 pub trait Pixel: Element {
     /// The pixels of a picture in this form, row by row.
     fn of(image: &DynamicImage) -> Vec<Self>;
@@ -56,6 +57,8 @@ pixels! {
     [f32; 4] => to_rgba32f, ImageRgba32F,
 }
 
+// As the module: the documentation of `fencepost` sees this one only.
+#[cfg(feature = "image")]
 impl Context {
     /// An array with the pixels of a picture, `[height, width]`, before every later use on any queue. Its colours are converted
     /// to those of the element.

@@ -1,10 +1,14 @@
 #![doc = include_str!("../README.md")]
 #![doc = ""]
 #![doc = include_str!("overview.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 pub use fencepost_core::*;
 pub use fencepost_derive::{Element, KernelArgs};
+
+#[cfg(all(doc, not(doctest)))] // crates/book runs the examples
+pub mod guide;
 
 /// What most programs need.
 pub mod prelude {

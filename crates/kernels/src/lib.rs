@@ -13,6 +13,7 @@
 //! One kernel a file in `shaders/`, the entry point named like the file, group 0 only. Values are the members of
 //! one uniform struct; arrays are storage buffers named like the host's fields. A kernel for several element
 //! types has one line `alias T = f32;`, and is valid as it stands. Shared functions live in `shaders/lib`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod agree;

@@ -8,6 +8,8 @@
 //! * [`Pending`]: the one late answer, a future with a blocking twin;
 //! * [`Bell`]: the one waker of a future, however often it is polled.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod backend;
 mod bell;
 mod clock;

@@ -36,9 +36,9 @@ pub(crate) enum Command {
     /// Runs everything a change must pass and prints a table
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n  \
         cargo xtask test --full\n\n\
-        Steps: fmt, lint, readme, adapters, build, tests, doc tests, clippy, doc, targets --web, package, count, deny.\n\
+        Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, doc, targets --web, package, count, deny.\n\
         All are run, however many fail; the last line is `N passed, N failed`. The steps targets --web, package and count\n\
-        are skipped where they have passed with the same inputs.\n\
+        are skipped where they have passed with the same inputs. With --full also: model, versions, features, msrv, outside.\n\
         With CI set: as with --install-tools and every adapter the system can get, and `cargo package` refuses uncommitted changes.")]
     Test {
         #[command(flatten)]
@@ -46,7 +46,8 @@ pub(crate) enum Command {
         /// Build cargo-deny into target/tools if it is missing (about a minute)
         #[arg(long)]
         install_tools: bool,
-        /// Run every case on every adapter in every mode, the loom models, and the oldest versions: what a night is for
+        /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust, each feature
+        /// alone, and a program outside: what a night is for
         #[arg(long)]
         full: bool,
         /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
@@ -173,6 +174,14 @@ pub(crate) enum Command {
         #[arg(long)]
         no_install: bool,
     },
+    /// Checks that the pages of docs/guide are modules of the library's documentation, with links of rustdoc
+    #[command(after_help = "Example:\n  cargo xtask guide --write\n\n\
+        A package has files of its own folder only: crates/fencepost/guide has copies of the pages.")]
+    Guide {
+        /// Write the copies
+        #[arg(long)]
+        write: bool,
+    },
     /// Runs the benchmarks
     #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --json")]
     Bench {
@@ -205,7 +214,7 @@ pub(crate) enum Command {
     Versions,
     /// Prints what a minimal program costs with this library, wgpu alone and CubeCL: crates, build, binary
     #[command(after_help = "Examples:\n  cargo xtask weigh\n  cargo xtask weigh --json fencepost wgpu\n\n\
-        Each program is built from nothing in release mode below target/weigh, one after the other: it takes many minutes.")]
+        Each program is built from nothing in release mode below target/weigh, one after the other, and run: it takes many minutes.")]
     Weigh {
         /// Print JSON in place of the table
         #[arg(long)]
@@ -213,6 +222,21 @@ pub(crate) enum Command {
         /// Only programs with one of these in their names: `fencepost`, `wgpu`, `cubecl`
         filter: Vec<String>,
     },
+    /// Type-checks the published crates, with all features, with the oldest Rust that the manifests promise
+    #[command(
+        after_help = "Example:\n  cargo xtask msrv\n\nThe version is `rust-version` in Cargo.toml; rustup installs it if it is not there."
+    )]
+    Msrv {
+        /// Install nothing: without the toolchain there is no check
+        #[arg(long)]
+        no_install: bool,
+    },
+    /// Builds and runs a program that has the library out of a registry, beside the newest versions of other crates
+    #[command(after_help = "Example:\n  cargo xtask outside\n\n\
+        The packages that would be published go into a registry that is a folder below target/outside, and the program into\n\
+        another; it has types of fastrand, half, image, log, ndarray, num-complex, serde and egui-wgpu, each of its newest\n\
+        version. It runs on every adapter, and `cargo tree --duplicates` must name no second wgpu. It takes some minutes.")]
+    Outside,
     /// Compiles the libraries with each of their features alone, and with none
     #[command(
         after_help = "Example:\n  cargo xtask features\n\nIt needs cargo-hack, which it builds below target/tools if it is not in PATH."

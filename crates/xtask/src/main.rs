@@ -11,9 +11,12 @@ mod demo;
 mod deny;
 mod environment;
 mod features;
+mod guide;
 mod lint;
 mod model;
+mod msrv;
 mod mutants;
+mod outside;
 mod package;
 mod packages;
 mod progress;
@@ -89,6 +92,9 @@ fn run(command: Command) -> Result<bool> {
         }
         Command::Versions => versions::versions(&workspace),
         Command::Weigh { json, filter } => weigh::weigh(&workspace, json, &filter),
+        Command::Guide { write } => guide::guide(&workspace, write),
+        Command::Msrv { no_install } => msrv::command(&workspace, !no_install),
+        Command::Outside => outside::command(&workspace),
         Command::Features { no_install } => features::command(&workspace, !no_install),
         Command::Env { adapters } => env(&workspace, adapters.request(false)),
         Command::Doctor => doctor(),

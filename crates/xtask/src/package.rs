@@ -5,7 +5,7 @@ use std::{env, fs, io};
 
 use anyhow::{Context, Result};
 
-use crate::shell::{cargo, flag};
+use crate::shell::{Line, cargo, flag};
 use crate::workspace::Workspace;
 
 /// What the names of our published crates begin with.
@@ -19,26 +19,54 @@ const UNPUBLISHED: [&str; 3] = ["xtask", "fencepost-benches", "fencepost-book"];
 /// The build has a target folder of its own, so that what it must forget is not what the tests have built, and no debug
 /// information, which none of its readers need.
 pub(crate) fn package(workspace: &Workspace) -> Result<()> {
-    if let Some(home) = cargo_home() {
-        forget_unpacked(&home.join("registry/src"))?;
-    }
     let target = workspace.made("packaged")?;
-    forget_ours(&target.join("debug/.fingerprint"))?;
-    let package = cargo().args(["package", "--quiet", "--workspace"]);
-    let package = UNPUBLISHED.iter().fold(package, |package, name| package.args(["--exclude", name]));
-    let package = package.arg("--target-dir").arg(target).var("CARGO_PROFILE_DEV_DEBUG", "0");
-    let package = package.dir(workspace.root());
-    if flag("CI") { package.run() } else { package.arg("--allow-dirty").run() }
+    forget(&target)?;
+    line(workspace, &target).var("CARGO_PROFILE_DEV_DEBUG", "0").run()
+}
+
+/// Packages what would be published below `target`, and builds nothing; returns the `.crate` files.
+///
+/// # Errors
+/// Cargo refuses to package something.
+pub(crate) fn pack(workspace: &Workspace, target: &Path) -> Result<Vec<PathBuf>> {
+    let made = target.join("package");
+    if made.exists() {
+        fs::remove_dir_all(&made).with_context(|| format!("cannot remove {}", made.display()))?;
+    }
+    line(workspace, target).arg("--no-verify").run()?;
+    let is_package = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "crate");
+    Ok(entries(&made)?.into_iter().filter(is_package).collect())
+}
+
+/// Where it matters, as in CI, cargo refuses what is not committed.
+fn line(workspace: &Workspace, target: &Path) -> Line {
+    let package = published(cargo().args(["package", "--quiet"]));
+    let package = package.arg("--target-dir").arg(target).dir(workspace.root());
+    if flag("CI") { package } else { package.arg("--allow-dirty") }
+}
+
+/// Has a command of cargo's work on the crates that are published.
+pub(crate) fn published(line: Line) -> Line {
+    UNPUBLISHED.iter().fold(line.arg("--workspace"), |line, name| line.args(["--exclude", name]))
 }
 
 fn cargo_home() -> Option<PathBuf> {
     env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".cargo")))
 }
 
-/// Removes what cargo has unpacked of our crates in earlier runs: it takes the sources of a version that it has seen
-/// for those of today.
+/// Removes what cargo has unpacked of our crates in earlier runs, and what it has built of them in the target
+/// folder `target`: it takes the sources of a version that it has seen for those of today.
 ///
-/// Registries without a name are those that `cargo package` makes for a moment.
+/// # Errors
+/// Something cannot be removed.
+pub(crate) fn forget(target: &Path) -> Result<()> {
+    if let Some(home) = cargo_home() {
+        forget_unpacked(&home.join("registry/src"))?;
+    }
+    forget_ours(&target.join("debug/.fingerprint"))
+}
+
+/// Registries without a name are those that `cargo package` makes for a moment, and those that are folders.
 fn forget_unpacked(sources: &Path) -> Result<()> {
     let nameless = entries(sources)?.into_iter().filter(|registry| starts_with(registry, "-"));
     for registry in nameless {

@@ -65,6 +65,11 @@ impl Line {
         self
     }
 
+    /// The program and its arguments, for another program that is to start it.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        [&*self.program].into_iter().chain(self.args.iter().map(|arg| &**arg))
+    }
+
     /// Prints the command, runs it, and fails if it does not exit with 0.
     pub(crate) fn run(&self) -> Result<()> {
         eprintln!("+ {self}");

@@ -11,8 +11,11 @@ use crate::count;
 use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
 use crate::features::features;
+use crate::guide::guide;
 use crate::lint::lint;
 use crate::model::model;
+use crate::msrv::msrv;
+use crate::outside::outside;
 use crate::package::package;
 use crate::shell::{Line, cargo, flag};
 use crate::steps::{Done, Step, Steps, timed};
@@ -25,7 +28,8 @@ use crate::workspace::Workspace;
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
-    /// Every case in every mode, the loom models, the oldest versions of other crates, and each feature alone.
+    /// Every case in every mode, the loom models, the oldest versions of other crates, each feature alone, the oldest
+    /// Rust, and a program outside.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -41,6 +45,7 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     steps.run("fmt", || cargo().args(["fmt", "--all", "--check"]).dir(workspace.root()).run());
     steps.run("lint", || lint(workspace));
     steps.run("readme", || readme(workspace));
+    steps.run("guide", || guide(workspace, false));
     let mut vars = vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]; // holds if the set-up fails
     steps.try_run("adapters", || {
         let found = set_up(workspace, options.request)?;
@@ -105,6 +110,8 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
         steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
         steps.push(timed("features", || features(workspace, may_build)));
+        steps.push(timed("msrv", || msrv(workspace, may_install)));
+        steps.push(timed("outside", || outside(workspace, may_install)));
     }
     steps
 }

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::thread::available_parallelism;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
+use crate::environment::{Vars, unwatched};
 use crate::progress::bar;
-use crate::shell::{Line, cargo};
+use crate::shell::{Line, cargo, line, which};
 use crate::workspace::Workspace;
 
 /// A program that multiplies and adds four numbers on a GPU.
@@ -40,7 +42,8 @@ bytemuck = "1""#,
     },
     Candidate {
         name: "cubecl, wgpu",
-        dependencies: r#"cubecl = { version = "0.11", features = ["wgpu"] }"#,
+        dependencies: r#"cubecl = { version = "0.11", default-features = false, features = ["std", "wgpu"] }
+bytemuck = "1""#,
         main: CUBECL,
     },
 ];
@@ -59,7 +62,7 @@ fn main() -> Result<()> {
     let ctx = Context::new().wait()?;
     let queue = ctx.queue("main");
     let saxpy = ctx.kernel::<Saxpy>()?;
-    let (x, mut y) = (queue.array(&[1.0, 2.0, 3.0, 4.0])?, ctx.zeros([4])?);
+    let (x, mut y) = (queue.array(&[1.0, 2.0, 3.0, 4.0])?, queue.array(&[1.0; 4])?);
     queue.launch(&saxpy, Grid::threads([4]), Saxpy { a: 2.0, x: &x, y: &mut y })?;
     println!("{:?}", queue.read(&y).wait()?);
     Ok(())
@@ -84,7 +87,7 @@ fn main() {
         let contents = bytemuck::cast_slice(contents);
         device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: None, contents, usage })
     };
-    let (x, y) = (buffer(&[1.0, 2.0, 3.0, 4.0]), buffer(&[0.0; 4]));
+    let (x, y) = (buffer(&[1.0, 2.0, 3.0, 4.0]), buffer(&[1.0; 4]));
     let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
     let back = device.create_buffer(&wgpu::BufferDescriptor { label: None, size: 16, usage, mapped_at_creation: false });
     let source = wgpu::ShaderSource::Wgsl(SAXPY.into());
@@ -97,11 +100,13 @@ fn main() {
         compilation_options: Default::default(),
         cache: None,
     });
-    let entry = |binding, buffer: &wgpu::Buffer| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() };
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: None,
         layout: &pipeline.get_bind_group_layout(0),
-        entries: &[entry(0, &x), entry(1, &y)],
+        entries: &[
+            wgpu::BindGroupEntry { binding: 0, resource: x.as_entire_binding() },
+            wgpu::BindGroupEntry { binding: 1, resource: y.as_entire_binding() },
+        ],
     });
     let mut encoder = device.create_command_encoder(&Default::default());
     let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -119,21 +124,27 @@ fn main() {
 "#;
 
 const CUBECL: &str = r#"use cubecl::prelude::*;
-use cubecl::wgpu::WgpuRuntime;
 
-#[cube(launch_unchecked)]
-fn saxpy(x: &Array<f32>, y: &mut Array<f32>) {
+#[cube(launch)]
+fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
     if ABSOLUTE_POS < y.len() {
-        y[ABSOLUTE_POS] += 2.0 * x[ABSOLUTE_POS];
+        y[ABSOLUTE_POS] += a * x[ABSOLUTE_POS];
     }
 }
 
 fn main() {
-    let client = WgpuRuntime::client(&Default::default());
-    println!("{}", client.properties().hardware.max_bindings);
-    let _ = saxpy::launch_unchecked::<WgpuRuntime>;
+    let client = cubecl::Device::default().client();
+    let array = |contents: &[f32]| client.create_from_slice(bytemuck::cast_slice(contents));
+    let (x, y) = (array(&[1.0, 2.0, 3.0, 4.0]), array(&[1.0; 4]));
+    // SAFETY: both have four elements.
+    let [of_x, of_y] = [&x, &y].map(|handle| unsafe { BufferArg::from_raw_parts(handle.clone(), 4) });
+    saxpy::launch(&client, CubeCount::Static(1, 1, 1), CubeDim::new_1d(64), 2.0, of_x, of_y);
+    println!("{:?}", bytemuck::cast_slice::<u8, f32>(&client.read_one_unchecked(y)));
 }
 "#;
+
+/// What each of them prints.
+const RESULT: &str = "[3.0, 5.0, 7.0, 9.0]";
 
 /// What a program costs.
 #[derive(Serialize)]
@@ -143,43 +154,80 @@ struct Weight {
     crates: usize,
     /// Seconds of a release build from nothing.
     build: f64,
+    /// Seconds that the processors work for it in user mode: other work on the machine changes them little.
+    /// Unknown without a POSIX shell.
+    processor: Option<f64>,
     /// Bytes of the stripped program.
     binary: u64,
 }
 
-/// Builds each program from nothing, one after the other, and prints what they cost.
+/// Builds each program from nothing, one after the other, runs it, and prints what they cost, those of the
+/// others too where one fails.
 ///
 /// # Errors
-/// One does not build.
+/// One does not build, or prints another result.
 pub(crate) fn weigh(workspace: &Workspace, json: bool, filter: &[String]) -> Result<()> {
     let wanted = |candidate: &&Candidate| {
         filter.is_empty() || filter.iter().any(|part| candidate.name.contains(&**part))
     };
+    let vars = unwatched(workspace)?;
     let chosen: Vec<_> = CANDIDATES.iter().filter(wanted).collect();
     let progress = bar(chosen.len() as u64).with_message("programs");
-    let mut weights = Vec::new();
+    let (mut weights, mut failed) = (Vec::new(), Vec::new());
     for candidate in chosen {
-        weights.push(
-            measure(workspace, candidate).with_context(|| format!("the program with {}", candidate.name))?,
-        );
+        match measure(workspace, candidate, &vars) {
+            Ok(weight) => weights.push(weight),
+            Err(error) => failed.push(format!("the program with {}: {error:#}", candidate.name)),
+        }
         progress.inc(1);
     }
     progress.finish_and_clear();
     if json {
         println!("{}", serde_json::to_string_pretty(&weights)?);
-        return Ok(());
+    } else {
+        let cores = available_parallelism().map_or("unknown".to_owned(), |cores| cores.to_string());
+        println!(
+            "{}\n\ncores: {cores}; each of these programs has run and printed {RESULT}",
+            table(&weights)
+        );
     }
-    println!("| program | crates | release build, s | stripped binary, MB |\n|---|---|---|---|");
-    for Weight { program, crates, build, binary } in &weights {
-        println!("| {program} | {crates} | {build:.0} | {:.1} |", *binary as f64 / 1e6);
-    }
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
 }
 
-fn measure(workspace: &Workspace, candidate: &Candidate) -> Result<Weight> {
+fn table(weights: &[Weight]) -> String {
+    let head = "| program | crates | release build, s | of processors, s | stripped binary, MB |\n|---|---|---|---|---|";
+    let rows = weights.iter().map(|Weight { program, crates, build, processor, binary }| {
+        let processor = processor.map_or("?".to_owned(), |seconds| format!("{seconds:.0}"));
+        let megabytes = *binary as f64 / 1e6;
+        format!("| {program} | {crates} | {build:.0} | {processor} | {megabytes:.1} |")
+    });
+    [head.to_owned()].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+fn measure(workspace: &Workspace, candidate: &Candidate, vars: &Vars) -> Result<Weight> {
     let folder = workspace.made("weigh")?.join(candidate.name.replace([',', ' '], "-"));
+    write_program(workspace, candidate, &folder)?;
+    let in_folder = |line: Line| {
+        line.without("CARGO_TARGET_DIR").without("RUSTFLAGS").without("RUSTC_WRAPPER").dir(&folder)
+    };
+    in_folder(cargo().args(["fetch", "--quiet"])).run()?;
+    let tree = cargo().args(["tree", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"]);
+    let tree = in_folder(tree).read()?;
+    let crates: BTreeSet<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+    let start = Instant::now();
+    let processor = build(in_folder)?;
+    let build = start.elapsed().as_secs_f64();
+    let program = folder.join("target/release").join(format!("minimal{}", std::env::consts::EXE_SUFFIX));
+    let printed = line(&program).vars(vars).dir(&folder).read()?;
+    ensure!(printed.trim() == RESULT, "it printed {}, and not {RESULT}", printed.trim());
+    let binary = fs::metadata(program)?.len();
+    Ok(Weight { program: candidate.name, crates: crates.len(), build, processor, binary })
+}
+
+fn write_program(workspace: &Workspace, candidate: &Candidate, folder: &Path) -> Result<()> {
     if folder.exists() {
-        fs::remove_dir_all(&folder)?;
+        fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder.join("src"))?;
     let root = workspace.root().display().to_string();
@@ -190,21 +238,41 @@ fn measure(workspace: &Workspace, candidate: &Candidate) -> Result<Weight> {
     );
     fs::write(folder.join("Cargo.toml"), manifest)?;
     fs::write(folder.join("src/main.rs"), candidate.main)?;
-    let line = |args: &[&str]| in_folder(&folder, args);
-    line(&["fetch", "--quiet"]).run()?;
-    let tree = line(&["tree", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"]).read()?;
-    let crates: BTreeSet<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
-    let start = Instant::now();
-    line(&["build", "--quiet", "--release"]).run()?;
-    let build = start.elapsed().as_secs_f64();
-    let binary = fs::metadata(program(&folder))?.len();
-    Ok(Weight { program: candidate.name, crates: crates.len(), build, binary })
+    Ok(())
 }
 
-fn in_folder(folder: &Path, args: &[&str]) -> Line {
-    cargo().args(args).without("CARGO_TARGET_DIR").without("RUSTFLAGS").dir(folder)
+/// Builds the program, and returns the seconds of the processors where there is a shell that counts them.
+fn build(in_folder: impl Fn(Line) -> Line) -> Result<Option<f64>> {
+    let build = cargo().args(["build", "--quiet", "--release"]);
+    if which("sh").is_none() {
+        return in_folder(build).run().map(|()| None);
+    }
+    let counted = r#""$@" && times"#; // of the shell, and of the programs that it has waited for
+    let (done, said) = in_folder(line("sh").args(["-c", counted, "sh"]).args(build.words())).run_quietly()?;
+    ensure!(done, "{said}");
+    Ok(seconds_of_children(&said))
 }
 
-fn program(folder: &Path) -> PathBuf {
-    folder.join("target/release").join(format!("minimal{}", std::env::consts::EXE_SUFFIX))
+/// The user time in the second line that a shell's `times` prints, `1m2.50s 0m4.10s`.
+fn seconds_of_children(said: &str) -> Option<f64> {
+    let times = said.lines().filter(|line| line.ends_with('s') && line.contains('m')).nth(1)?;
+    let (minutes, seconds) = times.split(' ').next()?.strip_suffix('s')?.split_once('m')?;
+    Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seconds_of_the_programs_are_those_of_the_second_line() {
+        assert_eq!(seconds_of_children("0m0.01s 0m0.02s\n2m3.50s 0m4.10s\n"), Some(123.5));
+        assert_eq!(seconds_of_children("0m0.01s 0m0.02s\n"), None);
+    }
+
+    #[test]
+    fn a_row_has_a_question_mark_for_what_was_not_counted() {
+        let weight = Weight { program: "none", crates: 3, build: 1.6, processor: None, binary: 2_340_000 };
+        assert_eq!(table(&[weight]).lines().last(), Some("| none | 3 | 2 | ? | 2.3 |"));
+    }
 }

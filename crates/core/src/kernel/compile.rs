@@ -246,7 +246,7 @@ impl Context {
     /// assert_eq!(queue.read(&out).wait()?, [0x0707_0707]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    #[cfg(cpu)]
+    #[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
     pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
         let Some(cpu) = self.owner.cpu() else {
             let (object, message) =

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+// As the module: the documentation of `fencepost` sees this one only.
+#[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile to a file: `.json` gets the trace of [`write_chrome_trace`](Self::write_chrome_trace), `.html`
     /// the timeline of [`write_html`](Self::write_html).

@@ -8,6 +8,8 @@ use std::io::{self, Write};
 const PAGE: &str = include_str!("timeline.html");
 const DATA: &str = "{{data}}";
 
+// As the module: the documentation of `fencepost` sees this one only.
+#[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile as one HTML file that needs nothing else: queues as rows, commands as bars, waits as arrows,
     /// with the tables of [`summary`](Self::summary), [`overlap`](Self::overlap) and

@@ -7,6 +7,8 @@ use std::io::{self, Write};
 /// The process of what the host does.
 const HOST: usize = 0;
 
+// As the module: the documentation of `fencepost` sees this one only.
+#[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile as JSON in the Trace Event format, for Perfetto and `chrome://tracing`.
     ///

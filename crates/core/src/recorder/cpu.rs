@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3]);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
+#[cfg(feature = "cpu")] // as the module: the documentation of `fencepost` sees this one only
 #[derive(Clone, Copy, Debug)]
 pub struct CpuOptions {
     /// The same seed, and the same calls on one thread of a context without threads, give the same run.

@@ -1,0 +1,59 @@
+// Written by `cargo xtask guide --write`.
+#![doc = include_str!("../guide/index.md")]
+
+#[doc = include_str!("../guide/adapters.md")]
+pub mod adapters {}
+
+#[doc = include_str!("../guide/async.md")]
+pub mod r#async {}
+
+#[doc = include_str!("../guide/browser.md")]
+pub mod browser {}
+
+#[doc = include_str!("../guide/ci.md")]
+pub mod ci {}
+
+#[doc = include_str!("../guide/cli.md")]
+pub mod cli {}
+
+#[doc = include_str!("../guide/elements.md")]
+pub mod elements {}
+
+#[doc = include_str!("../guide/errors.md")]
+pub mod errors {}
+
+#[doc = include_str!("../guide/events.md")]
+pub mod events {}
+
+#[doc = include_str!("../guide/features.md")]
+pub mod features {}
+
+#[doc = include_str!("../guide/first_program.md")]
+pub mod first_program {}
+
+#[doc = include_str!("../guide/kernels.md")]
+pub mod kernels {}
+
+#[doc = include_str!("../guide/levels.md")]
+pub mod levels {}
+
+#[doc = include_str!("../guide/memory_model.md")]
+pub mod memory_model {}
+
+#[doc = include_str!("../guide/policies.md")]
+pub mod policies {}
+
+#[doc = include_str!("../guide/queues.md")]
+pub mod queues {}
+
+#[doc = include_str!("../guide/recipes.md")]
+pub mod recipes {}
+
+#[doc = include_str!("../guide/several_devices.md")]
+pub mod several_devices {}
+
+#[doc = include_str!("../guide/timing.md")]
+pub mod timing {}
+
+#[doc = include_str!("../guide/transfers.md")]
+pub mod transfers {}

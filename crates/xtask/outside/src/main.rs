@@ -1,0 +1,117 @@
+//! A program that has Fencepost out of a registry, beside the newest versions of crates that it exchanges types with.
+//!
+//! `cargo xtask outside` copies it, builds it and runs it: it runs on every adapter, and fails if a result is wrong.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fencepost::prelude::*;
+use fencepost::{AdapterChoice, adapters};
+use half::f16;
+use image::{DynamicImage, GrayImage, Luma};
+use ndarray::Array2;
+use num_complex::Complex;
+use serde::Deserialize;
+use serde::de::value::{Error as Invalid, MapDeserializer};
+
+type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+#[derive(KernelArgs)]
+#[kernel(source = "turn.wgsl")]
+struct Turn<'a> {
+    factor: Complex<f32>,
+    data: &'a mut DeviceArray<Complex<f32>, 2>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "brighten.wgsl")]
+struct Brighten<'a> {
+    bytes: &'a mut DeviceArray<u8, 2>,
+}
+
+/// What a file of settings might hold.
+#[derive(Deserialize)]
+struct Settings {
+    re: f32,
+    im: f32,
+}
+
+/// Counts messages.
+struct Counter(AtomicUsize);
+
+impl log::Log for Counter {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, _: &log::Record<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn flush(&self) {}
+}
+
+static MESSAGES: Counter = Counter(AtomicUsize::new(0));
+
+fn main() -> Outcome {
+    log::set_logger(&MESSAGES)?;
+    log::set_max_level(log::LevelFilter::Info);
+    let count = adapters().len();
+    for at in 0..count {
+        let options = ContextOptions { adapter: AdapterChoice::Index(at), ..ContextOptions::default() };
+        let ctx = Context::with_options(options).wait()?;
+        let queue = ctx.queue("main");
+        turned(&ctx, &queue)?;
+        brightened(&ctx, &queue)?;
+        halved(&queue)?;
+        drawn(&ctx);
+        log::info!("{at} is right");
+        println!("right on {}", ctx.info());
+    }
+    assert!(count > 0, "there is no adapter");
+    assert!(MESSAGES.0.load(Ordering::Relaxed) >= count, "the log has a message for each adapter");
+    Ok(())
+}
+
+/// A kernel of a file of this package, a parameter from serde, an array from ndarray with elements of num-complex.
+fn turned(ctx: &Context, queue: &CommandQueue) -> Outcome {
+    let settings = MapDeserializer::<_, Invalid>::new([("re", 0.6_f32), ("im", 0.8)].into_iter());
+    let Settings { re, im } = Settings::deserialize(settings)?;
+    let factor = Complex::new(re, im);
+    let mut random = fastrand::Rng::with_seed(7);
+    let table = Array2::from_shape_simple_fn([5, 7], || Complex::new(random.f32(), random.f32()));
+
+    let mut data = ctx.array_from_ndarray(&table)?;
+    queue.launch(&ctx.kernel::<Turn>()?, Grid::threads([data.len()]), Turn { factor, data: &mut data })?;
+    let turned = queue.read_ndarray(&data).wait()?;
+    for (got, given) in turned.iter().zip(&table) {
+        assert!((got - factor * given).norm() < 1e-5, "{given} became {got}");
+    }
+    Ok(())
+}
+
+/// A kernel that uses a shared file of the library, on a picture.
+fn brightened(ctx: &Context, queue: &CommandQueue) -> Outcome {
+    let grey = GrayImage::from_fn(9, 4, |x, y| Luma([(20 * x + 30 * y) as u8]));
+    let expected = GrayImage::from_fn(9, 4, |x, y| Luma([grey[(x, y)].0[0].saturating_add(10)]));
+    let mut bytes = ctx.array_from_image::<u8>(&DynamicImage::ImageLuma8(grey))?;
+    let words = bytes.len().div_ceil(4);
+    queue.launch(&ctx.kernel::<Brighten>()?, Grid::threads([words]), Brighten { bytes: &mut bytes })?;
+    queue.finish().wait()?;
+    assert_eq!(ctx.to_image(&bytes)?, DynamicImage::ImageLuma8(expected));
+    Ok(())
+}
+
+/// Elements of half.
+fn halved(queue: &CommandQueue) -> Outcome {
+    let halves = [0.5, 1.0, -2.0, 0.25].map(f16::from_f32);
+    assert_eq!(queue.read(&queue.array(&halves)?).wait()?, halves);
+    Ok(())
+}
+
+/// A renderer of egui on the device of the context, which it takes for one of its own wgpu.
+fn drawn(ctx: &Context) {
+    let (device, _) = ctx.wgpu().expect("an adapter's context is on wgpu");
+    let format = egui_wgpu::wgpu::TextureFormat::Rgba8Unorm;
+    let renderer = egui_wgpu::Renderer::new(device, format, egui_wgpu::RendererOptions::default());
+    drop(renderer);
+}

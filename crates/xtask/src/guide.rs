@@ -1,0 +1,186 @@
+//! `cargo xtask guide`: the pages of `docs/guide` as modules of the library's documentation.
+//!
+//! A package has only files of its own folder, so `crates/fencepost/guide` has a copy of the pages, whose links
+//! are rustdoc's.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::Workspace;
+
+/// What a link to anything else than a page of the guide begins with.
+const REPOSITORY: &str = "https://github.com/fencepost-rs/fencepost/blob/main/docs/";
+/// The same for pictures, which a browser shows.
+const PICTURES: &str = "https://raw.githubusercontent.com/fencepost-rs/fencepost/main/docs/";
+
+/// Where the library has the copies.
+const COPIES: &str = "crates/fencepost/guide";
+/// What makes modules of them.
+const MODULES: &str = "crates/fencepost/src/guide.rs";
+
+/// Checks the copies, or writes them.
+///
+/// # Errors
+/// A file cannot be read or written; a copy is not right, and `write` is not given.
+pub(crate) fn guide(workspace: &Workspace, write: bool) -> Result<()> {
+    let wanted = wanted(&workspace.path("docs"))?;
+    let wrong = wrong(workspace.root(), &wanted)?;
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    if !write {
+        bail!("{} differ from docs/guide: `cargo xtask guide --write`", wrong.join(", "));
+    }
+    let copies = workspace.path(COPIES);
+    if copies.exists() {
+        fs::remove_dir_all(&copies).with_context(|| format!("cannot remove {}", copies.display()))?;
+    }
+    fs::create_dir_all(&copies)?;
+    for (path, text) in &wanted {
+        fs::write(workspace.path(path), text).with_context(|| format!("cannot write {path}"))?;
+    }
+    Ok(())
+}
+
+/// The files that differ from what is wanted, that are not there, or that should not be there.
+fn wrong(root: &Path, wanted: &BTreeMap<String, String>) -> Result<Vec<String>> {
+    let differs =
+        |(path, text): &(&String, &String)| fs::read_to_string(root.join(path)).ok().as_ref() != Some(text);
+    let mut wrong: Vec<String> = wanted.iter().filter(differs).map(|(path, _)| path.clone()).collect();
+    if root.join(COPIES).is_dir() {
+        for entry in fs::read_dir(root.join(COPIES))? {
+            let path = format!("{COPIES}/{}", entry?.file_name().to_string_lossy());
+            wrong.extend((!wanted.contains_key(&path)).then_some(path));
+        }
+    }
+    Ok(wrong)
+}
+
+/// The text of each file, by its path below the root.
+fn wanted(docs: &Path) -> Result<BTreeMap<String, String>> {
+    let mut wanted = BTreeMap::new();
+    let read =
+        |path: &Path| fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    for entry in fs::read_dir(docs.join("guide"))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        wanted.insert(format!("{COPIES}/{name}"), page(&read(&path)?));
+    }
+    let modules = modules(wanted.keys().filter_map(|path| path.strip_prefix(COPIES)));
+    wanted.insert(MODULES.to_owned(), modules);
+    wanted.insert(format!("{COPIES}/index.md"), index(&read(&docs.join("SUMMARY.md"))?));
+    Ok(wanted)
+}
+
+/// A page with the links of rustdoc. Fenced blocks stay as they are.
+fn page(text: &str) -> String {
+    let mut fenced = false;
+    let lines = text.lines().map(|line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        if fenced || fence { line.to_owned() } else { with_links(line) }
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
+fn with_links(line: &str) -> String {
+    let mut parts = line.split("](");
+    let mut linked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (target, rest) = part.split_once(')').unwrap_or((part, ""));
+        linked += &format!("]({}){rest}", link(target));
+    }
+    linked
+}
+
+/// A link of a page in `docs/guide` as one of rustdoc: to a module of the guide, or to the web.
+fn link(target: &str) -> String {
+    if target.contains("://") || target.starts_with('#') {
+        return target.to_owned();
+    }
+    match target.strip_prefix("../") {
+        Some(picture) if picture.starts_with("images/") => format!("{PICTURES}{picture}"),
+        Some(page) => format!("{REPOSITORY}{page}"),
+        None => format!("crate::guide::{}", target.replacen(".md", "", 1)),
+    }
+}
+
+/// The pages in their order, out of the summary of the book.
+fn index(summary: &str) -> String {
+    let guide = summary.lines().skip_while(|line| *line != "# Guide").skip(1);
+    let pages = guide.take_while(|line| !line.starts_with("# ")).filter(|line| !line.is_empty());
+    let pages = pages.map(|line| with_links(&line.replace("](guide/", "](")) + "\n");
+    let head = "The guide: how the parts of the library go together, one page a module.\n\n";
+    let foot = format!(
+        "\nThe [book]({REPOSITORY}README.md) has these pages too, the\n\
+         rules with their numbers, and what CUDA, OpenCL, CuPy, Warp, Taichi and wgpu call the same. It says what the names in\n\
+         the examples stand for. Its examples are compiled and run by the test command.\n"
+    );
+    [head.to_owned()].into_iter().chain(pages).chain([foot]).collect()
+}
+
+/// An empty module of each page.
+fn modules<'a>(pages: impl Iterator<Item = &'a str>) -> String {
+    let head = "// Written by `cargo xtask guide --write`.\n#![doc = include_str!(\"../guide/index.md\")]\n";
+    let pages = pages.map(|page| {
+        let name = page.trim_start_matches('/').trim_end_matches(".md");
+        let raw = if name == "async" { "r#" } else { "" }; // a keyword
+        format!("\n#[doc = include_str!(\"../guide/{name}.md\")]\npub mod {raw}{name} {{}}\n")
+    });
+    [head.to_owned()].into_iter().chain(pages).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_to_a_module_or_to_the_web() {
+        let linked = with_links("see [a](timing.md#profiles), [b](#here) and ![c](../images/x.png)");
+        let picture = format!("{PICTURES}images/x.png");
+        assert_eq!(linked, format!("see [a](crate::guide::timing#profiles), [b](#here) and ![c]({picture})"));
+        assert_eq!(link("../semantics.md#queues"), format!("{REPOSITORY}semantics.md#queues"));
+        assert_eq!(link("https://example.org/a.md"), "https://example.org/a.md");
+    }
+
+    #[test]
+    fn code_keeps_what_looks_like_a_link() {
+        let block = "```text\n[a](b.md)\n```\n";
+        assert_eq!(page(&format!("{block}[a](b.md)\n")), format!("{block}[a](crate::guide::b)\n"));
+    }
+
+    #[test]
+    fn the_index_has_the_pages_of_the_guide_only() {
+        let summary =
+            "# Summary\n\n# Guide\n\n- [A](guide/a.md)\n- [B](guide/b.md)\n\n# Reference\n\n- [C](c.md)\n";
+        let index = index(summary);
+        assert!(index.contains("- [A](crate::guide::a)\n- [B](crate::guide::b)\n"), "{index}");
+        assert!(!index.contains("[C]"), "{index}");
+    }
+
+    #[test]
+    fn a_page_that_changes_or_goes_makes_its_copy_wrong_until_it_is_written_again() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let workspace = Workspace::at(dir.path());
+        for folder in ["docs/guide", "crates/fencepost/src"] {
+            fs::create_dir_all(dir.path().join(folder)).expect("made");
+        }
+        let write = |path: &str, text: &str| fs::write(dir.path().join(path), text).expect("written");
+        write("docs/SUMMARY.md", "# Guide\n\n- [A](guide/a.md)\n");
+        write("docs/guide/a.md", "# A\n");
+        write("docs/guide/b.md", "# B\n");
+        let said = || guide(&workspace, false).map_err(|error| error.to_string());
+        assert!(said().expect_err("nothing is written").contains("guide/a.md"));
+        guide(&workspace, true).expect("written");
+        said().expect("all is right");
+        write("docs/guide/a.md", "# Another\n");
+        assert!(said().expect_err("a page has changed").contains("guide/a.md"));
+        guide(&workspace, true).expect("written");
+        fs::remove_file(dir.path().join("docs/guide/b.md")).expect("removed");
+        let gone = said().expect_err("a page has gone");
+        assert!(gone.contains("guide/b.md") && gone.contains("src/guide.rs"), "{gone}");
+    }
+}

@@ -1,0 +1,149 @@
+//! `cargo xtask outside`: the library as a program elsewhere has it, out of a registry, beside the newest
+//! versions of other crates.
+//!
+//! The tests of the workspace see the crates as folders, and the versions that Cargo.lock has. A program sees
+//! packages, which may lack a file, and whatever is newest.
+
+mod registry;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::environment::unwatched;
+use crate::package::{forget, pack};
+use crate::shell::{Line, cargo};
+use crate::steps::Done;
+use crate::workspace::Workspace;
+use registry::Registry;
+
+/// The program's files, by their paths in its folder.
+const FILES: [(&str, &str); 3] = [
+    ("src/main.rs", include_str!("../../outside/src/main.rs")),
+    ("shaders/turn.wgsl", include_str!("../../outside/shaders/turn.wgsl")),
+    ("shaders/brighten.wgsl", include_str!("../../outside/shaders/brighten.wgsl")),
+];
+
+/// What the program has beside the library: the newest versions. A version of egui-wgpu belongs to one of wgpu,
+/// so it is named: it changes with ours.
+const DEPENDENCIES: &str = r#"egui-wgpu = "0.37"
+fastrand = "*"
+half = "*"
+image = { version = "*", default-features = false }
+log = "*"
+ndarray = "*"
+num-complex = "*"
+serde = { version = "*", features = ["derive"] }
+"#;
+
+/// Crates of which a second version would make types that look the same and are not.
+const SINGLE: [&str; 12] = [
+    "bytemuck",
+    "fencepost",
+    "fencepost-core",
+    "fencepost-kernels",
+    "fencepost-sync",
+    "half",
+    "image",
+    "ndarray",
+    "num-complex",
+    "wgpu",
+    "wgpu-core",
+    "wgpu-types",
+];
+
+/// As [`outside`], where not to run is an error.
+///
+/// # Errors
+/// As there.
+pub(crate) fn command(workspace: &Workspace) -> Result<()> {
+    outside(workspace, true).map(|_| ())
+}
+
+/// Packs the crates, puts the packages into a registry of this folder, and builds and runs a program that has
+/// the library from there. Skipped where nothing may be fetched.
+///
+/// # Errors
+/// The crates cannot be packed, the program does not build, it has two versions of a crate that must be one, or
+/// its results are wrong on an adapter.
+pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
+    if !may_fetch {
+        return Ok(Done::Skipped("the newest versions of other crates cannot be asked for".to_owned()));
+    }
+    let root = workspace.made("outside")?;
+    let packages = pack(workspace, &root.join("packed"))?;
+    let registry = Registry::make(workspace, &root, &packages)?;
+    let target = root.join("target");
+    forget(&target)?;
+    let folder = root.join("program");
+    write_program(&folder, &registry)?;
+    let line = |args: &[&str]| in_folder(&folder, &target, args);
+    line(&["update", "--quiet"]).run().context("no versions fit")?;
+    let twice = twice(&line(&["tree", "--duplicates", "--depth", "0", "--prefix", "none"]).read()?);
+    if !twice.is_empty() {
+        bail!(
+            "the program has two versions of {}: `cargo tree -d` in {}",
+            twice.join(", "),
+            folder.display()
+        );
+    }
+    line(&["build", "--quiet"]).run()?;
+    line(&["run", "--quiet"]).vars(&unwatched(workspace)?).run()?;
+    Ok(Done::Yes)
+}
+
+/// Writes the program into a fresh folder. It is a workspace of its own, with a lock file of its own.
+fn write_program(folder: &Path, registry: &Registry) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    let library = format!(
+        r#"fencepost = {{ version = "{}", registry = "local", features = ["image", "ndarray", "num-complex"] }}"#,
+        registry.version
+    );
+    let manifest = format!(
+        "[package]\nname = \"outside\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{library}\n{DEPENDENCIES}\n\
+         [profile.dev]\ndebug = false\n\n[workspace]\n"
+    );
+    let config = registry.config();
+    let made = [("Cargo.toml", &*manifest), (".cargo/config.toml", &*config)];
+    for (path, text) in FILES.into_iter().chain(made) {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn in_folder(folder: &Path, target: &Path, args: &[&str]) -> Line {
+    cargo().args(args).var("CARGO_TARGET_DIR", target).without("RUSTFLAGS").dir(folder)
+}
+
+/// The crates that a program must have once, and that `cargo tree --duplicates` names with two versions. It
+/// also names those that are built twice, for the program and for a derive.
+fn twice(tree: &str) -> Vec<&'static str> {
+    let versions = |name: &&str| {
+        let of_it = tree.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(" v"));
+        of_it.filter_map(|rest| rest.split(' ').next()).collect::<BTreeSet<_>>().len()
+    };
+    SINGLE.into_iter().filter(|name| versions(name) > 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_version_that_is_built_twice_is_one() {
+        assert!(twice("bytemuck v1.25.0\n\nbytemuck v1.25.0 (*)\n").is_empty());
+    }
+
+    #[test]
+    fn a_second_wgpu_is_found_and_a_second_syn_is_none() {
+        let tree = "syn v2.0.1\n\nsyn v3.0.0\n\nwgpu v29.0.0\n\nwgpu v30.0.1 (*)\n\nwgpu-core v1.0.0\n";
+        assert_eq!(twice(tree), ["wgpu"]);
+        assert!(twice("syn v2.0.1\n\nsyn v3.0.0\n").is_empty());
+    }
+}

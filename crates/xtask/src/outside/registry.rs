@@ -1,0 +1,191 @@
+//! A registry that is a folder: packages, and an index that says what each depends on.
+//!
+//! The format is that of cargo's local registries, and a line of the index that of any registry: docs of cargo,
+//! "Registry Index".
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::shell::cargo;
+use crate::workspace::Workspace;
+
+/// Where crates of other people are.
+const CRATES_IO: &str = "https://github.com/rust-lang/crates.io-index";
+
+/// A folder of packages.
+pub(super) struct Registry {
+    folder: PathBuf,
+    /// The version of the library in it.
+    pub(super) version: String,
+}
+
+impl Registry {
+    /// Makes a registry of `packages` below `root`; it replaces an earlier one.
+    ///
+    /// # Errors
+    /// A file cannot be read or written; cargo does not say what a package depends on.
+    pub(super) fn make(workspace: &Workspace, root: &Path, packages: &[PathBuf]) -> Result<Self> {
+        let folder = root.join("registry");
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        }
+        let metadata = cargo().args(["metadata", "--no-deps", "--format-version", "1"]);
+        let metadata: Value = serde_json::from_str(&metadata.dir(workspace.root()).read()?)?;
+        let mut registry = Self { folder, version: String::new() };
+        for package in packages {
+            let described = described(&metadata, package)?;
+            registry.add(package, described)?;
+            if described["name"] == "fencepost" {
+                registry.version = described["version"].as_str().unwrap_or_default().to_owned();
+            }
+        }
+        Ok(registry)
+    }
+
+    fn add(&self, package: &Path, described: &Value) -> Result<()> {
+        let name = described["name"].as_str().context("a package has a name")?;
+        let bytes = fs::read(package).with_context(|| format!("cannot read {}", package.display()))?;
+        let line = index_line(described, &checksum(&bytes));
+        let index = self.folder.join(index_path(name));
+        fs::create_dir_all(index.parent().unwrap_or(&self.folder))?;
+        fs::write(&index, format!("{line}\n"))
+            .with_context(|| format!("cannot write {}", index.display()))?;
+        fs::write(self.folder.join(package.file_name().unwrap_or_default()), bytes)?;
+        Ok(())
+    }
+
+    /// What has cargo find it as the registry `local`. The address is a name that no machine has: it is never asked.
+    pub(super) fn config(&self) -> String {
+        let folder = json!(self.folder.to_string_lossy()); // a string of JSON is one of TOML
+        let address = "https://fencepost.invalid/index";
+        format!(
+            "[registries.local]\nindex = \"{address}\"\n\n[source.local]\nregistry = \"{address}\"\nreplace-with = \"folder\"\n\n\
+             [source.folder]\nlocal-registry = {folder}\n"
+        )
+    }
+}
+
+/// What cargo says of the package that a `.crate` file holds.
+fn described<'a>(metadata: &'a Value, package: &Path) -> Result<&'a Value> {
+    let file = package.file_name().unwrap_or_default().to_string_lossy();
+    let is = |described: &&Value| {
+        let [name, version] = ["name", "version"].map(|key| described[key].as_str().unwrap_or_default());
+        *file == format!("{name}-{version}.crate")
+    };
+    let all = metadata["packages"].as_array().into_iter().flatten();
+    all.into_iter().find(is).with_context(|| format!("no package of the workspace is {file}"))
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where the index has the lines of a crate whose name has four letters or more.
+fn index_path(name: &str) -> PathBuf {
+    [["index"], [&name[..2]], [&name[2..4]], [name]].concat().iter().collect()
+}
+
+/// A package's line in the index, from what `cargo metadata` says of it. What only its own tests need is left
+/// out, as nothing that depends on it has that.
+fn index_line(package: &Value, checksum: &str) -> Value {
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    let dependencies: Vec<Value> =
+        dependencies.filter(|dependency| dependency["kind"] != "dev").map(dependency).collect();
+    json!({
+        "name": package["name"],
+        "vers": package["version"],
+        "deps": dependencies,
+        "cksum": checksum,
+        "features": {},
+        "features2": package["features"], // with `dep:`, which `features` does not have
+        "yanked": false,
+        "rust_version": package["rust_version"],
+        "v": 2,
+    })
+}
+
+/// In the index a dependency without a registry is one of the same; `cargo metadata` says so of those of crates.io.
+fn dependency(of: &Value) -> Value {
+    let registry = if of["path"].is_null() { json!(CRATES_IO) } else { Value::Null };
+    let (name, package) = match &of["rename"] {
+        Value::Null => (&of["name"], &Value::Null),
+        rename => (rename, &of["name"]),
+    };
+    json!({
+        "name": name,
+        "package": package,
+        "req": of["req"],
+        "features": of["features"],
+        "optional": of["optional"],
+        "default_features": of["uses_default_features"],
+        "target": of["target"],
+        "kind": of["kind"].as_str().unwrap_or("normal"),
+        "registry": registry,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(extra: Value) -> Value {
+        let mut of = json!({
+            "name": "log", "req": "^0.4", "kind": null, "rename": null, "optional": false,
+            "uses_default_features": true, "features": ["std"], "target": null, "registry": null,
+        });
+        for (key, value) in extra.as_object().into_iter().flatten() {
+            of[key] = value.clone();
+        }
+        of
+    }
+
+    #[test]
+    fn a_line_has_what_cargo_needs_to_choose_a_version() {
+        let package = json!({
+            "name": "fencepost-sync", "version": "0.1.0", "rust_version": "1.88",
+            "features": { "default": ["gl"], "gl": ["dep:log"] },
+            "dependencies": [of(json!({ "optional": true })), of(json!({ "kind": "dev" }))],
+        });
+        let line = index_line(&package, "00ff");
+        assert_eq!((&line["name"], &line["vers"]), (&json!("fencepost-sync"), &json!("0.1.0")));
+        assert_eq!((&line["cksum"], &line["rust_version"]), (&json!("00ff"), &json!("1.88")));
+        assert_eq!((&line["v"], &line["features2"]["gl"]), (&json!(2), &json!(["dep:log"])));
+        assert_eq!(line["deps"].as_array().expect("a list").len(), 1, "dependencies of tests are left out");
+        assert_eq!(line["deps"][0]["optional"], true);
+    }
+
+    #[test]
+    fn a_dependency_is_of_the_same_registry_if_it_is_a_folder_of_the_workspace() {
+        assert_eq!(dependency(&of(json!({ "path": "/w/crates/sync" })))["registry"], Value::Null);
+        assert_eq!(dependency(&of(json!({})))["registry"], CRATES_IO);
+    }
+
+    #[test]
+    fn a_dependency_keeps_its_kind_its_target_and_both_names() {
+        let renamed = of(json!({ "rename": "logging", "kind": "build", "target": "cfg(unix)" }));
+        let line = dependency(&renamed);
+        assert_eq!((&line["name"], &line["package"]), (&json!("logging"), &json!("log")));
+        assert_eq!((&line["kind"], &line["target"]), (&json!("build"), &json!("cfg(unix)")));
+        assert_eq!(dependency(&of(json!({})))["kind"], "normal");
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_the_standard_and_the_index_has_folders() {
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(checksum(b"abc"), abc);
+        assert_eq!(index_path("fencepost-core"), Path::new("index/fe/nc/fencepost-core"));
+    }
+
+    #[test]
+    fn a_package_that_the_workspace_does_not_have_is_named() {
+        let metadata = json!({ "packages": [{ "name": "fencepost", "version": "0.1.0" }] });
+        let found = described(&metadata, Path::new("/x/fencepost-0.1.0.crate"));
+        assert_eq!(found.expect("it is there")["name"], "fencepost");
+        let error = described(&metadata, Path::new("/x/fencepost-0.2.0.crate")).expect_err("another version");
+        assert!(error.to_string().contains("fencepost-0.2.0.crate"), "{error}");
+    }
+}
