@@ -3,6 +3,7 @@
 use super::shaders::{Text, set_word, word, words};
 use crate::common::{Case, Subject, case};
 use bytemuck::{Pod, Zeroable};
+use fencepost::Kind;
 use fencepost::prelude::*;
 use std::fmt::Debug;
 
@@ -12,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("k10_parameters_may_be_structs_matrices_vectors_of_three_and_bool", parameters),
         case("k10_bytes_and_halves_lie_packed_in_words", packed),
         case("k10_the_snippet_for_packed_numbers_reads_and_changes_each", snippet),
+        case("k10_a_kernel_writes_no_slice_that_ends_inside_a_word_of_other_elements", inside_a_word),
         case("k10_a_fill_puts_an_element_of_any_size_into_each_place", fills),
         case("k10_a_layout_that_differs_is_refused_with_the_member_and_its_places", refused),
     ]
@@ -237,6 +239,35 @@ fn snippet(s: &Subject) {
     assert_eq!(queue.read(&out).wait().unwrap(), expected.concat());
     assert_eq!(queue.read(&changed_8).wait().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(queue.read(&changed_16).wait().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+/// Sets the first word of `y` to what `x` has there.
+const FIRST_WORD: Text = Text {
+    entry: "first_word",
+    wgsl: "
+@group(0) @binding(0) var<storage, read> x: array<u32>;
+@group(0) @binding(1) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(1) fn first_word() { y[0] = x[0]; }",
+    host: |_, _, _, buffers| {
+        let x = word(&buffers[0], 0);
+        set_word(&mut buffers[1], 0, x);
+    },
+};
+
+/// A kernel writes whole words: those behind the slice belong to others.
+fn inside_a_word(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), FIRST_WORD.kernel(s, &ctx));
+    let (x, mut y) = (queue.array(&[1_u8, 2, 3, 4, 5, 6]).unwrap(), queue.zeros::<u8, 1>([6]).unwrap());
+    let launch = |x: &DeviceArray<u8>, y: &mut DeviceArray<u8>| {
+        queue.launch_dyn(&kernel, Grid::groups([1]), args![x = x, y = y])
+    };
+    let error = launch(&x, &mut y.slice(0..3).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Alignment { offset: 3, needed: 4, .. }), "{error}");
+    launch(&x.slice(0..3).unwrap(), &mut y).unwrap(); // what is only read may end anywhere, and so may a whole array
+    assert_eq!(queue.read(&y).wait().unwrap(), [1, 2, 3, 4, 0, 0]);
+    launch(&y, &mut y.slice(4..6).unwrap()).map(drop).unwrap_err(); // the same array both ways, or a place between boundaries
+    launch(&x, &mut y.slice(0..4).unwrap()).unwrap();
 }
 
 fn fills(s: &Subject) {

@@ -172,6 +172,7 @@ fn no_queue(s: &Subject) {
     for reuses in [false, true] {
         let ctx = s.ctx_with(Policy::Unchecked);
         let mut clock = Clock::new(&ctx);
+        ctx.fill(&mut ctx.zeros([N]).unwrap(), 1).unwrap(); // a queue is born behind others: the default one is there before
         let mut x = ctx.full([N], 1_u32).unwrap();
         let gate = held(&ctx, &mut x);
         let mut read = if reuses { ctx.read_with(&x, Vec::new()) } else { ctx.read(&x) };

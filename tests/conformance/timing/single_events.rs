@@ -4,7 +4,7 @@ use super::timed;
 use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{CommandQueue, EventOptions, Kind};
+use fencepost::{Activity, CommandQueue, EventOptions, Kind};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -120,6 +120,12 @@ fn tuning(s: &Subject) {
     let often = tuned(&mut || (0..20).for_each(|_| launch(&mut y).unwrap()));
     let around = queue.marker_with(TIMED).seconds_since(&from).wait().unwrap();
     assert!(once > 0.0 && often > 0.0 && once + often <= around, "{once} and {often} in {around}");
+    let profiler = ctx.profile();
+    let tuned = tuned(&mut || (0..20).for_each(|_| launch(&mut y).unwrap()));
+    let profile = profiler.finish().wait().unwrap();
+    let launches = profile.rows.iter().filter(|row| row.activity == Activity::Launch);
+    let sum: f64 = launches.map(|row| row.time.unwrap().seconds()).sum();
+    assert!((tuned - sum).abs() <= 1e-6 * sum, "{tuned} s tuned, {sum} s profiled");
 }
 
 fn as_it_was(s: &Subject) {
