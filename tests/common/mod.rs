@@ -6,6 +6,7 @@
 
 pub mod adapters;
 pub mod busy;
+pub mod cached;
 pub mod case;
 pub mod clock;
 pub mod counted;

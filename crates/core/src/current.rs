@@ -2,6 +2,7 @@
 
 use crate::context::{Context, Owner, WeakOwner};
 use crate::error::{Kind, Result};
+use crate::ordering::Policy;
 use crate::queue::{CommandQueue, WeakQueue};
 use fencepost_sync::prim::thread_local;
 use std::cell::RefCell;
@@ -135,16 +136,11 @@ impl Context {
         current_queue(&self.owner).unwrap_or_else(|| self.default_queue())
     }
 
-    /// The queue for a read that names none: the current one, or the default one, which under `Unchecked` waits for
-    /// everything enqueued so far.
-    pub(crate) fn reading_queue(&self, at: &'static Location<'static>) -> CommandQueue {
-        current_queue(&self.owner).unwrap_or_else(|| {
-            let queue = self.default_queue();
-            if let Ok(slot) = queue.slot() {
-                self.owner.engine().come_after_all(slot, at);
-            }
-            queue
-        })
+    /// The queue for a read that names none; `None` where nothing but everything enqueued so far says what it reads: under
+    /// `Unchecked`, without a current queue.
+    pub(crate) fn reading_queue(&self) -> Option<CommandQueue> {
+        let trusted = || self.owner.engine().lock().policy() == Policy::Unchecked;
+        current_queue(&self.owner).or_else(|| (!trusted()).then(|| self.default_queue()))
     }
 
     /// Runs `f` with this context as the current one of this thread, which [`current`](Self::current) gives. At the end, a

@@ -45,8 +45,9 @@ pub struct ContextOptions {
     /// It is made when the first kernel is compiled, and has one file for each form of a kernel, device and driver. What is
     /// damaged, or of another device or driver, is ignored and compiled anew; a folder that cannot be written is a warning of
     /// the log. Programs may share it, also at the same time. Drivers read the files: the folder must be one that only
-    /// trusted programs write. Vulkan's drivers have such data; elsewhere nothing is kept. Many drivers have a folder of
-    /// their own, and gain nothing.
+    /// trusted programs write. Vulkan's drivers give such data out; elsewhere nothing is kept. What a driver
+    /// puts into it is the driver's affair: those of llvmpipe and SwiftShader keep no code, and many drivers have a folder of
+    /// their own. A relative path is one of the working folder at the time of opening.
     pub kernel_folder: Option<PathBuf>,
 }
 

@@ -6,9 +6,10 @@ use crate::error::Result;
 use crate::event::{Event, Events};
 use crate::kernel::{DynKernel, Kernel};
 use crate::launch::SameKernel;
-use crate::memory::{DeviceArray, Download, HostArray, Upload};
-use crate::pending::Pending;
+use crate::memory::{DeviceArray, Download, HostArray, Region, Upload};
+use crate::pending::{Pending, then};
 use crate::source::Source;
+use crate::transfer::same_shape;
 use fencepost_kernels::{Element, KernelArgs, NamedArg};
 use std::ops::Range;
 use std::panic::Location;
@@ -132,7 +133,7 @@ impl Context {
     /// As there.
     #[track_caller]
     pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
-        self.reading_queue(Location::caller()).read(array)
+        self.read_with(array, Vec::new())
     }
 
     /// As [`read`](Self::read), into the storage of a `Vec` that is used again.
@@ -145,7 +146,13 @@ impl Context {
         array: &DeviceArray<T, D>,
         storage: Vec<T>,
     ) -> Pending<Vec<T>> {
-        self.reading_queue(Location::caller()).read_with(array, storage)
+        match self.reading_queue() {
+            Some(queue) => queue.read_with(array, storage),
+            None => {
+                let reading = self.read_behind_all(array, &array.all(), storage, Location::caller());
+                reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+            }
+        }
     }
 
     /// Blocks until the elements are in `out`: [`CommandQueue::read_into`](crate::CommandQueue::read_into) of the current
@@ -159,7 +166,13 @@ impl Context {
         array: &DeviceArray<T, D>,
         out: &mut [T],
     ) -> Result<()> {
-        self.reading_queue(Location::caller()).read_into(array, out)
+        match self.reading_queue() {
+            Some(queue) => queue.read_into(array, out),
+            None => {
+                same_shape("the target of a read", &[out.len()], &[array.len()])?;
+                self.read_behind_all(array, &array.all(), Vec::new(), Location::caller())?.wait_into(out)
+            }
+        }
     }
 
     /// *Returns* the event of everything enqueued so far on the current queue:
@@ -196,7 +209,16 @@ impl Context {
         array: &DeviceArray<T, D>,
         index: [usize; D],
     ) -> Pending<T> {
-        self.reading_queue(Location::caller()).get(array, index)
+        match self.reading_queue() {
+            Some(queue) => queue.get(array, index),
+            None => {
+                let part = array.part(Region::index(index));
+                let reading =
+                    part.and_then(|part| self.read_behind_all(array, &part, Vec::new(), Location::caller()));
+                let reading = reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late);
+                then(reading, |elements: Vec<T>| Ok(elements[0]))
+            }
+        }
     }
 
     /// *Enqueues* a new value of one element on the current queue: [`CommandQueue::set`](crate::CommandQueue::set).

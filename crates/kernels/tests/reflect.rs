@@ -344,7 +344,7 @@ fn damaged_shaders_are_errors_or_valid_but_never_panics() {
 }
 
 #[test]
-fn a_grid_folds_only_where_the_entry_point_calls_linear_id_with_its_own_width() {
+fn a_grid_folds_only_where_the_place_in_it_goes_to_linear_id_alone_with_the_workgroups_width() {
     let folds = |overrides: &[(&str, f64)], head: &str, body: &str, size: &str| {
         let text = format!(
             "//#use linear\n{head}\n@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -364,5 +364,40 @@ fn a_grid_folds_only_where_the_entry_point_calls_linear_id_with_its_own_width() 
         "no call"
     );
     let helper = "fn at(id: vec3<u32>, groups: vec3<u32>) -> u32 { return linear_id(id, groups, 64u); }";
-    assert!(folds(&[], helper, "if id.x > 0u { x[at(id, groups)] = 1u; }", "64"), "through a function");
+    let called = "if arrayLength(&x) > 0u { x[at(id, groups)] = 1u; }";
+    assert!(folds(&[], helper, called, "64"), "through a function");
+    let helper =
+        "fn at(id: vec3<u32>, groups: vec3<u32>) -> u32 { return linear_id(id, groups, 64u) + id.y; }";
+    assert!(!folds(&[], helper, called, "64"), "a function uses the place besides");
+    for besides in [
+        "x[id.x] += 1u;",
+        "for (var i = linear_id(id, groups, 64u); i < 9u; i += groups.x * 64u) { x[i] += 1u; }",
+        "var place = id; x[place.x] = 1u;",
+        "x[linear_id(groups, id, 64u)] = 1u;",
+        "x[linear_id(id + vec3(1u), groups, 64u)] = 1u;",
+        "x[linear_id(vec3(1u), groups, 64u)] = 1u;",
+    ] {
+        assert!(!folds(&[], "", &(call("64u") + besides), "64"), "{besides}");
+    }
+}
+
+#[test]
+fn a_grid_does_not_fold_for_another_function_of_that_name_or_for_the_number_of_a_workgroup() {
+    let folds = |function: &str, arguments: &str| {
+        let text = format!(
+            "{function}\n@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+            @compute @workgroup_size(64)
+            fn k({arguments} @builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>)
+            {{ x[linear_id(id, groups, 64u)] = 1u; }}"
+        );
+        Module::parse(&ShaderSource::text("k.wgsl", text)).unwrap().interface("k", &[]).unwrap().folds
+    };
+    let own = |body: &str| {
+        format!("fn linear_id(id: vec3<u32>, groups: vec3<u32>, width: u32) -> u32 {{ return {body}; }}")
+    };
+    assert!(folds("//#use linear", "@builtin(local_invocation_index) here: u32,"));
+    assert!(folds(&own("(id.z * groups.y + id.y) * (groups.x * width) + id.x"), ""), "the same code");
+    assert!(!folds(&own("id.x"), ""));
+    assert!(!folds(&own("(id.z * groups.y + id.x) * (groups.x * width) + id.y"), ""));
+    assert!(!folds("//#use linear", "@builtin(workgroup_id) group: vec3<u32>,"));
 }

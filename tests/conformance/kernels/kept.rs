@@ -1,9 +1,9 @@
 //! K09: what a driver made of kernels is kept in a folder for the next run of a program.
 
 use crate::common::kernels::{Mix, mixed};
-use crate::common::{Case, Subject, case};
-use fencepost::RecorderChoice;
+use crate::common::{Case, Subject, cached, case};
 use fencepost::prelude::*;
+use fencepost::{AdoptOptions, RecorderChoice};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 pub fn cases() -> Vec<Case> {
     vec![
         case("k09_kernels_are_kept_in_a_folder_and_taken_from_it", kept).gpu_only("a driver compiles"),
+        case("k09_the_driver_is_given_what_was_kept", given).vulkan_only("the driver is listened to"),
         case("k09_damaged_files_of_kernels_are_ignored_and_made_anew", damaged).gpu_only("a driver compiles"),
         case("k09_contexts_share_a_folder_of_kernels_at_the_same_time", shared).gpu_only("a driver compiles"),
         case("k09_a_folder_of_kernels_that_cannot_be_written_is_no_error", refused)
@@ -89,6 +90,23 @@ fn kept(s: &Subject) {
         run(s, recorder, &folder.0);
         assert_eq!(old(&folder), files.len(), "what was there was taken, and nothing was written");
         assert_eq!(folder.files(), files);
+    }
+}
+
+fn given(s: &Subject) {
+    for recorder in [RecorderChoice::Wgpu, RecorderChoice::Direct] {
+        let folder = Temporary::new(s, "given");
+        let given = || {
+            let (device, queue, name) = cached::open(s.place());
+            let (alone, kernel_folder) = (recorder == RecorderChoice::Direct, Some(folder.0.clone()));
+            let options = AdoptOptions { recorder, alone, kernel_folder, ..AdoptOptions::default() };
+            let ctx = Context::adopt(device, queue, options).unwrap();
+            s.watch(&ctx);
+            ctx.kernel::<Mix>().unwrap();
+            cached::given(name)
+        };
+        assert_eq!(given(), [0], "nothing is kept yet");
+        assert!(matches!(given()[..], [bytes] if bytes > 0), "what the driver gave in the run before");
     }
 }
 

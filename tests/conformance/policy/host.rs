@@ -3,7 +3,7 @@
 use crate::common::clock::Clock;
 use crate::common::later::{self, Look, RUNS, Short, VALUE};
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, DeviceArray, Policy, UserEvent};
+use fencepost::{Context, DeviceArray, Pending, Policy, UserEvent};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -15,6 +15,8 @@ pub fn cases() -> Vec<Case> {
         case("p05_a_read_waits_for_the_writer_on_another_queue", writer),
         case("p05_a_map_waits_for_the_writer_whatever_the_policy", writer_of_a_map),
         case("p05_unchecked_a_read_that_names_no_queue_waits_for_every_queue", no_queue),
+        case("p05_unchecked_a_read_that_is_refused_waits_for_nothing", refused_reads),
+        case("p05_unchecked_what_follows_a_read_that_names_no_queue_comes_after_it", before_what_follows),
         case("p05_unchecked_a_read_on_the_current_queue_waits_for_that_queue", current_queue),
         case("p05_no_way_of_reading_waits_for_a_kernel_behind_it", kernel_behind)
             .vulkan_only(RUNS)
@@ -168,26 +170,82 @@ fn writer_of_a_map(s: &Subject) {
     }
 }
 
+/// A late look at `x`.
+type Way = fn(&Context, &DeviceArray<u32>) -> Pending<Vec<u32>>;
+
 fn no_queue(s: &Subject) {
-    for reuses in [false, true] {
-        let ctx = s.ctx_with(Policy::Unchecked);
-        let mut clock = Clock::new(&ctx);
-        ctx.fill(&mut ctx.zeros([N]).unwrap(), 1).unwrap(); // a queue is born behind others: the default one is there before
-        let mut x = ctx.full([N], 1_u32).unwrap();
-        let gate = held(&ctx, &mut x);
-        let mut read = if reuses { ctx.read_with(&x, Vec::new()) } else { ctx.read(&x) };
+    let ways: [Way; 3] = [
+        |ctx, x| ctx.read(x),
+        |ctx, x| ctx.read_with(x, Vec::new()),
+        |ctx, x| {
+            let last = ctx.get(x, [N - 1]).wait_timeout(NOW).unwrap();
+            assert!(last.is_none(), "the writer is held");
+            ctx.read(x)
+        },
+    ];
+    for way in ways {
+        let (ctx, x, gate) = behind_a_held_writer(s);
+        let (mut clock, mut read) = (Clock::new(&ctx), way(&ctx, &x));
         for _ in 0..2 {
             assert!(read.wait_timeout(NOW).unwrap().is_none(), "the writer is held");
             clock.tick();
         }
-        let mut one = ctx.get(&x, [3]);
-        assert!(one.wait_timeout(NOW).unwrap().is_none(), "the writer is held");
         gate.signal();
-        assert_eq!((read.wait().unwrap(), one.wait().unwrap()), (vec![99; N], 99));
-        let mut out = [0; N];
-        ctx.read_into(&x, &mut out).unwrap();
-        assert_eq!(out, [99; N]);
+        assert_eq!(read.wait().unwrap(), [99; N]);
     }
+    let block: [fn(&Context, &DeviceArray<u32>) -> u32; 2] = [
+        |ctx, x| ctx.get(x, [N - 1]).wait().unwrap(),
+        |ctx, x| {
+            let mut out = [0; N];
+            ctx.read_into(x, &mut out).unwrap();
+            out[N - 1]
+        },
+    ];
+    for blocks in block {
+        let (ctx, x, gate) = behind_a_held_writer(s);
+        std::thread::scope(|scope| {
+            let read = scope.spawn(|| blocks(&ctx, &x));
+            // Work that runs meanwhile: a read that does not wait is over by then.
+            let mut clock = Clock::new(&ctx);
+            (0..3).for_each(|_| clock.tick());
+            gate.signal();
+            assert_eq!(read.join().unwrap(), 99);
+        });
+    }
+}
+
+/// A context whose default queue is there already, as a new one would come after the others, and an array that a held queue
+/// writes.
+fn behind_a_held_writer(s: &Subject) -> (Context, DeviceArray<u32>, UserEvent) {
+    let ctx = s.ctx_with(Policy::Unchecked);
+    ctx.fill(&mut ctx.zeros([N]).unwrap(), 1).unwrap();
+    let mut x = ctx.full([N], 1_u32).unwrap();
+    let gate = held(&ctx, &mut x);
+    (ctx, x, gate)
+}
+
+/// What is refused leaves nothing behind that the default queue would wait for.
+fn refused_reads(s: &Subject) {
+    let (ctx, x, gate) = behind_a_held_writer(s);
+    let foreign = s.ctx().zeros::<u32, 1>([N]).unwrap();
+    ctx.read(&foreign).wait().unwrap_err();
+    ctx.get(&x, [N]).wait().unwrap_err();
+    ctx.read_into(&x, &mut [0; N + 1]).unwrap_err();
+    let mut y = ctx.zeros([N]).unwrap();
+    ctx.fill(&mut y, 5).unwrap();
+    let found = ctx.default_queue().read(&y).wait_timeout(LONG).unwrap();
+    assert_eq!(found.expect("nothing was enqueued that waits for the held queue"), [5; N]);
+    gate.signal();
+}
+
+/// What the default queue does later comes after the read.
+fn before_what_follows(s: &Subject) {
+    let (ctx, mut x, gate) = behind_a_held_writer(s);
+    let read = ctx.read(&x);
+    ctx.fill(&mut x, 7).unwrap();
+    gate.signal();
+    assert_eq!(read.wait().unwrap(), [99; N]);
+    assert_eq!(ctx.to_vec(&x).unwrap(), [7; N]);
 }
 
 fn current_queue(s: &Subject) {

@@ -350,6 +350,43 @@ mod tests {
         }
     }
 
+    /// A waker that waits for a kernel itself.
+    struct Waits {
+        ctx: Context,
+        number: u32,
+        done: mpsc::Sender<u32>,
+    }
+
+    fn another(number: u32) -> ShaderSource {
+        ShaderSource::text(format!("{number}.wgsl"), format!("{TEXT} // {number}"))
+    }
+
+    impl std::task::Wake for Waits {
+        fn wake(self: Arc<Self>) {
+            let later = self.ctx.kernel_from_source_later(&another(1000 + self.number), "k", &[]);
+            later.wait().expect("it compiles");
+            self.done.send(self.number).expect("the test waits");
+        }
+    }
+
+    #[test]
+    fn wakers_that_wait_for_kernels_need_no_thread_that_compiles() {
+        use std::future::Future;
+        let ctx = context(true);
+        let (done, all_done) = mpsc::channel();
+        let mut asked = Vec::new();
+        for number in 0..12 {
+            let waker = Arc::new(Waits { ctx: ctx.clone(), number, done: done.clone() }).into();
+            let mut later = ctx.kernel_from_source_later(&another(number), "k", &[]);
+            if std::pin::Pin::new(&mut later).poll(&mut std::task::Context::from_waker(&waker)).is_pending() {
+                asked.push((number, later));
+            }
+        }
+        let mut woken: Vec<_> = asked.iter().map(|_| all_done.recv().expect("a waker is done")).collect();
+        woken.sort_unstable();
+        assert_eq!(woken, asked.iter().map(|(number, _)| *number).collect::<Vec<_>>());
+    }
+
     #[test]
     fn a_context_ends_though_a_kernel_is_still_compiled() {
         let ctx = context(true);

@@ -35,11 +35,18 @@ struct Desk {
 
 #[derive(Default)]
 struct DeskState {
+    /// Whether a thread compiles, or has compiled.
+    begun: bool,
     outcome: Option<Outcome>,
     task: Option<Waker>,
 }
 
 impl Desk {
+    /// Whether the one that asks is the one to compile.
+    fn begin(&self) -> bool {
+        !std::mem::replace(&mut lock(&self.state).begun, true)
+    }
+
     #[cfg(not(target_arch = "wasm32"))]
     fn leave(&self, outcome: Outcome) {
         let mut state = lock(&self.state);
@@ -80,8 +87,8 @@ fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<Desk>> {
     let (desk, kernels) = (Arc::<Desk>::default(), owner.kernels().clone());
     let (leave, job) = (desk.clone(), job.clone());
     let compile = move |engine: &crate::scheduler::Engine| {
-        if Arc::strong_count(&leave) == 1 {
-            return; // the program has let go of what it asked for
+        if Arc::strong_count(&leave) == 1 || !leave.begin() {
+            return; // the program has let go of what it asked for, or a thread that waits for it compiles
         }
         let compile = std::panic::AssertUnwindSafe(|| job.run_on(engine, &kernels));
         leave.leave(std::panic::catch_unwind(compile));
@@ -114,6 +121,10 @@ impl<K> Late<K, Error> for KernelLate<K> {
             return Some(Err(error));
         }
         let Some(desk) = &self.desk else { return Some(self.finish_here()) };
+        if limit.is_none() && desk.begin() {
+            // All compilers may be in wakers that wait.
+            return Some(self.finish_here());
+        }
         stand_aside();
         let deadline = Deadline::after(limit);
         let mut state = lock(&desk.state);

@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::hash::Hash;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How a file begins: the name of its form, then the key, then the checksum of what follows.
 const MAGIC: [u8; 8] = *b"fencekn1";
@@ -31,7 +30,8 @@ pub(crate) struct KernelFile {
 impl KernelFolder {
     /// `device` names the device, its driver, and the way of talking to it.
     pub(crate) fn new(path: PathBuf, device: String) -> Self {
-        Self { path, device }
+        // The program may change its working folder later.
+        Self { path: std::path::absolute(&path).unwrap_or(path), device }
     }
 
     /// The file of what `form` describes in full.
@@ -89,14 +89,14 @@ impl KernelFile {
 
     /// Writes beside the place and renames, so that no other program reads a part.
     fn write(&self, data: &[u8]) -> io::Result<()> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let beside = self.path.with_extension(format!("{}-{number}.part", std::process::id()));
+        // Programs in containers have the same numbers of processes.
+        let beside = self.path.with_extension(format!("{:016x}.part", fastrand::u64(..)));
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
+        let file = File::create_new(&beside)?;
         let written =
-            write_all(&beside, &[&self.head(data), data]).and_then(|()| fs::rename(&beside, &self.path));
+            write_all(file, &[&self.head(data), data]).and_then(|()| fs::rename(&beside, &self.path));
         if written.is_err() {
             fs::remove_file(&beside).ok(); // it may not be there
         }
@@ -105,17 +105,16 @@ impl KernelFile {
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("no file"));
+    // Asked before: to open a pipe waits for its other end.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no plain file"));
     }
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
+    File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn write_all(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
+fn write_all(mut file: File, parts: &[&[u8]]) -> io::Result<()> {
     parts.iter().try_for_each(|part| file.write_all(part))
 }
 
@@ -207,5 +206,12 @@ mod tests {
         taken.keep(DATA);
         assert_eq!(taken.load(), None);
         assert_eq!(fs::read_dir(&here.0).expect("it is there").count(), 2, "no part is left");
+        #[cfg(unix)]
+        {
+            let pipe = KernelFolder::new(here.0.clone(), "a".into()).file(&"pipe");
+            let made = std::process::Command::new("mkfifo").arg(&pipe.path).status();
+            assert!(made.expect("mkfifo is there").success());
+            assert_eq!(pipe.load(), None);
+        }
     }
 }

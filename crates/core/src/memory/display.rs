@@ -1,5 +1,6 @@
 //! Arrays as people read them.
 
+use super::reading::Reading;
 use super::{DeviceArray, Region};
 use crate::command::What;
 use crate::context::Context;
@@ -11,6 +12,7 @@ use crate::regions::Part;
 use crate::scheduler::Priority;
 use crate::transfer::Maker;
 use fencepost_kernels::Element;
+use fencepost_sync::Slot;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -49,17 +51,44 @@ impl Context {
     /// everything.
     #[track_caller]
     fn look<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>, part: &Part) -> Result<Vec<T>> {
+        let reading = self.read_aside(array, part, Vec::new(), None, Location::caller());
+        Pending::late(reading?).wait()
+    }
+
+    /// A read of the default queue that under `Unchecked` comes after everything enqueued so far. If it fails, nothing is enqueued.
+    pub(crate) fn read_behind_all<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        part: &Part,
+        out: Vec<T>,
+        at: &'static Location<'static>,
+    ) -> Result<Reading<T>> {
+        let queue = self.default_queue();
+        let slot = queue.slot()?;
+        self.read_aside(array, part, out, Some(slot), at)
+    }
+
+    /// Reads in a place of its own; `behind` comes after the read.
+    fn read_aside<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        part: &Part,
+        out: Vec<T>,
+        behind: Option<Slot>,
+        at: &'static Location<'static>,
+    ) -> Result<Reading<T>> {
         same_context(&self.owner, part.owner(), || format!("array `{}`", array.label()))?;
-        let (engine, at) = (self.owner.engine(), Location::caller());
+        let engine = self.owner.engine();
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.come_after_all(slot, at);
         let maker = Maker { owner: &self.owner, by: Admission { slot, what: What::Look, at } };
-        let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
+        let reading = maker.read_part(part, out).and_then(|reading| {
             engine.flush_soon(slot)?;
+            behind.into_iter().for_each(|behind| engine.come_after(behind, slot, at));
             Ok(reading)
         });
         engine.let_helper_go(slot);
-        Pending::late(reading?).wait()
+        reading
     }
 
     /// Blocks until the elements that are shown are here, as [`to_vec`](Self::to_vec); the result prints them as numpy does: of

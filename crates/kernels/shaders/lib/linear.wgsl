@@ -5,5 +5,5 @@
 // Barriers   none
 // Tolerance  exact
 fn linear_id(id: vec3<u32>, groups: vec3<u32>, width: u32) -> u32 {
-    return id.y * (groups.x * width) + id.x;
+    return (id.z * groups.y + id.y) * (groups.x * width) + id.x;
 }

@@ -1,0 +1,51 @@
+//! Vulkan devices that note how many bytes of compiled kernels their driver is given.
+#![allow(unsafe_code, reason = "a device whose table of functions counts is made past wgpu")]
+
+use super::subject::Place;
+use super::{raw, spied};
+use ash::vk;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The driver's own function, and the bytes of each call.
+type Noted = (vk::PFN_vkCreatePipelineCache, Vec<usize>);
+
+static NOTED: Mutex<BTreeMap<vk::Device, Noted>> = Mutex::new(BTreeMap::new());
+
+/// A device of `place` with its queue, and the name by which [`given`] knows it.
+pub fn open(place: &Place) -> (wgpu::Device, wgpu::Queue, vk::Device) {
+    let mut name = vk::Device::null();
+    let (device, queue) = spied::open(&raw::adapter(place), wgpu::Features::PIPELINE_CACHE, |device| {
+        let mut table = device.fp_v1_0().clone();
+        name = device.handle();
+        let noted = (table.create_pipeline_cache, Vec::new());
+        NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(name, noted);
+        table.create_pipeline_cache = create;
+        let (v1, v2, v3) = (device.fp_v1_1().clone(), device.fp_v1_2().clone(), device.fp_v1_3().clone());
+        ash::Device::from_parts_1_3(name, table, v1, v2, v3)
+    });
+    (device, queue, name)
+}
+
+/// The bytes that the driver was given for each pipeline cache.
+pub fn given(device: vk::Device) -> Vec<usize> {
+    let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+    noted.get(&device).map(|(_, bytes)| bytes.clone()).unwrap_or_default()
+}
+
+unsafe extern "system" fn create(
+    device: vk::Device,
+    info: *const vk::PipelineCacheCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    cache: *mut vk::PipelineCache,
+) -> vk::Result {
+    let own = {
+        let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+        let (own, bytes) = noted.get_mut(&device).expect("a device of this module");
+        // SAFETY: the caller gives a description that holds for this call.
+        bytes.push(unsafe { (*info).initial_data_size });
+        *own
+    };
+    // SAFETY: what the caller promises for this call holds for the driver's.
+    unsafe { own(device, info, allocator, cache) }
+}
