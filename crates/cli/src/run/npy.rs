@@ -13,8 +13,6 @@ use crate::file;
 
 /// The longest header that is read; NumPy itself reads 10000 bytes.
 const HEADER: usize = 1 << 16;
-/// The most brackets of a header: `npyz` takes a part of the stack for each that is open.
-const BRACKETS: usize = 256;
 
 /// Reads a file whose numbers are of the type; `declared` is what the shader declares.
 ///
@@ -87,7 +85,7 @@ fn head(from: &mut impl Read) -> io::Result<Vec<u8>> {
 
 /// Whether the product of all dimensions but 0 fits into a `u64`, without which `npyz` panics.
 ///
-/// Every number outside a string counts. Sums, fractions, escapes and deep brackets, which NumPy does not write, are refused.
+/// Every number outside a string counts. Sums, fractions and escapes, which NumPy does not write, are refused.
 fn multiplies(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[if head[6] > 1 { 12 } else { 10 }..]);
     let (mut outside, mut quote) = (String::new(), None);
@@ -102,9 +100,6 @@ fn multiplies(head: &[u8]) -> bool {
     }
     let words = outside.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let mut numbers = words.filter(|word| word.starts_with(|letter: char| letter.is_ascii_digit()));
-    if outside.matches(['(', '[', '{']).count() > BRACKETS {
-        return false;
-    }
     let product = numbers.try_fold(1_u64, |all, word| all.checked_mul(word.parse::<u64>().ok()?.max(1)));
     product.is_some()
 }
@@ -135,7 +130,7 @@ fn type_name(dtype: &DType) -> Option<String> {
         TypeChar::Uint => 'u',
         _ => return None,
     };
-    Some(format!("{letter}{}", plain.size_field().saturating_mul(8)))
+    Some(format!("{letter}{}", 8 * plain.size_field()))
 }
 
 fn described(dtype: &DType) -> String {

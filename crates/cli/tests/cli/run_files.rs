@@ -135,8 +135,7 @@ fn overflow(adapter: usize) -> Result<()> {
     for shape in ["(4294967296, 4294967296)", "(0, 99999999999, 99999999999)", "(0x100000000, 4294967296)"] {
         refused(adapter, &npy("<f4", shape, false, &[]), &["2^64", "numpy.save"])?;
     }
-    refused(adapter, &npy("<f4", &"(".repeat(60_000), false, &[]), &["unlike NumPy's"])?;
-    refused(adapter, &npy("<f4611686018427387904", "(1,)", false, &[]), &[])
+    Ok(())
 }
 
 /// A pipe without a writer, which a read would wait for.
