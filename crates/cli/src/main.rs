@@ -6,6 +6,7 @@ mod bench;
 mod bytes;
 mod cli;
 mod doctor;
+mod file;
 mod info;
 mod opened;
 mod output;

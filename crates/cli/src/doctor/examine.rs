@@ -23,11 +23,7 @@ fn look() -> Result<()> {
     say("adapters", || {
         let known = fencepost::adapters();
         output::json(&Message::Adapters(known.iter().map(AdapterInfo::to_string).collect()))?;
-        Ok(match known.len() {
-            0 => Line::failed("adapters", "there is none", None),
-            1 => Line::ok("adapters", "there is one"),
-            count => Line::ok("adapters", format!("there are {count}")),
-        })
+        Ok(machine::count(known.len()))
     })?;
     say("default adapter", || Ok(machine::default_adapter()))?;
     machine::surroundings().into_iter().try_for_each(|line| output::json(&Message::Ends(line)))

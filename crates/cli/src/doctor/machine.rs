@@ -1,17 +1,14 @@
 //! The machine around the adapters: variables, device files, drivers that no adapter belongs to.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use fencepost::{AdapterChoice, AdapterInfo};
+use fencepost::{AdapterChoice, AdapterInfo, Kind};
 
+use super::loader::Loader;
 use super::{Line, remedy};
 use crate::opened;
 
-/// What tells the Vulkan loader which drivers to take.
-const VARIABLES: [&str; 3] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"];
 /// Where Linux has the device files of graphics cards.
 const NODES: &str = "/dev/dri";
 /// What is there while the kernel driver of NVIDIA is loaded.
@@ -19,24 +16,22 @@ const NVIDIA: &str = "/proc/driver/nvidia/version";
 
 /// What surrounds the adapters.
 pub(super) fn surroundings() -> Vec<Line> {
-    let mut lines: Vec<_> = VARIABLES.iter().filter_map(|name| files(name, env::var_os(name)?)).collect();
+    let (loader, known) = (Loader::of_process(), fencepost::adapters());
+    let mut lines = loader.lines(known.len());
     if cfg!(target_os = "linux") {
         lines.push(nodes(Path::new(NODES)));
-        lines.extend(nvidia(Path::new(NVIDIA), &fencepost::adapters()));
+        lines.extend(nvidia(Path::new(NVIDIA), &known, loader.remedy()));
     }
     lines
 }
 
-/// Whether the files exist that a variable of the Vulkan loader names; nothing if it is empty.
-fn files(name: &str, value: OsString) -> Option<Line> {
-    let paths: Vec<_> = env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect();
-    match paths.iter().find(|path| !path.exists()) {
-        _ if paths.is_empty() => None,
-        None => Some(Line::ok(name, format!("it is set: Vulkan has the drivers of {}", value.display()))),
-        Some(path) => {
-            let detail = format!("it is set, and there is no file {}", path.display());
-            Some(Line::failed(name, detail, Some(format!("`unset {name}`, or set it to a driver's file"))))
-        }
+/// How many adapters there are.
+pub(super) fn count(known: usize) -> Line {
+    let name = "adapters";
+    match known {
+        0 => Line::failed(name, "there is none", Loader::of_process().remedy()),
+        1 => Line::ok(name, "there is one"),
+        count => Line::ok(name, format!("there are {count}")),
     }
 }
 
@@ -45,7 +40,12 @@ pub(super) fn default_adapter() -> Line {
     let name = "default adapter";
     match opened::open(AdapterChoice::Auto) {
         Ok(ctx) => Line::ok(name, ctx.info().to_string()),
-        Err(error) => Line::failed(name, error.to_string(), remedy::of(&error)),
+        Err(error) => match (error.kind(), Loader::of_process().remedy()) {
+            (Kind::NoAdapter { found, .. }, Some(unset)) if found.starts_with("none") => {
+                Line::failed(name, "this machine has no adapter", Some(unset))
+            }
+            _ => Line::failed(name, error.to_string(), remedy::of(&error)),
+        },
     }
 }
 
@@ -75,8 +75,9 @@ fn render_nodes(folder: &Path) -> Vec<PathBuf> {
     nodes
 }
 
-/// Whether the loaded driver of NVIDIA has an adapter; nothing if it is not loaded.
-fn nvidia(version: &Path, known: &[AdapterInfo]) -> Option<Line> {
+/// Whether the loaded driver of NVIDIA has an adapter; nothing if it is not loaded. `unset` unsets variables that may
+/// hide it.
+fn nvidia(version: &Path, known: &[AdapterInfo], unset: Option<String>) -> Option<Line> {
     let name = "NVIDIA driver";
     if !version.is_file() {
         return None;
@@ -86,7 +87,8 @@ fn nvidia(version: &Path, known: &[AdapterInfo]) -> Option<Line> {
     }
     let remedy = "install its Vulkan part, on Debian `apt-get install nvidia-vulkan-icd`; in a container `docker run --gpus \
         all --env NVIDIA_DRIVER_CAPABILITIES=all`";
-    Some(Line::failed(name, "it is loaded, and no adapter is its own", Some(remedy.into())))
+    let remedy = unset.unwrap_or_else(|| remedy.into());
+    Some(Line::failed(name, "it is loaded, and no adapter is its own", Some(remedy)))
 }
 
 #[cfg(test)]
@@ -108,24 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_names_a_missing_file_is_told() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (there, gone) = (folder.path().join("a.json"), folder.path().join("b.json"));
-        fs::write(&there, "").expect("written");
-        let line = |paths: &[&PathBuf]| files("VK_DRIVER_FILES", env::join_paths(paths).expect("joined"));
-        assert_eq!(line(&[]), None);
-        assert_eq!(line(&[&there]).map(|line| line.status), Some(Status::Ok));
-        let found = line(&[&there, &gone]).expect("a line");
-        assert_eq!(found.status, Status::Failed);
-        assert!(found.detail.contains("b.json") && found.remedy.is_some(), "{}", found.detail);
-    }
-
-    #[test]
     fn a_driver_without_an_adapter_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let version = folder.path().join("version");
-        assert!(nvidia(&version, &[]).is_none());
+        assert!(nvidia(&version, &[], None).is_none());
         fs::write(&version, "535").expect("written");
-        assert_eq!(nvidia(&version, &[]).map(|line| line.status), Some(Status::Failed));
+        let line = |unset: Option<&str>| nvidia(&version, &[], unset.map(str::to_owned)).expect("a line");
+        assert_eq!(line(None).status, Status::Failed);
+        assert!(line(None).remedy.is_some_and(|remedy| remedy.contains("install")));
+        assert_eq!(line(Some("unset it")).remedy.as_deref(), Some("unset it"));
     }
 }

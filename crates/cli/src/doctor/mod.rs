@@ -4,6 +4,7 @@
 
 mod checks;
 mod examine;
+mod loader;
 mod machine;
 mod remedy;
 mod text;

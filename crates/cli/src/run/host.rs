@@ -1,6 +1,5 @@
 //! The elements of a buffer on the host.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use super::number::Number;
 use super::shape::Shape;
 use super::signature::{Block, Buffer};
 use crate::bytes::bytes;
+use crate::file;
 
 /// The largest buffer of an adapter.
 #[derive(Clone, Debug)]
@@ -145,14 +145,14 @@ pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
     Ok(number)
 }
 
-fn raw<T: Number>(file: &Path, element: &Block, limit: &Limit) -> Result<Numbers<T>> {
-    let opened = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-    let bytes = limit.read(file, opened)?;
+fn raw<T: Number>(path: &Path, element: &Block, limit: &Limit) -> Result<Numbers<T>> {
+    let opened = file::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let bytes = limit.read(path, opened)?;
     let per_element = element.room.iter().product::<usize>() * T::SCALAR.size();
     if !bytes.len().is_multiple_of(per_element) {
         bail!(
             "`{}` has {} bytes, which is no multiple of the {per_element} bytes of an element",
-            file.display(),
+            path.display(),
             bytes.len()
         );
     }

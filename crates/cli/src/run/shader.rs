@@ -6,12 +6,14 @@ use anyhow::{Context as _, Result, bail};
 use fencepost::{Context, DynKernel, ShaderSource};
 
 use super::argument::Setting;
-use crate::output;
+use crate::{file, output};
 
 /// The text of a file, or of the built-in shader of that name where there is no such file.
 fn source(path: &str) -> Result<ShaderSource> {
     if Path::new(path).exists() {
-        return Ok(ShaderSource::read(path)?);
+        let label = if cfg!(windows) { path.replace('\\', "/") } else { path.into() };
+        let text = file::text(Path::new(path)).with_context(|| format!("cannot read `{path}`"))?;
+        return Ok(ShaderSource::text(label, text).with_files(|used| file::text(Path::new(used)))?);
     }
     match ShaderSource::builtin(path) {
         Ok(source) => {

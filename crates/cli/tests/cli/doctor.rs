@@ -6,10 +6,11 @@ use serde_json::Value;
 use crate::Once;
 use crate::program::{command, ended, fencepost};
 
-pub(crate) const ONCE: [Once; 5] = [
+pub(crate) const ONCE: [Once; 6] = [
     ("doctor_finds_every_adapter_working_with_every_check", works),
     ("doctor_prints_a_line_for_each_check", lines),
     ("doctor_names_a_wrong_adapter_and_what_helps", nonsense),
+    ("doctor_says_which_variable_hides_every_driver", hidden),
     ("doctor_fails_where_no_adapter_opens", recorder),
     ("doctor_does_not_wait_for_what_is_late", late),
 ];
@@ -57,6 +58,30 @@ fn nonsense() -> Result<()> {
     ensure!(line["status"] == "failed", "{line}");
     ensure!(line["detail"].as_str().is_some_and(|text| text.contains("`nonsense`")), "{line}");
     ensure!(line["remedy"].as_str().is_some_and(|text| text.contains("unset FENCEPOST_ADAPTER")), "{line}");
+    Ok(())
+}
+
+fn hidden() -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        return Ok(()); // the variables are those of the loaders of Linux
+    }
+    for (name, value) in
+        [("VK_DRIVER_FILES", ""), ("VK_ICD_FILENAMES", ""), ("VK_LOADER_DRIVERS_DISABLE", "*")]
+    {
+        let mut command = command(["doctor", "--json"]);
+        for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"] {
+            command.env_remove(variable);
+        }
+        let ran = ended(command.env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nothing").env(name, value))?;
+        ensure!(ran.code == Some(1), "{ran:?}");
+        let json: Value = serde_json::from_str(&ran.out)?;
+        for check in ["adapters", "default adapter", name] {
+            let line = line(&json["machine"], check)?;
+            ensure!(line["status"] == "failed", "{line}");
+            ensure!(line["remedy"] == format!("`unset {name}`"), "{line}");
+            ensure!(!line.to_string().contains("install"), "{line}");
+        }
+    }
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! `fencepost run`: the files that it writes, and files that it cannot read.
 
 use std::fs;
+#[cfg(unix)]
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -10,13 +12,15 @@ use crate::files::{Folder, f32_bytes, npy, npy_parts};
 use crate::program::on;
 use crate::shaders::{SAXPY, copy};
 
-pub(crate) const EACH: [Each; 6] = [
+pub(crate) const EACH: [Each; 8] = [
     ("a_saved_buffer_is_a_file_of_numpys", saved),
     ("a_trace_holds_every_launch", traces),
     ("a_file_that_is_cut_off_is_refused", cut),
     ("a_file_of_another_type_is_refused_with_both_types", other_type),
     ("a_file_of_another_shape_is_refused", other_shape),
     ("a_folder_that_is_not_there_is_named", unwritable),
+    ("a_shape_that_overflows_is_refused", overflow),
+    ("a_pipe_or_a_device_is_refused", endless),
 ];
 
 fn saved(adapter: usize) -> Result<()> {
@@ -125,4 +129,39 @@ fn unwritable(adapter: usize) -> Result<()> {
     on(adapter, args.into_iter().chain(["--save", &save]))?.refused(1, &["cannot write", "nowhere"])?;
     let trace = format!("{}/t.html", nowhere.display());
     on(adapter, args.into_iter().chain(["--trace", &trace]))?.refused(1, &["nowhere"])
+}
+
+fn overflow(adapter: usize) -> Result<()> {
+    for shape in ["(4294967296, 4294967296)", "(0, 99999999999, 99999999999)", "(0x100000000, 4294967296)"] {
+        refused(adapter, &npy("<f4", shape, false, &[]), &["2^64", "numpy.save"])?;
+    }
+    Ok(())
+}
+
+/// A pipe without a writer, which a read would wait for.
+#[cfg(unix)]
+fn endless(adapter: usize) -> Result<()> {
+    let folder = Folder::new()?;
+    let shader = folder.write("saxpy.wgsl", SAXPY)?;
+    for name in ["pipe.wgsl", "pipe.npy"] {
+        ensure!(Command::new("mkfifo").arg(folder.path(name)).status()?.success(), "no pipe");
+    }
+    let user = folder.write("user.wgsl", "//#use \"pipe.wgsl\"\n")?;
+    let [wgsl, npy] = ["pipe.wgsl", "pipe.npy"].map(|name| folder.path(name).display().to_string());
+    on(adapter, ["run", &wgsl])?.refused(1, &["cannot read", &wgsl, "a pipe or a device", "plain file"])?;
+    on(adapter, ["run", "/dev/zero"])?.refused(1, &["cannot read `/dev/zero`", "plain file"])?;
+    on(adapter, ["run", &user])?.refused(1, &["user.wgsl:1: ", "pipe.wgsl", "plain file"])?;
+    for x in [format!("x={npy}"), format!("x=raw:f32:{npy}"), "x=raw:f32:/dev/zero".into()] {
+        on(adapter, ["run", &shader, "a=2", &x, "y=zeros:4"])?
+            .refused(1, &["`x`", "cannot read", "plain file"])?;
+    }
+    let long = folder.write("long.wgsl", " ".repeat((16 << 20) + 1))?;
+    on(adapter, ["run", &long])?.refused(1, &["cannot read", &long, "16 MiB"])
+}
+
+#[cfg(not(unix))]
+fn endless(adapter: usize) -> Result<()> {
+    let folder = Folder::new()?;
+    let long = folder.write("long.wgsl", " ".repeat((16 << 20) + 1))?;
+    on(adapter, ["run", &long])?.refused(1, &["cannot read", &long, "16 MiB"])
 }
