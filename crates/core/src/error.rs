@@ -99,12 +99,19 @@ pub enum Kind {
         "kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written: pass parts that do not overlap, or a copy"
     )]
     Aliased { kernel: String, first: String, second: String, array: String },
-    /// More workgroups than the device takes in one dimension.
+    /// More workgroups than the device takes in one dimension. `folds`: two dimensions would take them, and the kernel finds
+    /// its index by `linear_id`, which is a `u32`.
     #[error(
-        "grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: give it more dimensions, or have \
-         the kernel find its index by `linear_id` of the snippet `linear`, so that `Grid::threads` folds one dimension into two"
+        "grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: {}",
+        if *folds {
+            "`linear_id` counts 4294967295 invocations at most, those that whole workgroups and rows add included: launch the \
+             kernel once for each part, which `slice` gives"
+        } else {
+            "give it more dimensions, or have the kernel find its index by `linear_id` of the snippet `linear`, so that \
+             `Grid::threads` folds one dimension into two"
+        }
     )]
-    GridTooLarge { groups: [u64; 3], limit: u32 },
+    GridTooLarge { groups: [u64; 3], limit: u32, folds: bool },
     /// A grid with a negative number.
     #[error("grid of {size:?}: a number of threads or workgroups is 0 or more")]
     GridNegative { size: [i64; 3] },
@@ -170,7 +177,7 @@ pub enum Kind {
     RegionAxes { array: String, region: String, named: usize, rank: usize },
     /// An index of a region that is not on its axis.
     #[error("index {index} is outside axis {axis} of array `{array}`, which has {len} elements there")]
-    RegionIndex { array: String, axis: usize, index: isize, len: usize },
+    RegionIndex { array: String, axis: usize, index: i128, len: usize },
     /// A range of a region that is not on its axis, or picks nothing, or goes backwards.
     #[error("range {range} of axis {axis} {problem}: array `{array}` has {len} elements there")]
     RegionRange { array: String, axis: usize, range: String, len: usize, problem: &'static str },

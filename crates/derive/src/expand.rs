@@ -17,8 +17,8 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     let attribute = Attribute::read(input)?;
     let fields = fields::read(input)?;
     require_lists(input, &attribute, &fields)?;
-    if let Some(error) = fields::missing_in_wgsl(&fields) {
-        let others: Vec<_> = fields.into_iter().filter(|field| field.remedy().is_none()).collect();
+    if let Some(error) = fields::no_arguments(&fields) {
+        let others: Vec<_> = fields.into_iter().filter(Field::is_argument).collect();
         return Ok(broken(input, &attribute, &others, &error));
     }
     let located = match locate(&attribute.origin, &input.ident) {
@@ -157,7 +157,7 @@ fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) 
 // Implemented for the listed types only, so that another one is an error that lists them.
 fn list_trait(alias: &Alias, entry: &str) -> TokenStream {
     let (name, types) = (list_name(alias), &alias.types);
-    let listed: Vec<_> = types.iter().map(|ty| quote!(#ty).to_string()).collect();
+    let listed: Vec<_> = types.iter().map(fields::spelled).collect();
     let message = format!("kernel `{entry}` is not made for `{} = {{Self}}`", alias.name);
     let note = format!("it is made for {}", listed.join(", "));
     quote! {

@@ -58,11 +58,46 @@ impl Field {
     }
 }
 
-/// An error for every field of a type that no shader has.
-pub(crate) fn missing_in_wgsl(fields: &[Field]) -> Option<Error> {
+impl Field {
+    /// Whether it is an array itself instead of a reference to one.
+    fn is_array(&self) -> bool {
+        let Type::Path(path) = &self.ty else { return false };
+        path.path.segments.last().is_some_and(|last| last.ident == "DeviceArray")
+    }
+
+    /// Whether its type is one that an argument can have, as far as its tokens say it.
+    pub(crate) fn is_argument(&self) -> bool {
+        self.remedy().is_none() && !self.is_array()
+    }
+}
+
+/// The tokens of a type as a program spells them.
+pub(crate) fn spelled(ty: &Type) -> String {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '\'');
+    let mut spelled = String::new();
+    for token in quote::ToTokens::to_token_stream(ty).to_string().split(' ') {
+        let last = spelled.chars().next_back();
+        if (is_word(last) && is_word(token.chars().next())) || matches!(last, Some(',' | ';')) {
+            spelled.push(' ');
+        }
+        spelled += token;
+    }
+    spelled
+}
+
+/// An error for every field of a type that no shader has, and for every array that is no reference.
+pub(crate) fn no_arguments(fields: &[Field]) -> Option<Error> {
     let errors = fields.iter().filter_map(|field| {
+        if field.is_array() {
+            let ty = spelled(&field.ty);
+            let message = format!(
+                "an array is a reference: write `{}: &'a {ty}` if the shader reads it, `{}: &'a mut {ty}` if it writes it",
+                field.name, field.name
+            );
+            return Some(Error::new_spanned(&field.ty, message));
+        }
         let (element, remedy) = (field.element()?, field.remedy()?);
-        let name = quote::ToTokens::to_token_stream(element);
+        let name = spelled(element);
         Some(Error::new_spanned(element, format!("WGSL has no `{name}`: take `{remedy}`")))
     });
     errors.reduce(|mut all, error| {
@@ -128,4 +163,19 @@ fn first_type_argument(ty: &Type) -> Option<&Type> {
 /// Whether a type is the bare name of this type parameter.
 pub(crate) fn is_parameter(ty: &Type, parameter: &Ident) -> bool {
     matches!(ty, Type::Path(path) if path.path.is_ident(parameter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_spelled_without_the_spaces_of_its_tokens() {
+        for text in
+            ["DeviceArray<f32>", "&'a mut crate::Pair<'a, [f32; 3], (u32, T)>", "<T as Name>::Of", "dyn Any"]
+        {
+            let ty: Type = syn::parse_str(text).expect("it is a type");
+            assert_eq!(spelled(&ty), text);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use fencepost_kernels::{ShaderSource, builtins};
+use fencepost_kernels::{Error as Missing, ShaderSource, builtins};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Ident, LitStr, Result};
@@ -25,11 +25,25 @@ pub(crate) struct Located {
 pub(crate) fn locate(origin: &Origin, owner: &Ident) -> Result<Located> {
     match origin {
         Origin::Text(text) => inline(text, owner),
-        Origin::File(name) => match in_package(name)? {
-            Some(located) => Ok(located),
-            None => built_in(name),
-        },
+        Origin::File(name) if is_absolute(&name.value()) => Err(Error::new(
+            name.span(),
+            format!(
+                "`{}` is absolute: give the path below the package, or below its folder `shaders`",
+                name.value()
+            ),
+        )),
+        Origin::File(name) => {
+            match package().map(|package| in_package(&package, name)).transpose()?.flatten() {
+                Some(located) => Ok(located),
+                None => built_in(name),
+            }
+        }
     }
+}
+
+// On every system, as the program is compiled on others too.
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':') || Path::new(path).is_absolute()
 }
 
 // What it uses lies as if the text were a file of the package.
@@ -38,7 +52,11 @@ fn inline(text: &LitStr, owner: &Ident) -> Result<Located> {
     let package = package().unwrap_or_default();
     let source = ShaderSource::text(label.clone(), text.value());
     let read = |folder: &str| source.clone().with_files(|path| read_used(&package, folder, "", path));
-    let in_folder = FOLDERS.iter().map(|folder| (*folder, read(folder))).find(|(_, read)| read.is_ok());
+    // Other errors are about files that are there.
+    let missing = |read: &fencepost_kernels::Result<ShaderSource>| {
+        matches!(read, Err(Missing::Unreadable { .. } | Missing::UnknownSnippet { .. }))
+    };
+    let in_folder = FOLDERS.iter().map(|folder| (*folder, read(folder))).find(|(_, read)| !missing(read));
     let (folder, source) = in_folder.unwrap_or_else(|| ("", read(FOLDERS[0])));
     let source = source.map_err(|error| Error::new(text.span(), error))?;
     let files = with_files(folder, &source);
@@ -83,9 +101,8 @@ fn embedded(folder: &str, path: &str) -> TokenStream {
     quote!(::core::include_str!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #tail)))
 }
 
-fn in_package(name: &LitStr) -> Result<Option<Located>> {
+fn in_package(package: &Path, name: &LitStr) -> Result<Option<Located>> {
     let file = name.value();
-    let Some(package) = package() else { return Ok(None) };
     for folder in FOLDERS {
         let path = package.join(folder).join(&file);
         if !path.is_file() {
@@ -95,7 +112,7 @@ fn in_package(name: &LitStr) -> Result<Option<Located>> {
         let text = std::fs::read_to_string(&path)
             .map_err(|error| wrong(&format_args!("cannot read `{file}`: {error}")))?;
         let source = ShaderSource::text(&file, text)
-            .with_files(|path| read_used(&package, folder, &file, path))
+            .with_files(|path| read_used(package, folder, &file, path))
             .map_err(|error| wrong(&error))?;
         let (text, files) = (embedded(folder, &file), with_files(folder, &source));
         let expression = quote!(__k::Result::Ok(__k::ShaderSource::text(#file, #text) #files));
@@ -121,4 +138,39 @@ fn built_in(name: &LitStr) -> Result<Located> {
 fn stem(file: &str) -> Option<String> {
     let name = file.rsplit('/').next()?;
     Some(name.strip_suffix(".wgsl").unwrap_or(name).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proc_macro2::Span;
+
+    #[test]
+    fn files_of_the_package_that_use_each_other_are_an_error_with_the_way_round() {
+        let package = std::env::temp_dir().join(format!("fencepost-locate-{}", std::process::id()));
+        std::fs::create_dir_all(package.join("shaders")).expect("a folder for the test");
+        let write =
+            |path: &str, text: &str| std::fs::write(package.join(path), text).expect("a file for the test");
+        write("shaders/a.wgsl", "//#use \"b.wgsl\"");
+        write("shaders/b.wgsl", "//#use \"a.wgsl\"");
+        let name = LitStr::new("a.wgsl", Span::call_site());
+        let error = in_package(&package, &name).err().map(|error| error.to_string());
+        let expected = "in `shaders/`: b.wgsl:1: files use each other: `a.wgsl`, `b.wgsl`, `a.wgsl`";
+        assert_eq!(error.as_deref(), Some(expected));
+        std::fs::remove_dir_all(package).expect("the test's folder goes");
+    }
+
+    #[test]
+    fn an_absolute_path_is_known_on_every_system() {
+        for path in ["/a.wgsl", "\\a.wgsl", "C:/a.wgsl"] {
+            let origin = Origin::File(LitStr::new(path, Span::call_site()));
+            let error =
+                locate(&origin, &Ident::new("Owner", Span::call_site())).err().map(|error| error.to_string());
+            let expected = format!(
+                "`{path}` is absolute: give the path below the package, or below its folder `shaders`"
+            );
+            assert_eq!(error, Some(expected));
+        }
+        assert!(!is_absolute("a.wgsl") && !is_absolute("x/a.wgsl"));
+    }
 }

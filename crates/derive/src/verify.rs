@@ -151,7 +151,7 @@ fn compare(owner: &Ident, choice: &Choice<'_>, interface: &Interface, fields: &[
 // A type that the tokens do not tell: a constant in the program compares it. Messages have its name, which lives as long as
 // the compiler's run.
 fn unknown(field: &Field) -> DType {
-    let name = field.element().unwrap_or(field.target()).to_token_stream().to_string();
+    let name = fields::spelled(field.element().unwrap_or(field.target()));
     DType::Struct(Box::leak(Box::new(StructType { name: name.leak(), size: 0, fields: &[] })))
 }
 

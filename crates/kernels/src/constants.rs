@@ -89,19 +89,37 @@ impl<'a> Constants<'a> {
 
     fn check_value(&self, handle: Handle<naga::Override>, value: f64) -> Result<()> {
         let declared = &self.module.overrides[handle];
-        let (low, high) = match &self.module.types[declared.ty].inner {
-            TypeInner::Scalar(naga::Scalar { kind: ScalarKind::Uint, .. }) => (0.0, f64::from(u32::MAX)),
+        let (what, low, high) = match &self.module.types[declared.ty].inner {
+            TypeInner::Scalar(naga::Scalar { kind: ScalarKind::Uint, .. }) => {
+                ("whole numbers", 0.0, f64::from(u32::MAX))
+            }
             TypeInner::Scalar(naga::Scalar { kind: ScalarKind::Sint, .. }) => {
-                (f64::from(i32::MIN), f64::from(i32::MAX))
+                ("whole numbers", f64::from(i32::MIN), f64::from(i32::MAX))
+            }
+            TypeInner::Scalar(naga::Scalar { kind: ScalarKind::Float, width }) if value.is_finite() => {
+                let high = match width {
+                    2 => f64::from(half::f16::MAX),
+                    4 => f64::from(f32::MAX),
+                    _ => f64::MAX,
+                };
+                ("numbers", -high, high)
             }
             _ if value.is_finite() => return Ok(()),
             _ => return Err(self.error(declared, format!("{value} is not a finite number"))),
         };
-        if value.fract() == 0.0 && (low..=high).contains(&value) {
+        if (what == "numbers" || value.fract() == 0.0) && (low..=high).contains(&value) {
             return Ok(());
         }
         let text = types::text(self.module, declared.ty);
-        Err(self.error(declared, format!("{value} is not a value of {text}")))
+        Err(self.error(
+            declared,
+            format!(
+                "{} is not a value of {text}, which has {what} from {} to {}",
+                short(value),
+                short(low),
+                short(high)
+            ),
+        ))
     }
 
     // Override expressions are arithmetic on numbers; `Err` says what is not.
@@ -166,6 +184,11 @@ fn key(declared: &naga::Override) -> String {
         Some(id) => id.to_string(),
         None => declared.name.clone().unwrap_or_default(),
     }
+}
+
+// A number without dozens of zeros.
+fn short(value: f64) -> String {
+    if value.abs() < 1e15 { value.to_string() } else { format!("{value:?}") }
 }
 
 fn number(literal: Literal) -> f64 {

@@ -274,7 +274,10 @@ fn invalid(source: &Spliced, module: &naga::Module, error: &Invalid) -> Error {
 
 // Where a file ends too early, the parser finds something wrong at the beginning of the next one.
 fn unparsed(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
-    let finding = wording::parsing(error);
+    let mut finding = wording::parsing(error);
+    if finding.message.starts_with(wording::DIRECTIVE) {
+        finding.message += &format!(": move this line to the beginning of `{}`", source.label());
+    }
     let at = finding.span.to_range().map_or(0, |range| range.start);
     for (start, text) in source.parts().take_while(|(start, text)| start + text.len() <= at) {
         if let Err(error) = naga::front::wgsl::parse_str(text)

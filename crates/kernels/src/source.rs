@@ -1,6 +1,7 @@
 //! Finds the text of a shader, fills in its element type and appends the snippets it uses.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -73,9 +74,10 @@ impl ShaderSource {
         }
     }
 
-    /// Takes WGSL text; `label` stands for a file name in messages.
+    /// Takes WGSL text; `label` stands for a file name in messages, an empty one for `the text`.
     pub fn text(label: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
         let (label, text) = (label.into(), without_mark(wgsl.into()));
+        let label = if label.is_empty() { "the text".into() } else { label };
         Self { label, text, builtin: false, element: None, head: "", files: Vec::new() }
     }
 
@@ -130,7 +132,7 @@ impl ShaderSource {
     /// Reads a shader, and all files that it uses, from the disk.
     ///
     /// # Errors
-    /// [`Error::Unreadable`], [`Error::UnknownSnippet`] if one of them cannot be read; [`Error::Use`].
+    /// [`Error::Unreadable`], [`Error::UnknownSnippet`] if one of them cannot be read; [`Error::Use`], [`Error::Cycle`].
     pub fn read(path: &str) -> Result<Self> {
         Self::read_in(Path::new(""), path)
     }
@@ -150,18 +152,21 @@ impl ShaderSource {
     #[doc(hidden)]
     pub fn with_files(mut self, mut read: impl FnMut(&str) -> io::Result<String>) -> Result<Self> {
         let main = self.label.clone();
+        let mut known: HashSet<String> = self.files.iter().map(|(path, _)| path.clone()).collect();
+        known.insert(splice::plain(&main));
         let mut texts = vec![(main.clone(), self.text.clone())];
         while let Some((label, text)) = texts.pop() {
             for used in splice::uses(&label, &text) {
                 let (line, used) = used?;
                 let next = used.path(&main, &label);
-                if next == main || self.files.iter().any(|(known, _)| *known == next) {
+                if known.contains(&next) {
                     continue;
                 }
                 match (read(&next), &used) {
                     (Ok(text), _) => {
-                        self = self.with_file(next.clone(), text);
+                        self.files.push((next.clone(), without_mark(text.into())));
                         texts.extend(self.files.last().cloned());
+                        known.insert(next);
                     }
                     (Err(error), Use::Snippet(_)) if error.kind() == ErrorKind::NotFound => {
                         if used.built_in().is_none() {
@@ -172,6 +177,7 @@ impl ShaderSource {
                 }
             }
         }
+        self.splice()?;
         Ok(self)
     }
 
@@ -316,5 +322,30 @@ mod tests {
         let own = ShaderSource::read_in(&folder, "a.wgsl").unwrap();
         assert!(own.splice().unwrap().text.contains("const own = 1;"));
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn files_that_are_read_and_use_each_other_are_an_error() {
+        let read = |label: &str, texts: &[(&str, &'static str)]| {
+            let text = texts[0].1;
+            let found =
+                |path: &str| texts.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).into());
+            let source = ShaderSource::text(label, text);
+            source.with_files(|path| found(path).ok_or_else(|| ErrorKind::NotFound.into()))
+        };
+        let round = [("a.wgsl", "//#use \"b.wgsl\""), ("b.wgsl", "//#use \"a.wgsl\"")];
+        for label in ["a.wgsl", "./a.wgsl"] {
+            let error = read(label, &round).unwrap_err().to_string();
+            assert_eq!(error, "b.wgsl:1: files use each other: `a.wgsl`, `b.wgsl`, `a.wgsl`");
+        }
+        let error = read("./a.wgsl", &[("a.wgsl", "//#use \"a.wgsl\"")]).unwrap_err().to_string();
+        assert_eq!(error, "./a.wgsl:1: files use each other: `a.wgsl`, `a.wgsl`");
+    }
+
+    #[test]
+    fn a_text_without_a_label_has_a_name_in_messages() {
+        let source = ShaderSource::text("", "@compute @workgroup_size(1) fn k() {}");
+        let error = crate::Module::parse(&source).unwrap().interface("", &[]).unwrap_err().to_string();
+        assert_eq!(error, "the text has no compute entry point ``; it has `k`");
     }
 }

@@ -4,6 +4,7 @@
 //! those of the file.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use crate::{Error, Names, Result};
 
@@ -27,9 +28,15 @@ pub(crate) enum Use<'a> {
     File(&'a str),
 }
 
-/// The `//#use` lines of a text, each with its number from 1.
+/// The `//#use` lines of a text, each with its number from 1; a line inside of `/* */` is a comment.
 pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Result<(usize, Use<'a>)>> {
+    let mut depth = 0;
     text.lines().enumerate().filter_map(move |(at, line)| {
+        let inside = depth > 0;
+        depth = comments(line, depth);
+        if inside {
+            return None;
+        }
         let asked = line.trim_start().strip_prefix("//#use")?;
         // `//#used to be faster` is a comment.
         if asked.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
@@ -45,9 +52,44 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
     })
 }
 
+/// The number of block comments that are open behind a line, with that before it: they stand in each other.
+fn comments(line: &str, mut depth: usize) -> usize {
+    let mut rest = line.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        match (first, tail.first()) {
+            (b'/', Some(b'/')) if depth == 0 => break,
+            (b'/', Some(b'*')) => depth += 1,
+            (b'*', Some(b'/')) if depth > 0 => depth -= 1,
+            _ => continue,
+        }
+        rest = &tail[1..];
+    }
+    depth
+}
+
+/// Whether a text is nothing but comments that end in it.
+fn is_comment(text: &str) -> bool {
+    let text = text.trim();
+    if text.is_empty() || text.starts_with("//") {
+        return true;
+    }
+    if !text.starts_with("/*") {
+        return false;
+    }
+    let mut ends = text.match_indices("*/").map(|(at, _)| at + 2);
+    ends.find(|end| comments(&text[..*end], 0) == 0).is_some_and(|end| is_comment(&text[end..]))
+}
+
 impl<'a> Use<'a> {
     /// Reads what stands behind `//#use`; `Err` says what to write instead.
     fn read(asked: &'a str) -> std::result::Result<Self, String> {
+        if let Some(name) = asked.strip_prefix([':', '=']) {
+            return Err(format!(
+                "nothing stands between `//#use` and the name: write `//#use {}`",
+                name.trim()
+            ));
+        }
         let (used, rest) = if let Some(path) = asked.strip_prefix('"') {
             let (path, rest) = path.split_once('"').ok_or("the closing `\"` is missing")?;
             check_path(path)?;
@@ -56,14 +98,14 @@ impl<'a> Use<'a> {
             let end = asked.find(|c: char| c.is_whitespace()).unwrap_or(asked.len());
             let (name, rest) = asked.split_at(end);
             let name = name.split("//").next().unwrap_or(name);
+            let name = name.split("/*").next().unwrap_or(name);
             check_name(name)?;
             (Self::Snippet(name), asked.strip_prefix(name).unwrap_or(rest))
         };
-        match rest.trim() {
-            "" => Ok(used),
-            rest if rest.starts_with("//") => Ok(used),
-            rest => Err(format!("nothing but a comment may come behind the name, and there is `{rest}`")),
+        if is_comment(rest) {
+            return Ok(used);
         }
+        Err(format!("nothing but a comment may come behind the name, and there is `{}`", rest.trim()))
     }
 
     /// The path of the program's file that is meant, if there is such a file.
@@ -170,26 +212,30 @@ impl Spliced {
     /// [`Error::UnknownSnippet`], [`Error::UnknownFile`], [`Error::Use`], [`Error::Cycle`].
     pub(crate) fn new(label: &str, head: &str, text: &str, files: &[File]) -> Result<Self> {
         let mut spliced = Self { text: head.into(), parts: Vec::new() };
-        spliced.add(label, text, files, &mut Vec::new())?;
-        Ok(spliced)
-    }
-
-    fn add(&mut self, label: &str, text: &str, files: &[File], chain: &mut Vec<String>) -> Result<()> {
-        self.push(label, text);
-        chain.push(label.into());
-        for used in uses(label, text) {
+        let files = Files::new(label, text, files);
+        // Whether each file is on the way to the line that is read, by its path.
+        let mut open = HashMap::from([(plain(label), true)]);
+        let mut chain = vec![Step::new(label.into(), text)];
+        spliced.push(label, text);
+        while let Some(step) = chain.last_mut() {
+            let Some(used) = step.uses.next() else {
+                open.insert(plain(&step.label), false);
+                chain.pop();
+                continue;
+            };
             let (line, used) = used?;
-            let (next, text) = find(&chain[0], (label, line), &used, files)?;
-            if chain.contains(&next) {
-                let files = chain.iter().cloned().chain([next]).collect();
-                return Err(Error::Cycle { label: label.into(), line, files });
-            }
-            if self.parts.iter().all(|part| part.label != next) {
-                self.add(&next, text, files, chain)?;
+            let (next, text) = files.find((&step.label, line), &used)?;
+            match open.get(&next) {
+                Some(true) => return Err(cycle(&chain, line, next)),
+                Some(false) => {}
+                None => {
+                    spliced.push(&next, text);
+                    open.insert(next.clone(), true);
+                    chain.push(Step::new(next, text));
+                }
             }
         }
-        chain.pop();
-        Ok(())
+        Ok(spliced)
     }
 
     /// The place in its file of a byte of the whole.
@@ -222,6 +268,37 @@ impl Spliced {
     }
 }
 
+/// A file on the way to the line that is read, and its lines that are not read yet.
+struct Step<'a> {
+    label: String,
+    uses: std::vec::IntoIter<Result<(usize, Use<'a>)>>,
+}
+
+impl<'a> Step<'a> {
+    fn new(label: String, text: &'a str) -> Self {
+        let uses = uses(&label, text).collect::<Vec<_>>().into_iter();
+        Self { label, uses }
+    }
+}
+
+/// The error of a line of the last file of `chain` that asks for `next`, which is in it.
+fn cycle(chain: &[Step<'_>], line: usize, next: String) -> Error {
+    let label = chain.last().map(|step| step.label.clone()).unwrap_or_default();
+    let first = chain.iter().position(|step| plain(&step.label) == next).unwrap_or_default();
+    let files: Vec<_> = chain[first..].iter().map(|step| plain(&step.label)).chain([next]).collect();
+    Error::Cycle { label, line, files: Names(shortened(files)) }
+}
+
+/// Names of a long way without those in its middle.
+fn shortened(mut names: Vec<String>) -> Vec<String> {
+    const ENDS: usize = 5;
+    if names.len() > 2 * ENDS + 1 {
+        let last = names.len() - ENDS;
+        names.splice(ENDS..last, ["...".to_owned()]);
+    }
+    names
+}
+
 /// A place in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Origin<'a> {
@@ -234,20 +311,31 @@ pub(crate) struct Origin<'a> {
     pub(crate) text: &'a str,
 }
 
-/// The label and the text of what a line asks for: a file of the program comes before a built-in snippet.
-fn find<'a>(
-    main: &str,
-    (label, line): (&str, usize),
-    used: &Use<'_>,
-    files: &'a [File],
-) -> Result<(String, &'a str)> {
-    let path = used.path(main, label);
-    if let Some((path, text)) = files.iter().find(|(known, _)| *known == path) {
-        return Ok((path.clone(), text));
+/// The files that a text is made of, the main one too, by their paths.
+struct Files<'a> {
+    main: &'a str,
+    texts: HashMap<String, &'a str>,
+    names: &'a [File],
+}
+
+impl<'a> Files<'a> {
+    fn new(main: &'a str, text: &'a str, files: &'a [File]) -> Self {
+        let texts = files.iter().map(|(path, text)| (path.clone(), &**text));
+        Self { main, texts: texts.chain([(plain(main), text)]).collect(), names: files }
     }
-    match used.built_in() {
-        Some(built_in) => Ok(built_in),
-        None => used.missing(label, line, path, files.iter().map(|(known, _)| known.as_str()).collect()),
+
+    /// The path and the text of what a line asks for: a file of the program comes before a built-in snippet.
+    fn find(&self, (label, line): (&str, usize), used: &Use<'_>) -> Result<(String, &'a str)> {
+        let path = used.path(self.main, label);
+        if let Some(text) = self.texts.get(&path) {
+            return Ok((path, text));
+        }
+        match used.built_in() {
+            Some(built_in) => Ok(built_in),
+            None => {
+                used.missing(label, line, path, self.names.iter().map(|(path, _)| path.as_str()).collect())
+            }
+        }
     }
 }
 
@@ -307,12 +395,54 @@ mod tests {
         let files = [("b.wgsl", "\n//#use \"c.wgsl\""), ("c.wgsl", "//#use \"b.wgsl\"")];
         assert_eq!(
             refused("//#use \"b.wgsl\"", &files),
-            "c.wgsl:1: files use each other: `a.wgsl`, `b.wgsl`, `c.wgsl`, `b.wgsl`"
+            "c.wgsl:1: files use each other: `b.wgsl`, `c.wgsl`, `b.wgsl`"
         );
+    }
+
+    #[test]
+    fn a_way_round_through_the_main_file_is_found_by_its_plain_path() {
+        assert_eq!(refused("//#use \"a.wgsl\"", &[]), "a.wgsl:1: files use each other: `a.wgsl`, `a.wgsl`");
+        let back: [File; 1] = [("b.wgsl".into(), "\n//#use \"a.wgsl\"".into())];
+        for label in ["a.wgsl", "./a.wgsl", "x/../a.wgsl"] {
+            let error = Spliced::new(label, "", "//#use \"b.wgsl\"", &back).unwrap_err().to_string();
+            assert_eq!(error, "b.wgsl:2: files use each other: `a.wgsl`, `b.wgsl`, `a.wgsl`", "{label}");
+        }
+    }
+
+    #[test]
+    fn a_chain_of_many_files_needs_no_more_of_the_stack_and_a_long_circle_is_told_short() {
+        let files = |last: &'static str| -> Vec<File> {
+            let text = |i: usize| match i {
+                20_000 => last.into(),
+                _ => format!("//#use \"{}.wgsl\"", i + 1).into(),
+            };
+            (1..=20_000).map(|i| (format!("{i}.wgsl"), text(i))).collect()
+        };
+        let whole = Spliced::new("0.wgsl", "", "//#use \"1.wgsl\"", &files("const last = 1;")).unwrap();
+        assert!(whole.text.ends_with("\nconst last = 1;"));
+        let error = Spliced::new("0.wgsl", "", "//#use \"1.wgsl\"", &files("//#use \"0.wgsl\"")).unwrap_err();
         assert_eq!(
-            refused("//#use \"a.wgsl\"", &[]),
-            "a.wgsl:1: there is no file `a.wgsl`; there are none: a shader that is a file finds others beside it, a text is given them by `with_file`"
+            error.to_string(),
+            "20000.wgsl:1: files use each other: `0.wgsl`, `1.wgsl`, `2.wgsl`, `3.wgsl`, `4.wgsl`, `...`, `19997.wgsl`, \
+             `19998.wgsl`, `19999.wgsl`, `20000.wgsl`, `0.wgsl`"
         );
+    }
+
+    #[test]
+    fn a_line_inside_of_a_block_comment_asks_for_nothing() {
+        for text in [
+            "/*\n//#use lcg\n*/",
+            "/* /* */\n//#use lcg\n*/",
+            "const a = 1; /* // \n//#use lcg\n//*/",
+            "/*/\n//#use lcg\n*/",
+        ] {
+            assert_eq!(spliced(text, &[]).unwrap().text, text);
+        }
+        for text in
+            ["/* */\n//#use lcg", "// /*\n//#use lcg", "/*\n*/ // /*\n//#use lcg", "/*/ /**/*/\n//#use lcg"]
+        {
+            assert!(spliced(text, &[]).unwrap().text.contains("fn lcg("), "{text:?}");
+        }
     }
 
     #[test]
@@ -346,7 +476,13 @@ mod tests {
         ] {
             assert!(spliced(line, &files).unwrap().text.contains("const b = 1;"), "{line:?}");
         }
-        for line in ["//#use\tlcg", "//#use lcg // random", "//#use lcg// random"] {
+        for line in [
+            "//#use\tlcg",
+            "//#use lcg // random",
+            "//#use lcg// random",
+            "//#use lcg /* random */",
+            "//#use lcg/* /* a */ b *//*c*/ // d",
+        ] {
             assert!(spliced(line, &[]).unwrap().text.contains("fn lcg("), "{line:?}");
         }
         assert_eq!(spliced("//#used to be lcg", &[]).unwrap().text, "//#used to be lcg");
@@ -356,6 +492,16 @@ mod tests {
     fn a_line_that_cannot_be_read_is_an_error_that_says_what_to_write() {
         let remedies = [
             ("//#use", "write the name of a snippet, or the path of a file in quotes"),
+            ("//#use: lcg", "nothing stands between `//#use` and the name: write `//#use lcg`"),
+            (
+                "//#use = \"b.wgsl\"",
+                "nothing stands between `//#use` and the name: write `//#use \"b.wgsl\"`",
+            ),
+            (
+                "//#use lcg /* a */ b",
+                "nothing but a comment may come behind the name, and there is `/* a */ b`",
+            ),
+            ("//#use lcg /* a", "nothing but a comment may come behind the name, and there is `/* a`"),
             ("//#use \"\"", "write the path of a file between the quotes"),
             ("//#use \"b.wgsl", "the closing `\"` is missing"),
             ("//#use b.wgsl", "a path stands in quotes: write `//#use \"b.wgsl\"`"),

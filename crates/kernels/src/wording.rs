@@ -20,6 +20,10 @@ const QUOTED: usize = 40;
 const NO_TYPE: &str = "this number does not fit the type that is wanted here: give it a type, as in `2.0f` or `2u`, or \
                        convert what stands beside it";
 
+/// What is said of an `enable` or `requires` behind a declaration; used files stand behind the main one.
+pub(crate) const DIRECTIVE: &str =
+    "a directive stands in front of all declarations, so it is the main file that has it";
+
 /// What is wrong, and the part of the text that it is about.
 pub(crate) struct Finding {
     pub(crate) message: String,
@@ -61,6 +65,10 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     }
     if message.starts_with("Abstract types may only appear in constant expressions") {
         message = NO_TYPE.into();
+    }
+    if message.contains("found a global directive") {
+        message = DIRECTIVE.into();
+        return Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() };
     }
     for note in error.notes() {
         match note.strip_prefix("allowed type: ") {

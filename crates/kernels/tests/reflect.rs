@@ -196,12 +196,47 @@ fn wrong_overrides_are_errors_that_say_what_there_is() {
         fails(&[("WITDH", 1.0)]),
         "kernel `k` has no override `WITDH`; it has `WIDTH`, `HALF`, `SCALE`"
     );
-    assert_eq!(fails(&[("WIDTH", 1.5)]), "kernel `k`, override `WIDTH`: 1.5 is not a value of u32");
-    assert_eq!(fails(&[("WIDTH", -1.0)]), "kernel `k`, override `WIDTH`: -1 is not a value of u32");
+    assert_eq!(
+        fails(&[("WIDTH", 1.5)]),
+        "kernel `k`, override `WIDTH`: 1.5 is not a value of u32, which has whole numbers from 0 to 4294967295"
+    );
+    assert_eq!(
+        fails(&[("WIDTH", -1.0)]),
+        "kernel `k`, override `WIDTH`: -1 is not a value of u32, which has whole numbers from 0 to 4294967295"
+    );
+    assert_eq!(
+        fails(&[("SCALE", 1e300)]),
+        "kernel `k`, override `SCALE`: 1e300 is not a value of f32, which has numbers from -3.4028234663852886e38 to \
+         3.4028234663852886e38"
+    );
     assert_eq!(fails(&[("SCALE", f64::NAN)]), "kernel `k`, override `SCALE`: NaN is not a finite number");
     assert_eq!(
         fails(&[("WIDTH", 0.0)]),
         "kernel `k`: workgroup size along axis 0 is 0, it must be at least 1"
+    );
+}
+
+#[test]
+fn an_override_of_16_bits_has_their_range() {
+    let module = parse("enable f16; override H = 1.0h; @compute @workgroup_size(1) fn k() { _ = H; }");
+    assert!(module.interface("k", &[("H", -65504.0)]).is_ok());
+    assert_eq!(
+        module.interface("k", &[("H", 65505.0)]).unwrap_err().to_string(),
+        "kernel `k`, override `H`: 65505 is not a value of f16, which has numbers from -65504 to 65504"
+    );
+}
+
+#[test]
+fn a_directive_behind_a_declaration_is_told_to_stand_in_the_main_file() {
+    let main = "//#use \"b.wgsl\"\n@compute @workgroup_size(1) fn k() {}";
+    let source = ShaderSource::text("a.wgsl", main).with_file("b.wgsl", "enable f16;\nconst b = 1h;");
+    let error = Module::parse(&source).unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "b.wgsl:1:1: a directive stands in front of all declarations, so it is the main file that has it: move this line \
+             to the beginning of `a.wgsl`\n"
+        ),
+        "{error}"
     );
 }
 

@@ -163,7 +163,7 @@ impl Numbers {
         if folds && line && threads <= u128::from(u32::MAX) && rows <= u64::from(limit) {
             return Ok([columns as u32, rows as u32, 1]);
         }
-        Err(Kind::GridTooLarge { groups, limit }.into())
+        Err(Kind::GridTooLarge { groups, limit, folds: folds && line }.into())
     }
 }
 
@@ -213,7 +213,12 @@ mod tests {
         assert_eq!(fold(65535 * 64).expect("it fits"), [65535, 1, 1]);
         assert_eq!(fold(65535 * 64 + 1).expect("it folds"), [32768, 2, 1]);
         assert_eq!(fold(5_000_000).expect("it folds"), [39063, 2, 1]);
-        assert!(fold(1 << 32).is_err(), "the last number is over u32");
+        let error = fold(1 << 32).expect_err("the last number is over u32").to_string();
+        assert!(
+            error.contains("`linear_id` counts 4294967295 invocations at most")
+                && !error.contains("more dimensions"),
+            "{error}"
+        );
     }
 
     #[test]

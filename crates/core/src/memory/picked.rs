@@ -111,8 +111,8 @@ impl Picked {
 
     /// Adds what an item picks of an axis.
     fn add(&mut self, item: Item, axis: Axis) -> Result<(), Problem> {
-        let len = isize::try_from(axis.count).unwrap_or(isize::MAX);
-        let from_the_start = |index: isize| if index < 0 { index.saturating_add(len) } else { index };
+        let len = axis.count as i128;
+        let from_the_start = |index: i128| if index < 0 { index + len } else { index };
         match item {
             Item::New => {}
             Item::Index(index) => {
@@ -143,7 +143,7 @@ impl Picked {
         Ok(())
     }
 
-    fn skip(&mut self, index: isize, axis: Axis) {
+    fn skip(&mut self, index: i128, axis: Axis) {
         self.first = self.first.saturating_add(axis.stride.saturating_mul(index as usize));
     }
 
@@ -199,6 +199,14 @@ mod tests {
     fn of(region: Region) -> Result<(usize, Vec<(usize, usize)>)> {
         let picked = Picked::of("x", FRAME, &region)?;
         Ok((picked.first, picked.axes.iter().map(|axis| (axis.count, axis.stride)).collect()))
+    }
+
+    #[test]
+    fn an_index_over_every_array_is_told_as_it_is_given() {
+        let error = Picked::of("x", FRAME, &Region::index([usize::MAX, 0, 0])).unwrap_err().to_string();
+        let given =
+            format!("index {} is outside axis 0 of array `x`, which has 4 elements there", usize::MAX);
+        assert_eq!(error, given);
     }
 
     #[test]

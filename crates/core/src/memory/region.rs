@@ -46,8 +46,13 @@ pub struct NewAxis;
 /// What an item picks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item {
-    Index(isize),
-    Range { start: Option<isize>, end: Option<isize>, step: isize },
+    /// Indices and bounds have room for the numbers of every type that they are given in.
+    Index(i128),
+    Range {
+        start: Option<i128>,
+        end: Option<i128>,
+        step: isize,
+    },
     New,
 }
 
@@ -57,9 +62,9 @@ impl Region {
         Self(items.into_iter().collect())
     }
 
-    /// One element; an index that no array has is outside of all.
+    /// One element.
     pub(crate) fn index<const D: usize>(index: [usize; D]) -> Self {
-        Self::new(index.map(|at| RegionAxis(Item::Index(isize::try_from(at).unwrap_or(isize::MAX)))))
+        Self::new(index.map(RegionAxis::from))
     }
 
     pub(super) fn items(&self) -> impl Iterator<Item = Item> {
@@ -105,12 +110,12 @@ macro_rules! items {
     ($($int:ty),*) => {$(
         impl From<$int> for RegionAxis {
             fn from(index: $int) -> Self {
-                Self(Item::Index(signed(index)))
+                Self(Item::Index(index as i128))
             }
         }
-        items!(@range $int, Range<$int>, range => Some(signed(range.start)), Some(signed(range.end)));
-        items!(@range $int, RangeFrom<$int>, range => Some(signed(range.start)), None);
-        items!(@range $int, RangeTo<$int>, range => None, Some(signed(range.end)));
+        items!(@range $int, Range<$int>, range => Some(range.start as i128), Some(range.end as i128));
+        items!(@range $int, RangeFrom<$int>, range => Some(range.start as i128), None);
+        items!(@range $int, RangeTo<$int>, range => None, Some(range.end as i128));
     )*};
     (@range $int:ty, $range:ty, $name:ident => $start:expr, $end:expr) => {
         impl From<$range> for RegionAxis {
@@ -129,14 +134,9 @@ macro_rules! items {
 
 items!(isize, usize, i32, u32, i64, u64);
 
-/// What no array has as many elements as is outside of all.
-fn signed(index: impl TryInto<isize>) -> isize {
-    index.try_into().unwrap_or(isize::MAX)
-}
-
 impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bound = |bound: Option<isize>| bound.map(|bound| bound.to_string()).unwrap_or_default();
+        let bound = |bound: Option<i128>| bound.map(|bound| bound.to_string()).unwrap_or_default();
         match *self {
             Item::Index(index) => write!(f, "{index}"),
             Item::Range { start, end, step: 1 } => write!(f, "{}..{}", bound(start), bound(end)),
@@ -207,6 +207,7 @@ mod tests {
         assert_eq!(all.to_string(), "[3, -1, 1..5, 0..7; 2, -2.., ..7, .., ..; 3, NewAxis]");
         assert_eq!(region![3_u32, 1_i64.., ..4_u64], region![3, 1.., ..4]);
         assert_eq!(region![].to_string(), "[]");
-        assert_eq!(region![usize::MAX], region![isize::MAX]);
+        let most = region![usize::MAX, ..u64::MAX, i64::MIN].to_string();
+        assert_eq!(most, format!("[{}, ..{}, {}]", usize::MAX, u64::MAX, i64::MIN));
     }
 }
