@@ -184,8 +184,8 @@ fn no_queue(s: &Subject) {
         },
     ];
     for way in ways {
-        let (ctx, x, gate) = behind_a_held_writer(s);
-        let (mut clock, mut read) = (Clock::new(&ctx), way(&ctx, &x));
+        let Held { ctx, mut clock, x, gate } = behind_a_held_writer(s);
+        let mut read = way(&ctx, &x);
         for _ in 0..2 {
             assert!(read.wait_timeout(NOW).unwrap().is_none(), "the writer is held");
             clock.tick();
@@ -202,11 +202,10 @@ fn no_queue(s: &Subject) {
         },
     ];
     for blocks in block {
-        let (ctx, x, gate) = behind_a_held_writer(s);
+        let Held { ctx, mut clock, x, gate } = behind_a_held_writer(s);
         std::thread::scope(|scope| {
             let read = scope.spawn(|| blocks(&ctx, &x));
             // Work that runs meanwhile: a read that does not wait is over by then.
-            let mut clock = Clock::new(&ctx);
             (0..3).for_each(|_| clock.tick());
             gate.signal();
             assert_eq!(read.join().unwrap(), 99);
@@ -214,19 +213,28 @@ fn no_queue(s: &Subject) {
     }
 }
 
+/// Under `Unchecked`, an array whose writer is held until the gate opens, and a queue that nothing holds.
+struct Held {
+    ctx: Context,
+    clock: Clock,
+    x: DeviceArray<u32>,
+    gate: UserEvent,
+}
+
 /// A context whose default queue is there already, as a new one would come after the others, and an array that a held queue
 /// writes.
-fn behind_a_held_writer(s: &Subject) -> (Context, DeviceArray<u32>, UserEvent) {
+fn behind_a_held_writer(s: &Subject) -> Held {
     let ctx = s.ctx_with(Policy::Unchecked);
+    let clock = Clock::new(&ctx);
     ctx.fill(&mut ctx.zeros([N]).unwrap(), 1).unwrap();
     let mut x = ctx.full([N], 1_u32).unwrap();
     let gate = held(&ctx, &mut x);
-    (ctx, x, gate)
+    Held { ctx, clock, x, gate }
 }
 
 /// What is refused leaves nothing behind that the default queue would wait for.
 fn refused_reads(s: &Subject) {
-    let (ctx, x, gate) = behind_a_held_writer(s);
+    let Held { ctx, x, gate, .. } = behind_a_held_writer(s);
     let foreign = s.ctx().zeros::<u32, 1>([N]).unwrap();
     ctx.read(&foreign).wait().unwrap_err();
     ctx.get(&x, [N]).wait().unwrap_err();
@@ -240,7 +248,7 @@ fn refused_reads(s: &Subject) {
 
 /// What the default queue does later comes after the read.
 fn before_what_follows(s: &Subject) {
-    let (ctx, mut x, gate) = behind_a_held_writer(s);
+    let Held { ctx, mut x, gate, .. } = behind_a_held_writer(s);
     let read = ctx.read(&x);
     ctx.fill(&mut x, 7).unwrap();
     gate.signal();
