@@ -35,7 +35,7 @@ pub struct ContextOptions {
     /// Whether arrays may lie in memory that the host reaches where it is, on devices that share theirs with the host;
     /// else uploads and reads are copied, as on a discrete device. The results are the same.
     pub shared_memory: bool,
-    /// Who records the work for the device.
+    /// What records the work for the device.
     pub recorder: RecorderChoice,
     /// How much device time late a result may be reported, so that later work shares its submission: 1 ms (rule E02). More
     /// time makes fewer submissions; with `Duration::MAX` no batch ends for a result.
@@ -81,13 +81,13 @@ pub struct AdoptOptions {
     pub policy: Policy,
     /// As [`ContextOptions::immediates`].
     pub immediates: bool,
-    /// Who records the work for the device.
+    /// What records the work for the device.
     pub recorder: RecorderChoice,
-    /// Nobody else submits to the queue as long as the context lives: then submissions may go past wgpu, with a native
-    /// fence. What the program hands to [`submit_foreign`](crate::CommandQueue::submit_foreign) the context submits.
+    /// The program submits nothing to the queue as long as the context lives: then submissions may go past wgpu, with a native
+    /// fence. What it hands to [`submit_foreign`](crate::CommandQueue::submit_foreign) the context submits.
     pub alone: bool,
-    /// Whether the context has threads. Without, whoever flushes or waits does their work, and the same calls do the
-    /// same each time.
+    /// The context has threads. Without them a call that flushes or waits does their work on its own thread, and the same calls
+    /// do the same each time.
     pub threads: bool,
     /// As [`ContextOptions::lateness`].
     pub lateness: Duration,

@@ -44,23 +44,23 @@ fn look(limit: Duration) {
         let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|(_, watch)| watch.lives());
         if watched.iter().any(|(made, _)| made.elapsed() > limit) {
+            let states: Vec<String> = watched.iter().map(|(_, watch)| state(watch)).collect();
+            let states = states.join("\n");
             // Standard error and no log: the process ends here, and a program without a logger must see why.
-            eprintln!("{VARIABLE}: a context is older than {limit:?}; all contexts:");
-            watched.iter().for_each(|(_, watch)| show(watch));
+            eprintln!("{VARIABLE}: a context is older than {limit:?}; all contexts:\n{states}");
             std::process::abort();
         }
     }
 }
 
-/// Prints the state of a context to standard error, for the reason above, from a thread of its own: another thread may stay in
-/// the lock of the context.
-fn show(watch: &ContextWatch) {
+/// The state of a context, which a thread of its own asks for: another thread may stay in the lock of the context.
+fn state(watch: &ContextWatch) -> String {
     let (sender, state) = channel();
     let watch = watch.clone();
     let looked = thread::Builder::new().spawn(move || sender.send(watch.state_dump()));
     match looked.ok().and_then(|_| state.recv_timeout(PATIENCE).ok()) {
-        Some(state) => eprintln!("{}", state.unwrap_or_else(|| "a context that has ended meanwhile".into())),
-        None => eprintln!("a context whose lock a thread stays in"),
+        Some(state) => state.unwrap_or_else(|| "a context that has ended meanwhile".into()),
+        None => "a context whose lock a thread stays in".into(),
     }
 }
 

@@ -30,12 +30,12 @@ pub(crate) fn versions(workspace: &Workspace) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    /// What a derive writes refers to hidden items of this very version.
+    /// Outside wgpu's own family, which changes its insides in any version, a pin keeps the library out of programs.
     #[test]
-    fn the_crates_of_the_workspace_take_each_other_at_one_version() {
+    fn only_wgpus_family_is_pinned() {
         let manifest = include_str!("../../../Cargo.toml");
-        let own: Vec<_> = manifest.lines().filter(|line| line.contains("{ path = \"crates/")).collect();
-        assert_eq!(own.len(), 5, "{own:?}");
-        assert!(own.iter().all(|line| line.contains("version = \"=")), "{own:?}");
+        let pinned = manifest.lines().filter(|line| line.contains("\"="));
+        let pinned: Vec<_> = pinned.filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(pinned, ["wgpu", "wgpu-hal", "naga", "wgpu-naga-bridge"]);
     }
 }

@@ -123,6 +123,7 @@ fn main() {
 }
 "#;
 
+/// CubeCL has no safe function that makes an argument from a handle.
 const CUBECL: &str = r#"use cubecl::prelude::*;
 
 #[cube(launch)]

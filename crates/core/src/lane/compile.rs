@@ -209,7 +209,7 @@ impl Origin {
         let source = self.shader(all_writable);
         let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
         let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-        let cache = self.file(all_writable).map(|file| PipelineCache::open(&self.device, file));
+        let cache = self.file(all_writable).and_then(|file| PipelineCache::open(&self.device, file));
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: Some(&layout),

@@ -254,6 +254,14 @@ fn pipeline_cache<A: Backend>(raw: &A::Device, loaded: Option<&[u8]>) -> Option<
     loaded.and_then(|data| make(Some(data))).or_else(|| make(None))
 }
 
+/// As [`pipeline_cache`], of wgpu's own, for a device that has the feature.
+pub(super) fn portable_cache(device: &wgpu::Device, data: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
+    let desc = wgpu::PipelineCacheDescriptor { label: Some("kernel"), data, fallback: true };
+    // SAFETY: the bytes are those of a cache of this device and driver: name, length and checksum of the file say so, and
+    // wgpu and the driver compare what they wrote at their beginning.
+    Some(unsafe { device.create_pipeline_cache(&desc) })
+}
+
 /// Why there is no pipeline.
 enum Unmade {
     /// The driver could not, whatever the shader.

@@ -35,10 +35,14 @@ pub(crate) use gate::Gate;
 #[cfg(native)]
 use hal::memory as native;
 #[cfg(native)]
+use hal::portable_cache;
+#[cfg(native)]
 pub(crate) use hal::{Bind, Group, HalPipeline, Queries};
 pub(crate) use memory::{WgpuMemory, refused};
 #[cfg(native)]
 pub(crate) use native::NativeMemory;
+#[cfg(not(native))]
+use native::portable_cache;
 pub(crate) use native::{HostView, device_memory};
 pub(crate) use opaque::Opaque;
 pub(crate) use opening::OpenOptions;

@@ -1,7 +1,7 @@
 //! A pipeline cache of wgpu's for one form of a kernel, from a file and back to it.
-#![allow(unsafe_code, reason = "what a driver left in a file goes back to the driver")]
 
 use super::kernel_folder::KernelFile;
+use super::portable_cache;
 
 pub(super) struct PipelineCache {
     file: KernelFile,
@@ -11,14 +11,10 @@ pub(super) struct PipelineCache {
 
 impl PipelineCache {
     /// The device must have the feature.
-    pub(super) fn open(device: &wgpu::Device, file: KernelFile) -> Self {
+    pub(super) fn open(device: &wgpu::Device, file: KernelFile) -> Option<Self> {
         let loaded = file.load();
-        let desc =
-            wgpu::PipelineCacheDescriptor { label: Some("kernel"), data: loaded.as_deref(), fallback: true };
-        // SAFETY: the bytes are those of a cache of this device and driver: name, length and checksum of the file say so, and
-        // wgpu and the driver compare what they wrote at its beginning.
-        let cache = unsafe { device.create_pipeline_cache(&desc) };
-        Self { file, loaded, cache }
+        let cache = portable_cache(device, loaded.as_deref())?;
+        Some(Self { file, loaded, cache })
     }
 
     pub(super) fn cache(&self) -> &wgpu::PipelineCache {

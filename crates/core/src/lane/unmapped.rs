@@ -27,6 +27,11 @@ pub(crate) fn bare(_: wgpu::Backend) -> Option<&'static dyn Bare> {
     None
 }
 
+/// Drivers give out nothing of what they compile.
+pub(crate) fn portable_cache(_: &wgpu::Device, _: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
+    None
+}
+
 /// Lends nothing.
 pub(crate) fn lend(_: &wgpu::Device, memory: &NativeMemory, _: Wanted<'_>) -> Option<wgpu::Buffer> {
     match *memory {}

@@ -105,39 +105,25 @@ pub(super) struct Opened {
 
 impl WgpuDevice {
     pub(super) fn new(opened: Opened) -> Self {
-        let Opened {
-            device,
-            queue,
-            caps,
-            lost,
-            told,
-            gate,
-            reach,
-            bare,
-            way,
-            shared,
-            hardware,
-            kernel_folder,
-        } = opened;
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
-        let spares = [(); 2].map(|()| Spares::new(&gate, CACHE));
+        let spares = [(); 2].map(|()| Spares::new(&opened.gate, CACHE));
         let (groups, gone, probed) = Default::default();
         let foreign = ForeignBlocks::new(&gone);
         Self {
-            device,
-            queue,
-            caps,
-            lost,
-            told,
-            gate,
-            reach,
-            bare,
-            way,
-            shared,
-            hardware,
-            kernel_folder,
+            device: opened.device,
+            queue: opened.queue,
+            caps: opened.caps,
+            lost: opened.lost,
+            told: opened.told,
+            gate: opened.gate,
+            reach: opened.reach,
+            bare: opened.bare,
+            way: opened.way,
+            shared: opened.shared,
+            hardware: opened.hardware,
+            kernel_folder: opened.kernel_folder,
             staging,
             uploads,
             downloads,
