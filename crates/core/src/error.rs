@@ -1,6 +1,6 @@
 //! What can go wrong, with the object, the value found and the limit.
 
-use crate::command::Site;
+use crate::work::command_kind::Site;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

@@ -9,61 +9,31 @@
 )]
 #![recursion_limit = "256"] // wgpu's types nest deeply under Send and Sync
 
-mod across;
-mod adapter;
-mod command;
-mod context;
-mod current;
-mod encode;
+mod api;
+mod arrays;
+mod device;
+mod driver;
 mod error;
-mod event;
-mod foreign;
-mod kernel;
-mod lane;
-mod launch;
-mod living;
-mod making;
 mod memory;
-#[cfg(feature = "ndarray")]
-mod nd;
-mod options;
-mod ordering;
-#[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
-mod overdue;
-mod padded;
-mod pending;
-#[cfg(feature = "image")]
-mod picture;
-mod pool;
+mod multi;
 mod profile;
-mod queue;
-mod recorder;
-mod regions;
+mod record;
+mod runtime;
 mod scheduler;
-mod single;
-mod source;
-mod synchronize;
-#[cfg(not(target_arch = "wasm32"))]
-mod threads;
-mod timing;
-mod transfer;
-mod tuning;
-mod user_event;
-mod verbs;
-mod waits;
-mod watch;
+mod work;
 
+pub use crate::api::context::Context;
+pub use crate::api::context::current::ScopeOptions;
+pub use crate::api::queue::encode::AccessList;
 #[cfg(feature = "validation")]
 #[doc(hidden)]
-pub use adapter::validation_messages;
-pub use adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
-pub use command::Site;
-pub use command::grid::{Grid, GridNumber};
-pub use context::Context;
-pub use current::ScopeOptions;
-pub use encode::AccessList;
-pub use error::{Error, Kind, PoolLimit, Result};
-pub use event::{Event, EventOptions, Events};
+pub use crate::device::adapter::validation_messages;
+pub use crate::device::adapter::{AdapterInfo, AdapterKind, adapters};
+pub use crate::device::adapter_choice::AdapterChoice;
+pub use crate::error::{Error, Kind, PoolLimit, Result};
+pub use crate::runtime::event::{Event, EventOptions, Events};
+pub use crate::work::command_kind::Site;
+pub use crate::work::grid::{Grid, GridNumber};
 /// The cause in [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
@@ -74,33 +44,40 @@ pub use fencepost_kernels::{
 pub mod interface {
     pub use fencepost_kernels::{Binding, Dim, Layout, Leaf, Needs, Override, ParamField, Params};
 }
+pub use crate::api::context::synchronize::synchronize_all;
+pub use crate::api::display::Snapshot;
+#[cfg(feature = "image")]
+pub use crate::api::image_arrays::Pixel;
+pub use crate::api::kernel::{DynKernel, Kernel};
+pub use crate::api::options::{AdoptOptions, ContextOptions};
+pub use crate::api::profiler::Profiler;
+pub use crate::api::queue::launch::SameKernel;
+pub use crate::api::queue::{CommandQueue, QueueOptions};
+pub use crate::arrays::allocation_tracker::{AllocationScope, AllocationTracker};
+pub use crate::arrays::any_array::AnyArray;
+pub use crate::arrays::device_array::DeviceArray;
+pub use crate::arrays::host_array::{Direction, Download, HostArray, Upload};
+pub use crate::arrays::map::{ReadMap, WriteMap};
+pub use crate::arrays::region::{NewAxis, Region, RegionAxis};
+pub use crate::arrays::upload_source::Source;
+pub use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};
+pub use crate::memory::pool::PoolStats;
+pub use crate::profile::overlap::{Busy, Gap, Overlap};
+pub use crate::profile::path::CriticalPath;
+pub use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
+pub use crate::profile::summary::{Summary, SummaryRow};
+pub use crate::profile::{Batch, Profile};
+#[cfg(feature = "cpu")]
+pub use crate::record::cpu::cpu_recorder::CpuOptions;
+pub use crate::record::recorder_choice::RecorderChoice;
+pub use crate::runtime::context_watch::ContextWatch;
+pub use crate::runtime::pending::Pending;
+pub use crate::runtime::user_event::UserEvent;
+pub use crate::scheduler::ordering::policy::Policy;
+pub use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
+pub use crate::scheduler::queue_state::Priority;
 /// The cause in [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
-pub use kernel::{DynKernel, Kernel};
-pub use launch::SameKernel;
-pub use memory::{
-    Allocation, AllocationReport, AllocationScope, AllocationSite, AllocationTracker, AnyArray, DeviceArray,
-    Direction, Download, HostArray, NewAxis, PoolStats, ReadMap, Region, RegionAxis, Snapshot, Upload,
-    WriteMap,
-};
-pub use options::{AdoptOptions, ContextOptions};
-pub use ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
-pub use pending::Pending;
-#[cfg(feature = "image")]
-pub use picture::Pixel;
-pub use profile::{
-    Activity, Awaited, Batch, Busy, CriticalPath, Gap, Interval, Overlap, Profile, Profiler, Row, Summary,
-    SummaryRow, Unmeasured, WaitCause,
-};
-pub use queue::{CommandQueue, QueueOptions};
-pub use recorder::RecorderChoice;
-#[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
-pub use recorder::cpu::CpuOptions;
-pub use scheduler::Priority;
-pub use source::Source;
-pub use synchronize::synchronize_all;
-pub use user_event::UserEvent;
-pub use watch::ContextWatch;
 
 /// What derived code refers to.
 #[doc(hidden)]

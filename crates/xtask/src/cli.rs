@@ -57,6 +57,13 @@ pub(crate) enum Command {
     /// Checks the rules rustc and clippy do not know: where `unsafe` may stand, lengths, unfinished work
     #[command(after_help = "Example:\n  cargo xtask lint")]
     Lint,
+    /// Prints which rooms of the core crate import which, floor by floor
+    #[command(after_help = "Examples:\n  cargo xtask floors\n  cargo xtask floors --files")]
+    Floors {
+        /// Print each import instead, as `from:line to name`
+        #[arg(long)]
+        files: bool,
+    },
     /// Runs the loom models of the crates sync and core
     #[command(after_help = "Examples:\n  cargo xtask model\n  LOOM_MAX_PREEMPTIONS=3 cargo xtask model wait")]
     Model {

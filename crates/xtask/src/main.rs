@@ -66,6 +66,7 @@ fn run(command: Command) -> Result<bool> {
             return Ok(test::test(&workspace, &options));
         }
         Command::Lint => lint::lint(&workspace),
+        Command::Floors { files } => lint::floors::command(&workspace, files),
         Command::Model { filter } => model::model(&workspace, &filter),
         Command::Semantics { adapters, json, mode, no_model, filter } => {
             let (request, models) = (adapters.request(false), !no_model);

@@ -1,9 +1,11 @@
 //! The memory behind an array.
 
 use crate::error::Result;
-use crate::lane::{HostView, WgpuMemory};
-use crate::memory::{Cells, Parts};
-use crate::ordering::Tracker;
+use crate::memory::cpu_memory::Cells;
+use crate::memory::native_memory::HostView;
+use crate::memory::read_slot::Parts;
+use crate::memory::uses::Tracker;
+use crate::memory::wgpu_memory::WgpuMemory;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::fmt;
 use std::ops::Range;

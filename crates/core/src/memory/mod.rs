@@ -1,65 +1,20 @@
-//! Bytes and their shapes.
+//! The memory behind arrays: blocks, the uses of their bytes, staging memory, the pool.
 
-mod any_array;
-mod block;
-mod bytes;
-mod cells;
-mod device_array;
-mod display;
-mod host_array;
-mod lately;
-mod map;
-mod meter;
-mod picked;
-mod pool;
-mod read_slot;
-pub(crate) mod reading;
-mod region;
-mod report;
-mod staging;
-mod tracker;
-
-pub use any_array::AnyArray;
-pub(crate) use block::{Allocate, Block, BlockId, Heap, HostUse, Memory, Order, overlap};
-pub(crate) use cells::Cells;
-pub use device_array::DeviceArray;
-pub(crate) use device_array::{ArrayRef, Storage};
-pub use display::Snapshot;
-pub(crate) use host_array::HostPlace;
-pub use host_array::{Direction, Download, HostArray, Upload};
-pub use map::{ReadMap, WriteMap};
-pub(crate) use meter::{Heaped, Meter, Metered};
-pub(crate) use picked::{Frame, Picked};
-pub(crate) use pool::Pool;
-pub use pool::PoolStats;
-pub(crate) use read_slot::{Parts, Place, ReadSlot, Readback};
-pub use region::{NewAxis, Region, RegionAxis};
-pub use report::{Allocation, AllocationReport, AllocationSite};
-pub(crate) use staging::{Arena, Claim, Payload, Piece, Staged};
-pub use tracker::{AllocationScope, AllocationTracker};
-
-use crate::error::{Kind, Result};
-use fencepost_kernels::Element;
-
-/// The number of elements of a shape that there is an array of, or of its rows: of those, where there are none, as many
-/// as can be counted.
-pub(crate) fn count(shape: &[usize]) -> usize {
-    if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &n| all.saturating_mul(n)) }
-}
-
-/// The number of elements of a shape.
-///
-/// # Errors
-/// [`Kind::Uncountable`] if their bytes are more than can be addressed.
-pub(crate) fn elements<T: Element>(object: &str, shape: &[usize]) -> Result<usize> {
-    const { assert!(size_of::<T>() == T::DTYPE.size(), "an element's DTYPE has another size than the type") };
-    let size = T::DTYPE.size();
-    if shape.contains(&0) {
-        return Ok(0);
-    }
-    let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
-    count.filter(|n| n.checked_mul(size).is_some_and(|bytes| bytes <= isize::MAX as usize)).ok_or_else(|| {
-        Kind::Uncountable { object: object.into(), shape: shape.into(), size, limit: isize::MAX as u64 }
-            .into()
-    })
-}
+pub(crate) mod allocation_report;
+pub(crate) mod block;
+pub(crate) mod byte_meter;
+pub(crate) mod cpu_memory;
+pub(crate) mod external_buffers;
+#[cfg(native)]
+pub(crate) mod native_memory;
+#[cfg(not(native))]
+#[path = "no_native_memory.rs"]
+pub(crate) mod native_memory;
+pub(crate) mod pool;
+pub(crate) mod read_slot;
+pub(crate) mod recent_peak;
+pub(crate) mod shape;
+pub(crate) mod spare_buffers;
+pub(crate) mod staging;
+pub(crate) mod uses;
+pub(crate) mod wgpu_memory;

@@ -1,12 +1,17 @@
 //! Blocks that are free for now.
 
-use super::lately::Lately;
-use super::tracker::{Book, Entries, Made};
-use super::{Block, BlockId, Heap, Staged, Storage};
-use crate::context::Owner;
+use crate::api::context::Owner;
+use crate::arrays::allocation_tracker::{Book, Entries, Made};
+use crate::arrays::device_array::Storage;
 use crate::error::{Kind, PoolLimit, Result};
-use crate::ordering::{Admission, Policy, Tracker, Use};
-use crate::scheduler::{Engine, State};
+use crate::memory::block::{Block, BlockId, Heap};
+use crate::memory::recent_peak::Lately;
+use crate::memory::staging::Staged;
+use crate::memory::uses::{Tracker, Use};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::state::State;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::MutexGuard;
 use rustc_hash::FxHashMap;

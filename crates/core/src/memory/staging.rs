@@ -1,8 +1,8 @@
 //! Memory on the way between the program and a device.
 
-use super::{Heaped, Meter, Metered};
 use crate::error::Result;
-use crate::lane::{WgpuMemory, refused};
+use crate::memory::byte_meter::{Heaped, Meter, Metered};
+use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Value};

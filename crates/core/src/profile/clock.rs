@@ -7,24 +7,24 @@
 
 /// What both clocks showed around a batch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sighting {
+pub(crate) struct Sighting {
     /// Seconds of the host's clock, before the batch and behind it.
-    pub(super) before: f64,
-    pub(super) after: f64,
+    pub(crate) before: f64,
+    pub(crate) after: f64,
     /// Ticks of the device's clock, at the start of its first command and the end of its last.
-    pub(super) first: u64,
-    pub(super) last: u64,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
 /// Where the ticks of a device are on the axis of the host.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     origin: u64,
     /// Host seconds of the origin.
     offset: f64,
     seconds_a_tick: f64,
     /// By how many seconds it may be wrong.
-    pub(super) error: f64,
+    pub(crate) error: f64,
 }
 
 /// The offset between host seconds and device seconds, at some time.
@@ -44,7 +44,7 @@ impl Axis {
     /// `None` without any.
     ///
     /// A tick is as long as the driver says unless the two show that it is not.
-    pub(super) fn of(sightings: &[Sighting], seconds_a_tick: f64) -> Option<Self> {
+    pub(crate) fn of(sightings: &[Sighting], seconds_a_tick: f64) -> Option<Self> {
         let origin = sightings.iter().map(|sighting| sighting.first).min()?;
         let end = sightings.iter().map(|sighting| sighting.last).max()?;
         let narrowest = |of: &dyn Fn(&Sighting) -> bool| {
@@ -67,7 +67,7 @@ impl Axis {
     }
 
     /// The host's time of a tick.
-    pub(super) fn seconds(&self, tick: u64) -> f64 {
+    pub(crate) fn seconds(&self, tick: u64) -> f64 {
         self.offset + tick.wrapping_sub(self.origin) as i64 as f64 * self.seconds_a_tick
     }
 }

@@ -1,7 +1,7 @@
 //! Profiles as files.
 
-use super::Profile;
 use crate::error::{Kind, Result};
+use crate::profile::Profile;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;

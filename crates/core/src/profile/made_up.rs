@@ -1,16 +1,17 @@
 //! Profiles made up for tests.
 
-use super::{Activity, Awaited, Interval, Profile, Row, Unmeasured, WaitCause};
+use crate::profile::Profile;
+use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
 use std::panic::Location;
 
 /// A profile of rows that were all enqueued at 0; the label of a queue ends in its number.
-pub(super) fn profile(rows: Vec<Row>) -> Profile {
+pub(crate) fn profile(rows: Vec<Row>) -> Profile {
     let batches = Vec::new();
     Profile { adapter: "made up".into(), rows, batches, seconds: 10.0, clock_error: Some(0.0) }
 }
 
 #[track_caller]
-pub(super) fn row(queue: usize, activity: Activity, name: &str, times: (f64, f64)) -> Row {
+pub(crate) fn row(queue: usize, activity: Activity, name: &str, times: (f64, f64)) -> Row {
     Row {
         queue: format!("queue {queue}").into(),
         by_context: false,
@@ -29,13 +30,13 @@ pub(super) fn row(queue: usize, activity: Activity, name: &str, times: (f64, f64
     }
 }
 
-pub(super) fn unmeasured(row: Row) -> Row {
+pub(crate) fn unmeasured(row: Row) -> Row {
     Row { time: Err(Unmeasured::TooShort), ..row }
 }
 
 /// A wait for the row at this place.
 #[track_caller]
-pub(super) fn wait(queue: usize, awaited: Option<usize>, times: (f64, f64)) -> Row {
+pub(crate) fn wait(queue: usize, awaited: Option<usize>, times: (f64, f64)) -> Row {
     let awaited = Awaited { label: None, row: awaited, cause: WaitCause::Queue };
     Row { awaited: Some(awaited), ..row(queue, Activity::Wait, "wait", times) }
 }

@@ -1,27 +1,21 @@
 //! What every queue of a context did, when, and what it waited for.
 
-mod clock;
+pub(crate) mod clock;
 #[cfg(feature = "profile")]
-mod file;
+pub(crate) mod file;
 #[cfg(test)]
-mod made_up;
-mod overlap;
-mod path;
-mod profiler;
-mod report;
-mod row;
-mod spans;
-mod summary;
+pub(crate) mod made_up;
+pub(crate) mod overlap;
+pub(crate) mod path;
+pub(crate) mod row;
+pub(crate) mod spans;
+pub(crate) mod summary;
 #[cfg(feature = "profile")]
-mod timeline;
+pub(crate) mod timeline;
 #[cfg(feature = "profile")]
-mod trace;
+pub(crate) mod trace;
 
-pub use overlap::{Busy, Gap, Overlap};
-pub use path::CriticalPath;
-pub use profiler::Profiler;
-pub use row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
-pub use summary::{Summary, SummaryRow};
+use crate::profile::row::{Interval, Row};
 
 /// What the queues of a context did between [`Context::profile`](crate::Context::profile) and
 /// [`Profiler::finish`].

@@ -1,6 +1,7 @@
 //! What ran at once.
 
-use super::{Interval, Profile, spans};
+use crate::profile::row::Interval;
+use crate::profile::{Profile, spans};
 use std::fmt;
 use std::sync::Arc;
 
@@ -126,9 +127,9 @@ impl fmt::Display for Overlap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::{profile, row, unmeasured, wait};
-    use super::super::{Activity, Row, Unmeasured};
     use super::*;
+    use crate::profile::made_up::{profile, row, unmeasured, wait};
+    use crate::profile::row::{Activity, Row, Unmeasured};
 
     #[test]
     fn copies_and_launches_at_once_count_once() {

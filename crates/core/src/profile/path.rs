@@ -1,6 +1,7 @@
 //! What had to come after what, and how long the longest chain of it took.
 
-use super::{Profile, Row};
+use crate::profile::Profile;
+use crate::profile::row::Row;
 use std::collections::HashMap;
 
 /// The longest chain of rows each of which had to come after the one before: [`Profile::critical_path`].
@@ -84,8 +85,8 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::{profile, row, unmeasured, wait};
-    use super::super::{Activity, Row};
+    use crate::profile::made_up::{profile, row, unmeasured, wait};
+    use crate::profile::row::{Activity, Row};
 
     fn launch(queue: usize, times: (f64, f64)) -> Row {
         row(queue, Activity::Launch, "k", times)

@@ -42,12 +42,12 @@ pub struct Row {
 
 impl Row {
     /// Whether it is work for a device, neither a wait nor a callback.
-    pub(super) fn is_work(&self) -> bool {
+    pub(crate) fn is_work(&self) -> bool {
         self.activity.computes() || self.activity.moves()
     }
 
     /// Whether it has no time, though it took some.
-    pub(super) fn lacks_time(&self) -> bool {
+    pub(crate) fn lacks_time(&self) -> bool {
         self.time.is_err_and(|reason| reason != Unmeasured::InPlace)
     }
 }

@@ -3,10 +3,10 @@
 //! Intervals are sorted and swept once: V. Klee, Can the measure of a union of intervals be computed in less than
 //! O(n log n) steps?, 1977; J. L. Bentley's sweep.
 
-use super::Interval;
+use crate::profile::row::Interval;
 
 /// Intervals in order that do not touch.
-pub(super) fn union(intervals: impl IntoIterator<Item = Interval>) -> Vec<Interval> {
+pub(crate) fn union(intervals: impl IntoIterator<Item = Interval>) -> Vec<Interval> {
     let mut all: Vec<Interval> = intervals.into_iter().collect();
     all.sort_unstable_by(|a, b| a.start.total_cmp(&b.start));
     let mut union: Vec<Interval> = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn union(intervals: impl IntoIterator<Item = Interval>) -> Vec<Interv
 }
 
 /// What two unions share.
-pub(super) fn both(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
+pub(crate) fn both(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
     let (mut i, mut j, mut shared) = (0, 0, Vec::new());
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
         let (start, end) = (x.start.max(y.start), x.end.min(y.end));
@@ -33,11 +33,11 @@ pub(super) fn both(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
 }
 
 /// What lies between the intervals of a union.
-pub(super) fn gaps(union: &[Interval]) -> Vec<Interval> {
+pub(crate) fn gaps(union: &[Interval]) -> Vec<Interval> {
     union.windows(2).map(|pair| Interval { start: pair[0].end, end: pair[1].start }).collect()
 }
 
-pub(super) fn seconds<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> f64 {
+pub(crate) fn seconds<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> f64 {
     intervals.into_iter().map(Interval::seconds).fold(0.0, |sum, seconds| sum + seconds) // a `sum` of nothing is -0
 }
 

@@ -1,6 +1,7 @@
 //! How long each kernel, and each kind of command, took in all.
 
-use super::{Activity, Profile};
+use crate::profile::Profile;
+use crate::profile::row::Activity;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -126,8 +127,8 @@ impl fmt::Display for Summary {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::{profile, row, unmeasured, wait};
     use super::*;
+    use crate::profile::made_up::{profile, row, unmeasured, wait};
 
     #[test]
     fn each_kernel_has_a_row_and_what_has_no_time_is_counted_and_no_more() {

@@ -1,6 +1,7 @@
 //! The timeline: a page that works alone.
 
-use super::{Profile, Row};
+use crate::profile::Profile;
+use crate::profile::row::Row;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 

@@ -1,6 +1,7 @@
 //! The Trace Event format, which Perfetto and chrome://tracing open.
 
-use super::{Profile, Row};
+use crate::profile::Profile;
+use crate::profile::row::Row;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -114,9 +115,9 @@ fn micro(seconds: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Activity;
-    use super::super::made_up::{profile, row, unmeasured, wait};
     use super::*;
+    use crate::profile::made_up::{profile, row, unmeasured, wait};
+    use crate::profile::row::Activity;
 
     fn events(profile: &Profile) -> Vec<Value> {
         let mut out = Vec::new();

@@ -1,9 +1,9 @@
 //! Commands that become one submission.
 
-use super::costs::Expected;
-use super::queue::Priority;
-use crate::command::Step;
-use crate::recorder::{Keep, LaneValue};
+use crate::device::recorder::{Keep, LaneValue};
+use crate::scheduler::command_costs::Expected;
+use crate::scheduler::queue_state::Priority;
+use crate::work::step::Step;
 use fencepost_sync::{Slot, Value};
 use smallvec::SmallVec;
 use std::collections::VecDeque;

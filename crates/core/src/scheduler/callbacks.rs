@@ -1,14 +1,14 @@
 //! Host functions in queue order, on a thread of their own.
 
-use super::cycles;
-use super::engine::Engine;
-use super::own_lane::is_thread_of_a_lane;
-use super::queue::{Hold, HoldId, Reached};
-use super::state::State;
-use crate::across::leave_calls;
-use crate::command::{Callback, Op};
 use crate::error::Kind;
-use crate::event::Point;
+use crate::runtime::event::Point;
+use crate::scheduler::callback_cycles as cycles;
+use crate::scheduler::deferred_calls::leave_calls;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::queue_state::{Hold, HoldId, Reached};
+use crate::scheduler::state::State;
+use crate::scheduler::thread_posts::is_thread_of_a_lane;
+use crate::work::step::{Callback, Op};
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{MutexGuard, thread_local};
 use std::cell::Cell;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A thread. The standard library's number does not tell the threads of a model apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ThreadId(u64);
+pub(crate) struct ThreadId(u64);
 
 static THREADS: AtomicU64 = AtomicU64::new(0);
 
@@ -38,10 +38,10 @@ pub(crate) fn signal(run: impl FnOnce()) {
 
 /// Whether this thread signals an event, until this is dropped. A wait inside a signal does not: a waker may wait, and nothing
 /// comes of the thread before that is over.
-pub(super) struct Signals(bool);
+pub(crate) struct Signals(bool);
 
 impl Signals {
-    pub(super) fn set(now: bool) -> Self {
+    pub(crate) fn set(now: bool) -> Self {
         Self(SIGNALS.with(|signals| signals.replace(now)))
     }
 }
@@ -52,21 +52,21 @@ impl Drop for Signals {
     }
 }
 
-pub(super) fn this_thread() -> ThreadId {
+pub(crate) fn this_thread() -> ThreadId {
     THIS_THREAD.with(|thread| *thread)
 }
 
 /// Whether callbacks have to wait until this call returns: those that run on this thread, and those of a context whose
 /// callback thread this is.
-pub(super) fn inside() -> bool {
+pub(crate) fn inside() -> bool {
     DEPTH.with(Cell::get) > 0
 }
 
 /// Makes this thread one [inside](inside) callbacks until it is dropped.
-pub(super) struct Inside(());
+pub(crate) struct Inside(());
 
 impl Inside {
-    pub(super) fn enter() -> Self {
+    pub(crate) fn enter() -> Self {
         DEPTH.with(|depth| depth.set(depth.get() + 1));
         Self(())
     }
@@ -85,16 +85,16 @@ impl Drop for Inside {
 pub(crate) struct Callbacks {
     running: Vec<(HoldId, ThreadId)>,
     /// None in a context without threads: there any thread that asks runs what is due.
-    pub(super) thread: Option<ThreadId>,
+    pub(crate) thread: Option<ThreadId>,
 }
 
 /// The callback that a point comes after.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Before {
-    pub(super) callback: HoldId,
-    pub(super) queue: Arc<str>,
+pub(crate) struct Before {
+    pub(crate) callback: HoldId,
+    pub(crate) queue: Arc<str>,
     /// The thread that runs it, or the only one that can.
-    pub(super) thread: Option<ThreadId>,
+    pub(crate) thread: Option<ThreadId>,
 }
 
 impl Engine {
@@ -122,7 +122,7 @@ impl Engine {
         any
     }
 
-    pub(super) fn call<'a>(
+    pub(crate) fn call<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
         id: HoldId,
@@ -169,7 +169,7 @@ impl State {
     }
 
     /// The callback that holds `point` back, if planning has found one that does.
-    pub(super) fn callback_before(&self, point: Point) -> Option<Before> {
+    pub(crate) fn callback_before(&self, point: Point) -> Option<Before> {
         let Some(Hold::Callback(callback)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != Reached::Unplanned {
             return None;
@@ -187,10 +187,11 @@ impl State {
 #[cfg(all(test, not(fencepost_loom)))]
 mod tests {
     use super::*;
-    use crate::ordering::Policy;
-    use crate::recorder::cpu::{self, CpuOptions};
-    use crate::scheduler::Priority;
-    use crate::user_event::Signaller;
+    use crate::record::cpu::cpu_recorder as cpu;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::runtime::user_event::Signaller;
+    use crate::scheduler::ordering::policy::Policy;
+    use crate::scheduler::queue_state::Priority;
     use std::panic::Location;
 
     #[test]

@@ -1,12 +1,12 @@
 //! Noticing what the device has done.
 
-use super::batch::Submitted;
-use super::costs::Expected;
-use super::engine::Engine;
-use super::shield;
-use super::state::State;
+use crate::device::recorder::KeepAlive;
 use crate::error::{Error, Kind};
-use crate::recorder::KeepAlive;
+use crate::scheduler::batch::Submitted;
+use crate::scheduler::command_costs::Expected;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::state::State;
+use crate::scheduler::user_code as shield;
 use fencepost_sync::Value;
 use std::sync::Arc;
 use std::task::Waker;
@@ -20,7 +20,7 @@ impl Engine {
 
     /// As [`wait_native`](Self::wait_native), for a caller who counts as `watch` of the lane's watchers. He counts no more when
     /// code of the program runs, a waker or a destructor: that may wait for this lane itself.
-    pub(super) fn wait_watched(&self, lane: usize, value: Value, limit: std::time::Duration, watch: u32) {
+    pub(crate) fn wait_watched(&self, lane: usize, value: Value, limit: std::time::Duration, watch: u32) {
         let fence = &self.lanes[lane].fence;
         let reached = if limit.is_zero() { fence.completed() } else { fence.wait(value, limit) };
         match reached {
@@ -196,18 +196,24 @@ impl State {
 
 #[cfg(all(test, not(fencepost_loom)))]
 mod tests {
-    use super::super::queue::Priority;
-    use super::super::wait::Deadline;
     use super::*;
-    use crate::command::{Step, What, Work};
-    use crate::event::Point;
-    use crate::kernel::{Pipeline, Recipe};
-    use crate::lane::{Caps, Device, Lane};
-    use crate::memory::{Allocate, Block, BlockId, Cells, Heap, Memory, Staged};
-    use crate::ordering::{Admission, Policy};
-    use crate::recorder::cpu::{self, CpuOptions};
-    use crate::recorder::{Failure, Keep, LaneValue, Recorder};
-    use crate::threads::Threads;
+    use crate::api::kernel::{Pipeline, Recipe};
+    use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
+    use crate::device::{Device, Lane};
+    use crate::driver::caps::Caps;
+    use crate::memory::block::{Allocate, Block, BlockId, Heap, Memory};
+    use crate::memory::cpu_memory::Cells;
+    use crate::memory::staging::Staged;
+    use crate::record::cpu::cpu_recorder as cpu;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::runtime::context_threads::Threads;
+    use crate::runtime::event::Point;
+    use crate::scheduler::ordering::admit::Admission;
+    use crate::scheduler::ordering::policy::Policy;
+    use crate::scheduler::queue_state::Priority;
+    use crate::scheduler::wait::Deadline;
+    use crate::work::command_kind::What;
+    use crate::work::step::{Step, Work};
     use std::panic::Location;
     use std::sync::{Condvar, Mutex, MutexGuard};
     use std::time::Duration;
@@ -273,7 +279,7 @@ mod tests {
     struct Tidied(Arc<dyn Device>, Arc<Seen>);
 
     impl Allocate for Tidied {
-        fn allocate(&self, heap: Heap, size: u64, label: &str) -> crate::Result<Memory> {
+        fn allocate(&self, heap: Heap, size: u64, label: &str) -> crate::error::Result<Memory> {
             self.0.allocate(heap, size, label)
         }
     }
@@ -295,7 +301,7 @@ mod tests {
             self.0.pinned()
         }
 
-        fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> crate::Result<Staged> {
+        fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> crate::error::Result<Staged> {
             self.0.stage(size, fill)
         }
 
@@ -307,7 +313,7 @@ mod tests {
             self.0.trim_staging()
         }
 
-        fn compile(&self, recipe: &Recipe<'_>) -> crate::Result<Pipeline> {
+        fn compile(&self, recipe: &Recipe<'_>) -> crate::error::Result<Pipeline> {
             self.0.compile(recipe)
         }
 

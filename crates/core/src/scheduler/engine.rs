@@ -1,16 +1,16 @@
 //! The scheduler of one context: its lock, its condition variables, its lanes.
 
-use super::queue::{Hold, HoldId, Priority};
-use super::shield;
-use super::state::{After, State};
-use super::timing::Timing;
-use super::wakers::Place;
-use crate::command::Boxes;
+use crate::api::kernel::KernelId;
+use crate::device::recorder::Recorder;
+use crate::device::{Device, Lane};
 use crate::error::Error;
-use crate::kernel::KernelId;
-use crate::lane::{Device, Lane};
-use crate::ordering::Policy;
-use crate::recorder::Recorder;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::queue_state::{Hold, HoldId, Priority};
+use crate::scheduler::queue_times::Timing;
+use crate::scheduler::state::{After, State};
+use crate::scheduler::user_code as shield;
+use crate::scheduler::wakers::Place;
+use crate::work::kernel_launch::Boxes;
 use fencepost_sync::Slot;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock, yield_now};
@@ -101,7 +101,7 @@ impl Engine {
 
     /// Lets threads that wait for S have it before this one takes it again. The system's lock goes to the thread that comes
     /// first, and that is the one that has just released it: a thread that plans piece by piece would keep all others out.
-    pub(super) fn let_others(&self) {
+    pub(crate) fn let_others(&self) {
         for _ in 0..TURNS {
             if self.waiting.load(Ordering::Relaxed) == 0 {
                 return;
@@ -123,7 +123,7 @@ impl Engine {
 
     /// As [`unlock`](Self::unlock), for a caller who looks for the end of what was submitted on a lane: its completer is not
     /// woken for that.
-    pub(super) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
+    pub(crate) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
         state.lanes[lane].watchers += 1;
         let alarm = state.alarm();
         state.lanes[lane].watchers -= 1;

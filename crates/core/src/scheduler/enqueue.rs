@@ -1,17 +1,19 @@
 //! Where every verb ends.
 
-use super::engine::Engine;
-use super::failures::Stretch;
-use super::lane::Rest;
-use super::profiling::Cause;
-use super::queue::Reached;
-use super::state::State;
-use crate::command::{Callback, Command, Op, Work, Works};
 use crate::error::{Kind, Result};
-use crate::event::{Past, Point};
-use crate::memory::{Block, HostUse};
-use crate::ordering::{self, Admission, Policy};
-use crate::user_event::{UserState, UserWait};
+use crate::memory::block::{Block, HostUse};
+use crate::runtime::event::{Past, Point};
+use crate::runtime::user_event::{UserState, UserWait};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::failure_history::Stretch;
+use crate::scheduler::lane_state::Rest;
+use crate::scheduler::ordering;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::profile_notes::Cause;
+use crate::scheduler::queue_state::Reached;
+use crate::scheduler::state::State;
+use crate::work::step::{Callback, Command, Op, Work, Works};
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;
@@ -40,7 +42,7 @@ impl Engine {
     #[inline]
     fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
         state.check(by.slot)?;
-        let waits = ordering::admit(&state, by, &work)?;
+        let waits = ordering::admit::admit(&state, by, &work)?;
         if !waits.is_empty() {
             state.add_waits(by, &work, &waits);
         }
@@ -60,7 +62,7 @@ impl Engine {
         state.admit_all(by, &works)?;
         let stamps: SmallVec<[Stamp; 3]> = works.iter().map(|_| state.next_stamp()).collect();
         if let Some(&last) = stamps.last() {
-            works.iter().for_each(|work| ordering::record(&state, by, last, work));
+            works.iter().for_each(|work| ordering::admit::record(&state, by, last, work));
         }
         for (stamp, work) in stamps.into_iter().zip(works) {
             state.push_stamped(by, stamp, work);
@@ -86,7 +88,7 @@ impl Engine {
             }
         }
         if let Some(last) = last {
-            whole.iter().for_each(|work| ordering::record(&state, by, last, work));
+            whole.iter().for_each(|work| ordering::admit::record(&state, by, last, work));
         }
         self.kick(state, by.slot);
         Ok(stamps)
@@ -100,7 +102,7 @@ impl Engine {
             let (stamp, end) = (state.next_stamp(), state.queue(by.slot).end(by.slot));
             // The place is a wait for what is there anyhow.
             state.queue_mut(by.slot).push(Command { stamp, op: Op::Wait(end) });
-            ordering::record_making(&state, by, stamp, block);
+            ordering::admit::record_making(&state, by, stamp, block);
         }
     }
 
@@ -115,7 +117,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(slot)?;
         if state.wait_log.is_some() {
-            ordering::note_asked(&mut state, slot, at, point, clock);
+            ordering::wait_log::note_asked(&mut state, slot, at, point, clock);
         }
         state.queue_mut(slot).clock.join(clock);
         state.note_wait(slot, point, Cause::Program, at);
@@ -162,7 +164,7 @@ impl Engine {
     /// What nobody has asked for, and is little, can wait for the end of a nap: a program that asks at once submits
     /// it itself, and nobody has to be woken.
     #[inline]
-    pub(super) fn kick(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
+    pub(crate) fn kick(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let sleeper = state.sleeper(slot);
         drop(state);
         #[cfg(target_arch = "wasm32")]
@@ -184,7 +186,7 @@ impl Engine {
 }
 
 impl State {
-    pub(super) fn marker(&mut self, slot: Slot) -> (Point, Arc<Past>) {
+    pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<Past>) {
         let queue = self.queue_mut(slot);
         let past = Arc::new(Past { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
         queue.look_for_end(&past);
@@ -199,7 +201,7 @@ impl State {
             if self.host_uses > 0 {
                 check_maps(work)?;
             }
-            waits.push(ordering::admit(self, by, work)?);
+            waits.push(ordering::admit::admit(self, by, work)?);
         }
         for (work, waits) in works.iter().zip(&waits).filter(|(_, waits)| !waits.is_empty()) {
             self.add_waits(by, work, waits);
@@ -211,7 +213,7 @@ impl State {
     #[inline]
     fn push_work(&mut self, by: Admission, work: Work) -> Stamp {
         let stamp = self.next_stamp();
-        ordering::record(self, by, stamp, &work);
+        ordering::admit::record(self, by, stamp, &work);
         self.push_stamped(by, stamp, work);
         stamp
     }
@@ -228,7 +230,7 @@ impl State {
 
     /// Enqueues what the policy has `work` wait for.
     fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
-        ordering::note_added(self, by, work, waits);
+        ordering::wait_log::note_added(self, by, work, waits);
         for &point in waits {
             self.note_wait(by.slot, point, Cause::Policy, by.at);
             self.push_wait(by.slot, point);

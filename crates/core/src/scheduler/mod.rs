@@ -5,56 +5,43 @@
 //! batches, completion is noted when a lane's fence has moved. One lock, S, guards all bookkeeping; it is never
 //! held across device calls, waits, user code or drops of arrays.
 
-mod alarm;
-mod all;
-mod asking;
-mod batch;
-mod callbacks;
-mod chunks;
-mod close;
-mod complete;
-mod costs;
-mod cycles;
-mod dump;
-mod engine;
-mod enqueue;
-mod failure;
-mod failures;
-mod handles;
-mod host;
-mod kernel_names;
-mod lane;
+pub(crate) mod all_queues;
+pub(crate) mod batch;
+pub(crate) mod callback_cycles;
+pub(crate) mod callbacks;
+pub(crate) mod chunked_list;
+pub(crate) mod command_costs;
+pub(crate) mod complete;
+pub(crate) mod deferred_calls;
+pub(crate) mod engine;
+pub(crate) mod enqueue;
+pub(crate) mod failed_batch;
+pub(crate) mod failure_history;
+pub(crate) mod handle_points;
+pub(crate) mod hardware_queue;
+pub(crate) mod host_clock;
+pub(crate) mod host_guard;
+pub(crate) mod kernel_names;
+pub(crate) mod lane_state;
 #[cfg(all(test, fencepost_loom))]
-mod loom_models;
-mod own_lane;
-mod plan;
-mod profiling;
-mod pump;
-mod queue;
-mod sent;
-mod shield;
-mod state;
-#[cfg(not(target_arch = "wasm32"))]
-mod threads;
-mod timing;
-mod told;
-mod wait;
-mod wakers;
+pub(crate) mod loom_models;
 #[cfg(target_arch = "wasm32")]
-mod web;
-
-pub(crate) use batch::Seq;
-pub(crate) use callbacks::signal;
-pub(crate) use engine::Engine;
-pub(crate) use failures::Stretch;
-pub(crate) use host::{Claim, HostAccess, Want};
-pub(crate) use own_lane::stand_aside;
+pub(crate) mod microtasks;
+pub(crate) mod ordering;
+pub(crate) mod plan;
+pub(crate) mod profile_notes;
+pub(crate) mod queue_state;
+pub(crate) mod queue_times;
+pub(crate) mod relay;
+pub(crate) mod repoll;
+pub(crate) mod shutdown;
+pub(crate) mod state;
+pub(crate) mod state_dump;
+pub(crate) mod submit;
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use own_lane::take_post;
-pub(crate) use profiling::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
-pub(crate) use queue::HoldId;
-pub use queue::Priority;
-pub(crate) use shield::{drop_all, wake_each};
-pub(crate) use state::State;
-pub(crate) use timing::Moment;
-pub(crate) use wait::Deadline;
+pub(crate) mod thread_loops;
+pub(crate) mod thread_posts;
+pub(crate) mod thread_wakeups;
+pub(crate) mod user_code;
+pub(crate) mod wait;
+pub(crate) mod wakers;

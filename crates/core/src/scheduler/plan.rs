@@ -1,19 +1,20 @@
 //! From queues to batches.
 
+pub(crate) mod awaited_results;
+pub(crate) mod context_commands;
 mod lift;
-mod looked_for;
-mod open;
-mod own;
+pub(crate) mod open_batch;
 
-use super::batch::{Batch, Seq, Status};
-use super::costs::Kind;
-use super::queue::{Hold, Priority, QueueState, Reached};
-use super::state::State;
-use crate::command::{Launch, Op, Work};
-use crate::event::Point;
-use crate::memory::HostUse;
+use crate::memory::block::HostUse;
+use crate::runtime::event::Point;
+use crate::scheduler::batch::{Batch, Seq, Status};
+use crate::scheduler::command_costs::Kind;
+use crate::scheduler::plan::open_batch::{Open, read_in_place};
+use crate::scheduler::queue_state::{Hold, Priority, QueueState, Reached};
+use crate::scheduler::state::State;
+use crate::work::kernel_launch::Launch;
+use crate::work::step::{Op, Work};
 use fencepost_sync::{Slot, Stamp};
-use open::{Open, read_in_place};
 use smallvec::SmallVec;
 use std::task::Waker;
 

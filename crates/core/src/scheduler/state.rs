@@ -1,21 +1,25 @@
 //! What the state lock guards.
 
-use super::batch::{Batches, Seq};
-use super::callbacks::Callbacks;
-use super::kernel_names::KernelNames;
-use super::lane::LaneState;
-use super::profiling::{Cause, Log};
-use super::queue::{Hold, HoldId, Priority, QueueState, Reached};
-use super::timing::Timing;
-use super::told::Told;
-use super::wakers::{Place, Wakers};
-use crate::command::{Callback, Command, Site, What};
+use crate::api::kernel::KernelId;
+use crate::device::Pace;
 use crate::error::{Error, Result};
-use crate::event::Point;
-use crate::kernel::KernelId;
-use crate::lane::Pace;
-use crate::memory::{Block, Pool};
-use crate::ordering::{Policy, Use, WaitLog};
+use crate::memory::block::Block;
+use crate::memory::pool::Pool;
+use crate::memory::uses::Use;
+use crate::runtime::event::Point;
+use crate::scheduler::batch::{Batches, Seq};
+use crate::scheduler::callbacks::Callbacks;
+use crate::scheduler::host_clock::Told;
+use crate::scheduler::kernel_names::KernelNames;
+use crate::scheduler::lane_state::LaneState;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::ordering::wait_log::WaitLog;
+use crate::scheduler::profile_notes::{Cause, Log};
+use crate::scheduler::queue_state::{Hold, HoldId, Priority, QueueState, Reached};
+use crate::scheduler::queue_times::Timing;
+use crate::scheduler::wakers::{Place, Wakers};
+use crate::work::command_kind::{Site, What};
+use crate::work::step::{Callback, Command};
 use fencepost_sync::{Clock, Slot, Stamp};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -29,14 +33,14 @@ pub(crate) struct After {
     pub(crate) dropped: Vec<Command>,
     pub(crate) wakers: Vec<Waker>,
     /// What queues that are gone had noted of their times, with the memory of that.
-    pub(super) times: Vec<Timing>,
+    pub(crate) times: Vec<Timing>,
     /// Whether planning took anything out of a queue, which others may have waited for.
     pub(crate) moved: bool,
 }
 
 impl After {
     /// Whether code of the program has to run.
-    pub(super) fn has_code(&self) -> bool {
+    pub(crate) fn has_code(&self) -> bool {
         !self.dropped.is_empty() || !self.wakers.is_empty()
     }
 
@@ -61,13 +65,13 @@ pub(crate) struct State {
     /// Callbacks whose turn has come, for the callback thread.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
     /// Whether the tasks of a context without threads were told that callbacks are due.
-    pub(super) calls_told: bool,
+    pub(crate) calls_told: bool,
     /// The callbacks that run at this moment.
     pub(crate) callbacks: Callbacks,
     /// Queues whose tasks ask again once something else holds the queue back, and what does now.
-    pub(super) asking: Vec<(Slot, Option<Hold>)>,
+    pub(crate) asking: Vec<(Slot, Option<Hold>)>,
     /// What is woken when something is over.
-    pub(super) wakers: Wakers,
+    pub(crate) wakers: Wakers,
     /// An error that came up in a `Drop`.
     pub(crate) drop_error: Option<Error>,
     /// What has to be done once S is released.
@@ -79,14 +83,14 @@ pub(crate) struct State {
     /// Whether the callback thread sleeps.
     pub(crate) calls_idle: bool,
     /// What is noted while somebody profiles.
-    pub(super) log: Option<Box<Log>>,
+    pub(crate) log: Option<Box<Log>>,
     /// The waits so far, if somebody records them.
     pub(crate) wait_log: Option<Box<WaitLog>>,
-    pub(super) kernels: KernelNames,
+    pub(crate) kernels: KernelNames,
     policy: Policy,
     /// Commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
-    pub(super) told: Told,
+    pub(crate) told: Told,
     holds: u64,
 }
 
@@ -147,7 +151,7 @@ impl State {
     }
 
     /// The stamp of whatever was enqueued last.
-    pub(super) fn last_stamp(&self) -> Stamp {
+    pub(crate) fn last_stamp(&self) -> Stamp {
         self.stamp
     }
 

@@ -1,20 +1,20 @@
 //! The only calls that block.
 
-use super::batch::{Seq, Status};
-use super::callbacks;
-use super::cycles::Blocked;
-use super::engine::{Engine, SLICE};
-use super::own_lane::{stand_aside, stand_aside_in_a_task};
-use super::plan::{Due, Rest};
-use super::queue::{Hold, HoldId, Priority, Reached};
-use super::shield;
-use super::state::{After, State};
-use super::wakers::Place;
-use crate::across::Relay;
-use crate::command::Op;
 use crate::error::{Error, Result};
-use crate::event::Point;
-use crate::user_event::UserState;
+use crate::runtime::event::Point;
+use crate::runtime::user_event::UserState;
+use crate::scheduler::batch::{Seq, Status};
+use crate::scheduler::callback_cycles::Blocked;
+use crate::scheduler::callbacks;
+use crate::scheduler::engine::{Engine, SLICE};
+use crate::scheduler::plan::{Due, Rest};
+use crate::scheduler::queue_state::{Hold, HoldId, Priority, Reached};
+use crate::scheduler::relay::Relay;
+use crate::scheduler::state::{After, State};
+use crate::scheduler::thread_posts::{stand_aside, stand_aside_in_a_task};
+use crate::scheduler::user_code as shield;
+use crate::scheduler::wakers::Place;
+use crate::work::step::Op;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Value};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use std::task::Waker;
 use std::time::Duration;
 use web_time::Instant;
 
-mod ahead;
+pub(crate) mod plan_ahead;
 
 /// When a wait has to end, if ever.
 #[derive(Clone, Copy)]
@@ -59,7 +59,7 @@ impl Deadline {
 
 /// What a wait is for.
 #[derive(Clone, Copy)]
-enum Target {
+pub(crate) enum Target {
     Point(Point),
     Batch(Seq),
 }
@@ -108,7 +108,7 @@ impl State {
         relay.map_or(Turn::Sleep, Turn::Elsewhere)
     }
 
-    pub(super) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
+    pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let held = self.queues.iter().filter_map(|queue| queue.pending.front());
         held.filter(|_| self.reached(point) == Reached::Unplanned).find_map(|front| match &front.op {
@@ -134,7 +134,7 @@ impl State {
     }
 
     /// Whether no queue is more urgent than another, so that nobody overtakes and batches may be as large as they come.
-    pub(super) fn one_priority(&self) -> bool {
+    pub(crate) fn one_priority(&self) -> bool {
         let mut open = self.queues.iter().skip(1).filter(|queue| queue.open).map(|queue| queue.priority);
         open.next().is_none_or(|first| open.all(|other| other == first))
     }
@@ -316,7 +316,7 @@ impl Engine {
     }
 
     /// Has everything on a queue planned, and releases S.
-    pub(super) fn start(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
+    pub(crate) fn start(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let end = state.queue(slot).end(slot);
         if self.threads && state.one_priority() {
             state.queue_mut(slot).ask(end.stamp);
@@ -409,7 +409,7 @@ impl Engine {
     ///
     /// # Errors
     /// `WouldDeadlock`, inside callbacks.
-    pub(super) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
+    pub(crate) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
         if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);
         }

@@ -1,10 +1,10 @@
 //! What is woken when.
 
-use super::batch::Seq;
-use super::cycles::forget_polls_of;
-use super::engine::Engine;
-use super::queue::HoldId;
-use crate::event::Point;
+use crate::runtime::event::Point;
+use crate::scheduler::batch::Seq;
+use crate::scheduler::callback_cycles::forget_polls_of;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::queue_state::HoldId;
 use fencepost_sync::{Slot, Stamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
@@ -149,7 +149,7 @@ impl Wakers {
     }
 
     /// The first point of a queue from `first` on that one waits for.
-    pub(super) fn first_awaited(&self, slot: Slot, first: Stamp) -> Option<Stamp> {
+    pub(crate) fn first_awaited(&self, slot: Slot, first: Stamp) -> Option<Stamp> {
         match self.left.range((Place::Point(slot, first), Name::FIRST)..).next()?.0.0 {
             Place::Point(of, stamp) if of == slot => Some(stamp),
             _ => None,

@@ -1,6 +1,8 @@
 //! Rules of the house that neither rustc nor clippy knows.
 
 mod code;
+pub(crate) mod floors;
+mod imports;
 mod rules;
 
 use std::fs;

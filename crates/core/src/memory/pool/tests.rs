@@ -1,9 +1,11 @@
-use super::*;
-use crate::command::{Pattern, Span, What, Work};
-use crate::context::Context;
-use crate::memory::lately::WINDOW;
-use crate::memory::{Cells, Memory};
-use crate::recorder::cpu::CpuOptions;
+use crate::api::context::Context;
+use crate::memory::block::Memory;
+use crate::memory::cpu_memory::Cells;
+use crate::memory::pool::*;
+use crate::memory::recent_peak::WINDOW;
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::work::command_kind::What;
+use crate::work::step::{Pattern, Span, Work};
 use std::panic::Location;
 
 #[test]

@@ -1,8 +1,8 @@
 //! Whatever is done is noticed, by everybody who has to know.
 
-use super::{Model, enqueue, explore, here, join, wait};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue::Reached;
+use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
+use crate::scheduler::queue_state::Reached;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;

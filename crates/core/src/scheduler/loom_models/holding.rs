@@ -1,11 +1,16 @@
 //! Whatever the host holds back goes on once the host lets go.
 
-use super::{Engine, Model, Point, block, enqueue, enqueue_wait, enqueue_work, explore, here, join, wait};
-use crate::command::{Pattern, Span, Work};
 use crate::error::Kind;
-use crate::memory::Block;
-use crate::scheduler::{Deadline, HostAccess, Want};
-use crate::user_event::Signaller;
+use crate::memory::block::Block;
+use crate::runtime::event::Point;
+use crate::runtime::user_event::Signaller;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::host_guard::{HostAccess, Want};
+use crate::scheduler::loom_models::{
+    Model, block, enqueue, enqueue_wait, enqueue_work, explore, here, join, wait,
+};
+use crate::scheduler::wait::Deadline;
+use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::Slot;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Whoever waits when the device goes is told so.
 
-use super::{Model, enqueue, enqueue_wait, explore, here, join, wait};
 use crate::error::Kind;
+use crate::scheduler::loom_models::{Model, enqueue, enqueue_wait, explore, here, join, wait};
 
 #[test]
 fn a_wait_ends_when_the_device_goes() {
@@ -56,7 +56,7 @@ fn who_waits_for_the_host_is_told_of_the_loss() {
     explore(|| {
         let model = Model::by_hand(1);
         let (queue, gated) = (model.queue(), model.queue());
-        let gate = crate::user_event::Signaller::new(&model.engine, "gate");
+        let gate = crate::runtime::user_event::Signaller::new(&model.engine, "gate");
         model.engine.enqueue_user_wait(gated, gate.state().clone(), here()).expect("nothing has failed");
         let behind = enqueue(&model.engine, gated);
         let running = enqueue(&model.engine, queue);
@@ -68,7 +68,7 @@ fn who_waits_for_the_host_is_told_of_the_loss() {
     });
 }
 
-fn expect_lost(result: crate::Result<()>) {
+fn expect_lost(result: crate::error::Result<()>) {
     let error = result.expect_err("the device is lost before it does anything");
     assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
 }

@@ -4,23 +4,27 @@
 //! wait ends by itself: a wake-up that is lost is a deadlock, and loom reports it. No model may poll.
 
 mod completing;
-mod device;
 mod holding;
 mod losing;
+pub(crate) mod model_device;
 mod relaying;
 mod submitting;
 
-use super::engine::Engine;
-use super::queue::Priority;
-use super::wait::Deadline;
-use crate::command::{What, Work};
+use crate::device::Device;
 use crate::error::Result;
-use crate::event::Point;
-use crate::lane::Device;
-use crate::memory::{Block, BlockId, Cells, Heap, Memory};
-use crate::ordering::{Admission, Policy};
-use crate::recorder::cpu::{self, CpuOptions};
-use device::World;
+use crate::memory::block::{Block, BlockId, Heap, Memory};
+use crate::memory::cpu_memory::Cells;
+use crate::record::cpu::cpu_recorder as cpu;
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::runtime::event::Point;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::loom_models::model_device::World;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::queue_state::Priority;
+use crate::scheduler::wait::Deadline;
+use crate::work::command_kind::What;
+use crate::work::step::Work;
 use fencepost_sync::{Clock, Slot};
 use loom::thread::{self, JoinHandle};
 use std::panic::Location;

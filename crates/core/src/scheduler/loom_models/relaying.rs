@@ -1,10 +1,10 @@
 //! What a context waits for of another one is heard of, however that ends.
 
-use super::{Model, enqueue, explore, here, join, wait};
-use crate::across::{Origin, Relay};
 use crate::error::{Kind, Result};
-use crate::event::Point;
-use crate::user_event::Signaller;
+use crate::runtime::event::Point;
+use crate::runtime::user_event::Signaller;
+use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
+use crate::scheduler::relay::{Origin, Relay};
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, lock};
 use loom::thread;

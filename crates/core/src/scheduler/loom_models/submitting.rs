@@ -1,6 +1,8 @@
 //! Whatever is enqueued is submitted, once, and in an order that ends.
 
-use super::{Engine, Model, Point, enqueue, enqueue_wait, explore, join, wait};
+use crate::runtime::event::Point;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::loom_models::{Model, enqueue, enqueue_wait, explore, join, wait};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use fencepost_sync::{Clock, Slot};
 use loom::thread;

@@ -1,8 +1,8 @@
 //! Planned batches that go before others.
 
-use super::super::batch::{Info, Seq, Status};
-use super::super::queue::Priority;
-use super::super::state::State;
+use crate::scheduler::batch::{Info, Seq, Status};
+use crate::scheduler::queue_state::Priority;
+use crate::scheduler::state::State;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl State {

@@ -1,15 +1,19 @@
 //! What a task is woken for, on an engine whose threads never run: nothing happens but in the calls of a test.
 
-use super::tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
-use super::*;
-use crate::across::Origin;
-use crate::command::{Pattern, Span, What, Work};
-use crate::memory::{Block, BlockId, Cells, Heap, Memory};
-use crate::ordering::{Admission, Policy};
-use crate::recorder::cpu::{self, CpuOptions};
-use crate::scheduler::Want;
-use crate::threads::Threads;
-use crate::user_event::Signaller;
+use crate::memory::block::{Block, BlockId, Heap, Memory};
+use crate::memory::cpu_memory::Cells;
+use crate::record::cpu::cpu_recorder as cpu;
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::runtime::context_threads::Threads;
+use crate::runtime::user_event::Signaller;
+use crate::scheduler::host_guard::Want;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::relay::Origin;
+use crate::scheduler::wait::tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
+use crate::scheduler::wait::*;
+use crate::work::command_kind::What;
+use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::prim::{Mutex, lock};
 use std::panic::Location;
 use std::sync::Weak;

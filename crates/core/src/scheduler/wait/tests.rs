@@ -1,12 +1,16 @@
 //! What a wait, a poll and a flush do, on an engine whose threads never run: nothing happens but in the calls of a test.
 
-use super::*;
-use crate::Kind;
-use crate::command::{Pattern, Span, What, Work};
-use crate::memory::{Block, BlockId, Cells, Heap, Memory};
-use crate::ordering::{Admission, Policy};
-use crate::recorder::cpu::{self, CpuOptions};
-use crate::user_event::Signaller;
+use crate::error::Kind;
+use crate::memory::block::{Block, BlockId, Heap, Memory};
+use crate::memory::cpu_memory::Cells;
+use crate::record::cpu::cpu_recorder as cpu;
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::runtime::user_event::Signaller;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::wait::*;
+use crate::work::command_kind::What;
+use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::Lost;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
@@ -16,10 +20,10 @@ use std::sync::{OnceLock, Weak};
 use std::task::Wake;
 
 /// More turns than anything here takes.
-pub(super) const TURNS: usize = 1000;
+pub(crate) const TURNS: usize = 1000;
 
 /// With `threads` the engine counts on threads, which no test starts.
-pub(super) fn engine(threads: bool) -> Arc<Engine> {
+pub(crate) fn engine(threads: bool) -> Arc<Engine> {
     let (device, lanes) = cpu::open(&CpuOptions::default());
     Engine::new(device, lanes, Policy::Unchecked, threads)
 }
@@ -55,11 +59,11 @@ fn losable() -> (Arc<Engine>, Arc<Losable>) {
     (Engine::new(device, lanes, Policy::Unchecked, false), fence)
 }
 
-pub(super) fn queue(engine: &Engine, priority: Priority) -> Slot {
+pub(crate) fn queue(engine: &Engine, priority: Priority) -> Slot {
     engine.new_queue("q", priority, false).expect("the device is there")
 }
 
-pub(super) fn enqueue(engine: &Engine, slot: Slot) -> Point {
+pub(crate) fn enqueue(engine: &Engine, slot: Slot) -> Point {
     let memory = Memory::Host(Cells::zeroed(16));
     let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
     let work = Work::Fill { dst: Span { block, offset: 0, size: 16 }, pattern: Pattern::ZERO };
@@ -76,7 +80,7 @@ fn batch_of(engine: &Engine, point: Point) -> Seq {
 }
 
 /// Has two queues, the second of which comes to a point by planning alone: it has waited for nothing but the first.
-pub(super) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
+pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     let (first, second) = (queue(engine, Priority::Normal), queue(engine, Priority::Normal));
     let point = enqueue(engine, first);
     let waited = engine.enqueue_wait(second, point, &Clock::default(), Location::caller());
@@ -92,16 +96,16 @@ pub(super) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
 
 /// A task that counts how often it is woken.
 #[derive(Default)]
-pub(super) struct Task(AtomicUsize);
+pub(crate) struct Task(AtomicUsize);
 
 impl Task {
-    pub(super) fn new() -> (Arc<Self>, Waker) {
+    pub(crate) fn new() -> (Arc<Self>, Waker) {
         let task = Arc::new(Self::default());
         (task.clone(), Waker::from(task))
     }
 
     /// How often since it was asked last.
-    pub(super) fn woken(&self) -> usize {
+    pub(crate) fn woken(&self) -> usize {
         self.0.swap(0, Ordering::SeqCst)
     }
 }
@@ -112,7 +116,7 @@ impl Wake for Task {
     }
 }
 
-pub(super) fn finish(engine: &Engine, point: Point) {
+pub(crate) fn finish(engine: &Engine, point: Point) {
     assert!(engine.wait(point, Deadline::after(None)).expect("nothing has failed"));
 }
 
@@ -441,8 +445,9 @@ fn q11_a_wait_in_a_callback_is_refused_only_behind_a_callback() {
 
 #[test]
 fn e07_polling_gets_the_other_context_on_that_it_waits_for() {
-    let contexts = [1, 2]
-        .map(|seed| crate::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() }));
+    let contexts = [1, 2].map(|seed| {
+        crate::api::context::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() })
+    });
     let [here, there] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
     let filled = there.full::<u32, 1>([16], 7).expect("there is memory");
     here.wait_for(&there.marker()).expect("nothing has failed");
@@ -466,21 +471,23 @@ fn e05_every_task_that_awaits_an_event_of_the_host_is_woken_once() {
 }
 
 /// A late result of each kind that has something to wait for, and what ends the wait.
-type MakeFuture = Box<dyn Fn() -> crate::Pending<()>>;
+type MakeFuture = Box<dyn Fn() -> crate::runtime::pending::Pending<()>>;
 
-fn open_futures(ctx: &crate::Context) -> (crate::UserEvent, Vec<MakeFuture>) {
+fn open_futures(
+    ctx: &crate::api::context::Context,
+) -> (crate::runtime::user_event::UserEvent, Vec<MakeFuture>) {
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     let array = queue.array(&[7_u32; 4]).expect("there is memory");
     queue.wait_for(&gate.event()).expect("nothing has failed");
     let (event, marker) = (gate.event(), queue.marker());
     let read = move || {
         let mut reading = queue.read(&array);
-        crate::Pending::late(crate::pending::FutureLate(Box::pin(
-            async move { (&mut reading).await.map(drop) },
-        )))
+        crate::runtime::pending::Pending::late(crate::runtime::pending::FutureLate(Box::pin(async move {
+            (&mut reading).await.map(drop)
+        })))
     };
     let (ended, all) = (move || event.done(), ctx.clone());
-    let futures: [Box<dyn Fn() -> crate::Pending<()>>; 4] = [
+    let futures: [Box<dyn Fn() -> crate::runtime::pending::Pending<()>>; 4] = [
         Box::new(ended),
         Box::new(move || marker.done()),
         Box::new(read),
@@ -491,7 +498,7 @@ fn open_futures(ctx: &crate::Context) -> (crate::UserEvent, Vec<MakeFuture>) {
 
 #[test]
 fn e05_a_future_has_one_waker_a_place_however_often_it_is_polled_and_none_when_it_is_dropped() {
-    let ctx = crate::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    let ctx = crate::api::context::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
     let (gate, futures) = open_futures(&ctx);
     let wakers = || ctx.owner.engine().lock().wakers.len();
     for (at, future) in futures.iter().enumerate() {
@@ -517,7 +524,7 @@ fn e05_a_future_has_one_waker_a_place_however_often_it_is_polled_and_none_when_i
 
 #[test]
 fn e05_the_task_that_polled_last_is_woken_and_no_earlier_one() {
-    let ctx = crate::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    let ctx = crate::api::context::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
     let (gate, futures) = open_futures(&ctx);
     let mut futures: Vec<_> = futures.iter().map(|future| future()).collect();
     let [(earlier, first), (later, second)] = [Task::new(), Task::new()];
@@ -532,8 +539,9 @@ fn e05_the_task_that_polled_last_is_woken_and_no_earlier_one() {
 
 #[test]
 fn e07_a_future_that_is_dropped_leaves_no_waker_in_the_contexts_that_it_waits_for() {
-    let contexts = [1, 2, 3]
-        .map(|seed| crate::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() }));
+    let contexts = [1, 2, 3].map(|seed| {
+        crate::api::context::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() })
+    });
     let [near, middle, far] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
     let gate = contexts[2].user_event("gate");
     far.wait_for(&gate.event()).expect("nothing has failed");

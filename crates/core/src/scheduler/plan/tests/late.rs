@@ -1,6 +1,6 @@
 //! Where batches end so that no result in them is late.
 
-use super::*;
+use crate::scheduler::plan::tests::*;
 use crate::scheduler::wakers::Place as Awaited;
 
 #[test]
@@ -172,7 +172,7 @@ fn e02_what_a_map_waits_for_is_looked_for() {
         let engine = paced(0.5);
         let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
         let block = block();
-        let ends = [(long, launch(&super::block())), (short, fill(&block))]
+        let ends = [(long, launch(&crate::scheduler::plan::tests::block())), (short, fill(&block))]
             .map(|(slot, work)| enqueue(&engine, slot, work));
         let _past = mapped.then(|| engine.look_for_uses(&span(&block), false));
         let mut state = engine.lock();
@@ -186,7 +186,8 @@ fn e02_what_a_map_waits_for_is_looked_for_and_not_what_comes_behind() {
     let engine = paced(0.3 * BOUND);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
     enqueue(&engine, slot, fill(&block));
-    let ends: Vec<Point> = (0..9).map(|_| enqueue(&engine, slot, launch(&super::block()))).collect();
+    let ends: Vec<Point> =
+        (0..9).map(|_| enqueue(&engine, slot, launch(&crate::scheduler::plan::tests::block()))).collect();
     let _past = engine.look_for_uses(&span(&block), false);
     let mut state = engine.lock();
     state.plan([ends[8]], Priority::Normal);

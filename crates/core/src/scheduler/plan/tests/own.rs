@@ -1,6 +1,6 @@
 //! Where the context's own commands are planned.
 
-use super::*;
+use crate::scheduler::plan::tests::*;
 
 /// A short command of `slot`, a long own one, and a command of `later` that may need that one.
 fn around_a_long_own_command(engine: &Engine, [slot, later]: [Slot; 2]) -> [Point; 3] {

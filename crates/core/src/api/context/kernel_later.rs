@@ -1,0 +1,143 @@
+//! Kernels that are compiled while the program goes on.
+
+use crate::api::context::Owner;
+use crate::api::context::kernels::Job;
+use crate::api::kernel::KernelInner;
+use crate::error::{Error, Result};
+use crate::runtime::pending::may_block;
+use crate::scheduler::thread_posts::stand_aside;
+use crate::scheduler::wait::Deadline;
+use fencepost_sync::Late;
+use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// What is made of a compiled kernel for the program.
+type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
+
+/// The outcome of a compilation, or how it panicked.
+type Outcome = std::thread::Result<Result<Arc<KernelInner>>>;
+
+/// A kernel that a thread of its context compiles.
+pub(crate) struct KernelLate<K> {
+    owner: Owner,
+    job: Arc<Job>,
+    /// Where the thread leaves the outcome; none where there is no thread.
+    desk: Option<Arc<Desk>>,
+    make: Option<Make<K>>,
+}
+
+#[derive(Default)]
+struct Desk {
+    state: Mutex<DeskState>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct DeskState {
+    /// Whether a thread compiles, or has compiled.
+    begun: bool,
+    outcome: Option<Outcome>,
+    task: Option<Waker>,
+}
+
+impl Desk {
+    /// Whether the one that asks is the one to compile.
+    fn begin(&self) -> bool {
+        !std::mem::replace(&mut lock(&self.state).begun, true)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn leave(&self, outcome: Outcome) {
+        let mut state = lock(&self.state);
+        state.outcome = Some(outcome);
+        let task = state.task.take();
+        drop(state);
+        self.left.notify_all();
+        task.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+impl<K> KernelLate<K> {
+    pub(crate) fn new(owner: &Owner, job: Job, make: Make<K>) -> Self {
+        let job = Arc::new(job);
+        let desk = start(owner, &job);
+        Self { owner: owner.clone(), job, desk, make: Some(make) }
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> Result<K> {
+        let inner = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let make = self.make.take().expect("bug: a kernel was asked for again after it was there");
+        make(&self.owner, inner)
+    }
+
+    /// Compiles on this thread.
+    fn finish_here(&mut self) -> Result<K> {
+        let compiled = self.job.run_on(self.owner.engine(), self.owner.kernels());
+        self.finish(Ok(compiled))
+    }
+}
+
+/// Has a thread of the context compile. `None` if the kernel is there, or the context has no threads.
+#[cfg(not(target_arch = "wasm32"))]
+fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<Desk>> {
+    if !owner.engine().threads || owner.kernels().has(&job.key()) {
+        return None;
+    }
+    let (desk, kernels) = (Arc::<Desk>::default(), owner.kernels().clone());
+    let (leave, job) = (desk.clone(), job.clone());
+    let compile = move |engine: &crate::scheduler::engine::Engine| {
+        if Arc::strong_count(&leave) == 1 || !leave.begin() {
+            return; // the program has let go of what it asked for, or a thread that waits for it compiles
+        }
+        let compile = std::panic::AssertUnwindSafe(|| job.run_on(engine, &kernels));
+        leave.leave(std::panic::catch_unwind(compile));
+    };
+    owner.compilers().add(owner, Box::new(compile));
+    Some(desk)
+}
+
+#[cfg(target_arch = "wasm32")]
+fn start(_: &Owner, _: &Arc<Job>) -> Option<Arc<Desk>> {
+    None
+}
+
+impl<K> Late<K, Error> for KernelLate<K> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<K>> {
+        let Some(desk) = &self.desk else { return Poll::Ready(self.finish_here()) };
+        let mut state = lock(&desk.state);
+        if let Some(outcome) = state.outcome.take() {
+            drop(state);
+            return Poll::Ready(self.finish(outcome));
+        }
+        let before = state.task.replace(cx.waker().clone());
+        drop(state);
+        drop(before); // of the program: not under the lock
+        Poll::Pending
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<K>> {
+        if let Err(error) = may_block() {
+            return Some(Err(error));
+        }
+        let Some(desk) = &self.desk else { return Some(self.finish_here()) };
+        if limit.is_none() && desk.begin() {
+            // All compilers may be in wakers that wait.
+            return Some(self.finish_here());
+        }
+        stand_aside();
+        let deadline = Deadline::after(limit);
+        let mut state = lock(&desk.state);
+        loop {
+            if let Some(outcome) = state.outcome.take() {
+                drop(state);
+                return Some(self.finish(outcome));
+            }
+            if deadline.over() {
+                return None;
+            }
+            state = sleep_for(&desk.left, state, deadline.slice());
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! A context compiles kernels.
+
+use crate::api::context::kernel_later::KernelLate;
+use crate::api::context::{Context, Owner};
+use crate::api::kernel::{DynKernel, Kernel, KernelInner, Recipe};
+use crate::driver::caps::Caps;
+use crate::error::{Kind, Result};
+use crate::runtime::kernel_cache::{Kernels, Key};
+use crate::runtime::pending::Pending;
+use crate::scheduler::engine::Engine;
+#[cfg(cpu)]
+use fencepost_kernels::HostKernel;
+use fencepost_kernels::{ArgField, Interface, KernelArgs, Module, ShaderSource};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// What is to be compiled.
+pub(crate) struct Job {
+    source: ShaderSource,
+    entry: String,
+    overrides: Vec<(String, f64)>,
+}
+
+impl Job {
+    fn new(source: ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
+        let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        Self { source, entry: entry.into(), overrides }
+    }
+
+    fn run(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
+        self.run_on(owner.engine(), owner.kernels())
+    }
+
+    /// The kernel as the context has it, or compiled.
+    pub(crate) fn run_on(&self, engine: &Engine, kernels: &Kernels) -> Result<Arc<KernelInner>> {
+        let overrides = self.overrides();
+        kernels.get(self.key(), || compile(engine, &self.source, &self.entry, &overrides))
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        Key::new(&self.source, &self.entry, &self.overrides())
+    }
+
+    fn overrides(&self) -> Vec<(&str, f64)> {
+        self.overrides.iter().map(|(name, value)| (&**name, *value)).collect()
+    }
+}
+
+fn compile(
+    engine: &Engine,
+    source: &ShaderSource,
+    entry: &str,
+    overrides: &[(&str, f64)],
+) -> Result<Arc<KernelInner>> {
+    let module = Module::parse(source)?;
+    let interface = module.interface(entry, overrides)?;
+    check_limits(engine.device.caps(), &interface)?;
+    let reference = source.reference();
+    let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
+    let pipeline = engine.checked(engine.device.compile(&recipe))?;
+    let (id, name) = engine.new_kernel(entry);
+    Ok(Arc::new(KernelInner { id, name, interface, pipeline }))
+}
+
+fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
+    let kernel = interface.entry.clone();
+    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
+    if found > limit as usize {
+        return Err(Kind::TooManyBindings { kernel, found, limit }.into());
+    }
+    let (found, limit) = (interface.workgroup, caps.max_workgroup);
+    let total: u64 = found.iter().fold(1, |all: u64, &n| all.saturating_mul(u64::from(n)));
+    if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
+        return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
+    }
+    let (found, limit) = (interface.workgroup_memory, caps.max_workgroup_memory);
+    if found > limit {
+        return Err(Kind::WorkgroupMemory { kernel, found, limit }.into());
+    }
+    Ok(())
+}
+
+/// The kernel for arguments with these fields, if they fit.
+fn typed<F: KernelArgs>(owner: &Owner, inner: Arc<KernelInner>, fields: &[ArgField]) -> Result<Kernel<F>> {
+    let plan = Arc::new(fencepost_kernels::check(&inner.interface, fields)?);
+    Ok(Kernel { inner, plan, owner: owner.clone(), args: PhantomData })
+}
+
+impl Context {
+    /// Compiles the kernel of an argument struct, and checks the two against each other.
+    ///
+    /// That takes time, as long as the driver takes for a shader. A context does it once: it keeps the kernels
+    /// that the program has, and up to 256 in all, those that were asked for last, and gives the same one for the same source,
+    /// entry point and overrides. [`ContextOptions::kernel_folder`](crate::ContextOptions::kernel_folder) has the driver's
+    /// work kept for the next run of the program.
+    ///
+    /// # Errors
+    /// [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks what the
+    /// shader needs, [`Kind::Compile`] if the driver refuses it.
+    pub fn kernel<A: KernelArgs>(&self) -> Result<Kernel<A::Family>> {
+        self.kernel_with::<A>(&[])
+    }
+
+    /// As [`kernel`](Self::kernel), with values for `override` constants, by name.
+    ///
+    /// # Errors
+    /// As [`kernel`](Self::kernel); [`Kind::Kernel`] for a name that the shader does not have.
+    pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
+        let inner = Job::new(A::source()?, A::entry(), overrides).run(&self.owner)?;
+        typed(&self.owner, inner, &A::fields())
+    }
+
+    /// Compiles an entry point of a WGSL text. Its arguments are checked at each launch.
+    ///
+    /// # Errors
+    /// As [`kernel_with`](Self::kernel_with); [`Kind::Kernel`] with line and column for a text that is not WGSL.
+    pub fn kernel_from(&self, wgsl: &str, entry: &str) -> Result<DynKernel> {
+        self.kernel_from_with(wgsl, entry, &[])
+    }
+
+    /// As [`kernel_from`](Self::kernel_from), with values for `override` constants, by name.
+    ///
+    /// # Errors
+    /// As [`kernel_from`](Self::kernel_from).
+    pub fn kernel_from_with(&self, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<DynKernel> {
+        self.kernel_from_source(&ShaderSource::text(entry, wgsl.to_owned()), entry, overrides)
+    }
+
+    /// As [`kernel_from_with`](Self::kernel_from_with), from a text with the files that it uses.
+    ///
+    /// # Errors
+    /// As [`kernel_from`](Self::kernel_from).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Grid, ShaderSource, args};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// # ctx.host_kernel("k", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], out: &mut [fencepost::HostBuffer<'_>]| out[0].bytes_mut()[0] = 42))?;
+    /// let text = "//#use \"tools.wgsl\"
+    ///     @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///     @compute @workgroup_size(1) fn k() { x[0] = twice(21u); }";
+    /// let tools = "fn twice(x: u32) -> u32 { return 2u * x; }";
+    /// let source = ShaderSource::text("k.wgsl", text).with_file("tools.wgsl", tools);
+    /// let kernel = ctx.kernel_from_source(&source, "k", &[])?;
+    /// let mut x = ctx.zeros::<u32, 1>([1])?;
+    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x])?;
+    /// assert_eq!(queue.read(&x).wait()?, [42]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn kernel_from_source(
+        &self,
+        source: &ShaderSource,
+        entry: &str,
+        overrides: &[(&str, f64)],
+    ) -> Result<DynKernel> {
+        let inner = Job::new(source.clone(), entry, overrides).run(&self.owner)?;
+        Ok(DynKernel { inner, owner: self.owner.clone() })
+    }
+
+    /// As [`kernel`](Self::kernel), compiled on a thread of the context: the call returns at once, and tasks of an executor
+    /// or a user interface go on meanwhile.
+    ///
+    /// A context without threads compiles at the first wait or poll. If the kernel is there already, so is the result.
+    ///
+    /// # Errors
+    /// Those of [`kernel`](Self::kernel), from the [`Pending`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// #[derive(KernelArgs)]
+    /// #[kernel(source = "saxpy.wgsl")]
+    /// struct Saxpy<'a> {
+    ///     a: f32,
+    ///     x: &'a DeviceArray<f32>,
+    ///     y: &'a mut DeviceArray<f32>,
+    /// }
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let later = ctx.kernel_later::<Saxpy>();
+    /// let (x, mut y) = (ctx.array(&[1.0, 2.0])?, ctx.full([2], 1.0)?); // while it is compiled
+    /// let saxpy = later.wait()?;
+    /// queue.launch(&saxpy, Grid::threads([2]), Saxpy { a: 10.0, x: &x, y: &mut y })?;
+    /// assert_eq!(queue.read(&y).wait()?, [11.0, 21.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn kernel_later<A: KernelArgs>(&self) -> Pending<Kernel<A::Family>> {
+        self.kernel_later_with::<A>(&[])
+    }
+
+    /// As [`kernel_later`](Self::kernel_later), with values for `override` constants, by name.
+    ///
+    /// # Errors
+    /// As [`kernel_with`](Self::kernel_with), from the [`Pending`].
+    pub fn kernel_later_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Pending<Kernel<A::Family>> {
+        match A::source() {
+            Ok(source) => {
+                let (job, fields) = (Job::new(source, A::entry(), overrides), A::fields());
+                self.later(job, move |owner, inner| typed(owner, inner, &fields))
+            }
+            Err(error) => Pending::ready(Err(error.into())),
+        }
+    }
+
+    /// As [`kernel_from_source`](Self::kernel_from_source), compiled as by [`kernel_later`](Self::kernel_later).
+    ///
+    /// # Errors
+    /// As [`kernel_from_source`](Self::kernel_from_source), from the [`Pending`].
+    pub fn kernel_from_source_later(
+        &self,
+        source: &ShaderSource,
+        entry: &str,
+        overrides: &[(&str, f64)],
+    ) -> Pending<DynKernel> {
+        let untyped = |owner: &Owner, inner| Ok(DynKernel { inner, owner: owner.clone() });
+        self.later(Job::new(source.clone(), entry, overrides), untyped)
+    }
+
+    fn later<K: Unpin + 'static>(
+        &self,
+        job: Job,
+        make: impl FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send + 'static,
+    ) -> Pending<K> {
+        Pending::late(KernelLate::new(&self.owner, job, Box::new(make)))
+    }
+
+    /// Gives the CPU recorder the function that stands for the entry point `entry`; kernels made before keep theirs.
+    /// If it panics the device counts as lost, and the reason names the kernel.
+    ///
+    /// # Errors
+    /// [`Kind::Device`] if the context is on a real device.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Grid, HostBuffer, args};
+    /// use std::sync::Arc;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let seven = |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
+    ///     buffers[0].bytes_mut().fill(7);
+    /// };
+    /// ctx.host_kernel("sevens", Arc::new(seven))?;
+    /// let text = "@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+    ///     @compute @workgroup_size(1) fn sevens() { out[0] = 0x07070707u; }";
+    /// let kernel = ctx.kernel_from(text, "sevens")?;
+    /// let mut out = ctx.zeros::<u32, 1>([1])?;
+    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out])?;
+    /// assert_eq!(queue.read(&out).wait()?, [0x0707_0707]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
+    pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
+        let Some(cpu) = self.owner.cpu() else {
+            let (object, message) =
+                (format!("host kernel `{entry}`"), "only the CPU recorder runs those".into());
+            return Err(Kind::Device { object, message }.into());
+        };
+        cpu.host_kernel(entry, kernel);
+        self.owner.kernels().clear(); // what comes later runs this one
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use std::sync::mpsc;
+    use std::task::Poll;
+    use std::time::Duration;
+
+    const TEXT: &str = "override W = 1u;
+        @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(W) fn k() { x[0] = W; }";
+
+    fn source() -> ShaderSource {
+        ShaderSource::text("k.wgsl", TEXT)
+    }
+
+    fn context(threads: bool) -> Context {
+        let ctx = Context::on_cpu(CpuOptions { threads, ..CpuOptions::default() });
+        let nothing = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [fencepost_kernels::HostBuffer<'_>]| ();
+        ctx.host_kernel("k", Arc::new(nothing)).expect("it is the CPU recorder");
+        ctx
+    }
+
+    fn poll<K: Unpin>(pending: &mut Pending<K>) -> Poll<Result<K>> {
+        use std::future::Future;
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        std::pin::Pin::new(pending).poll(&mut cx)
+    }
+
+    #[test]
+    fn a_kernel_that_was_compiled_is_there_for_every_way_of_asking() {
+        for threads in [false, true] {
+            let ctx = context(threads);
+            let wide = [("W", 2.0)];
+            let [one, two] = [&[][..], &wide].map(|overrides| {
+                let later = ctx.kernel_from_source_later(&source(), "k", overrides);
+                later.wait().expect("it compiles").inner
+            });
+            assert!(!Arc::ptr_eq(&one, &two), "the overrides differ");
+            for (overrides, first) in [(&[][..], one), (&wide, two)] {
+                let again = ctx.kernel_from_source(&source(), "k", overrides).expect("it compiles").inner;
+                assert!(Arc::ptr_eq(&first, &again));
+                let Poll::Ready(again) = poll(&mut ctx.kernel_from_source_later(&source(), "k", overrides))
+                else {
+                    panic!("a kernel that is there is ready")
+                };
+                assert!(Arc::ptr_eq(&first, &again.expect("it compiles").inner));
+            }
+        }
+    }
+
+    #[test]
+    fn asking_for_later_returns_while_it_is_compiled_and_the_task_is_woken() {
+        let ctx = context(true);
+        let job = || Job::new(source(), "k", &[]);
+        let (compiles, begun) = mpsc::channel();
+        let (go_on, held) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let owner = &ctx.owner;
+            scope.spawn(move || {
+                let slow = || {
+                    compiles.send(()).expect("the test waits");
+                    held.recv().expect("the test goes on");
+                    compile(owner.engine(), &source(), "k", &[])
+                };
+                owner.kernels().get(job().key(), slow).map(drop).expect("it compiles");
+            });
+            begun.recv().expect("the compiler runs");
+            let mut later = ctx.kernel_from_source_later(&source(), "k", &[]);
+            assert!(poll(&mut later).is_pending());
+            assert!(later.wait_timeout(Duration::from_millis(1)).expect("nothing failed").is_none());
+            let awaited = scope.spawn(move || pollster::block_on(later));
+            let mut given_up = ctx.kernel_from_source_later(&source(), "k", &[]);
+            assert!(poll(&mut given_up).is_pending());
+            drop(given_up);
+            go_on.send(()).expect("the compiler waits");
+            assert!(awaited.join().expect("no panic").is_ok());
+        });
+    }
+
+    #[test]
+    fn what_does_not_compile_is_the_error_of_the_pending() {
+        for threads in [false, true] {
+            let ctx = context(threads);
+            let bad = ctx.kernel_from_source_later(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
+            let now = ctx.kernel_from_source(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
+            let [later, now] = [bad.wait(), now].map(|result| result.map(drop).unwrap_err().to_string());
+            assert_eq!(later, now);
+        }
+    }
+
+    /// A waker that waits for a kernel itself.
+    struct Waits {
+        ctx: Context,
+        number: u32,
+        done: mpsc::Sender<u32>,
+    }
+
+    fn another(number: u32) -> ShaderSource {
+        ShaderSource::text(format!("{number}.wgsl"), format!("{TEXT} // {number}"))
+    }
+
+    impl std::task::Wake for Waits {
+        fn wake(self: Arc<Self>) {
+            let later = self.ctx.kernel_from_source_later(&another(1000 + self.number), "k", &[]);
+            later.wait().expect("it compiles");
+            self.done.send(self.number).expect("the test waits");
+        }
+    }
+
+    #[test]
+    fn wakers_that_wait_for_kernels_need_no_thread_that_compiles() {
+        use std::future::Future;
+        let ctx = context(true);
+        let (done, all_done) = mpsc::channel();
+        let mut asked = Vec::new();
+        for number in 0..12 {
+            let waker = Arc::new(Waits { ctx: ctx.clone(), number, done: done.clone() }).into();
+            let mut later = ctx.kernel_from_source_later(&another(number), "k", &[]);
+            if std::pin::Pin::new(&mut later).poll(&mut std::task::Context::from_waker(&waker)).is_pending() {
+                asked.push((number, later));
+            }
+        }
+        let mut woken: Vec<_> = asked.iter().map(|_| all_done.recv().expect("a waker is done")).collect();
+        woken.sort_unstable();
+        assert_eq!(woken, asked.iter().map(|(number, _)| *number).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_context_ends_though_a_kernel_is_still_compiled() {
+        let ctx = context(true);
+        let watch = ctx.watch();
+        let later = ctx.kernel_from_source_later(&source(), "k", &[]);
+        drop(ctx);
+        drop(later);
+        assert!(!watch.lives());
+    }
+}

@@ -1,0 +1,280 @@
+//! Arrays as people read them.
+
+use crate::api::context::Context;
+use crate::api::queue::region_transfer::Part;
+use crate::api::queue::transfer::Maker;
+use crate::arrays::device_array::DeviceArray;
+use crate::arrays::read::Reading;
+use crate::arrays::region::Region;
+use crate::error::Result;
+use crate::runtime::event::same_context;
+use crate::runtime::pending::Pending;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::queue_state::Priority;
+use crate::work::command_kind::What;
+use fencepost_kernels::Element;
+use fencepost_sync::Slot;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::panic::Location;
+
+/// Elements of an array that is shown whole.
+const WHOLE: usize = 1000;
+/// Elements at either end of an axis that are shown of a larger one.
+const EDGE: usize = 3;
+/// Characters of a line.
+const LINE: usize = 75;
+
+impl Context {
+    /// Blocks until the elements are here, in C order and without padding: they are those after the last command enqueued so
+    /// far that writes them, on any queue, and nothing else is waited for; under
+    /// [`Policy::Unchecked`](crate::Policy::Unchecked), everything enqueued so far is.
+    ///
+    /// # Errors
+    /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an array of another context; the errors of
+    /// [`CommandQueue::read`](crate::CommandQueue::read).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<u32, 1>([3])?;
+    /// queue.fill(&mut x, 7)?;
+    /// assert_eq!(ctx.to_vec(&x)?, [7, 7, 7]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn to_vec<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Result<Vec<T>> {
+        self.look(array, &array.all())
+    }
+
+    /// Reads a part in a place of its own, behind what writes those bytes; under `Unchecked`, where nothing notes that, behind
+    /// everything.
+    #[track_caller]
+    fn look<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>, part: &Part) -> Result<Vec<T>> {
+        let reading = self.read_aside(array, part, Vec::new(), None, Location::caller());
+        Pending::late(reading?).wait()
+    }
+
+    /// A read of the default queue that under `Unchecked` comes after everything enqueued so far. If it fails, nothing is enqueued.
+    pub(crate) fn read_behind_all<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        part: &Part,
+        out: Vec<T>,
+        at: &'static Location<'static>,
+    ) -> Result<Reading<T>> {
+        let queue = self.default_queue();
+        let slot = queue.slot()?;
+        self.read_aside(array, part, out, Some(slot), at)
+    }
+
+    /// Reads in a place of its own; `behind` comes after the read.
+    fn read_aside<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        part: &Part,
+        out: Vec<T>,
+        behind: Option<Slot>,
+        at: &'static Location<'static>,
+    ) -> Result<Reading<T>> {
+        same_context(&self.owner, part.owner(), || format!("array `{}`", array.label()))?;
+        let engine = self.owner.engine();
+        let slot = engine.helper("a look at an array", Priority::Normal)?;
+        engine.come_after_all(slot, at);
+        let maker = Maker { owner: &self.owner, by: Admission { slot, what: What::Look, at } };
+        let reading = maker.read_part(part, out).and_then(|reading| {
+            engine.flush_soon(slot)?;
+            behind.into_iter().for_each(|behind| engine.come_after(behind, slot, at));
+            Ok(reading)
+        });
+        engine.let_helper_go(slot);
+        reading
+    }
+
+    /// Blocks until the elements that are shown are here, as [`to_vec`](Self::to_vec); the result prints them as numpy does: of
+    /// an array of more than 1000 elements the first and the last three along each axis. A precision is that of each number.
+    ///
+    /// # Errors
+    /// As [`to_vec`](Self::to_vec).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1.0_f32, 0.5, -3.0, 4.0])?.reshape([2, 2])?;
+    /// assert_eq!(format!("{:.1}", ctx.display(&x)?), "[[ 1.0,  0.5],\n [-3.0,  4.0]]");
+    /// let long = ctx.full::<u32, 1>([5000], 7)?;
+    /// assert_eq!(ctx.display(&long)?.to_string(), "[7, 7, 7, ..., 7, 7, 7]");
+    /// # drop(queue);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn display<T: Element + fmt::Debug, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+    ) -> Result<Snapshot<T>> {
+        let (shape, padded) = (array.shape(), array.padded_shape());
+        let edge = if array.len() > WHOLE { EDGE } else { usize::MAX };
+        let mut elements = BTreeMap::new();
+        if edge == usize::MAX {
+            let all = rows(&shape, &padded, edge).into_iter().flatten();
+            elements.extend(all.zip(self.look(array, &array.all())?));
+        } else {
+            let memory = DeviceArray::<T, 1>::new(array.array_ref(), [array.array.len]);
+            for range in rows(&shape, &padded, edge) {
+                let bounds = range.start.cast_signed()..range.end.cast_signed();
+                elements.extend(range.zip(self.look(&memory, &memory.part(Region::new([bounds.into()]))?)?));
+            }
+        }
+        Ok(Snapshot { shape: shape.into(), padded: padded.into(), edge, elements })
+    }
+}
+
+/// Elements of an array as they were when they were asked for: prints as numpy's arrays do.
+#[derive(Clone)]
+pub struct Snapshot<T> {
+    shape: Vec<usize>,
+    padded: Vec<usize>,
+    /// Elements at either end of an axis that there are.
+    edge: usize,
+    /// By index in the memory.
+    elements: BTreeMap<usize, T>,
+}
+
+/// The runs of elements in the memory of an array, with so many at either end of each axis.
+fn rows(shape: &[usize], padded: &[usize], edge: usize) -> Vec<Range<usize>> {
+    let Some((&len, inner)) = shape.split_first() else { return Vec::from([Range { start: 0, end: 1 }]) };
+    if shape.contains(&0) {
+        return Vec::new();
+    }
+    let ends = ends(len, edge);
+    if inner.is_empty() {
+        return ends;
+    }
+    let stride: usize = padded[1..].iter().product();
+    let inner = rows(inner, &padded[1..], edge);
+    let at = |index: usize| inner.iter().map(move |row| index * stride + row.start..index * stride + row.end);
+    ends.into_iter().flatten().flat_map(at).collect()
+}
+
+/// The indices along an axis that are shown.
+fn ends(len: usize, edge: usize) -> Vec<Range<usize>> {
+    if edge.checked_mul(2).is_none_or(|both| both >= len) {
+        Vec::from([Range { start: 0, end: len }])
+    } else {
+        vec![0..edge, len - edge..len]
+    }
+}
+
+impl<T: fmt::Debug> Snapshot<T> {
+    /// Writes the part of the array that begins at `at` in memory and has the axes from `axis` on.
+    fn write(&self, text: &mut String, axis: usize, at: usize, width: usize, each: &dyn Fn(&T) -> String) {
+        let Some(&len) = self.shape.get(axis) else {
+            *text += &format!("{:>width$}", each(&self.elements[&at]));
+            return;
+        };
+        let last = axis + 1 == self.shape.len();
+        let stride: usize = self.padded[axis + 1..].iter().product();
+        text.push('[');
+        let mut first = true;
+        for (part, range) in ends(len, self.edge).into_iter().enumerate() {
+            if part > 0 {
+                self.separate(text, axis, last, 3);
+                *text += "...";
+            }
+            for index in range {
+                if !std::mem::take(&mut first) {
+                    self.separate(text, axis, last, width);
+                }
+                self.write(text, axis + 1, at + index * stride, width, each);
+            }
+        }
+        text.push(']');
+    }
+
+    /// Goes on behind an item of an axis: in the line where numbers follow and one more fits.
+    fn separate(&self, text: &mut String, axis: usize, last: bool, width: usize) {
+        let column = text.len() - text.rfind('\n').map_or(0, |at| at + 1);
+        if last && column + 2 + width < LINE {
+            *text += ", ";
+            return;
+        }
+        let lines = if last { 1 } else { self.shape.len() - axis - 1 };
+        text.push(',');
+        text.extend(std::iter::repeat_n('\n', lines));
+        text.extend(std::iter::repeat_n(' ', axis + 1));
+    }
+}
+
+impl<T: fmt::Debug> fmt::Display for Snapshot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each: &dyn Fn(&T) -> String = match f.precision() {
+            Some(digits) => &move |element| format!("{element:.digits$?}"),
+            None => &|element| format!("{element:?}"),
+        };
+        if self.shape.contains(&0) || self.elements.is_empty() {
+            return f.write_str("[]");
+        }
+        let width = self.elements.values().map(|element| each(element).len()).max().unwrap_or(0);
+        let mut text = String::new();
+        self.write(&mut text, 0, 0, width, each);
+        f.write_str(&text)
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Snapshot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::context::Context;
+    use crate::arrays::device_array::DeviceArray;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+
+    fn counted(ctx: &Context, len: u32) -> DeviceArray<u32> {
+        ctx.array(&(0..len).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn arrays_print_as_numpy_prints_them() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let print = |shape| ctx.display(&counted(&ctx, 12).reshape::<3>(shape).unwrap()).unwrap().to_string();
+        assert_eq!(print([1, 2, 6]), "[[[ 0,  1,  2,  3,  4,  5],\n  [ 6,  7,  8,  9, 10, 11]]]");
+        assert_eq!(print([2, 1, 6]), "[[[ 0,  1,  2,  3,  4,  5]],\n\n [[ 6,  7,  8,  9, 10, 11]]]");
+        let number = counted(&ctx, 1).reshape([]).unwrap();
+        assert_eq!(ctx.display(&number).unwrap().to_string(), "0");
+        assert_eq!(ctx.display(&ctx.zeros::<f32, 2>([3, 0]).unwrap()).unwrap().to_string(), "[]");
+        let lines = ctx.display(&counted(&ctx, 1000)).unwrap().to_string();
+        assert!(lines.lines().all(|line| line.len() <= super::LINE) && lines.contains(" 999]"), "{lines}");
+    }
+
+    #[test]
+    fn of_large_arrays_the_ends_of_each_axis_are_shown_and_nothing_more_is_read() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let table = counted(&ctx, 100_000).reshape([1000, 100]).unwrap();
+        let shown = ctx.display(&table).unwrap();
+        assert_eq!(shown.elements.len(), 36);
+        let text = "[[    0,     1,     2, ...,    97,    98,    99],\n \
+                    [  100,   101,   102, ...,   197,   198,   199],\n \
+                    [  200,   201,   202, ...,   297,   298,   299],\n \
+                    ...,\n \
+                    [99700, 99701, 99702, ..., 99797, 99798, 99799],\n \
+                    [99800, 99801, 99802, ..., 99897, 99898, 99899],\n \
+                    [99900, 99901, 99902, ..., 99997, 99998, 99999]]";
+        assert_eq!(shown.to_string(), text);
+    }
+
+    #[test]
+    fn padding_is_no_element() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let mut table = ctx.zeros_padded::<u32, 2>([2, 3], [4, 8]).unwrap();
+        let queue = ctx.queue("q");
+        queue.upload(&[0, 1, 2, 3, 4, 5], &mut table).unwrap();
+        assert_eq!(ctx.to_vec(&table).unwrap(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(ctx.display(&table).unwrap().to_string(), "[[0, 1, 2],\n [3, 4, 5]]");
+        assert_eq!(ctx.to_vec(&ctx.zeros::<u32, 1>([0]).unwrap()).unwrap(), [0; 0]);
+    }
+}

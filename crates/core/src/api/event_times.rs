@@ -1,0 +1,186 @@
+//! How long the device took: the time between two events.
+
+use crate::api::context::Owner;
+use crate::error::{Kind, Result};
+use crate::runtime::event::{Event, Past, Point, Recording};
+use crate::runtime::pending::{Pending, PointLate};
+use crate::scheduler::queue_times::Moment;
+use crate::scheduler::wait::Deadline;
+use fencepost_sync::Late;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+impl Event {
+    /// The seconds that the device took from `start` to this event, on the device's own clock, once both are done;
+    /// negative if this one comes first.
+    ///
+    /// The time of a marker is the end of the last command that it covers. If the queue had nothing left to do when
+    /// the marker was made, or waited for something since its last command, it is the moment at which the device comes
+    /// by, right before the next command. So markers go directly before and directly behind what is measured: behind a
+    /// `wait` the time that the host took counts too. What the two events stand for is captured at the call.
+    ///
+    /// # Errors
+    /// At the call, in the result: [`Kind::Untimed`] if the queue of one of them is not timed;
+    /// [`Kind::NotMeasured`] if there is no time: on an adapter without timestamps, for an event that was never recorded
+    /// or that the host signals; [`Kind::Unrelated`] if they are of two contexts or two hardware queues. Late: the error
+    /// of the work; [`Kind::NotMeasured`] if the driver gave no valid time. Never a number that stands for no time.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, _) = fencepost::doctest();
+    /// use fencepost::QueueOptions;
+    /// let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+    /// let mut x = ctx.zeros::<u32, 1>([1024])?;
+    /// let start = queue.marker();
+    /// queue.fill(&mut x, 7)?;
+    /// let end = queue.marker();
+    /// let seconds = end.seconds_since(&start).wait()?;
+    /// assert!(seconds > 0.0);
+    /// assert_eq!(start.seconds_since(&end).wait()?, -seconds);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn seconds_since(&self, start: &Event) -> Pending<f64> {
+        between(start, self).map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+    }
+
+    /// The seconds that the device takes from this event to `end`; negative if `end` comes first.
+    ///
+    /// # Errors
+    /// As [`seconds_since`](Self::seconds_since).
+    pub fn seconds_till(&self, end: &Event) -> Pending<f64> {
+        end.seconds_since(self)
+    }
+
+    /// Its end and its time, if it has one.
+    fn timed(&self) -> Result<End> {
+        let not_measured = |object: String, reason: &str| Kind::NotMeasured { object, reason: reason.into() };
+        match self.recording() {
+            Recording::Failed(error) => Err(error),
+            Recording::Never => Err(not_measured("an event".into(), "it was never recorded").into()),
+            Recording::User(user) => {
+                let object = format!("event `{}`", user.label());
+                Err(not_measured(object, "the host signals it").into())
+            }
+            Recording::Point(point, past, Some(moment)) => Ok(End::new(&self.owner, point, past, moment)),
+            Recording::Point(point, _, None) => Err(untimed(&self.owner, point).into()),
+        }
+    }
+}
+
+/// Why a point of a queue without times has none.
+fn untimed(owner: &Owner, point: Point) -> Kind {
+    let queue = owner.engine().lock().name_of(point).to_string();
+    let caps = owner.device().caps();
+    if caps.timestamps {
+        return Kind::Untimed { queue };
+    }
+    let reason = format!("adapter `{}` has no timestamps", caps.adapter);
+    Kind::NotMeasured { object: format!("an event of queue `{queue}`"), reason }
+}
+
+/// Two events, and the time between them.
+struct Between {
+    start: End,
+    end: End,
+}
+
+/// An event of a timed queue.
+struct End {
+    late: PointLate,
+    moment: Arc<Moment>,
+}
+
+fn between(start: &Event, end: &Event) -> Result<Between> {
+    let (start, end) = (start.timed()?, end.timed()?);
+    if !start.owner().is(end.owner()) || start.moment.lane != end.moment.lane {
+        return Err(Kind::Unrelated { first: start.name(), second: end.name() }.into());
+    }
+    Ok(Between { start, end })
+}
+
+impl End {
+    fn new(owner: &Owner, point: Point, past: Arc<Past>, moment: Arc<Moment>) -> Self {
+        // Behind the point there is nothing but the moment itself.
+        let point = Point { stamp: point.stamp.max(moment.stamp), ..point };
+        Self { late: PointLate::new(owner.clone(), point, past), moment }
+    }
+
+    fn owner(&self) -> &Owner {
+        &self.late.owner
+    }
+
+    fn name(&self) -> String {
+        let adapter = &self.owner().device().caps().adapter;
+        format!(
+            "an event of queue `{}` on hardware queue {} of `{adapter}`",
+            self.moment.queue, self.moment.lane
+        )
+    }
+
+    fn not_measured(&self, reason: &str) -> Kind {
+        let object = format!("an event of queue `{}`", self.moment.queue);
+        Kind::NotMeasured { object, reason: reason.into() }
+    }
+
+    /// What the device's clock showed, once it is done.
+    fn tick(&self) -> Result<u64> {
+        let ticks = self.moment.time.ticks().map_err(|lost| Kind::DeviceLost {
+            device: self.owner().device().caps().adapter.clone(),
+            reason: lost.reason,
+        })?;
+        let ticks = ticks.ok_or_else(|| self.not_measured("what it covers never ran"))?;
+        if !ticks.are_valid() {
+            return Err(self.not_measured("the driver gave no valid time").into());
+        }
+        Ok(ticks.end)
+    }
+}
+
+impl Between {
+    fn ends(&mut self) -> [&mut End; 2] {
+        [&mut self.start, &mut self.end]
+    }
+
+    /// The answer once both are done. Only now is the program told of the first of them.
+    fn told(&mut self) -> Result<f64> {
+        self.ends().into_iter().for_each(|end| end.late.tell(&Ok(())));
+        self.seconds()
+    }
+
+    /// Once both are done.
+    fn seconds(&self) -> Result<f64> {
+        let (start, end) = (self.start.tick()?, self.end.tick()?);
+        let [first, second] = [&self.start, &self.end].map(|end| end.late.point.slot);
+        if first == second
+            && start.cmp(&end) == self.end.moment.stamp.cmp(&self.start.moment.stamp)
+            && start != end
+        {
+            return Err(self.end.not_measured("the device's clock has started anew in between").into());
+        }
+        let ticks = end.wrapping_sub(start) as i64;
+        Ok(ticks as f64 * self.end.owner().device().nanoseconds_a_tick() * 1e-9)
+    }
+}
+
+impl Late<f64, crate::error::Error> for Between {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<f64>> {
+        for end in self.ends() {
+            match end.late.poll_untold(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(result) => result?,
+            }
+        }
+        Poll::Ready(self.told())
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
+        let deadline = Deadline::after(limit);
+        for end in self.ends() {
+            if let Err(error) = end.late.wait_untold(deadline)? {
+                return Some(Err(error));
+            }
+        }
+        Some(self.told())
+    }
+}

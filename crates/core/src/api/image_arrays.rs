@@ -1,0 +1,197 @@
+//! Pictures of the crate `image`.
+
+use crate::api::context::Context;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::{Kind, Result};
+use fencepost_kernels::Element;
+use image::{DynamicImage, ImageBuffer};
+use std::path::Path;
+
+/// An element that stands for a pixel.
+///
+/// | element | colour | in a shader |
+/// |---|---|---|
+/// | `u8` | grey | four pixels in a `u32`: snippet `packed` |
+/// | `u16` | grey | two pixels in a `u32`: snippet `packed` |
+/// | `[u8; 4]` | red, green, blue, alpha | a `u32`: `unpack4x8unorm` |
+/// | `[u16; 4]` | red, green, blue, alpha | two `u32` |
+/// | `[f32; 4]` | red, green, blue, alpha, from 0 to 1 | a `vec4<f32>` |
+///
+/// # Example
+/// ```no_run
+/// # let (ctx, queue) = fencepost::doctest();
+/// let photo = ctx.load_image::<[f32; 4]>("photo.png")?;
+/// let [height, width] = photo.shape();
+/// # drop(queue);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[cfg(feature = "image")]
+pub trait Pixel: Element {
+    /// The pixels of a picture in this form, row by row.
+    fn of(image: &DynamicImage) -> Vec<Self>;
+
+    /// The picture of these pixels, row by row; `None` if there are not as many.
+    fn image(width: u32, height: u32, pixels: &[Self]) -> Option<DynamicImage>;
+}
+
+macro_rules! pixels {
+    ($($pixel:ty => $convert:ident, $variant:ident),* $(,)?) => {$(
+        impl Pixel for $pixel {
+            fn of(image: &DynamicImage) -> Vec<Self> {
+                bytemuck::cast_slice(image.$convert().as_raw()).to_vec()
+            }
+
+            fn image(width: u32, height: u32, pixels: &[Self]) -> Option<DynamicImage> {
+                let parts = bytemuck::cast_slice(pixels).to_vec();
+                ImageBuffer::from_raw(width, height, parts).map(DynamicImage::$variant)
+            }
+        }
+    )*};
+}
+
+pixels! {
+    u8 => to_luma8, ImageLuma8,
+    u16 => to_luma16, ImageLuma16,
+    [u8; 4] => to_rgba8, ImageRgba8,
+    [u16; 4] => to_rgba16, ImageRgba16,
+    [f32; 4] => to_rgba32f, ImageRgba32F,
+}
+
+// As the module: the documentation of `fencepost` sees this one only.
+#[cfg(feature = "image")]
+impl Context {
+    /// An array with the pixels of a picture, `[height, width]`, before every later use on any queue. Its colours are converted
+    /// to those of the element.
+    ///
+    /// # Errors
+    /// As [`array`](Self::array).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let grey = image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(3, 2, |x, y| image::Luma([(10 * y + x) as u8])));
+    /// let x = ctx.array_from_image::<u8>(&grey)?;
+    /// assert_eq!((x.shape(), queue.read(&x).wait()?), ([2, 3], vec![0, 1, 2, 10, 11, 12]));
+    /// assert_eq!(ctx.to_image(&x)?, grey);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn array_from_image<P: Pixel>(&self, image: &DynamicImage) -> Result<DeviceArray<P, 2>> {
+        let shape = [image.height() as usize, image.width() as usize];
+        self.array(&P::of(image))?.reshape(shape)
+    }
+
+    /// An array with the pixels of a file, `[height, width]`, as [`array_from_image`](Self::array_from_image). PNG and JPEG are read,
+    /// and what else the program's own dependency on `image` has switched on.
+    ///
+    /// # Errors
+    /// [`Kind::Image`] if the file cannot be read; the errors of [`array`](Self::array).
+    #[track_caller]
+    pub fn load_image<P: Pixel>(&self, path: impl AsRef<Path>) -> Result<DeviceArray<P, 2>> {
+        let path = path.as_ref();
+        // What is in a file says what it is, whatever its name is.
+        let read = image::ImageReader::open(path)
+            .and_then(image::ImageReader::with_guessed_format)
+            .map_err(image::ImageError::from)
+            .and_then(image::ImageReader::decode);
+        self.array_from_image(&read.map_err(|error| failed(path, "read", &error))?)
+    }
+
+    /// Blocks until the pixels are here, as [`to_vec`](Self::to_vec).
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`] for more than 2^32 - 1 pixels along an axis; the errors of [`to_vec`](Self::to_vec).
+    #[track_caller]
+    pub fn to_image<P: Pixel>(&self, array: &DeviceArray<P, 2>) -> Result<DynamicImage> {
+        let [height, width] = array.shape().map(u32::try_from);
+        let pixels = self.to_vec(array)?;
+        let image = width.ok().zip(height.ok()).and_then(|(width, height)| P::image(width, height, &pixels));
+        image.ok_or_else(|| {
+            let object = format!("the picture of array `{}`", array.label());
+            let bytes = size_of_val(&pixels[..]) as u64;
+            Kind::TooLarge { object, bytes, limit: u64::from(u32::MAX) }.into()
+        })
+    }
+
+    /// Blocks until the pixels are here, and writes them to a file, whose ending says what kind it is of. JPEG has no alpha and
+    /// 8 bits a colour: there the pixels are converted.
+    ///
+    /// # Errors
+    /// [`Kind::Image`] if the file cannot be written, or its kind not take such pixels; the errors of [`to_image`](Self::to_image).
+    ///
+    /// # Example
+    /// ```no_run
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let photo = ctx.load_image::<[u8; 4]>("photo.jpg")?;
+    /// ctx.save_image(&photo, "copy.png")?;
+    /// # drop(queue);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn save_image<P: Pixel>(&self, array: &DeviceArray<P, 2>, path: impl AsRef<Path>) -> Result<()> {
+        let (path, image) = (path.as_ref(), self.to_image(array)?);
+        let image = match image::ImageFormat::from_path(path) {
+            Ok(image::ImageFormat::Jpeg) if image.color().has_alpha() => image.to_rgb8().into(),
+            Ok(image::ImageFormat::Jpeg) => image.to_luma8().into(),
+            Ok(image::ImageFormat::Png) if matches!(image, DynamicImage::ImageRgba32F(_)) => {
+                image.to_rgba16().into()
+            }
+            _ => image,
+        };
+        Ok(image.save(path).map_err(|error| failed(path, "written", &error))?)
+    }
+}
+
+fn failed(path: &Path, done: &'static str, error: &image::ImageError) -> Kind {
+    Kind::Image { path: path.display().to_string(), done, reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::context::Context;
+    use crate::error::Kind;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+
+    #[test]
+    fn pictures_come_back_from_files_as_they_were() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let folder = std::env::temp_dir().join(format!("fencepost-pictures-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str| folder.join(name);
+        let grey: Vec<u8> = (0..35).map(|i| 7 * i).collect();
+        let colours: Vec<[u8; 4]> = (0..35).map(|i| [i, 2 * i, 255 - i, 200]).collect();
+        let x = ctx.array(&grey).unwrap().reshape([5, 7]).unwrap();
+        let y = ctx.array(&colours).unwrap().reshape([5, 7]).unwrap();
+        ctx.save_image(&x, file("grey.png")).unwrap();
+        ctx.save_image(&y, file("colours.png")).unwrap();
+        let back = ctx.load_image::<u8>(file("grey.png")).unwrap();
+        assert_eq!((back.shape(), ctx.to_vec(&back).unwrap()), ([5, 7], grey));
+        assert_eq!(ctx.to_vec(&ctx.load_image::<[u8; 4]>(file("colours.png")).unwrap()).unwrap(), colours);
+        let numbers = ctx.load_image::<[f32; 4]>(file("colours.png")).unwrap();
+        assert!((ctx.to_vec(&numbers).unwrap()[3][0] - 3.0 / 255.0).abs() < 1e-6);
+        ctx.save_image(&numbers, file("numbers.png")).unwrap();
+        assert_eq!(ctx.to_vec(&ctx.load_image::<[u8; 4]>(file("numbers.png")).unwrap()).unwrap(), colours);
+        ctx.save_image(&y, file("colours.jpg")).unwrap();
+        assert_eq!(ctx.load_image::<[u8; 4]>(file("colours.jpg")).unwrap().shape(), [5, 7]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_picture_is_an_error_with_the_path() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let text = std::env::temp_dir().join(format!("fencepost-no-picture-{}.png", std::process::id()));
+        std::fs::write(&text, "no picture").unwrap();
+        let missing = text.with_extension("missing");
+        let x = ctx.zeros::<u8, 2>([2, 2]).unwrap();
+        let errors = [
+            ctx.load_image::<u8>(&text).map(drop),
+            ctx.load_image::<u8>(&missing).map(drop),
+            ctx.save_image(&x, "a.nothing"),
+            ctx.save_image(&x, text.join("b.png")),
+        ];
+        for error in errors.map(Result::unwrap_err) {
+            assert!(matches!(error.kind(), Kind::Image { .. }), "{error}");
+        }
+        std::fs::remove_file(text).unwrap();
+    }
+}

@@ -1,0 +1,15 @@
+//! What programs call: contexts, queues, kernels, and their verbs.
+
+pub(crate) mod context;
+pub(crate) mod display;
+pub(crate) mod event_times;
+#[cfg(feature = "image")]
+pub(crate) mod image_arrays;
+pub(crate) mod kernel;
+#[cfg(feature = "ndarray")]
+pub(crate) mod ndarray_arrays;
+pub(crate) mod options;
+pub(crate) mod padded_arrays;
+pub(crate) mod profile_report;
+pub(crate) mod profiler;
+pub(crate) mod queue;

@@ -1,0 +1,145 @@
+//! Arrays of the crate `ndarray`.
+
+use crate::api::context::Context;
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::Result;
+use crate::runtime::pending::{Pending, then};
+use crate::work::command_kind::What;
+use fencepost_kernels::Element;
+use ndarray::{Array, ArrayBase, Data, Dim, Dimension, IntoDimension, Ix};
+
+// As the module: the documentation of `fencepost` sees this one only.
+#[cfg(feature = "ndarray")]
+impl Context {
+    /// An array with the elements and the shape of one of `ndarray`, before every later use on any queue. It is copied at the
+    /// call, in C order, however it lies in memory.
+    ///
+    /// # Errors
+    /// As [`array`](Self::array).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let table = ndarray::array![[1.0_f32, 2.0], [3.0, 4.0]];
+    /// let x = ctx.array_from_ndarray(&table.t())?;
+    /// assert_eq!(queue.read_ndarray(&x).wait()?, ndarray::array![[1.0, 3.0], [2.0, 4.0]]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn array_from_ndarray<T: Element, S: Data<Elem = T>, const D: usize>(
+        &self,
+        array: &ArrayBase<S, Dim<[Ix; D]>>,
+    ) -> Result<DeviceArray<T, D>>
+    where
+        Dim<[Ix; D]>: Dimension,
+    {
+        let made = self.empty(shape(array))?;
+        self.own(What::Upload).upload(&made.array, bytemuck::cast_slice(&elements(array)))?;
+        Ok(made)
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl CommandQueue {
+    /// *Enqueues* a copy of an array of `ndarray`, in C order, taken at the call, as [`upload`](Self::upload).
+    ///
+    /// # Errors
+    /// [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of [`upload`](Self::upload).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<u32, 2>([2, 3])?;
+    /// queue.upload_ndarray(&ndarray::Array2::ones((2, 3)), &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1; 6]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn upload_ndarray<T: Element, S: Data<Elem = T>, const D: usize>(
+        &self,
+        src: &ArrayBase<S, Dim<[Ix; D]>>,
+        dst: &mut DeviceArray<T, D>,
+    ) -> Result<()>
+    where
+        Dim<[Ix; D]>: Dimension,
+    {
+        crate::api::queue::transfer::same_shape("the target of an upload", &dst.shape(), &shape(src))?;
+        self.upload(&elements(src)[..], dst)
+    }
+
+    /// *Flushes*; the elements come as those of [`read`](Self::read), in an array of `ndarray`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    ///
+    /// # Example
+    /// See [`Context::array_from_ndarray`].
+    #[track_caller]
+    pub fn read_ndarray<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+    ) -> Pending<Array<T, Dim<[Ix; D]>>>
+    where
+        Dim<[Ix; D]>: Dimension,
+        [Ix; D]: IntoDimension<Dim = Dim<[Ix; D]>>,
+    {
+        let shape = array.shape();
+        then(self.read(array), move |elements| {
+            Ok(Array::from_shape_vec(shape, elements).expect("bug: a read has as many elements as its array"))
+        })
+    }
+}
+
+fn shape<T, S: Data<Elem = T>, const D: usize>(array: &ArrayBase<S, Dim<[Ix; D]>>) -> [usize; D]
+where
+    Dim<[Ix; D]>: Dimension,
+{
+    array.shape().try_into().expect("bug: `ndarray` counts axes as its type does")
+}
+
+fn elements<T: Element, S: Data<Elem = T>, const D: usize>(array: &ArrayBase<S, Dim<[Ix; D]>>) -> Vec<T>
+where
+    Dim<[Ix; D]>: Dimension,
+{
+    array.iter().copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::context::Context;
+    use crate::error::Kind;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use ndarray::{Array0, Array3, s};
+
+    #[test]
+    fn arrays_come_and_go_in_every_layout() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let queue = ctx.queue("q");
+        let cube = Array3::from_shape_fn((3, 4, 5), |(i, j, k)| (100 * i + 10 * j + k) as u32);
+        let parts = [
+            cube.view(),
+            cube.slice(s![.., 1..3, ..;2]),
+            cube.slice(s![..;-1, .., ..]),
+            cube.view().reversed_axes(),
+            cube.slice(s![.., 2..2, ..]),
+        ];
+        for part in parts {
+            let x = ctx.array_from_ndarray(&part).unwrap();
+            assert_eq!(queue.read_ndarray(&x).wait().unwrap(), part);
+            let mut y = ctx.zeros_like(&x).unwrap();
+            queue.upload_ndarray(&part, &mut y).unwrap();
+            assert_eq!(queue.read_ndarray(&y).wait().unwrap(), part);
+        }
+        let number = ctx.array_from_ndarray(&Array0::from_elem((), 2.5_f32)).unwrap();
+        assert_eq!(queue.read_ndarray(&number).wait().unwrap().into_scalar(), 2.5);
+    }
+
+    #[test]
+    fn another_shape_of_as_many_elements_is_refused() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let mut x = ctx.zeros::<u32, 3>([3, 4, 5]).unwrap();
+        let error = ctx.queue("q").upload_ndarray(&Array3::zeros((5, 4, 3)), &mut x).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    }
+}

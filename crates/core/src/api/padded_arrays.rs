@@ -1,0 +1,114 @@
+//! Making arrays whose memory is larger than their shape.
+
+use crate::api::context::Context;
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::arrays::host_array::{Direction, HostArray};
+use crate::error::Result;
+use crate::work::command_kind::What;
+use fencepost_kernels::Element;
+
+impl Context {
+    /// An array whose memory is larger than its shape: element `[i, j]` lies at `[i, j]` of memory of shape
+    /// `padded_shape`. All of it is zero, before every later use on any queue.
+    ///
+    /// Uploads, reads, downloads and copies touch the elements only; fills, maps and kernels, all of the memory.
+    ///
+    /// # Errors
+    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`zeros`](Self::zeros).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros_padded::<u32, 2>([2, 3], [2, 4])?;
+    /// queue.upload(&[1, 2, 3, 4, 5, 6], &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3, 4, 5, 6]);
+    /// assert_eq!(*x.map_read().wait()?, [1, 2, 3, 0, 4, 5, 6, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn zeros_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded_shape: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        self.own(What::Fill).zeros_padded(shape, padded_shape)
+    }
+
+    /// As [`zeros_padded`](Self::zeros_padded), of whatever was there.
+    ///
+    /// # Errors
+    /// As [`zeros_padded`](Self::zeros_padded).
+    #[track_caller]
+    pub fn empty_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded_shape: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        self.own(What::Fill).empty_padded(shape, padded_shape)
+    }
+
+    /// A pinned host array whose memory is larger than its shape, zeroed; `read` and `write` show all of it. To and from
+    /// a device array of the same two shapes it goes as it is, padding and all, in one copy.
+    ///
+    /// # Errors
+    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`pinned`](Self::pinned).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{HostArray, Upload};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut host: HostArray<u32, Upload, 2> = ctx.pinned_padded([2, 1], [2, 3])?;
+    /// host.write(|memory| memory.copy_from_slice(&[1, 0, 0, 2, 0, 0]))?;
+    /// let mut x = ctx.zeros_padded([2, 1], [2, 3])?;
+    /// queue.upload(&host, &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1, 2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn pinned_padded<T: Element, Dir: Direction, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded_shape: [usize; D],
+    ) -> Result<HostArray<T, Dir, D>> {
+        HostArray::new(&self.owner, shape, padded_shape)
+    }
+}
+
+impl CommandQueue {
+    /// *Enqueues* an array of zeros whose memory is larger than its shape, in this queue's order; as
+    /// [`Context::zeros_padded`].
+    ///
+    /// # Errors
+    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`zeros`](Self::zeros).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = queue.zeros_padded::<u32, 2>([2, 2], [2, 8])?;
+    /// queue.upload(&[1, 2, 3, 4], &mut x)?;
+    /// assert_eq!(queue.read(&x.slice(1..2)?).wait()?, [3, 4]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn zeros_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded_shape: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.zeros_padded(shape, padded_shape)
+    }
+
+    /// *Returns* an array whose memory is larger than its shape, of whatever was there, for use in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros_padded`](Self::zeros_padded).
+    #[track_caller]
+    pub fn empty_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded_shape: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.empty_padded(shape, padded_shape)
+    }
+}

@@ -1,0 +1,273 @@
+//! From notes to a profile.
+
+use crate::api::profiler::Taking;
+use crate::profile::clock::{Axis, Sighting};
+use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
+use crate::profile::{Batch, Profile};
+use crate::runtime::event::Point;
+use crate::scheduler::batch::Seq;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::profile_notes::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
+use crate::scheduler::state::State;
+use crate::work::command_kind::What;
+use crate::work::time_slot::{Ticks, TimeSlot};
+use fencepost_sync::Stamp;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use web_time::Instant;
+
+/// The profile of what was noted.
+pub(crate) fn of(engine: &Engine, taking: &Taking, notes: &Notes, seconds: f64) -> Profile {
+    let mut report = Report::new(engine, taking, notes);
+    notes.entries.iter().for_each(|entry| report.add(entry));
+    let adapter = format!("{}, recorder {}", engine.device.caps().adapter, engine.device.recorder());
+    let clock_error = report.axes.values().map(|axis| axis.error).reduce(f64::max);
+    Profile { adapter, rows: report.rows, batches: report.batches, seconds, clock_error }
+}
+
+/// A profile while it is put together, row by row.
+struct Report<'a> {
+    epoch: Instant,
+    clocked: bool,
+    notes: &'a Notes,
+    /// The clock of each lane.
+    axes: FxHashMap<usize, Axis>,
+    /// The places of batches.
+    places: FxHashMap<Seq, usize>,
+    queues: FxHashMap<QueueKey, Seen>,
+    /// How many commands of a batch started at a tick.
+    levels: FxHashMap<(Seq, u64), usize>,
+    rows: Vec<Row>,
+    batches: Vec<Batch>,
+}
+
+/// What has been reported of a queue.
+#[derive(Default)]
+struct Seen {
+    number: usize,
+    rows: Vec<Past>,
+}
+
+/// A row of a queue.
+#[derive(Clone, Copy)]
+struct Past {
+    stamp: Stamp,
+    row: usize,
+    /// When it and all before it were over, if that is known.
+    end: Option<f64>,
+}
+
+impl Seen {
+    fn end(&self) -> Option<f64> {
+        self.rows.last()?.end
+    }
+
+    fn push(&mut self, stamp: Stamp, row: usize, time: Result<Interval, Unmeasured>) {
+        let end = match (time, self.end()) {
+            (Ok(time), before) => Some(time.end.max(before.unwrap_or(time.end))),
+            (Err(Unmeasured::InPlace | Unmeasured::TooShort), before) => before,
+            (Err(_), _) => None,
+        };
+        self.rows.push(Past { stamp, row, end });
+    }
+}
+
+impl<'a> Report<'a> {
+    fn new(engine: &Engine, taking: &Taking, notes: &'a Notes) -> Self {
+        let (epoch, clocked) = (taking.epoch, engine.device.caps().timestamps);
+        let (axes, places, queues, levels, rows, batches) = Default::default();
+        let mut report = Self { epoch, clocked, notes, axes, places, queues, levels, rows, batches };
+        report.axes = report.axes(&taking.looks, engine.device.nanoseconds_a_tick() * 1e-9);
+        report.list_batches();
+        report.count_levels();
+        report
+    }
+
+    fn seconds(&self, at: Instant) -> f64 {
+        let before = || -self.epoch.saturating_duration_since(at).as_secs_f64();
+        at.checked_duration_since(self.epoch).map_or_else(before, |since| since.as_secs_f64())
+    }
+
+    /// The clocks of the lanes, by their batches.
+    fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, Axis> {
+        let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
+        let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
+        for (batch, ticks) in commands.chain(looks).filter_map(known) {
+            let span = spans.entry(batch).or_insert(ticks);
+            *span = Ticks { start: span.start.min(ticks.start), end: span.end.max(ticks.end) };
+        }
+        let mut sightings: FxHashMap<usize, Vec<Sighting>> = FxHashMap::default();
+        for (batch, Ticks { start: first, end: last }) in spans {
+            if let Some(times) = self.notes.batches.get(&batch)
+                && let Some(completed) = times.completed
+            {
+                let (before, after) = (self.seconds(times.submitted), self.seconds(completed));
+                sightings.entry(times.lane).or_default().push(Sighting { before, after, first, last });
+            }
+        }
+        let axis = |(lane, seen): (usize, Vec<Sighting>)| Some((lane, Axis::of(&seen, seconds_a_tick)?));
+        sightings.into_iter().filter_map(axis).collect()
+    }
+
+    /// The batches of the commands, in the order in which they were submitted.
+    fn list_batches(&mut self) {
+        let mut rows: FxHashMap<Seq, usize> = FxHashMap::default();
+        for command in self.notes.commands() {
+            if let Some(batch) = command.time.as_ref().and_then(|time| time.batch()) {
+                *rows.entry(batch).or_default() += 1;
+            }
+        }
+        let submitted = |(batch, rows)| Some((self.notes.batches.get(&batch)?.submitted, batch, rows));
+        let mut all: Vec<(Instant, Seq, usize)> = rows.into_iter().filter_map(submitted).collect();
+        all.sort_unstable();
+        for (place, (submitted, batch, rows)) in all.into_iter().enumerate() {
+            let times = self.notes.batches[&batch];
+            let completed = times.completed.map(|completed| self.seconds(completed));
+            let (lane, submitted) = (times.lane, self.seconds(submitted));
+            self.batches.push(Batch { lane, submitted, completed, rows });
+            self.places.insert(batch, place);
+        }
+    }
+
+    /// Commands of one level have one start.
+    fn count_levels(&mut self) {
+        for command in self.notes.commands() {
+            if let Some((batch, Ticks { start, .. })) = ticks(command) {
+                *self.levels.entry((batch, start)).or_default() += 1;
+            }
+        }
+    }
+
+    fn beside(&self, command: &NotedCommand) -> usize {
+        let level = ticks(command).and_then(|(batch, ticks)| self.levels.get(&(batch, ticks.start)));
+        level.map_or(0, |commands| commands - 1)
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        let enqueued = self.seconds(entry.enqueued);
+        let number = self.queues.len();
+        let seen = self.queues.entry(entry.queue).or_insert_with(|| Seen { number, ..Seen::default() });
+        let (queue_number, free) = (seen.number, seen.end().unwrap_or(enqueued).max(enqueued));
+        let (name, time, awaited) = self.look_at(entry, free);
+        let command = if let Noted::Command(command) = &entry.noted { Some(command) } else { None };
+        let batch = command.and_then(|command| self.place(command));
+        if let Some(seen) = self.queues.get_mut(&entry.queue) {
+            seen.push(entry.stamp, self.rows.len(), time);
+        }
+        self.rows.push(Row {
+            queue: entry.label.clone(),
+            by_context: entry.queue.slot == State::CONTEXT,
+            queue_number,
+            lane: entry.lane,
+            activity: activity(&entry.noted),
+            name,
+            bytes: command.and_then(|command| command.bytes),
+            location: entry.at,
+            enqueued,
+            submitted: batch.map(|at| self.batches[at].submitted),
+            batch,
+            beside: command.map_or(0, |command| self.beside(command)),
+            time,
+            awaited,
+        });
+    }
+
+    /// Its name, its time, and what it waited for, if its queue has nothing else to do from `free` on.
+    fn look_at(&self, entry: &Entry, free: f64) -> (Arc<str>, Result<Interval, Unmeasured>, Option<Awaited>) {
+        match &entry.noted {
+            Noted::Command(command) => (name(command), self.time(entry.lane, command), None),
+            Noted::Callback(time) => {
+                let host = |(start, end)| Interval { start: self.seconds(start), end: self.seconds(end) };
+                ("callback".into(), time.get().map(host).ok_or(Unmeasured::NeverRan), None)
+            }
+            Noted::UserWait(event) => {
+                let label: Arc<str> = event.label().into();
+                let ended = event.ended().map(|ended| self.seconds(ended));
+                let time = ended.map(|end| Interval { start: free, end: end.max(free) });
+                let awaited = Awaited { label: Some(label.clone()), row: None, cause: WaitCause::Host };
+                (label, time.ok_or(Unmeasured::NeverRan), Some(awaited))
+            }
+            Noted::Wait { point, label, cause } => {
+                let past = self.last_before(*point);
+                let end = past.and_then(|past| past.end).map(|end| end.max(free));
+                let time = end.map(|end| Interval { start: free, end }).ok_or(Unmeasured::NoTime);
+                let row = past.map(|past| past.row);
+                let awaited = Awaited { label: label.clone(), row, cause: wait_cause(*cause) };
+                (label.clone().unwrap_or_else(|| "(gone)".into()), time, Some(awaited))
+            }
+        }
+    }
+
+    fn place(&self, command: &NotedCommand) -> Option<usize> {
+        self.places.get(&command.time.as_ref()?.batch()?).copied()
+    }
+
+    /// When a device did a command.
+    fn time(&self, lane: usize, command: &NotedCommand) -> Result<Interval, Unmeasured> {
+        let time = command.time.as_ref().ok_or_else(|| untimed(command))?;
+        self.place(command).ok_or(Unmeasured::NeverRan)?;
+        if !self.clocked {
+            return Err(Unmeasured::NoClock);
+        }
+        let ticks = time.ticks().ok().flatten().ok_or(Unmeasured::NeverRan)?;
+        let axis = self.axes.get(&lane).filter(|_| ticks.are_valid()).ok_or(Unmeasured::Invalid)?;
+        if ticks.start == ticks.end {
+            return Err(Unmeasured::TooShort);
+        }
+        Ok(Interval { start: axis.seconds(ticks.start), end: axis.seconds(ticks.end) })
+    }
+
+    /// The last row before a point of a queue.
+    fn last_before(&self, point: Point) -> Option<Past> {
+        let born = |(key, _): &(&QueueKey, &Seen)| key.slot == point.slot && key.born <= point.stamp;
+        let (_, seen) = self.queues.iter().filter(born).max_by_key(|(key, _)| key.born)?;
+        let before = seen.rows.partition_point(|past| past.stamp <= point.stamp);
+        Some(seen.rows[before.checked_sub(1)?])
+    }
+}
+
+/// The batch and the ticks of a command, if both are known.
+fn ticks(command: &NotedCommand) -> Option<(Seq, Ticks)> {
+    known(command.time.as_ref()?)
+}
+
+fn known(time: &Arc<TimeSlot>) -> Option<(Seq, Ticks)> {
+    let ticks = time.ticks().ok().flatten().filter(|ticks| ticks.are_valid())?;
+    Some((time.batch()?, ticks))
+}
+
+fn activity(noted: &Noted) -> Activity {
+    match noted {
+        Noted::Wait { .. } | Noted::UserWait(_) => Activity::Wait,
+        Noted::Callback(_) => Activity::Callback,
+        Noted::Command(command) => match command.what {
+            What::Launch(_) => Activity::Launch,
+            What::Copy | What::Across => Activity::Copy,
+            What::Fill => Activity::Fill,
+            What::Upload => Activity::Upload,
+            What::Read | What::Download | What::Map | What::Look => Activity::Read,
+            What::Encode => Activity::Encode,
+        },
+    }
+}
+
+/// Why a command has no place for a time.
+fn untimed(command: &NotedCommand) -> Unmeasured {
+    if command.what == What::Encode { Unmeasured::Foreign } else { Unmeasured::InPlace }
+}
+
+fn name(command: &NotedCommand) -> Arc<str> {
+    match (&command.kernel, command.bytes) {
+        (Some(kernel), _) => kernel.clone(),
+        (None, Some(bytes)) => format!("{bytes} bytes").into(),
+        (None, None) => "commands of the program".into(),
+    }
+}
+
+fn wait_cause(cause: Cause) -> WaitCause {
+    match cause {
+        Cause::Program => WaitCause::Queue,
+        Cause::Policy => WaitCause::Policy,
+        Cause::Birth => WaitCause::Birth,
+    }
+}

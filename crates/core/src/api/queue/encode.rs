@@ -1,0 +1,170 @@
+//! Commands of the program's own, in the order of a queue.
+
+use crate::api::context::wgpu_arrays::device_of;
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::driver::error_scopes::{Doing, scoped};
+use crate::error::{Kind, Result};
+use crate::runtime::event::same_context;
+use crate::scheduler::ordering::admit::Admission;
+use crate::work::command_kind::What;
+use crate::work::kernel_launch::Bound;
+use crate::work::step::Work;
+use crate::work::wgpu_commands::Encoded;
+use fencepost_kernels::{Access, Element};
+use std::fmt;
+use std::panic::Location;
+
+/// What commands of the program's own read and write: [`CommandQueue::encode`], [`CommandQueue::submit_foreign`].
+///
+/// The policy orders them by what is declared here, as it orders a launch by its arguments; nobody looks at what the
+/// commands do besides.
+pub struct AccessList<'q> {
+    queue: &'q CommandQueue,
+    uses: Vec<Bound>,
+}
+
+impl AccessList<'_> {
+    /// Declares that the commands read an array, and gives where it lies.
+    ///
+    /// # Errors
+    /// [`Kind::NotShared`] unless it was made by [`shared_array`](crate::Context::shared_array) or
+    /// [`array_on`](crate::Context::array_on); [`Kind::Alignment`] for a slice that starts or ends inside a word of 4
+    /// bytes; [`Kind::ForeignContext`].
+    pub fn read<'a, T: Element, const D: usize>(
+        &mut self,
+        array: &'a DeviceArray<T, D>,
+    ) -> Result<wgpu::BufferSlice<'a>> {
+        self.add(&array.array, Access::Read)
+    }
+
+    /// Declares that the commands write an array, and may read it, and gives where it lies.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn write<'a, T: Element, const D: usize>(
+        &mut self,
+        array: &'a mut DeviceArray<T, D>,
+    ) -> Result<wgpu::BufferSlice<'a>> {
+        self.add(&array.array, Access::ReadWrite)
+    }
+
+    fn add<'a>(&mut self, array: &'a ArrayRef, access: Access) -> Result<wgpu::BufferSlice<'a>> {
+        same_context(self.queue.owner(), &array.storage.owner, || {
+            format!("array `{}`", array.storage.label())
+        })?;
+        let shared = array.storage.block().shared_buffer();
+        let buffer = shared.ok_or_else(|| Kind::NotShared { array: array.label() })?;
+        let span = array.words()?;
+        let range = span.range();
+        let (offset, size) = (span.offset, span.size);
+        self.uses.push(Bound { at: 0, block: span.block, offset, size, used: Some(access) });
+        Ok(buffer.slice(range))
+    }
+}
+
+impl fmt::Debug for AccessList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AccessList of {} uses for {:?}", self.uses.len(), self.queue)
+    }
+}
+
+impl CommandQueue {
+    /// *Enqueues* commands that `record` records with wgpu, in the order of this queue. It runs at once, and the device
+    /// runs the commands in their turn: behind everything enqueued before, and behind what else the policy asks for by what
+    /// is declared in the access list. Events, waits and errors cover them as they do a launch.
+    ///
+    /// What `record` gives is returned. If that is an error, nothing is enqueued.
+    ///
+    /// # Errors
+    /// Those of `record`; [`Kind::Device`] if wgpu refuses the commands, or the context is on no wgpu device;
+    /// [`Kind::Mapped`]; [`Kind::Hazard`] under `Checked`; the queue's own error, and then `record` does not run.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use fencepost::Context;
+    /// use wgpu::BufferUsages as Usages;
+    /// let ctx = Context::new().wait()?;
+    /// let queue = ctx.queue("main");
+    /// let mut x = ctx.shared_array::<u32, 1>([4], Usages::empty())?;
+    /// let mut y = ctx.shared_array::<u32, 1>([4], Usages::empty())?;
+    /// queue.fill(&mut x, 7)?;
+    /// queue.encode(|encoder, access| {
+    ///     let (from, to) = (access.read(&x)?, access.write(&mut y)?);
+    ///     encoder.copy_buffer_to_buffer(from.buffer(), from.offset(), to.buffer(), to.offset(), from.size());
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(queue.read(&y).wait()?, [7; 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn encode<T>(
+        &self,
+        record: impl FnOnce(&mut wgpu::CommandEncoder, &mut AccessList<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let by = self.admission()?;
+        let device = device_of(self.owner(), || self.commands())?;
+        let desc = wgpu::CommandEncoderDescriptor { label: Some(self.label()) };
+        let mut encoder = device.raw().create_command_encoder(&desc);
+        let mut access = AccessList { queue: self, uses: Vec::new() };
+        let recorded = record(&mut encoder, &mut access)?;
+        let (commands, error) = scoped(device.raw(), || encoder.finish());
+        if let Some(error) = error {
+            return Err(Doing { object: &self.commands(), bytes: 0 }.failed(&error));
+        }
+        self.enqueue_encoded(by, vec![commands], access.uses)?;
+        Ok(recorded)
+    }
+
+    /// *Enqueues* finished command buffers of wgpu's, in the order of this queue; `declare` says what they read and write.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode). What wgpu has against the command buffers it says when they are submitted: then it is
+    /// the queue's error.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use fencepost::Context;
+    /// # let (buffer, frame): (wgpu::Buffer, wgpu::CommandBuffer) = panic!("not run");
+    /// # let ctx = Context::new().wait()?;
+    /// let queue = ctx.queue("main");
+    /// let mut points = ctx.array_on::<[f32; 4], 1>(&buffer, [1000])?;
+    /// queue.fill(&mut points, [0.0; 4])?;
+    /// queue.submit_foreign([frame], |access| access.read(&points).map(drop))?;
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn submit_foreign(
+        &self,
+        commands: impl IntoIterator<Item = wgpu::CommandBuffer>,
+        declare: impl FnOnce(&mut AccessList<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let by = self.admission()?;
+        device_of(self.owner(), || self.commands())?;
+        let mut access = AccessList { queue: self, uses: Vec::new() };
+        declare(&mut access)?;
+        self.enqueue_encoded(by, commands.into_iter().collect(), access.uses)
+    }
+
+    #[track_caller]
+    fn admission(&self) -> Result<Admission> {
+        let slot = self.slot()?;
+        self.owner().engine().lock().check(slot)?;
+        Ok(Admission { slot, what: What::Encode, at: Location::caller() })
+    }
+
+    fn enqueue_encoded(
+        &self,
+        by: Admission,
+        commands: Vec<wgpu::CommandBuffer>,
+        uses: Vec<Bound>,
+    ) -> Result<()> {
+        let work = Work::Encoded(Box::new(Encoded::new(commands, uses)));
+        self.owner().engine().enqueue(by, work).map(|_| ())
+    }
+
+    /// What messages call commands of the program.
+    fn commands(&self) -> String {
+        format!("commands for queue `{}`", self.label())
+    }
+}

@@ -1,0 +1,319 @@
+//! Launching kernels.
+
+use crate::api::kernel::{DynKernel, Kernel, KernelInner};
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::ArrayRef;
+use crate::driver::caps::Caps;
+use crate::error::{Error, Kind, Result};
+use crate::memory::block::{Block, overlap};
+use crate::runtime::event::same_context;
+use crate::scheduler::ordering::admit::Admission;
+use crate::work::command_kind::What;
+use crate::work::grid::{Grid, Size};
+use crate::work::kernel_launch::{Bound, Launch};
+use crate::work::step::{Span, Work};
+use fencepost_kernels::{Access, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Says that arguments are those of the kernel that is launched: of each kernel there is one struct of arguments.
+#[diagnostic::on_unimplemented(
+    message = "these are the arguments of the kernel of `{Self}`, and the kernel is the one of `{F}`",
+    label = "the arguments of another kernel",
+    note = "`Context::kernel` makes the kernel of a struct of arguments"
+)]
+pub trait SameKernel<F> {}
+
+impl<F> SameKernel<F> for F {}
+
+impl CommandQueue {
+    /// *Enqueues* a launch of `kernel` over `grid`.
+    ///
+    /// References in `args` are buffers, values are parameters. An empty grid is no work. Bytes that the kernel's
+    /// entry point does not touch need no order. `#[derive(KernelArgs)]` makes the argument struct; the crate
+    /// `fencepost` has an example.
+    ///
+    /// A binding is whole words of 4 bytes and never empty: in the shader, `arrayLength` counts an odd number of `f16`
+    /// one too high, and one element where the array is empty.
+    ///
+    /// # Errors
+    /// [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Aliased`] if two arguments overlap and one of them is written;
+    /// [`Kind::Alignment`] for a slice that starts between the adapter's binding boundaries;
+    /// [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`]; [`Kind::Mapped`]; [`Kind::ForeignContext`];
+    /// [`Kind::Hazard`] under `Checked`; the queue's own error.
+    #[track_caller]
+    pub fn launch<F: KernelArgs>(
+        &self,
+        kernel: &Kernel<F>,
+        grid: Grid<'_>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<()> {
+        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        let mut gather = Gather::new(self, &kernel.inner, &kernel.plan);
+        args.bind(&mut gather);
+        self.enqueue_launch(gather, grid, Location::caller())
+    }
+
+    /// *Enqueues* a launch of a kernel made from a text; arguments are checked here, by name or by position.
+    ///
+    /// # Errors
+    /// [`Kind::Kernel`] showing both sides if an argument does not fit; as [`launch`](Self::launch).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Grid, args};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let text = fencepost::builtin_shader("saxpy.wgsl").unwrap();
+    /// # ctx.host_kernel("saxpy", fencepost::reference("saxpy").unwrap())?;
+    /// let saxpy = ctx.kernel_from(text, "saxpy")?;
+    /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
+    /// queue.launch_dyn(&saxpy, Grid::threads([2]), args![a = 2.0_f32, x = &x, y = &mut y])?;
+    /// assert_eq!(queue.read(&y).wait()?, [2.0, 4.0]);
+    ///
+    /// // A list whose length is known at run time only.
+    /// use fencepost::{IntoArg as _, NamedArg};
+    /// let mut list: Vec<NamedArg> = vec![(Some("a".into()), 1.0_f32.into_arg())];
+    /// list.push((Some(String::from("x").into()), (&x).into_arg()));
+    /// list.push((Some("y".into()), (&mut y).into_arg()));
+    /// queue.launch_dyn(&saxpy, Grid::threads([2]), list)?;
+    /// assert_eq!(queue.read(&y).wait()?, [3.0, 6.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn launch_dyn<'a>(
+        &self,
+        kernel: &DynKernel,
+        grid: Grid<'_>,
+        args: impl AsRef<[NamedArg<'a>]>,
+    ) -> Result<()> {
+        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        let plan = check_dyn(&kernel.inner.interface, args.as_ref())?;
+        let mut gather = Gather::new(self, &kernel.inner, &plan);
+        for (_, arg) in args.as_ref() {
+            arg.bind(&mut gather);
+        }
+        self.enqueue_launch(gather, grid, Location::caller())
+    }
+
+    fn enqueue_launch(
+        &self,
+        mut gather: Gather<'_>,
+        grid: Grid<'_>,
+        at: &'static Location<'static>,
+    ) -> Result<()> {
+        let by = Admission { slot: self.slot()?, what: What::Launch(gather.launch.kernel().id), at };
+        gather.complete(&grid)?;
+        if gather.launch.is_empty() {
+            return Ok(());
+        }
+        self.owner().engine().enqueue(by, Work::Launch(gather.launch)).map(|_| ())
+    }
+}
+
+/// Puts the arguments of a launch where the kernel's plan says, and checks them on the way.
+struct Gather<'a> {
+    queue: &'a CommandQueue,
+    caps: &'a Caps,
+    slots: std::slice::Iter<'a, Slot>,
+    launch: Box<Launch>,
+    /// Memory bound for what has no elements: back to the pool once the launch is enqueued.
+    nothing: Vec<ArrayRef>,
+    error: Option<Error>,
+}
+
+impl<'a> Gather<'a> {
+    #[inline]
+    fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
+        let launch = queue.owner().engine().launches.launch(kernel, plan.params_size());
+        let (caps, slots) = (queue.owner().device().caps(), plan.slots().iter());
+        Self { queue, caps, slots, launch, nothing: Vec::new(), error: None }
+    }
+
+    fn bind(&mut self, at: usize, buffer: &dyn BufferArg) -> Result<()> {
+        let kernel = self.launch.kernel();
+        let Some(array) = buffer.handle().downcast_ref::<ArrayRef>() else {
+            return Err(foreign(kernel));
+        };
+        same_context(self.queue.owner(), &array.storage.owner, || {
+            format!("array `{}`", array.storage.label())
+        })?;
+        let array = if array.len == 0 && !has_room(kernel, at, array) {
+            self.nothing.push(nothing(self.queue, kernel, at, array)?);
+            &self.nothing[self.nothing.len() - 1]
+        } else {
+            array
+        };
+        let bound = bound(kernel, at, array, self.caps)?;
+        self.launch.bindings.push(bound);
+        Ok(())
+    }
+
+    /// Adds the size, once all arguments are there.
+    #[inline]
+    fn complete(&mut self, grid: &Grid<'_>) -> Result<()> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let left = self.slots.next();
+        let launch = &mut *self.launch;
+        if left.is_some() || launch.bindings.len() != launch.kernel().interface.bindings.len() {
+            return Err(incomplete(launch, left));
+        }
+        if !launch.bindings.is_sorted_by_key(|bound| bound.at) {
+            launch.bindings.sort_unstable_by_key(|bound| bound.at);
+        }
+        let interface = &launch.kernel().interface;
+        launch.groups = grid.0.workgroups(interface.workgroup, self.caps.max_groups, interface.folds)?;
+        check_aliases(launch.kernel(), &launch.bindings)?;
+        if let Size::Indirect(array, at) = grid.0 {
+            launch.indirect = Some(indirect(self.queue, array, at)?);
+        }
+        Ok(())
+    }
+}
+
+impl Binder for Gather<'_> {
+    fn buffer(&mut self, buffer: &dyn BufferArg) {
+        let slot = self.slots.next();
+        if self.error.is_some() {
+            return;
+        }
+        self.error = match slot {
+            Some(&Slot::Buffer(at)) => self.bind(at, buffer).err(),
+            _ => Some(misplaced(self.launch.kernel(), "an array".into())),
+        };
+    }
+
+    fn value(&mut self, bytes: &[u8]) {
+        match self.slots.next() {
+            Some(&slot @ Slot::Value { size, .. }) if size as usize == bytes.len() => {
+                self.launch.params.set(slot, bytes);
+            }
+            _ => self.error = Some(misplaced(self.launch.kernel(), format!("{} bytes", bytes.len()))),
+        }
+    }
+}
+
+/// An array as a kernel's binding, checked against the shader's type and the device's limits.
+#[inline]
+fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<Bound> {
+    let binding = &kernel.interface.bindings[at];
+    let size = bound_size(binding, array);
+    let aligned = array.offset.is_multiple_of(caps.binding_alignment);
+    if !aligned || size < binding.min_size || size > caps.max_binding || is_ragged(binding, array) {
+        return Err(does_not_fit(kernel, binding, array, caps));
+    }
+    let block = array.storage.block().clone();
+    Ok(Bound { at: at as u32, block, offset: array.offset, size, used: binding.used })
+}
+
+/// Whether a kernel, which writes whole words, would write what follows the array in its last one.
+#[inline]
+fn is_ragged(binding: &Binding, array: &ArrayRef) -> bool {
+    array.followed && binding.declared != Access::Read && !array.bytes().is_multiple_of(4)
+}
+
+/// Whole words. An empty array is bound as one element, which the kernel must not count on.
+#[inline]
+fn bound_size(binding: &Binding, array: &ArrayRef) -> u64 {
+    match array.len {
+        0 => u64::from(binding.stride.max(4)).next_multiple_of(4),
+        _ => array.bytes().next_multiple_of(4),
+    }
+}
+
+/// Why an array cannot be bound.
+#[cold]
+fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps: &Caps) -> Error {
+    let (offset, found) = (array.offset, bound_size(binding, array));
+    let (needed, limit) = (binding.min_size, caps.max_binding);
+    let (name, arg) = (kernel.name.to_string(), binding.name.clone());
+    if !offset.is_multiple_of(caps.binding_alignment) {
+        Kind::Alignment { array: array.label(), offset, needed: caps.binding_alignment }.into()
+    } else if array.followed && !array.bytes().is_multiple_of(4) {
+        Kind::Alignment { array: array.label(), offset: offset + array.bytes(), needed: 4 }.into()
+    } else if found < needed {
+        Kind::BindingTooSmall { kernel: name, arg, found, needed }.into()
+    } else {
+        Kind::BindingTooLarge { kernel: name, arg, found, limit }.into()
+    }
+}
+
+/// A hand-written `KernelArgs` hands over what its fields do not say.
+#[cold]
+fn misplaced(kernel: &KernelInner, found: String) -> Error {
+    let (kernel, known) = (&kernel.interface.entry, kernel.interface.argument_names().collect());
+    let (kernel, arg, position) = (kernel.clone(), "out of place".into(), None);
+    fencepost_kernels::Error::ExtraArgument { kernel, arg, position, found, known }.into()
+}
+
+/// A hand-written `KernelArgs` has kept something back.
+#[cold]
+fn incomplete(launch: &Launch, left: Option<&Slot>) -> Error {
+    let interface = &launch.kernel().interface;
+    let bound = |at: usize| launch.bindings.iter().any(|bound| bound.at as usize == at);
+    let buffer = interface.bindings.iter().enumerate().find(|&(at, _)| !bound(at));
+    let fields = interface.params.iter().flat_map(|params| &params.fields);
+    let value = fields.into_iter().find(|field| match left {
+        Some(Slot::Value { offset, .. }) => *offset == field.offset,
+        _ => false,
+    });
+    let (arg, declared) = match (buffer, value) {
+        (Some((_, binding)), _) => (binding.name.clone(), binding.declaration()),
+        (None, value) => value.map(|field| (field.name.clone(), field.declaration())).unwrap_or_default(),
+    };
+    fencepost_kernels::Error::MissingArgument { kernel: interface.entry.clone(), arg, declared }.into()
+}
+
+#[cold]
+fn foreign(kernel: &KernelInner) -> Error {
+    Kind::ForeignContext { object: format!("a buffer argument of kernel `{}`", kernel.name) }.into()
+}
+
+/// Whether an array without elements has memory of its own for the one that is bound in their place.
+#[cold]
+fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
+    let stride = u64::from(kernel.interface.bindings[at].stride.max(4));
+    !array.is_empty_part() && array.offset + stride <= array.storage.block().size
+}
+
+/// Memory to bind for what has no elements: where it lies are its neighbours, which the kernel must not reach.
+#[cold]
+fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayRef) -> Result<ArrayRef> {
+    let stride = kernel.interface.bindings[at].stride.max(4);
+    let zeros = queue.zeros::<u32, 1>([stride.div_ceil(4) as usize])?;
+    Ok(ArrayRef { storage: zeros.array.storage.clone(), offset: 0, followed: false, ..array.clone() })
+}
+
+/// Arguments may share bytes only if all of them are declared to be read.
+#[inline]
+fn check_aliases(kernel: &KernelInner, bindings: &[Bound]) -> Result<()> {
+    for (j, b) in bindings.iter().enumerate() {
+        for (i, a) in bindings[..j].iter().enumerate() {
+            if Arc::ptr_eq(&a.block, &b.block) && overlap(&a.range(), &b.range()) {
+                check_alias(kernel, &a.block, i, j)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Result<()> {
+    let bindings = &kernel.interface.bindings;
+    if !bindings[i].declared.writes() && !bindings[j].declared.writes() {
+        return Ok(());
+    }
+    let (first, second) = (bindings[i].name.clone(), bindings[j].name.clone());
+    let array = block.order().label.to_string();
+    Err(Kind::Aliased { kernel: kernel.name.to_string(), first, second, array }.into())
+}
+
+/// The three numbers of groups, in device memory.
+fn indirect(queue: &CommandQueue, array: &ArrayRef, at: usize) -> Result<Span> {
+    same_context(queue.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))?;
+    let end = at.checked_add(3).filter(|&end| end <= array.len);
+    let range = at..at.saturating_add(3);
+    let end = end.ok_or_else(|| Kind::Range { array: array.label(), range, len: array.len })?;
+    array.slice(at..end)?.words()
+}

@@ -1,0 +1,50 @@
+//! One element of an array.
+
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::arrays::region::Region;
+use crate::error::Result;
+use crate::runtime::pending::{Pending, then};
+use fencepost_kernels::Element;
+
+impl CommandQueue {
+    /// *Flushes*; the element at `index` comes, as those of [`read`](Self::read).
+    ///
+    /// # Errors
+    /// [`Kind::RegionIndex`](crate::Kind::RegionIndex) outside the array; the errors of [`read`](Self::read).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<f32, 2>([2, 3])?;
+    /// queue.set(&mut x, [1, 2], 4.0)?;
+    /// assert_eq!(queue.get(&x, [1, 2]).wait()?, 4.0);
+    /// assert!(queue.get(&x, [2, 0]).wait().is_err());
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn get<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        index: [usize; D],
+    ) -> Pending<T> {
+        then(self.read_region(array, Region::index(index)), |elements: Vec<T>| Ok(elements[0]))
+    }
+
+    /// *Enqueues* a new value of the element at `index`.
+    ///
+    /// # Errors
+    /// [`Kind::RegionIndex`](crate::Kind::RegionIndex) outside the array; the errors of [`upload`](Self::upload).
+    ///
+    /// # Example
+    /// See [`get`](Self::get).
+    #[track_caller]
+    pub fn set<T: Element, const D: usize>(
+        &self,
+        array: &mut DeviceArray<T, D>,
+        index: [usize; D],
+        value: T,
+    ) -> Result<()> {
+        self.upload_region(&[value], array, Region::index(index))
+    }
+}

@@ -1,0 +1,100 @@
+//! Arrays made in the order of a queue.
+
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::Result;
+use crate::work::command_kind::What;
+use fencepost_kernels::{Element, Number};
+
+impl CommandQueue {
+    /// *Enqueues* an array of zeros, in this queue's order.
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory); the queue's own error.
+    #[track_caller]
+    pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.zeros(shape)
+    }
+
+    /// *Enqueues* an array whose elements are all `value`, in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.full(shape, value)
+    }
+
+    /// *Enqueues* an array of ones, in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn ones<T: Number, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.full(shape, T::ONE)
+    }
+
+    /// *Enqueues* an array of zeros of the shape, padding and type of another, in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.ones::<f32, 2>([2, 2])?;
+    /// let y = queue.zeros_like(&x)?;
+    /// assert_eq!(queue.read(&y).wait()?, [0.0; 4]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn zeros_like<T: Element, const D: usize>(
+        &self,
+        like: &DeviceArray<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.zeros_padded(like.shape(), like.padded_shape())
+    }
+
+    /// *Enqueues* an array of ones of the shape, padding and type of another, in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn ones_like<T: Number, const D: usize>(
+        &self,
+        like: &DeviceArray<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.full_padded(like.shape(), like.padded_shape(), T::ONE)
+    }
+
+    /// An array of the shape, padding and type of another, with any contents, in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn empty_like<T: Element, const D: usize>(
+        &self,
+        like: &DeviceArray<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.empty_padded(like.shape(), like.padded_shape())
+    }
+
+    /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
+        self.by(What::Upload)?.array(elements)
+    }
+
+    /// *Returns* an array whose elements are whatever was there, for use in this queue's order.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
+    #[track_caller]
+    pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.by(What::Fill)?.empty(shape)
+    }
+}

@@ -1,0 +1,422 @@
+//! Moving parts of arrays that have gaps: regions, and the windows of padded arrays.
+
+use crate::api::context::Owner;
+use crate::api::queue::CommandQueue;
+use crate::api::queue::transfer::{Maker, same_shape};
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::arrays::host_array::{Download, HostArray, HostPlace};
+use crate::arrays::read::Reading;
+use crate::arrays::region::Region;
+use crate::arrays::region_iter::{Frame, Picked};
+use crate::arrays::upload_source::{HostBytes, SOURCE, Source, SourceRef};
+use crate::error::Result;
+use crate::memory::shape::count;
+use crate::memory::staging::Payload;
+use crate::runtime::event::same_context;
+use crate::runtime::pending::Pending;
+use crate::work::command_kind::What;
+use crate::work::region_copy::{RegionCopy, Rows, WORD};
+use crate::work::step::{Pattern, Span, Work, Works};
+use fencepost_kernels::Element;
+use fencepost_sync::prim::lock;
+use smallvec::smallvec;
+use std::borrow::Cow;
+
+/// Elements of an array that a verb moves.
+pub(crate) struct Part {
+    array: ArrayRef,
+    picked: Picked,
+}
+
+impl Part {
+    /// All elements of an array, without its padding.
+    pub(crate) fn all(array: &ArrayRef, frame: Frame<'_>) -> Self {
+        Self { array: array.clone(), picked: Picked::all(frame) }
+    }
+
+    fn len(&self) -> usize {
+        self.picked.len()
+    }
+
+    fn size(&self) -> u64 {
+        self.array.dtype.size() as u64
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.array.storage.owner
+    }
+
+    fn place(&self) -> (u64, &Picked) {
+        (self.array.offset, &self.picked)
+    }
+
+    /// Its bytes, if nothing lies between them, in words that are nobody else's.
+    fn words(&self) -> Option<Span> {
+        if self.len() == 0 || !self.picked.is_run() {
+            return None;
+        }
+        let run = self.picked.first..self.picked.first + self.len();
+        self.array.slice(run).ok()?.words().ok()
+    }
+
+    /// The copy of as many elements from here to there.
+    fn copy_to(&self, dst: &Part) -> RegionCopy {
+        let rows = Rows::new(self.place(), dst.place(), self.size());
+        RegionCopy::new(self.array.storage.block(), dst.array.storage.block(), rows)
+    }
+}
+
+impl<T: Element, const D: usize> DeviceArray<T, D> {
+    /// All its elements.
+    pub(crate) fn all(&self) -> Part {
+        Part::all(&self.array, self.frame())
+    }
+
+    /// The elements of a region.
+    pub(crate) fn part(&self, region: impl Into<Region>) -> Result<Part> {
+        let picked = Picked::of(self.label(), self.frame(), &region.into())?;
+        Ok(Part { array: self.array.clone(), picked })
+    }
+}
+
+impl Maker<'_> {
+    /// Copies elements to as many others.
+    pub(crate) fn copy_part(&self, src: &Part, dst: &Part) -> Result<()> {
+        if src.len() == 0 {
+            return Ok(());
+        }
+        if let (Some(from), Some(to)) = (src.words(), dst.words()) {
+            return self.copy_words((src.owner(), from), (dst.owner(), to));
+        }
+        let copy = src.copy_to(dst);
+        if !src.owner().is(dst.owner()) {
+            return crate::multi::context_copy::copy(self.owner, self.by, (src.owner(), dst.owner()), &copy);
+        }
+        if !copy.meets_itself() {
+            return self.enqueue(self.by.what, copy.work());
+        }
+        let shape = src.picked.shape();
+        let (between, mut works) = self.gather(src, Frame { shape: &shape, padded: &shape })?;
+        works.push(between.copy_to(dst).work());
+        self.enqueue_whole(works)
+    }
+
+    /// Puts elements where they belong, which are copied at the call.
+    pub(crate) fn upload_part(&self, dst: &Part, bytes: &[u8]) -> Result<()> {
+        if let Some(dst) = dst.words() {
+            return self.upload_words(dst, bytes);
+        }
+        if dst.len() == 0 || self.write_part(dst, bytes)? {
+            return Ok(());
+        }
+        let between = self.between(&dst.array, dst.len(), dst.picked.packed())?;
+        let span = between.array.span();
+        let src = self.stage(span.size, bytes)?;
+        self.enqueue_whole(smallvec![
+            Work::Upload { src: Payload::Here(src), dst: span },
+            between.copy_to(dst).work()
+        ])
+    }
+
+    /// Puts an element into each place of an array, for which it is staged once.
+    pub(crate) fn spread(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
+        array.words()?;
+        if array.len == 0 {
+            return Ok(());
+        }
+        let shape = [array.len];
+        let dst = Part::all(array, Frame { shape: &shape, padded: &shape });
+        let one = self.between(array, 1, Picked::repeated(array.len))?;
+        let span = one.array.span();
+        let src = self.stage(span.size, element)?;
+        self.enqueue_whole(smallvec![
+            Work::Upload { src: Payload::Here(src), dst: span },
+            one.copy_to(&dst).work()
+        ])
+    }
+
+    /// Writes them right there, if that can be done at once.
+    fn write_part(&self, dst: &Part, bytes: &[u8]) -> Result<bool> {
+        let block = dst.array.storage.block();
+        if !block.direct() {
+            return Ok(false);
+        }
+        let rows = Rows::new((0, &dst.picked.packed()), dst.place(), dst.size());
+        let Some(access) = self.access_now(&rows.target(block))? else { return Ok(false) };
+        for (from, to) in rows.iter().map(|(from, to)| (from as usize, to)) {
+            access.write(to, &bytes[from..from + rows.row as usize]);
+        }
+        self.written_now(access, bytes.len() as u64);
+        Ok(true)
+    }
+
+    /// Copies elements of a pinned array, laid out as `like` says, to as many others.
+    pub(crate) fn upload_pinned(&self, pinned: &ArrayRef, like: Frame<'_>, dst: &Part) -> Result<()> {
+        let src = Part::all(pinned, like);
+        if src.len() == 0 {
+            return Ok(());
+        }
+        if let (Some(src), Some(dst)) = (src.words(), dst.words()) {
+            return self.enqueue(self.by.what, Work::Copy { src, dst });
+        }
+        // Kernels do not reach the host's memory: it comes over as it is.
+        let over = pinned.words()?;
+        let between = self.between(&dst.array, pinned.len, src.picked)?;
+        let over = Work::Copy { src: over, dst: between.array.span() };
+        self.enqueue_whole(smallvec![over, between.copy_to(dst).work()])
+    }
+
+    /// Copies elements to pinned memory, where they lie as `like` says, with zeros as padding.
+    fn download_part<T: Element>(&self, src: &Part, like: Frame<'_>, dst: &HostPlace<T>) -> Result<()> {
+        match (dst, src.words().filter(|_| like.is_full())) {
+            (HostPlace::Pinned(pinned), Some(src)) => {
+                self.enqueue(self.by.what, Work::Copy { src, dst: pinned.words()? })
+            }
+            (HostPlace::Pinned(pinned), None) => {
+                let dst = pinned.words()?;
+                let (between, mut works) = self.gather(src, like)?;
+                works.push(Work::Copy { src: between.array.span(), dst });
+                self.enqueue_whole(works)
+            }
+            (HostPlace::Plain(_, plain), words) => {
+                let reading = match words {
+                    Some(words) => self.read_words(words, src.len(), Vec::new())?,
+                    None => {
+                        let (between, works) = self.gather(src, like)?;
+                        self.enqueue_whole(works)?;
+                        self.read(&between.array, Vec::new())?
+                    }
+                };
+                lock(plain).coming = Some(Pending::late(reading));
+                Ok(())
+            }
+        }
+    }
+
+    /// Has elements read.
+    pub(crate) fn read_part<T: Element>(&self, src: &Part, out: Vec<T>) -> Result<Reading<T>> {
+        if src.len() == 0 {
+            let nothing = Span { size: 0, ..src.array.span() };
+            return self.read_words(nothing, 0, out);
+        }
+        if let Some(words) = src.words() {
+            return self.read_words(words, src.len(), out);
+        }
+        let shape = src.picked.shape();
+        let (between, works) = self.gather(src, Frame { shape: &shape, padded: &shape })?;
+        self.enqueue_whole(works)?;
+        self.read(&between.array, out)
+    }
+
+    /// Memory in which elements lie as in an array of some shape, with zeros as its padding, and the commands for that.
+    fn gather(&self, src: &Part, like: Frame<'_>) -> Result<(Part, Works)> {
+        let between = self.between(&src.array, count(like.padded), Picked::all(like))?;
+        let mut works = Works::new();
+        if !like.is_full() {
+            works.push(Work::Fill { dst: between.array.span(), pattern: Pattern::ZERO });
+        }
+        works.push(src.copy_to(&between).work());
+        Ok((between, works))
+    }
+
+    /// Memory of the call's own for `len` elements, of which some are picked.
+    fn between(&self, like: &ArrayRef, len: usize, picked: Picked) -> Result<Part> {
+        let words = (len * like.dtype.size()).div_ceil(WORD as usize);
+        let memory = self.empty::<u32, 1>([words])?.array_ref();
+        Ok(Part { array: ArrayRef { len, dtype: like.dtype, ..memory }, picked })
+    }
+
+    /// Uploads a source to elements, whatever gaps there are.
+    pub(crate) fn upload_to_part<T: Element>(&self, source: SourceRef<'_, T>, dst: &Part) -> Result<()> {
+        let shape = dst.picked.shape();
+        match source {
+            SourceRef::Slice(slice) => {
+                same_shape(SOURCE, &[slice.len()], &[dst.len()])?;
+                self.upload_part(dst, bytemuck::cast_slice(slice))
+            }
+            SourceRef::Host(host) => {
+                same_context(self.owner, host.owner, || "a pinned array".into())?;
+                let frame = host_frame(SOURCE, host.frame, &shape)?;
+                match host.bytes {
+                    HostBytes::Pinned(pinned) => self.upload_pinned(pinned, frame, dst),
+                    HostBytes::Plain(data) => {
+                        self.upload_part(dst, bytemuck::cast_slice(&packed(data, frame)))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Downloads elements, whatever gaps there are.
+    pub(crate) fn download_from_part<T: Element, const E: usize>(
+        &self,
+        src: &Part,
+        dst: &HostArray<T, Download, E>,
+    ) -> Result<()> {
+        let shape = src.picked.shape();
+        let frame = host_frame("the target of a download", dst.frame(), &shape)?;
+        if src.len() == 0 {
+            return Ok(());
+        }
+        self.download_part(src, frame, &dst.place)
+    }
+}
+
+impl CommandQueue {
+    /// *Enqueues* a copy of a region of one array to a region of another, or of the same, which may overlap.
+    ///
+    /// For order, a region that is not one run of bytes counts as everything from its first element to its last. One of the
+    /// arrays may be of another context, as for [`copy`](Self::copy).
+    ///
+    /// # Shape
+    /// Both regions: the same, after indices have taken their axes and [`NewAxis`](crate::NewAxis) has added some.
+    ///
+    /// # Errors
+    /// Those of a [`Region`]; [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of
+    /// [`copy`](Self::copy), but elements of less than four bytes are copied wherever they lie.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::region;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[0_u32, 1, 2, 3, 4, 5])?.reshape([2, 3])?;
+    /// let mut y = queue.zeros([4])?;
+    /// queue.copy_region(&x, region![.., 1], &mut y, region![..; 2])?;
+    /// assert_eq!(queue.read(&y).wait()?, [1, 0, 4, 0]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn copy_region<T: Element, const D: usize, const E: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        from: impl Into<Region>,
+        dst: &mut DeviceArray<T, E>,
+        to: impl Into<Region>,
+    ) -> Result<()> {
+        let (src, dst) = (src.part(from)?, dst.part(to)?);
+        same_shape("the target of a copy", &dst.picked.shape(), &src.picked.shape())?;
+        self.by_way_of(src.owner(), dst.owner(), |maker| maker.copy_part(&src, &dst))
+    }
+
+    /// *Enqueues* a copy of host elements into a region of device memory, as [`upload`](Self::upload).
+    ///
+    /// # Shape
+    /// As many elements in `src` as in the region, in the region's C order; a padded pinned array has the region's
+    /// shape.
+    ///
+    /// # Errors
+    /// Those of a [`Region`]; the errors of [`upload`](Self::upload), but elements of less than four bytes go wherever they lie.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::region;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<u32, 2>([2, 3])?;
+    /// queue.upload_region(&[7, 8], &mut x, region![.., 2])?;
+    /// assert_eq!(queue.read(&x).wait()?, [0, 0, 7, 0, 0, 8]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn upload_region<T: Element, const D: usize>(
+        &self,
+        src: &(impl Source<T> + ?Sized),
+        dst: &mut DeviceArray<T, D>,
+        to: impl Into<Region>,
+    ) -> Result<()> {
+        self.own(&dst.array)?;
+        let (part, maker) = (dst.part(to)?, self.by(What::Upload)?);
+        src.source(&mut |source| maker.upload_to_part(source, &part))
+    }
+
+    /// *Flushes*; the elements of a region come, in its C order, as those of [`read`](Self::read).
+    ///
+    /// # Errors
+    /// Those of a [`Region`]; the errors of [`read`](Self::read), but elements of less than four bytes come from wherever they
+    /// lie: all of them when the result is asked for.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::region;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[0_u32, 1, 2, 3, 4, 5])?.reshape([2, 3])?;
+    /// assert_eq!(queue.read_region(&x, region![.., 0..3; 2]).wait()?, [0, 2, 3, 5]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn read_region<T: Element, const D: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        from: impl Into<Region>,
+    ) -> Pending<Vec<T>> {
+        let reading = self.by(What::Read).and_then(|maker| {
+            self.own(&src.array)?;
+            let reading = maker.read_part(&src.part(from)?, Vec::new())?;
+            self.owner().engine().flush_soon(maker.by.slot)?;
+            Ok(reading)
+        });
+        reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+    }
+
+    /// *Enqueues* a copy of a region into a pinned host array, as [`download`](Self::download).
+    ///
+    /// # Shape
+    /// As many elements in `dst` as in the region, in the region's C order; a padded pinned array has the region's
+    /// shape, and zeros as padding afterwards.
+    ///
+    /// # Errors
+    /// Those of a [`Region`]; the errors of [`download`](Self::download), but elements of less than four bytes come from wherever
+    /// they lie.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Download, HostArray, region};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[0_u32, 1, 2, 3, 4, 5])?.reshape([2, 3])?;
+    /// let mut host: HostArray<u32, Download> = ctx.pinned([2])?;
+    /// queue.download_region(&x, region![.., -1], &mut host)?;
+    /// assert_eq!(host.read(|elements| elements.to_vec())?, [2, 5]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn download_region<T: Element, const D: usize, const E: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        from: impl Into<Region>,
+        dst: &mut HostArray<T, Download, E>,
+    ) -> Result<()> {
+        self.own(&src.array)?;
+        same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
+        let part = src.part(from)?;
+        self.by(What::Download)?.download_from_part(&part, dst)
+    }
+}
+
+/// How elements lie in a host array that go to, or come from, elements of this shape: in an array without padding one
+/// behind the other, whatever its shape.
+///
+/// # Errors
+/// [`Kind::Shape`](crate::Kind::Shape) if there are more or fewer, or if the array is padded and has another shape.
+fn host_frame<'a>(object: &str, host: Frame<'a>, shape: &'a [usize]) -> Result<Frame<'a>> {
+    if !host.is_full() {
+        return same_shape(object, host.shape, shape).map(|()| host);
+    }
+    same_shape(object, &[count(host.shape)], &[count(shape)])?;
+    Ok(Frame { shape, padded: shape })
+}
+
+/// Elements that lie in `data` as a frame says, one behind the other.
+fn packed<'a, T: Element>(data: &'a [T], frame: Frame<'_>) -> Cow<'a, [T]> {
+    if frame.is_full() || count(frame.shape) == 0 {
+        return Cow::Borrowed(&data[..count(frame.shape)]);
+    }
+    let picked = Picked::all(frame);
+    let (size, mut all) = (size_of::<T>(), vec![T::zeroed(); picked.len()]);
+    let rows = Rows::new((0, &picked), (0, &picked.packed()), size as u64);
+    let elements = rows.row as usize / size;
+    for (from, to) in rows.iter().map(|(from, to)| (from as usize / size, to as usize / size)) {
+        all[to..to + elements].copy_from_slice(&data[from..from + elements]);
+    }
+    Cow::Owned(all)
+}

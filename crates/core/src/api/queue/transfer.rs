@@ -1,0 +1,550 @@
+//! Moving bytes: making arrays, uploads, downloads, reads, copies, fills.
+
+use crate::api::context::Owner;
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::arrays::host_array::{Download, HostArray, HostPlace, Upload};
+use crate::arrays::read::Reading;
+use crate::arrays::region_iter::Frame;
+use crate::arrays::upload_source::{HostBytes, HostRef, SOURCE, Source, SourceRef};
+use crate::error::{Kind, Result};
+use crate::memory::block::Heap;
+use crate::memory::read_slot::{Place, ReadSlot};
+use crate::memory::shape::elements;
+use crate::memory::staging::{Payload, Staged};
+use crate::runtime::event::same_context;
+use crate::runtime::pending::{Pending, Seat};
+use crate::scheduler::host_guard::{HostAccess, Want};
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::state::State;
+use crate::work::command_kind::What;
+use crate::work::region_copy::RegionCopy;
+use crate::work::step::{Pattern, Span, Work, Works};
+use fencepost_kernels::Element;
+use fencepost_sync::prim::lock;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Makes arrays in the order of one queue, or of the context.
+pub(crate) struct Maker<'a> {
+    pub(crate) owner: &'a Owner,
+    pub(crate) by: Admission,
+}
+
+impl Maker<'_> {
+    pub(crate) fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.empty_padded(shape, shape)
+    }
+
+    pub(crate) fn empty_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
+        let object = format!("array `{label}`");
+        Frame::new(&object, &shape, &padded)?;
+        let len = elements::<T>(&object, &padded)?;
+        let bytes = len as u64 * T::DTYPE.size() as u64;
+        let storage = self.owner.allocate(Heap::Device, bytes, &label, self.by)?;
+        self.owner.engine().note_making(self.by, storage.block());
+        let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
+        Ok(DeviceArray::padded(array, shape, padded))
+    }
+
+    pub(crate) fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+        self.zeros_padded(shape, shape)
+    }
+
+    pub(crate) fn zeros_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        let array = self.empty_padded(shape, padded)?;
+        let fresh = {
+            let state = self.owner.engine().lock();
+            // Whether memory is new must not show in what is a hazard.
+            let counts = state.policy() != Policy::Checked || self.by.slot == State::CONTEXT;
+            counts && array.array.storage.block().order().fresh
+        };
+        if !fresh {
+            self.fill_pattern(&array.array, Pattern::ZERO)?;
+        }
+        Ok(array)
+    }
+
+    pub(crate) fn full<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        value: T,
+    ) -> Result<DeviceArray<T, D>> {
+        self.full_padded(shape, shape, value)
+    }
+
+    pub(crate) fn full_padded<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+        value: T,
+    ) -> Result<DeviceArray<T, D>> {
+        let array = self.empty_padded(shape, padded)?;
+        self.fill(&array.array, bytemuck::bytes_of(&value))?;
+        Ok(array)
+    }
+
+    pub(crate) fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
+        let array = self.empty([elements.len()])?;
+        self.upload(&array.array, bytemuck::cast_slice(elements))?;
+        Ok(array)
+    }
+
+    /// Fills an array with an element.
+    pub(crate) fn fill(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
+        match Pattern::of(element) {
+            Some(pattern) => self.fill_pattern(array, pattern),
+            None => self.spread(array, element),
+        }
+    }
+
+    fn fill_pattern(&self, array: &ArrayRef, pattern: Pattern) -> Result<()> {
+        let dst = array.words()?;
+        self.enqueue(What::Fill, Work::Fill { dst, pattern })
+    }
+
+    /// Copies `bytes` at the call: right to where they belong if nothing on its way uses those bytes and the host
+    /// reaches them, else to staging memory from where the device fetches them in its turn.
+    pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
+        self.upload_words(array.words()?, bytes)
+    }
+
+    pub(crate) fn upload_words(&self, dst: Span, bytes: &[u8]) -> Result<()> {
+        if dst.block.direct()
+            && let Some(access) = self.access_now(&dst)?
+        {
+            access.write(dst.offset, bytes);
+            self.written_now(access, dst.size);
+            return Ok(());
+        }
+        let src = self.stage(dst.size, bytes)?;
+        self.enqueue(What::Upload, Work::Upload { src: Payload::Here(src), dst })
+    }
+
+    /// Uploads a pinned array: as it is, padding and all, where the memory of both is laid out alike.
+    fn upload_host<T: Element, const D: usize>(
+        &self,
+        host: HostRef<'_, T>,
+        dst: &DeviceArray<T, D>,
+    ) -> Result<()> {
+        if !host.frame.lies_as(dst.frame()) {
+            return self.upload_to_part(SourceRef::Host(host), &dst.all());
+        }
+        same_context(self.owner, host.owner, || "a pinned array".into())?;
+        let fits = |len: usize| same_shape(SOURCE, &[len], &[dst.array.len]);
+        match host.bytes {
+            HostBytes::Pinned(pinned) => {
+                fits(pinned.len)?;
+                self.enqueue(What::Upload, Work::Copy { src: pinned.words()?, dst: dst.array.words()? })
+            }
+            HostBytes::Plain(data) => {
+                fits(data.len())?;
+                self.upload(&dst.array, bytemuck::cast_slice(data))
+            }
+        }
+    }
+
+    /// Has all elements of an array read.
+    fn read_array<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        out: Vec<T>,
+    ) -> Result<Reading<T>> {
+        match array.frame().is_full() {
+            true => self.read(&array.array, out),
+            false => self.read_part(&array.all(), out),
+        }
+    }
+
+    /// Staging memory of `size` bytes that starts with `bytes`.
+    pub(crate) fn stage(&self, size: u64, bytes: &[u8]) -> Result<Staged> {
+        let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
+        self.owner.engine().stage(size, fill)
+    }
+
+    /// The right to write bytes that the host reaches, if nothing on its way uses them.
+    pub(crate) fn access_now(&self, dst: &Span) -> Result<Option<HostAccess>> {
+        let counts_on_the_program_only = {
+            let state = self.owner.engine().lock();
+            state.check(self.by.slot)?;
+            state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != State::CONTEXT
+        };
+        if counts_on_the_program_only {
+            // How far the device is must not show: the upload is a command like any other.
+            return Ok(None);
+        }
+        self.owner.engine().try_host_access(dst, Want::Write)
+    }
+
+    /// Gives that right back; `bytes` were written.
+    pub(crate) fn written_now(&self, access: HostAccess, bytes: u64) {
+        drop(access);
+        let mut state = self.owner.engine().lock();
+        if state.queue(self.by.slot).timing.is_some() {
+            state.note_in_place(self.by, bytes);
+        }
+    }
+
+    pub(crate) fn enqueue(&self, what: What, work: Work) -> Result<()> {
+        if work.is_empty() {
+            return Ok(());
+        }
+        self.owner.engine().enqueue(Admission { what, ..self.by }, work).map(|_| ())
+    }
+
+    /// Enqueues all of the works, or none, with nothing between them.
+    pub(crate) fn enqueue_whole(&self, works: Works) -> Result<()> {
+        self.owner.engine().enqueue_whole(self.by, works)
+    }
+
+    /// Copies `src` to `dst`, which may overlap: recorders see to that. One of them may be of another context.
+    pub(crate) fn copy_words(
+        &self,
+        (source, src): (&Owner, Span),
+        (target, dst): (&Owner, Span),
+    ) -> Result<()> {
+        if source.is(target) || dst.size == 0 {
+            return self.enqueue(self.by.what, Work::Copy { src, dst });
+        }
+        crate::multi::context_copy::copy(self.owner, self.by, (source, target), &RegionCopy::run(src, dst))
+    }
+
+    pub(crate) fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
+        self.read_words(array.words()?, array.len, out)
+    }
+
+    /// Has the `len` elements read that `span` starts with.
+    pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
+        let slot = ReadSlot::new();
+        let engine = self.owner.engine();
+        let work = Work::Read { src: span.clone(), slot: slot.clone() };
+        if self.by.slot == State::CONTEXT {
+            engine.enqueue_mapped(self.by, work)?;
+        } else if work.is_empty() {
+            slot.set(Place::Taken(Arc::new([])));
+        } else {
+            engine.enqueue(self.by, work)?;
+        }
+        let (point, past) = engine.marker(self.by.slot);
+        let (seat, engine, keep) = (Seat::default(), engine.clone(), Some(self.owner.clone()));
+        Ok(Reading { seat, engine, keep, point, past, span, slot, len, out })
+    }
+}
+
+impl Work {
+    /// Whether there is nothing to move.
+    fn is_empty(&self) -> bool {
+        match self {
+            Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. } => dst.size == 0,
+            Work::Read { src, .. } => src.size == 0,
+            Work::Launch(_)
+            | Work::Encoded(_)
+            | Work::Region(_)
+            | Work::Publish(_)
+            | Work::Start(_)
+            | Work::End(_)
+            | Work::Behind
+            | Work::Nothing => false,
+        }
+    }
+}
+
+impl Owner {
+    /// A read for the guard of a map, in the context's own order: nothing else can be enqueued for the array.
+    pub(crate) fn read_own<T: Element>(
+        &self,
+        array: &ArrayRef,
+        at: &'static Location<'static>,
+    ) -> Result<Reading<T>> {
+        let by = Admission { slot: State::CONTEXT, what: What::Map, at };
+        Maker { owner: self, by }.read(array, Vec::new())
+    }
+}
+
+/// Fails if the shapes differ.
+pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let (object, found, expected) = (object.into(), found.into(), expected.into());
+    let remedy = "pass one of that shape, or take a part of the larger of the two";
+    Err(Kind::Shape { object, found, expected, remedy }.into())
+}
+
+impl CommandQueue {
+    #[track_caller]
+    pub(crate) fn by(&self, what: What) -> Result<Maker<'_>> {
+        let by = Admission { slot: self.slot()?, what, at: Location::caller() };
+        Ok(Maker { owner: self.owner(), by })
+    }
+
+    pub(crate) fn own(&self, array: &ArrayRef) -> Result<()> {
+        same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))
+    }
+
+    /// Has a copy made in this queue, or in its place if neither array is of its context.
+    #[track_caller]
+    pub(crate) fn by_way_of(
+        &self,
+        source: &Owner,
+        target: &Owner,
+        copy: impl FnOnce(&Maker<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let maker = self.by(What::Copy)?;
+        if [source, target].iter().any(|side| side.is(self.owner())) {
+            return copy(&maker);
+        }
+        crate::multi::context_copy::elsewhere((self.owner(), maker.by), target, |by| {
+            copy(&Maker { owner: target, by })
+        })
+    }
+
+    /// *Enqueues* a fill: every element becomes `value`.
+    ///
+    /// # Errors
+    /// [`Kind::Alignment`] for a slice that starts or ends inside a word of 4 bytes; [`Kind::Mapped`];
+    /// [`Kind::ForeignContext`] for an array of another context; [`Kind::Hazard`] under `Checked`; the queue's own
+    /// error.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<f32, 1>([4])?;
+    /// queue.fill(&mut x.slice(1..3)?, 7.0)?;
+    /// assert_eq!(queue.read(&x).wait()?, [0.0, 7.0, 7.0, 0.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {
+        self.own(&array.array)?;
+        self.by(What::Fill)?.fill(&array.array, bytemuck::bytes_of(&value))
+    }
+
+    /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call; a pinned array
+    /// is read by the device, and must not be written before the upload is done, which its `write` sees to.
+    ///
+    /// # Shape
+    /// As many elements in `src` as in `dst`.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the numbers differ; the errors of [`fill`](Self::fill).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<f32, 1>([4])?;
+    /// queue.upload(&[1.0, 2.0], &mut x.slice(1..3)?)?;
+    /// assert_eq!(queue.read(&x).wait()?, [0.0, 1.0, 2.0, 0.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn upload<T: Element, const D: usize>(
+        &self,
+        src: &(impl Source<T> + ?Sized),
+        dst: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        self.own(&dst.array)?;
+        let maker = self.by(What::Upload)?;
+        src.source(&mut |source| match source {
+            SourceRef::Host(host) => maker.upload_host(host, dst),
+            SourceRef::Slice(slice) if dst.frame().is_full() => {
+                same_shape(SOURCE, &[slice.len()], &[dst.len()])?;
+                maker.upload(&dst.array, bytemuck::cast_slice(slice))
+            }
+            SourceRef::Slice(_) => maker.upload_to_part(source, &dst.all()),
+        })
+    }
+
+    /// *Enqueues* a copy of device memory into a pinned host array, whose `read` waits for it.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the numbers of elements differ; the errors of [`fill`](Self::fill).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Download, HostArray};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[1_u32, 2, 3, 4])?;
+    /// let mut host: HostArray<u32, Download> = ctx.pinned([2])?;
+    /// queue.download(&x.slice(2..4)?, &mut host)?;
+    /// assert_eq!(host.read(|elements| elements.to_vec())?, [3, 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn download<T: Element, const D: usize, const E: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        dst: &mut HostArray<T, Download, E>,
+    ) -> Result<()> {
+        self.own(&src.array)?;
+        same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
+        let maker = self.by(What::Download)?;
+        if !dst.frame().lies_as(src.frame()) {
+            return maker.download_from_part(&src.all(), dst);
+        }
+        same_shape("the target of a download", &[dst.len()], &[src.len()])?;
+        match &dst.place {
+            HostPlace::Pinned(pinned) => {
+                maker.enqueue(What::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? })
+            }
+            HostPlace::Plain(_, plain) => {
+                let coming = Pending::late(maker.read(&src.array, Vec::new())?);
+                lock(plain).coming = Some(coming);
+                Ok(())
+            }
+        }
+    }
+
+    /// *Flushes*; the elements come when everything enqueued so far on this queue is done. They are those of this
+    /// place in the queue, whatever is enqueued later.
+    ///
+    /// # Errors
+    /// [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::ForeignContext`], [`Kind::Hazard`] under `Checked`, the error
+    /// of the work, the queue's own error: all of them when the result is asked for.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = queue.array(&[1_u32, 2, 3])?;
+    /// let before = queue.read(&x);
+    /// queue.fill(&mut x, 0)?;
+    /// assert_eq!(before.wait()?, [1, 2, 3]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
+        self.read_with(array, Vec::new())
+    }
+
+    /// As [`read`](Self::read), into the storage of a `Vec` that is used again.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn read_with<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        storage: Vec<T>,
+    ) -> Pending<Vec<T>> {
+        let reading = self.by(What::Read).and_then(|maker| {
+            self.own(&array.array)?;
+            let reading = maker.read_array(array, storage)?;
+            self.owner().engine().flush_soon(maker.by.slot)?;
+            Ok(reading)
+        });
+        reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+    }
+
+    /// Blocks until the elements are in `out`; not in the browser, where nothing blocks.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if `out` has more or fewer elements; as [`read`](Self::read).
+    #[track_caller]
+    pub fn read_into<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        out: &mut [T],
+    ) -> Result<()> {
+        same_shape("the target of a read", &[out.len()], &[array.len()])?;
+        self.own(&array.array)?;
+        let maker = self.by(What::Read)?;
+        let mut reading = maker.read_array(array, Vec::new())?;
+        self.owner().engine().flush_soon(maker.by.slot)?;
+        reading.wait_into(out)
+    }
+
+    /// *Enqueues* a copy from one array to another, or between parts of one, which may overlap.
+    ///
+    /// One of the two may be of another context, on any adapter. Then the bytes go through staging memory of both, a few
+    /// megabytes at a time, the next ones read while the last ones are written; this thread waits for none of it. Over
+    /// there the copy comes after the earlier uses of the array, and later uses after it, as the policy of that context
+    /// has it, except that `Checked` adds those waits as `Ordered` does. If the other context fails, this queue fails with
+    /// [`Kind::OtherContext`], and the target may have a part of the bytes.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the shapes differ; [`Kind::OutOfMemory`] inside one array, and for padded arrays of two contexts,
+    /// where the copy goes by way of memory of its own; the errors of [`fill`](Self::fill).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[1_u32, 2, 3, 4])?;
+    /// queue.copy(&x.slice(0..3)?, &mut x.slice(1..4)?)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1, 1, 2, 3]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn copy<T: Element, const D: usize>(
+        &self,
+        src: &DeviceArray<T, D>,
+        dst: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        same_shape("the target of a copy", &dst.shape(), &src.shape())?;
+        let (source, target) = (&src.array.storage.owner, &dst.array.storage.owner);
+        self.by_way_of(source, target, |maker| {
+            if !src.frame().is_full() || !dst.frame().is_full() {
+                return maker.copy_part(&src.all(), &dst.all());
+            }
+            maker.copy_words((source, src.array.words()?), (target, dst.array.words()?))
+        })
+    }
+
+    /// *Enqueues* a copy of a pinned part: elements `range` of `src` to all of `dst`.
+    ///
+    /// # Errors
+    /// [`Kind::Range`] outside `src`; [`Kind::Alignment`] for a range that starts or ends inside a word of 4 bytes; as
+    /// [`upload`](Self::upload).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{HostArray, Upload};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut host: HostArray<u32, Upload> = ctx.pinned([8])?;
+    /// host.write(|elements| elements[6..].copy_from_slice(&[7, 8]))?;
+    /// let mut x = ctx.zeros::<u32, 1>([2])?;
+    /// queue.upload_range(&host, 6..8, &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [7, 8]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn upload_range<T: Element, const D: usize, const E: usize>(
+        &self,
+        src: &HostArray<T, Upload, D>,
+        range: Range<usize>,
+        dst: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        self.own(&dst.array)?;
+        same_context(self.owner(), src.owner(), || "a pinned array".into())?;
+        let maker = self.by(What::Upload)?;
+        if range.start > range.end || range.end > src.len() {
+            return Err(Kind::Range { array: "pinned".into(), range, len: src.len() }.into());
+        }
+        same_shape(SOURCE, &[range.len()], &[dst.len()])?;
+        src.frame().check_full(|| "a pinned array".into())?;
+        let len = [range.len()];
+        let (owner, frame) = (src.owner(), Frame { shape: &len, padded: &len });
+        match &src.place {
+            HostPlace::Pinned(pinned) => {
+                let part = pinned.slice(range)?;
+                maker.upload_host(HostRef { owner, frame, bytes: HostBytes::Pinned(&part) }, dst)
+            }
+            HostPlace::Plain(_, plain) => {
+                let data = lock(plain).data.clone();
+                maker.upload_host(HostRef { owner, frame, bytes: HostBytes::Plain(&data[range]) }, dst)
+            }
+        }
+    }
+}

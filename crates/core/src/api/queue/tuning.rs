@@ -1,0 +1,120 @@
+//! The time that the kernels of a queue take.
+
+use crate::api::queue::CommandQueue;
+use crate::error::{Error, Kind, Result};
+use crate::runtime::pending::{Pending, PointLate};
+use crate::scheduler::wait::Deadline;
+use crate::work::time_slot::TimeSlot;
+use fencepost_sync::Late;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+impl CommandQueue {
+    /// Has the device time each launch that is enqueued here from now on, until [`stop_tuning`](Self::stop_tuning): for
+    /// programs that try several kernels, grids or workgroups and take the fastest. The queue need not be a timed one.
+    ///
+    /// # Errors
+    /// [`Kind::NotMeasured`] on an adapter without timestamps; [`Kind::Tuning`] if it was started already; the loss of the
+    /// device.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// #[derive(KernelArgs)]
+    /// #[kernel(source = "saxpy.wgsl")]
+    /// struct Saxpy<'a> {
+    ///     a: f32,
+    ///     x: &'a DeviceArray<f32>,
+    ///     y: &'a mut DeviceArray<f32>,
+    /// }
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.full([4096], 1.0)?, ctx.zeros([4096])?);
+    /// let mut fastest = (f64::INFINITY, 0.0);
+    /// for workgroup in [32.0, 64.0, 128.0] {
+    ///     let saxpy = ctx.kernel_with::<Saxpy>(&[("WORKGROUP", workgroup)])?;
+    ///     queue.start_tuning()?;
+    ///     for _ in 0..10 {
+    ///         queue.launch(&saxpy, Grid::threads([4096]), Saxpy { a: 2.0, x: &x, y: &mut y })?;
+    ///     }
+    ///     let seconds = queue.stop_tuning().wait()?;
+    ///     fastest = if seconds < fastest.0 { (seconds, workgroup) } else { fastest };
+    /// }
+    /// let best = ctx.kernel_with::<Saxpy>(&[("WORKGROUP", fastest.1)])?;
+    /// # assert!(fastest.0.is_finite() && best.workgroup()[0] >= 32);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn start_tuning(&self) -> Result<()> {
+        let slot = self.slot()?;
+        let caps = self.owner().device().caps();
+        if !caps.timestamps {
+            let reason = format!("adapter `{}` has no timestamps", caps.adapter);
+            return Err(Kind::NotMeasured { object: format!("queue `{}`", self.label()), reason }.into());
+        }
+        if self.owner().engine().start_tuning(slot) {
+            return Ok(());
+        }
+        Err(self.tuning("is being tuned already: call `stop_tuning` first"))
+    }
+
+    /// The seconds that the device took for all launches since [`start_tuning`](Self::start_tuning), each from its start to its
+    /// end, once they are done; 0 if there were none.
+    ///
+    /// # Errors
+    /// [`Kind::Tuning`] if no tuning was started; [`Kind::NotMeasured`] if the driver gave no valid time for a launch; the
+    /// error of the work.
+    pub fn stop_tuning(&self) -> Pending<f64> {
+        let tuned = self.slot().and_then(|slot| {
+            let tuned = self.owner().engine().stop_tuning(slot);
+            let (point, past, launches) =
+                tuned.ok_or_else(|| self.tuning("is not being tuned: call `start_tuning` first"))?;
+            let late = PointLate::new(self.owner().clone(), point, past);
+            Ok(Tuned { queue: self.label().into(), late, launches })
+        });
+        tuned.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+    }
+
+    fn tuning(&self, problem: &'static str) -> Error {
+        Kind::Tuning { queue: self.label().into(), problem }.into()
+    }
+}
+
+/// The launches of a tuning.
+struct Tuned {
+    queue: String,
+    late: PointLate,
+    launches: Vec<Arc<TimeSlot>>,
+}
+
+impl Tuned {
+    fn seconds(&self) -> Result<f64> {
+        let device = self.late.owner.device();
+        let mut sum = 0;
+        for time in &self.launches {
+            let ticks = time.ticks().map_err(|lost| Kind::DeviceLost {
+                device: device.caps().adapter.clone(),
+                reason: lost.reason,
+            })?;
+            let Some(ticks) = ticks.filter(|ticks| ticks.are_valid()) else {
+                let object = format!("a launch of queue `{}`", self.queue);
+                return Err(
+                    Kind::NotMeasured { object, reason: "the driver gave no valid time".into() }.into()
+                );
+            };
+            sum += ticks.end - ticks.start;
+        }
+        Ok(sum as f64 * device.nanoseconds_a_tick() * 1e-9)
+    }
+}
+
+impl Late<f64, Error> for Tuned {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<f64>> {
+        self.late.poll(cx).map(|done| done.and_then(|()| self.seconds()))
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
+        let done = self.late.wait_untold(Deadline::after(limit))?;
+        self.late.tell(&done);
+        Some(done.and_then(|()| self.seconds()))
+    }
+}

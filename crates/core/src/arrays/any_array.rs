@@ -1,0 +1,97 @@
+//! Device memory whose type and shape are known at run time.
+
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::arrays::region_iter::Frame;
+use crate::error::{Kind, Result};
+use crate::memory::shape::count;
+use fencepost_kernels::{BufferArg, DType, Element};
+use std::any::Any;
+use std::fmt;
+
+/// An array whose element type and shape are known at run time only. A cheap handle.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost::doctest();
+/// let any = queue.array(&[1_u32, 2, 3])?.any();
+/// assert_eq!((any.dtype().to_string().as_str(), any.shape()), ("u32", &[3][..]));
+/// let typed = any.typed::<u32, 1>()?;
+/// assert_eq!(queue.read(&typed).wait()?, [1, 2, 3]);
+/// # drop(ctx);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct AnyArray {
+    array: ArrayRef,
+    shape: Vec<usize>,
+    padded: Vec<usize>,
+}
+
+impl AnyArray {
+    pub(crate) fn new(array: ArrayRef, frame: Frame<'_>) -> Self {
+        Self { array, shape: frame.shape.into(), padded: frame.padded.into() }
+    }
+
+    /// The type of its elements.
+    pub fn dtype(&self) -> DType {
+        self.array.dtype
+    }
+
+    /// Elements in each dimension.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The shape of its memory, as [`DeviceArray::padded_shape`].
+    pub fn padded_shape(&self) -> &[usize] {
+        &self.padded
+    }
+
+    /// Elements in all, without padding.
+    pub fn len(&self) -> usize {
+        count(&self.shape)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The array with its type and number of dimensions known when the program is compiled.
+    ///
+    /// # Errors
+    /// [`Kind::Type`] if the elements are of another type, [`Kind::Rank`] if there are more or fewer dimensions.
+    pub fn typed<T: Element, const D: usize>(&self) -> Result<DeviceArray<T, D>> {
+        if self.dtype() != T::DTYPE {
+            return Err(Kind::Type { found: self.dtype().to_string(), asked: T::DTYPE.to_string() }.into());
+        }
+        let ranked = |shape: &[usize]| {
+            <[usize; D]>::try_from(shape).map_err(|_| Kind::Rank {
+                array: self.array.storage.label().to_string(),
+                found: self.shape.len(),
+                asked: D,
+            })
+        };
+        Ok(DeviceArray::padded(self.array.clone(), ranked(&self.shape)?, ranked(&self.padded)?))
+    }
+}
+
+impl BufferArg for AnyArray {
+    fn dtype(&self) -> DType {
+        self.array.dtype
+    }
+
+    fn len(&self) -> usize {
+        self.array.len
+    }
+
+    fn handle(&self) -> &dyn Any {
+        &self.array
+    }
+}
+
+impl fmt::Debug for AnyArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AnyArray `{}` of {} {:?}", self.array.storage.label(), self.dtype(), self.shape)
+    }
+}

@@ -1,0 +1,286 @@
+//! Typed, shaped device memory.
+
+use crate::api::context::Owner;
+use crate::arrays::allocation_tracker::Entries;
+use crate::arrays::any_array::AnyArray;
+use crate::arrays::region_iter::Frame;
+use crate::error::{Kind, Result};
+use crate::memory::block::Block;
+use crate::memory::shape::count;
+use crate::work::step::Span;
+use fencepost_kernels::{BufferArg, DType, Element, TypedBuffer};
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Device memory and whom it belongs to; given to the pool when the last array on it goes.
+pub(crate) struct Storage {
+    block: Option<Arc<Block>>,
+    label: Arc<str>,
+    /// What the program calls it.
+    name: OnceLock<Arc<str>>,
+    pub(crate) owner: Owner,
+    /// Where it is noted.
+    _entries: Entries,
+}
+
+impl Storage {
+    pub(crate) fn new(block: Arc<Block>, label: Arc<str>, owner: Owner) -> Arc<Self> {
+        Self::tracked(block, label, owner, Entries::default())
+    }
+
+    pub(crate) fn tracked(block: Arc<Block>, label: Arc<str>, owner: Owner, entries: Entries) -> Arc<Self> {
+        Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, _entries: entries })
+    }
+
+    /// What messages call it.
+    pub(crate) fn label(&self) -> &str {
+        self.name.get().unwrap_or(&self.label)
+    }
+
+    pub(crate) fn block(&self) -> &Arc<Block> {
+        self.block.as_ref().expect("bug: a storage keeps its block until it is dropped")
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        if let Some(block) = self.block.take() {
+            self.owner.engine().free(block);
+        }
+    }
+}
+
+/// An array without its type: a range of a storage.
+#[derive(Clone)]
+pub(crate) struct ArrayRef {
+    pub(crate) storage: Arc<Storage>,
+    /// Bytes from the start of the block.
+    pub(crate) offset: u64,
+    /// Elements.
+    pub(crate) len: usize,
+    pub(crate) dtype: DType,
+    /// Whether elements of the same storage follow: a word at the end may be shared with them.
+    pub(crate) followed: bool,
+}
+
+impl ArrayRef {
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.len as u64 * self.dtype.size() as u64
+    }
+
+    /// The bytes of the array, rounded out to 4 at the end.
+    pub(crate) fn span(&self) -> Span {
+        let block = self.storage.block().clone();
+        Span { block, offset: self.offset, size: self.bytes().next_multiple_of(4) }
+    }
+
+    /// The bytes as a copy or an upload can reach them.
+    ///
+    /// # Errors
+    /// [`Kind::Alignment`] if it starts inside a word of 4 bytes, or ends inside one that something follows in.
+    pub(crate) fn words(&self) -> Result<Span> {
+        let end = self.offset + self.bytes();
+        let ragged = !end.is_multiple_of(4) && self.followed;
+        if !self.offset.is_multiple_of(4) || ragged {
+            let offset = if ragged { end } else { self.offset };
+            return Err(Kind::Alignment { array: self.storage.label().to_string(), offset, needed: 4 }.into());
+        }
+        Ok(self.span())
+    }
+
+    pub(crate) fn label(&self) -> String {
+        self.storage.label().to_string()
+    }
+
+    /// Whether it is a part without elements of something that has some.
+    pub(crate) fn is_empty_part(&self) -> bool {
+        self.len == 0 && (self.offset > 0 || self.followed)
+    }
+
+    /// Elements `range` of the array.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Result<ArrayRef> {
+        if range.start > range.end || range.end > self.len {
+            return Err(Kind::Range { array: self.label(), range, len: self.len }.into());
+        }
+        let followed = self.followed || range.end < self.len;
+        let offset = self.offset + range.start as u64 * self.dtype.size() as u64;
+        Ok(ArrayRef { offset, len: range.len(), followed, ..self.clone() })
+    }
+}
+
+/// An array in device memory: elements of type `T` in `D` dimensions, C order. A cheap handle.
+///
+/// Elements are what WGSL can store: see [`Element`]. Handles made by [`handle`](Self::handle) and
+/// [`slice`](Self::slice) share the memory; launches check that arguments which overlap are only read. Dropping the
+/// last handle waits for nothing: the memory is used again in the order of the queues.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost::doctest();
+/// let mut x = queue.array(&[1.0_f32, 2.0, 3.0, 4.0])?;
+/// queue.fill(&mut x, 7.0)?;
+/// assert_eq!(queue.read(&x).wait()?, [7.0; 4]);
+/// # drop(ctx);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+pub struct DeviceArray<T: Element, const D: usize = 1> {
+    /// The memory, padding and all.
+    pub(crate) array: ArrayRef,
+    shape: [usize; D],
+    padded: [usize; D],
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Element, const D: usize> DeviceArray<T, D> {
+    /// An array whose memory has its shape.
+    pub(crate) fn new(array: ArrayRef, shape: [usize; D]) -> Self {
+        Self::padded(array, shape, shape)
+    }
+
+    pub(crate) fn padded(array: ArrayRef, shape: [usize; D], padded: [usize; D]) -> Self {
+        Self { array, shape, padded, element: PhantomData }
+    }
+
+    /// Elements in each dimension.
+    pub fn shape(&self) -> [usize; D] {
+        self.shape
+    }
+
+    /// The shape of its memory, C order: that of the array, or a larger one. Element `[i, j]` lies at index `[i, j]`
+    /// of it. Kernels and maps see all of it.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.zeros_padded::<f32, 2>([17, 13], [32, 16])?;
+    /// assert_eq!((x.shape(), x.padded_shape(), x.len()), ([17, 13], [32, 16], 221));
+    /// assert_eq!(x.slice(3..5)?.padded_shape(), [2, 16]);
+    /// # drop(queue);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn padded_shape(&self) -> [usize; D] {
+        self.padded
+    }
+
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        Frame { shape: &self.shape, padded: &self.padded }
+    }
+
+    /// Elements in all, without padding.
+    #[allow(clippy::len_without_is_empty, reason = "is_empty follows")]
+    pub fn len(&self) -> usize {
+        count(&self.shape)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// What messages call it.
+    pub fn label(&self) -> &str {
+        self.array.storage.label()
+    }
+
+    /// Gives the memory a name, by which messages then call it instead of by its type, its shape and the line that made it.
+    /// Parts and other handles have the same name. A second name changes nothing.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let speeds = ctx.zeros::<f32, 1>([8])?.named("speeds");
+    /// let error = speeds.slice(0..9).unwrap_err();
+    /// assert!(error.to_string().contains("array `speeds`"), "{error}");
+    /// # drop(queue);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[must_use]
+    pub fn named(self, name: impl Into<Arc<str>>) -> Self {
+        let storage = &self.array.storage;
+        let name = storage.name.get_or_init(|| name.into());
+        storage.block().order().label = name.clone();
+        self
+    }
+
+    /// Another handle of the same memory. `&mut y.handle()` writes through shared state; launches check by memory
+    /// and range that what is written is not bound twice.
+    pub fn handle(&self) -> Self {
+        Self::padded(self.array.clone(), self.shape, self.padded)
+    }
+
+    /// The part of the array with these indices in the first dimension, sharing its memory. The other dimensions keep
+    /// their padding.
+    ///
+    /// # Errors
+    /// [`Kind::Range`] outside the array, and for anything but `0..1` of an array without dimensions. As the argument of a
+    /// launch, a part must start on a multiple of the
+    /// adapter's binding alignment, [`Context::binding_alignment`](crate::Context::binding_alignment) bytes;
+    /// copies and uploads need 4.
+    pub fn slice(&self, range: Range<usize>) -> Result<Self> {
+        let rows = self.shape.first().copied().unwrap_or(1);
+        let row = count(self.padded.get(1..).unwrap_or_default());
+        if range.start > range.end || range.end > rows || (D == 0 && range.is_empty()) {
+            return Err(Kind::Range { array: self.array.label(), range, len: rows }.into());
+        }
+        let (mut shape, mut padded) = (self.shape, self.padded);
+        if let (Some(shape), Some(padded)) = (shape.first_mut(), padded.first_mut()) {
+            (*shape, *padded) = (range.len(), range.len());
+        }
+        let array = self.array.slice(range.start * row..range.end * row)?;
+        Ok(Self::padded(array, shape, padded))
+    }
+
+    /// The same elements in another shape.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the number of elements differs; [`Kind::Padding`] if the array is padded.
+    pub fn reshape<const E: usize>(&self, shape: [usize; E]) -> Result<DeviceArray<T, E>> {
+        self.frame().check_full(|| format!("array `{}`", self.label()))?;
+        let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+        if elements != Some(self.len()) {
+            let object = format!("array `{}`", self.label());
+            let (found, expected) = (self.shape.into(), shape.into());
+            let remedy = "a reshape keeps the number of elements";
+            return Err(Kind::Shape { object, found, expected, remedy }.into());
+        }
+        Ok(DeviceArray::new(self.array.clone(), shape))
+    }
+
+    /// The array with its type and shape known at run time only.
+    pub fn any(&self) -> AnyArray {
+        AnyArray::new(self.array.clone(), self.frame())
+    }
+
+    pub(crate) fn array_ref(&self) -> ArrayRef {
+        self.array.clone()
+    }
+}
+
+impl<T: Element, const D: usize> BufferArg for DeviceArray<T, D> {
+    fn dtype(&self) -> DType {
+        T::DTYPE
+    }
+
+    fn len(&self) -> usize {
+        self.array.len
+    }
+
+    fn handle(&self) -> &dyn Any {
+        &self.array
+    }
+}
+
+impl<T: Element, const D: usize> TypedBuffer for DeviceArray<T, D> {
+    type Element = T;
+}
+
+impl<T: Element, const D: usize> fmt::Debug for DeviceArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceArray `{}` of {} {:?}", self.label(), T::DTYPE, self.shape)?;
+        if self.frame().is_full() { Ok(()) } else { write!(f, " in {:?}", self.padded) }
+    }
+}

@@ -1,0 +1,268 @@
+//! Pinned host memory.
+
+use crate::api::context::Owner;
+use crate::arrays::device_array::ArrayRef;
+use crate::arrays::host_elements as bytes;
+use crate::arrays::region_iter::Frame;
+use crate::error::{Error, Kind, Result};
+use crate::memory::block::Heap;
+use crate::memory::shape::count;
+use crate::runtime::pending::Pending;
+use crate::scheduler::host_guard::Want;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::state::State;
+use crate::scheduler::wait::Deadline;
+use crate::work::command_kind::What;
+use fencepost_kernels::Element;
+use fencepost_sync::prim::{Mutex, lock};
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Memory that the host writes and uploads read.
+#[derive(Clone, Copy, Debug)]
+pub enum Upload {}
+/// Memory that downloads write and the host reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Download {}
+
+/// The direction of a [`HostArray`].
+pub trait Direction: sealed::Direction + Send + Sync + 'static {}
+impl Direction for Upload {}
+impl Direction for Download {}
+
+mod sealed {
+    pub trait Direction {
+        const UPLOADS: bool;
+    }
+    impl Direction for super::Upload {
+        const UPLOADS: bool = true;
+    }
+    impl Direction for super::Download {
+        const UPLOADS: bool = false;
+    }
+}
+
+/// Pinned host memory: the device copies from it or to it while the program goes on.
+///
+/// Touching it waits for the last use of it by the device; the `try_` twins say [`Kind::Busy`] instead. Where a
+/// device has no memory that both sides keep mapped (GL, browsers), it is ordinary memory that is copied at the
+/// call that enqueues it.
+///
+/// # Example
+/// ```
+/// use fencepost::{Download, HostArray, Upload};
+/// # let (ctx, queue) = fencepost::doctest();
+/// let mut block: HostArray<f32, Upload> = ctx.pinned([4])?;
+/// let mut result: HostArray<f32, Download> = ctx.pinned([4])?;
+/// let mut x = ctx.zeros([4])?;
+/// block.write(|host| host.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]))?;
+/// queue.upload(&block, &mut x)?;
+/// queue.download(&x, &mut result)?;
+/// assert_eq!(result.read(|host| host.to_vec())?, [1.0, 2.0, 3.0, 4.0]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
+    pub(crate) place: HostPlace<T>,
+    shape: [usize; D],
+    padded: [usize; D],
+    direction: PhantomData<Dir>,
+}
+
+pub(crate) enum HostPlace<T> {
+    /// Memory that both sides keep mapped.
+    Pinned(ArrayRef),
+    Plain(Owner, Mutex<Plain<T>>),
+}
+
+/// Ordinary memory that stands in.
+pub(crate) struct Plain<T> {
+    pub(crate) data: Arc<Vec<T>>,
+    /// A download on its way.
+    pub(crate) coming: Option<Pending<Vec<T>>>,
+}
+
+impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
+    #[track_caller]
+    pub(crate) fn new(owner: &Owner, shape: [usize; D], padded: [usize; D]) -> Result<Self> {
+        let label: Arc<str> =
+            format!("pinned {} {shape:?}, line {}", T::DTYPE, Location::caller().line()).into();
+        let object = format!("array `{label}`");
+        Frame::new(&object, &shape, &padded)?;
+        let len = crate::memory::shape::elements::<T>(&object, &padded)?;
+        owner.engine().lock().lost()?;
+        let place = if owner.device().pinned() {
+            let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
+            HostPlace::Pinned(pin::<T>(owner, heap, len, &label)?)
+        } else {
+            let plain = Plain { data: Arc::new(ordinary(owner, len, &object)?), coming: None };
+            HostPlace::Plain(owner.clone(), Mutex::new(plain))
+        };
+        Ok(Self { place, shape, padded, direction: PhantomData })
+    }
+
+    /// Elements in each dimension.
+    pub fn shape(&self) -> [usize; D] {
+        self.shape
+    }
+
+    /// The shape of its memory, C order, as [`DeviceArray::padded_shape`](crate::DeviceArray::padded_shape).
+    pub fn padded_shape(&self) -> [usize; D] {
+        self.padded
+    }
+
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        Frame { shape: &self.shape, padded: &self.padded }
+    }
+
+    /// Elements in all, without padding.
+    pub fn len(&self) -> usize {
+        count(&self.shape)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// Calls `f` with the elements, padding and all, after the device's last write to them.
+    ///
+    /// # Errors
+    /// The error of a download on its way; [`Kind::DeviceLost`].
+    pub fn read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+        self.read_by(Deadline::after(None), f)
+    }
+
+    /// As [`read`](Self::read), without waiting.
+    ///
+    /// # Errors
+    /// [`Kind::Busy`] if the device may still write to it.
+    pub fn try_read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+        self.read_by(Deadline::now(), f)
+    }
+
+    /// Calls `f` with the elements to change, after the device's last use of them.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+        self.write_by(Deadline::after(None), f)
+    }
+
+    /// As [`write`](Self::write), without waiting.
+    ///
+    /// # Errors
+    /// [`Kind::Busy`] if the device may still use it.
+    pub fn try_write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+        self.write_by(Deadline::now(), f)
+    }
+
+    fn read_by<R>(&self, deadline: Deadline, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+        match &self.place {
+            HostPlace::Pinned(array) => {
+                let engine = array.storage.owner.engine();
+                let access = engine.host_access(&array.span(), Want::Read, deadline)?.ok_or_else(busy)?;
+                access.tell(array.span().range());
+                Ok(bytes::with(&access, array.offset, array.len, f))
+            }
+            HostPlace::Plain(_, plain) => {
+                let data = {
+                    let mut plain = lock(plain);
+                    plain.arrive(deadline)?;
+                    plain.data.clone()
+                };
+                Ok(f(&data))
+            }
+        }
+    }
+
+    fn write_by<R>(&mut self, deadline: Deadline, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+        match &mut self.place {
+            HostPlace::Pinned(array) => {
+                let engine = array.storage.owner.engine();
+                let mut access =
+                    engine.host_access(&array.span(), Want::Write, deadline)?.ok_or_else(busy)?;
+                access.tell(array.span().range());
+                Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
+            }
+            HostPlace::Plain(_, plain) => {
+                // Nobody else has the array, so nothing is locked while `f` runs.
+                let plain = plain.get_mut().expect("bug: a panic held the lock");
+                plain.arrive(deadline)?;
+                Ok(f(Arc::make_mut(&mut plain.data).as_mut_slice()))
+            }
+        }
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        match &self.place {
+            HostPlace::Pinned(array) => &array.storage.owner,
+            HostPlace::Plain(owner, _) => owner,
+        }
+    }
+}
+
+impl<T: Element> Plain<T> {
+    /// Takes in a download that is on its way.
+    fn arrive(&mut self, deadline: Deadline) -> Result<()> {
+        let Some(mut coming) = self.coming.take() else { return Ok(()) };
+        match coming.wait_timeout(deadline.left())? {
+            Some(data) => self.data = Arc::new(data),
+            None => {
+                self.coming = Some(coming);
+                return Err(busy());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn busy() -> Error {
+    Kind::Busy { array: "pinned".into() }.into()
+}
+
+/// Zeroed ordinary memory, within the limits that pinned memory has.
+fn ordinary<T: Element>(owner: &Owner, len: usize, object: &str) -> Result<Vec<T>> {
+    let (bytes, limit) = (len as u64 * T::DTYPE.size() as u64, owner.device().caps().max_block);
+    if bytes > limit {
+        return Err(Kind::TooLarge { object: object.into(), bytes, limit }.into());
+    }
+    let mut data = Vec::new();
+    data.try_reserve_exact(len).map_err(|_| Kind::OutOfMemory {
+        object: object.into(),
+        bytes,
+        limit: None,
+    })?;
+    data.resize(len, T::zeroed());
+    Ok(data)
+}
+
+#[track_caller]
+fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize, label: &Arc<str>) -> Result<ArrayRef> {
+    let bytes = len as u64 * T::DTYPE.size() as u64;
+    let by = Admission { slot: State::CONTEXT, what: What::Fill, at: Location::caller() };
+    let storage = owner.allocate(heap, bytes, label, by)?;
+    let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
+    clear::<T>(&array)?;
+    Ok(array)
+}
+
+/// Makes memory that was used before zeros again. It is nobody else's, so the host may have it at once.
+fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
+    let engine = array.storage.owner.engine();
+    let fresh = {
+        let _state = engine.lock();
+        array.storage.block().order().fresh
+    };
+    if !fresh && let Some(mut access) = engine.try_host_access(&array.span(), Want::Write)? {
+        bytes::with_mut(&mut access, array.offset, array.len, |host: &mut [T]| host.fill(T::zeroed()));
+    }
+    Ok(())
+}
+
+impl<T: Element, Dir: Direction, const D: usize> fmt::Debug for HostArray<T, Dir, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostArray of {} {:?}", T::DTYPE, self.shape)
+    }
+}

@@ -1,0 +1,47 @@
+//! The elements behind a right of the host.
+
+use crate::memory::block::Memory;
+use crate::scheduler::host_guard::HostAccess;
+use fencepost_kernels::Element;
+
+/// Calls `f` with `len` elements from byte `offset` of the block on: in place where the host has a view.
+pub(crate) fn with<T: Element, R>(
+    access: &HostAccess,
+    offset: u64,
+    len: usize,
+    f: impl FnOnce(&[T]) -> R,
+) -> R {
+    match access.block().view() {
+        Some(view) => f(bytemuck::cast_slice(view.slice(offset..offset + size::<T>(len), access))),
+        None => f(&copied(access, offset, len)),
+    }
+}
+
+/// As [`with`], to change the elements.
+pub(crate) fn with_mut<T: Element, R>(
+    access: &mut HostAccess,
+    offset: u64,
+    len: usize,
+    f: impl FnOnce(&mut [T]) -> R,
+) -> R {
+    let block = access.block().clone();
+    if let Some(view) = block.view() {
+        return f(bytemuck::cast_slice_mut(view.slice_mut(offset..offset + size::<T>(len), access)));
+    }
+    let mut elements = copied(access, offset, len);
+    let result = f(&mut elements);
+    access.write(offset, bytemuck::cast_slice(&elements));
+    result
+}
+
+/// The elements, copied out.
+pub(crate) fn copied<T: Element>(access: &HostAccess, offset: u64, len: usize) -> Vec<T> {
+    debug_assert!(matches!(access.block().memory, Memory::Host(_)) || access.block().direct());
+    let mut elements = vec![T::zeroed(); len];
+    access.read(offset, bytemuck::cast_slice_mut(&mut elements));
+    elements
+}
+
+fn size<T: Element>(len: usize) -> u64 {
+    len as u64 * T::DTYPE.size() as u64
+}

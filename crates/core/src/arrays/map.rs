@@ -1,0 +1,269 @@
+//! Guards that show device memory to the host.
+
+use crate::api::context::Owner;
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::arrays::host_elements as bytes;
+use crate::arrays::read::Reading;
+use crate::error::{Error, Result};
+use crate::memory::staging::Payload;
+use crate::runtime::event::Past;
+use crate::runtime::pending::{Pending, Seat, may_block};
+use crate::scheduler::host_guard::{Claim, HostAccess, Want};
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::state::State;
+use crate::scheduler::wait::Deadline;
+use crate::work::command_kind::What;
+use crate::work::step::Work;
+use fencepost_kernels::Element;
+use fencepost_sync::Late;
+use std::ops::{Deref, DerefMut, Range};
+use std::panic::Location;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// The elements of a mapped array, to read. The array cannot be enqueued until this is dropped.
+pub struct ReadMap<T: Element>(Mapped<T>);
+
+/// The elements of a mapped array, to change. Dropping it makes the changes visible to the device; the array cannot
+/// be enqueued until then.
+pub struct WriteMap<T: Element>(Mapped<T>);
+
+/// Mapped elements: in place, or copied out and, if they may be changed, back at the end.
+struct Mapped<T: Element> {
+    array: ArrayRef,
+    /// Gone only while the guard is being dropped.
+    access: Option<HostAccess>,
+    copy: Option<Vec<T>>,
+    write: bool,
+}
+
+impl<T: Element, const D: usize> DeviceArray<T, D> {
+    /// Maps the array to be read, after the last command enqueued so far that writes it, and nothing else. The result
+    /// may be a copy, where the host does not reach the memory itself.
+    ///
+    /// Until the guard is dropped, nothing that shares the array's memory can be enqueued, though only a slice of it
+    /// was mapped.
+    ///
+    /// # Errors
+    /// [`Kind::Mapped`](crate::Kind::Mapped) if it is mapped already; the error of the work it waits for.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[1_u32, 2, 3])?;
+    /// assert_eq!(*x.map_read().wait()?, [1, 2, 3]);
+    /// x.map_write().wait()?[0] = 7;
+    /// assert_eq!(queue.read(&x).wait()?, [7, 2, 3]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn map_read(&self) -> Pending<ReadMap<T>> {
+        Pending::late(Mapping { map: Mapper::new(self.array_ref(), false), guard: ReadMap })
+    }
+
+    /// Maps the array to be changed, after the last commands enqueued so far that use it, and nothing else.
+    ///
+    /// # Errors
+    /// As [`map_read`](Self::map_read).
+    #[track_caller]
+    pub fn map_write(&self) -> Pending<WriteMap<T>> {
+        Pending::late(Mapping { map: Mapper::new(self.array_ref(), true), guard: WriteMap })
+    }
+}
+
+/// A map on its way.
+struct Mapping<T: Element, G> {
+    map: Mapper<T>,
+    guard: fn(Mapped<T>) -> G,
+}
+
+struct Mapper<T: Element> {
+    array: ArrayRef,
+    write: bool,
+    at: &'static Location<'static>,
+    /// The right, and the read of what the host cannot reach in place.
+    copying: Option<(HostAccess, Reading<T>)>,
+    seat: Seat,
+    #[expect(
+        dead_code,
+        reason = "held, not looked at: as long as it lives, the ends of the uses before the map are looked for"
+    )]
+    past: Arc<Past>,
+}
+
+impl<T: Element> Mapper<T> {
+    #[track_caller]
+    fn new(array: ArrayRef, write: bool) -> Self {
+        let past = array.storage.owner.engine().look_for_uses(&array.span(), write);
+        Self { array, write, at: Location::caller(), copying: None, seat: Seat::default(), past }
+    }
+
+    fn owner(&self) -> &Owner {
+        &self.array.storage.owner
+    }
+
+    fn want(&self) -> Want {
+        Want::Map { write: self.write }
+    }
+
+    fn mapped(&self, access: HostAccess, copy: Option<Vec<T>>) -> Mapped<T> {
+        access.tell(self.array.span().range());
+        Mapped { array: self.array.clone(), access: Some(access), copy, write: self.write }
+    }
+
+    /// What the right allows at once, or the start of a copy.
+    fn given(&mut self, access: HostAccess) -> Result<Option<Mapped<T>>> {
+        self.array.words()?;
+        let block = access.block().clone();
+        if block.view().is_some() {
+            return Ok(Some(self.mapped(access, None)));
+        }
+        if block.direct() {
+            let copy = bytes::copied(&access, self.array.offset, self.array.len);
+            return Ok(Some(self.mapped(access, Some(copy))));
+        }
+        let reading = self.owner().read_own(&self.array, self.at)?;
+        self.copying = Some((access, reading));
+        Ok(None)
+    }
+
+    /// Ends the copy.
+    fn copied(&mut self, copy: Vec<T>) -> Option<Mapped<T>> {
+        let (access, _) = self.copying.take()?;
+        Some(self.mapped(access, Some(copy)))
+    }
+}
+
+impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<G>> {
+        loop {
+            if let Some((_, reading)) = &mut self.map.copying {
+                let Poll::Ready(copy) = reading.poll(cx) else { return Poll::Pending };
+                let mapped = copy.map(|copy| self.map.copied(copy).map(self.guard));
+                return Poll::Ready(mapped.and_then(|guard| guard.ok_or_else(bug)));
+            }
+            let owner = self.map.owner().clone();
+            let engine = owner.engine();
+            match engine.claim(&self.map.array.span(), self.map.want()) {
+                Err(error) => return Poll::Ready(Err(error)),
+                Ok(Claim::Given(access)) => match self.map.given(access) {
+                    Err(error) => return Poll::Ready(Err(error)),
+                    Ok(Some(mapped)) => return Poll::Ready(Ok((self.guard)(mapped))),
+                    Ok(None) => {}
+                },
+                Ok(Claim::After(point)) => {
+                    match engine.poll(point, self.map.seat.waker(engine, cx.waker())) {
+                        None => return Poll::Pending,
+                        Some(Err(error)) => return Poll::Ready(Err(error)),
+                        Some(Ok(())) => {}
+                    }
+                }
+                Ok(Claim::Shared) => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<G>> {
+        let deadline = Deadline::after(limit);
+        if let Err(error) = may_block() {
+            return Some(Err(error));
+        }
+        if self.map.copying.is_none() {
+            let owner = self.map.owner().clone();
+            match owner.engine().host_access(&self.map.array.span(), self.map.want(), deadline) {
+                Err(error) => return Some(Err(error)),
+                Ok(None) => return None,
+                Ok(Some(access)) => match self.map.given(access) {
+                    Err(error) => return Some(Err(error)),
+                    Ok(Some(mapped)) => return Some(Ok((self.guard)(mapped))),
+                    Ok(None) => {}
+                },
+            }
+        }
+        let (_, reading) = self.map.copying.as_mut()?;
+        let copy = reading.wait(limit.map(|_| deadline.left()))?;
+        Some(copy.and_then(|copy| self.map.copied(copy).map(self.guard).ok_or_else(bug)))
+    }
+}
+
+fn bug() -> Error {
+    unreachable!("bug: a map lost its right")
+}
+
+impl<T: Element> Mapped<T> {
+    fn elements(&self) -> &[T] {
+        match (&self.copy, &self.access) {
+            (Some(copy), _) => copy,
+            (None, Some(access)) => bytemuck::cast_slice(access.bytes(self.range())),
+            (None, None) => &[],
+        }
+    }
+
+    fn range(&self) -> Range<u64> {
+        self.array.offset..self.array.offset + self.array.bytes()
+    }
+
+    fn elements_mut(&mut self) -> &mut [T] {
+        let range = self.range();
+        let view = self.array.storage.block().view();
+        match (&mut self.copy, &mut self.access, view) {
+            (Some(copy), ..) => copy,
+            (None, Some(access), Some(view)) => bytemuck::cast_slice_mut(view.slice_mut(range, access)),
+            _ => &mut [],
+        }
+    }
+
+    /// Brings a changed copy back. Nothing can be enqueued for the array, so the context's own queue may do it.
+    fn write_back(&mut self) -> Result<()> {
+        let (Some(copy), Some(access)) = (&self.copy, &self.access) else { return Ok(()) };
+        let source: &[u8] = bytemuck::cast_slice(copy);
+        if access.block().direct() {
+            access.write(self.array.offset, source);
+            return Ok(());
+        }
+        let owner = &self.array.storage.owner;
+        let dst = self.array.words()?;
+        let src =
+            owner.engine().stage(dst.size, &mut |bytes| bytes[..source.len()].copy_from_slice(source))?;
+        let by = Admission { slot: State::CONTEXT, what: What::Map, at: Location::caller() };
+        owner.engine().enqueue_mapped(by, Work::Upload { src: Payload::Here(src), dst }).map(|_| ())
+    }
+}
+
+impl<T: Element> Drop for Mapped<T> {
+    fn drop(&mut self) {
+        if self.write
+            && let Err(error) = self.write_back()
+        {
+            self.array.storage.owner.engine().note_drop_error(error);
+        }
+        self.access = None;
+    }
+}
+
+impl<T: Element> Deref for ReadMap<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.0.elements()
+    }
+}
+
+impl<T: Element> Deref for WriteMap<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.0.elements()
+    }
+}
+
+impl<T: Element> DerefMut for WriteMap<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.0.elements_mut()
+    }
+}

@@ -1,0 +1,12 @@
+//! Arrays: typed and shaped memory, its parts, its maps and reads.
+
+pub(crate) mod allocation_tracker;
+pub(crate) mod any_array;
+pub(crate) mod device_array;
+pub(crate) mod host_array;
+pub(crate) mod host_elements;
+pub(crate) mod map;
+pub(crate) mod read;
+pub(crate) mod region;
+pub(crate) mod region_iter;
+pub(crate) mod upload_source;

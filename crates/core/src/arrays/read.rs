@@ -1,0 +1,180 @@
+//! The late result of a read.
+
+use crate::api::context::Owner;
+use crate::error::{Error, Kind, Result};
+use crate::memory::read_slot::{Place, ReadSlot};
+use crate::runtime::event::{Past, Point};
+use crate::runtime::pending::{Seat, may_block};
+use crate::scheduler::batch::Seq;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::wait::Deadline;
+use crate::work::step::Span;
+use fencepost_kernels::Element;
+use fencepost_sync::Late;
+use std::ops::Range;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// The bytes of a read: in the array itself, in staging memory, or already taken out.
+pub(crate) struct Reading<T> {
+    pub(crate) seat: Seat,
+    pub(crate) engine: Arc<Engine>,
+    /// Keeps the context going; none in a read of the context's own.
+    #[expect(dead_code, reason = "held, not looked at")]
+    pub(crate) keep: Option<Owner>,
+    pub(crate) point: Point,
+    pub(crate) past: Arc<Past>,
+    pub(crate) span: Span,
+    pub(crate) slot: Arc<ReadSlot>,
+    pub(crate) len: usize,
+    /// Where the elements go; its storage is used again.
+    pub(crate) out: Vec<T>,
+}
+
+impl<T: Element> Reading<T> {
+    /// Copies the bytes to `into`, once the read's own point is done; the batch that has to be done first, if there
+    /// is one. Bytes that stayed in place are copied the first time: they are gone from there later.
+    fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
+        let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
+        if first.is_none() {
+            // Only now is the program told.
+            self.engine.tell(self.point, &self.past.clock, &Ok(()));
+        }
+        Ok(first)
+    }
+
+    /// Tells the program that the read has failed.
+    fn failed(&self, error: Error) -> Error {
+        self.engine.tell(self.point, &self.past.clock, &Err(error.clone()));
+        error
+    }
+
+    /// As [`fetch_into`](Self::fetch_into), telling the program nothing.
+    pub(crate) fn fetch_bytes(&self, bytes: &mut [u8]) -> Result<Option<Seq>> {
+        self.gather(self.span.offset, &self.slot, bytes)
+    }
+
+    /// Copies what `slot` has to `bytes`, which start at byte `offset` of the block.
+    fn gather(&self, offset: u64, slot: &Arc<ReadSlot>, bytes: &mut [u8]) -> Result<Option<Seq>> {
+        let engine = &self.engine;
+        let within = |range: Range<u64>, bytes: &[u8]| {
+            let at = |byte: u64| ((byte - offset) as usize).min(bytes.len());
+            at(range.start)..at(range.end)
+        };
+        if let Some((access, ranges)) = engine.claim_lazy(&self.span.block, slot) {
+            for range in ranges {
+                let at = within(range.clone(), bytes);
+                access.read(range.start, &mut bytes[at]);
+            }
+        }
+        if let Some(seq) = slot.late()
+            && !engine.lock().batches.is_done(seq)
+        {
+            return Ok(Some(seq));
+        }
+        match slot.place() {
+            Place::Staged(staging) => engine.checked(staging.copy_out(bytes).map_err(|lost| {
+                let device = engine.device.caps().adapter.clone();
+                Kind::DeviceLost { device, reason: lost.reason }.into()
+            }))?,
+            Place::Taken(taken) => bytes.copy_from_slice(&taken[..bytes.len()]),
+            Place::Lazy => {}
+            Place::Queued | Place::Staging | Place::Dropped => return Err(lost_bytes()),
+        }
+        for (range, part) in slot.parts() {
+            let at = within(range.clone(), bytes);
+            if let Some(seq) = self.gather(range.start, &part, &mut bytes[at])? {
+                return Ok(Some(seq));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`fetch_into`](Self::fetch_into), to the storage that was given: `None` if a batch has to be done first.
+    fn fetch(&mut self) -> Result<Fetched<T>> {
+        let mut out = std::mem::take(&mut self.out);
+        out.resize(self.len, T::zeroed());
+        if let Some(seq) = self.fetch_into(&mut out)? {
+            self.out = out;
+            return Ok(Fetched::After(seq));
+        }
+        Ok(Fetched::Here(out))
+    }
+}
+
+enum Fetched<T> {
+    Here(Vec<T>),
+    After(Seq),
+}
+
+impl<T: Element> Reading<T> {
+    /// Blocks until the elements are in `into`, which has as many.
+    pub(crate) fn wait_into(&mut self, into: &mut [T]) -> Result<()> {
+        may_block()?;
+        let engine = self.engine.clone();
+        engine.wait(self.point, Deadline::after(None)).map_err(|error| self.failed(error))?;
+        while let Some(seq) = self.fetch_into(into)? {
+            engine.wait_batch(seq, Deadline::after(None))?;
+        }
+        Ok(())
+    }
+}
+
+/// The batch that should have saved the bytes was refused.
+fn lost_bytes() -> Error {
+    let (object, message) =
+        ("a read".into(), "the submission that should have copied the bytes failed".into());
+    Kind::Device { object, message }.into()
+}
+
+impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<T>>> {
+        let engine = self.engine.clone();
+        match engine.poll(self.point, self.seat.waker(&engine, cx.waker())) {
+            None => return Poll::Pending,
+            Some(Err(error)) => return Poll::Ready(Err(self.failed(error))),
+            Some(Ok(())) => {}
+        }
+        loop {
+            match self.fetch() {
+                Err(error) => return Poll::Ready(Err(error)),
+                Ok(Fetched::Here(out)) => return Poll::Ready(Ok(out)),
+                Ok(Fetched::After(seq)) => match engine.poll_batch(seq, self.seat.waker(&engine, cx.waker()))
+                {
+                    Ok(true) => {}
+                    Ok(false) => return Poll::Pending,
+                    Err(error) => return Poll::Ready(Err(error)),
+                },
+            }
+        }
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<Vec<T>>> {
+        let deadline = Deadline::after(limit);
+        let engine = self.engine.clone();
+        match may_block().and_then(|()| engine.wait(self.point, deadline)) {
+            Ok(false) => return None,
+            Err(error) => return Some(Err(self.failed(error))),
+            Ok(true) => {}
+        }
+        loop {
+            match self.fetch() {
+                Err(error) => return Some(Err(error)),
+                Ok(Fetched::Here(out)) => return Some(Ok(out)),
+                Ok(Fetched::After(seq)) => match engine.wait_batch(seq, deadline) {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(error) => return Some(Err(error)),
+                },
+            }
+        }
+    }
+}
+
+impl<T> Drop for Reading<T> {
+    fn drop(&mut self) {
+        self.engine.drop_read(&self.span.block, &self.slot);
+        self.engine.stir();
+    }
+}

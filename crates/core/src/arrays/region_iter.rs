@@ -1,0 +1,263 @@
+//! Which elements of an array a region picks, and where in its memory they lie.
+
+use crate::arrays::region::Item;
+use crate::arrays::region::Region;
+use crate::error::{Error, Kind, Result};
+use crate::memory::shape::count;
+use smallvec::{SmallVec, smallvec};
+
+/// The shape of an array, and that of its memory, which is nowhere smaller.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Frame<'a> {
+    pub(crate) shape: &'a [usize],
+    pub(crate) padded: &'a [usize],
+}
+
+/// Elements of an array, axis by axis.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Picked {
+    /// Elements of the memory before the first.
+    pub(crate) first: usize,
+    pub(crate) axes: SmallVec<[Axis; 4]>,
+}
+
+/// So many elements, so far apart, counted in elements of the memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Axis {
+    pub(crate) count: usize,
+    pub(crate) stride: usize,
+}
+
+impl<'a> Frame<'a> {
+    /// A shape and that of its memory.
+    ///
+    /// # Errors
+    /// [`Kind::Padding`] if the memory is smaller somewhere.
+    pub(crate) fn new(object: &str, shape: &'a [usize], padded: &'a [usize]) -> Result<Self> {
+        let frame = Self { shape, padded };
+        let fits = shape.iter().zip(padded).all(|(shape, padded)| shape <= padded);
+        if fits {
+            Ok(frame)
+        } else {
+            Err(frame.refused(object.into(), "a padded shape that is nowhere smaller"))
+        }
+    }
+
+    /// Whether the memory of this array, from its start to its end, is the elements of one with the other frame, if they
+    /// have as many.
+    pub(crate) fn lies_as(&self, other: Frame<'_>) -> bool {
+        self == &other || (self.is_full() && other.is_full())
+    }
+
+    /// # Errors
+    /// [`Kind::Padding`] if there is padding.
+    pub(crate) fn check_full(&self, object: impl FnOnce() -> String) -> Result<()> {
+        if self.is_full() { Ok(()) } else { Err(self.refused(object(), "an array without padding")) }
+    }
+
+    fn refused(&self, object: String, needed: &'static str) -> Error {
+        Kind::Padding { object, shape: self.shape.into(), padded: self.padded.into(), needed }.into()
+    }
+
+    /// Whether nothing lies between elements, nor behind them.
+    pub(crate) fn is_full(&self) -> bool {
+        self.shape == self.padded
+    }
+
+    /// Elements of the memory from one index of each axis to the next, saturating where there are no elements.
+    fn strides(&self) -> SmallVec<[usize; 4]> {
+        let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, self.padded.len());
+        for axis in (1..strides.len()).rev() {
+            strides[axis - 1] = strides[axis].saturating_mul(self.padded[axis]);
+        }
+        strides
+    }
+}
+
+impl Picked {
+    /// All elements of an array.
+    pub(crate) fn all(frame: Frame<'_>) -> Self {
+        let axis = |(&count, stride)| Axis { count, stride };
+        Self { first: 0, axes: frame.shape.iter().zip(frame.strides()).map(axis).collect() }
+    }
+
+    /// The first element, so many times.
+    pub(crate) fn repeated(count: usize) -> Self {
+        Self { first: 0, axes: smallvec![Axis { count, stride: 0 }] }
+    }
+
+    /// What `region` picks of the array `array`.
+    ///
+    /// # Errors
+    /// [`Kind::RegionAxes`], [`Kind::RegionIndex`], [`Kind::RegionRange`].
+    pub(crate) fn of(array: &str, frame: Frame<'_>, region: &Region) -> Result<Self> {
+        let rank = frame.shape.len();
+        let named = region.items().filter(|item| *item != Item::New).count();
+        if named > rank {
+            let (array, region) = (array.into(), region.to_string());
+            return Err(Kind::RegionAxes { array, region, named, rank }.into());
+        }
+        let mut all = Self::all(frame).axes.into_iter().enumerate();
+        let mut picked = Self { first: 0, axes: SmallVec::new() };
+        for item in region.items() {
+            if item == Item::New {
+                picked.axes.push(Axis { count: 1, stride: 0 });
+            } else if let Some((at, axis)) = all.next() {
+                picked.add(item, axis).map_err(|problem| problem.of(array, at, axis.count, item))?;
+            }
+        }
+        picked.axes.extend(all.map(|(_, axis)| axis));
+        Ok(picked)
+    }
+
+    /// Adds what an item picks of an axis.
+    fn add(&mut self, item: Item, axis: Axis) -> Result<(), Problem> {
+        let len = axis.count as i128;
+        let from_the_start = |index: i128| if index < 0 { index + len } else { index };
+        match item {
+            Item::New => {}
+            Item::Index(index) => {
+                let index = from_the_start(index);
+                if !(0..len).contains(&index) {
+                    return Err(Problem::Outside);
+                }
+                self.skip(index, axis);
+            }
+            Item::Range { start, end, step } => {
+                let start_at = start.map_or(0, from_the_start);
+                let end_at = end.map_or(len, from_the_start);
+                if step < 1 {
+                    return Err(Problem::Step);
+                }
+                if !(0..=len).contains(&start_at) || !(0..=len).contains(&end_at) {
+                    return Err(Problem::Outside);
+                }
+                let everything = start.is_none() && end.is_none();
+                if start_at >= end_at && !everything {
+                    return Err(Problem::Nothing);
+                }
+                self.skip(start_at, axis);
+                let count = ((end_at - start_at) as usize).div_ceil(step as usize);
+                self.axes.push(Axis { count, stride: axis.stride.saturating_mul(step as usize) });
+            }
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, index: i128, axis: Axis) {
+        self.first = self.first.saturating_add(axis.stride.saturating_mul(index as usize));
+    }
+
+    /// As many elements in as many axes, with nothing between them.
+    pub(crate) fn packed(&self) -> Self {
+        let shape = self.shape();
+        Self::all(Frame { shape: &shape, padded: &shape })
+    }
+
+    pub(crate) fn shape(&self) -> SmallVec<[usize; 4]> {
+        self.axes.iter().map(|axis| axis.count).collect()
+    }
+
+    /// Elements in all.
+    pub(crate) fn len(&self) -> usize {
+        count(&self.shape())
+    }
+
+    /// Whether nothing lies between its elements.
+    pub(crate) fn is_run(&self) -> bool {
+        let mut longer = self.axes.iter().zip(self.packed().axes).filter(|(axis, _)| axis.count > 1);
+        longer.all(|(axis, packed)| axis.stride == packed.stride)
+    }
+}
+
+/// What is wrong with an item.
+enum Problem {
+    Outside,
+    Nothing,
+    Step,
+}
+
+impl Problem {
+    fn of(self, array: &str, axis: usize, len: usize, item: Item) -> Error {
+        let array = array.to_owned();
+        let problem = match (self, item) {
+            (_, Item::Index(index)) => return Kind::RegionIndex { array, axis, index, len }.into(),
+            (Problem::Outside, _) => "leaves it",
+            (Problem::Nothing, _) => "picks nothing of it",
+            (Problem::Step, _) => "has a step below 1",
+        };
+        Kind::RegionRange { array, axis, range: item.to_string(), len, problem }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::region;
+
+    const FRAME: Frame<'static> = Frame { shape: &[4, 5, 6], padded: &[4, 8, 6] };
+
+    fn of(region: Region) -> Result<(usize, Vec<(usize, usize)>)> {
+        let picked = Picked::of("x", FRAME, &region)?;
+        Ok((picked.first, picked.axes.iter().map(|axis| (axis.count, axis.stride)).collect()))
+    }
+
+    #[test]
+    fn an_index_over_every_array_is_told_as_it_is_given() {
+        let error = Picked::of("x", FRAME, &Region::index([usize::MAX, 0, 0])).unwrap_err().to_string();
+        let given =
+            format!("index {} is outside axis 0 of array `x`, which has 4 elements there", usize::MAX);
+        assert_eq!(error, given);
+    }
+
+    #[test]
+    fn items_pick_what_numpy_would() {
+        assert_eq!(of(region![]).unwrap(), (0, vec![(4, 48), (5, 6), (6, 1)]));
+        assert_eq!(of(region![-1, 1..4; 2]).unwrap(), (3 * 48 + 6, vec![(2, 12), (6, 1)]));
+        assert_eq!(
+            of(region![-3..-1, crate::arrays::region::NewAxis, .., 5]).unwrap(),
+            (48 + 5, vec![(2, 48), (1, 0), (5, 6)])
+        );
+        assert_eq!(of(region![.., .., 0..6; 4]).unwrap(), (0, vec![(4, 48), (5, 6), (2, 4)]));
+        assert_eq!(of(region![..1, 2, 3..]).unwrap(), (12 + 3, vec![(1, 48), (3, 1)]));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_axis() {
+        let error = |region| of(region).unwrap_err().to_string();
+        assert_eq!(error(region![0, 0, 0, 0]), "region [0, 0, 0, 0] names 4 axes of array `x`, which has 3");
+        assert_eq!(
+            error(region![0, -6]),
+            "index -6 is outside axis 1 of array `x`, which has 5 elements there"
+        );
+        let range = |what| format!("range {what}: array `x` has 4 elements there");
+        assert_eq!(error(region![2..5]), range("2..5 of axis 0 leaves it"));
+        assert_eq!(error(region![-5..]), range("-5.. of axis 0 leaves it"));
+        assert_eq!(error(region![2..2]), range("2..2 of axis 0 picks nothing of it"));
+        assert_eq!(error(region![..; 0]), range("..; 0 of axis 0 has a step below 1"));
+        assert_eq!(error(region![0..3; -1]), range("0..3; -1 of axis 0 has a step below 1"));
+    }
+
+    #[test]
+    fn only_everything_may_be_nothing() {
+        let none = Frame { shape: &[0, 5], padded: &[0, 5] };
+        assert_eq!(Picked::of("x", none, &region![..]).unwrap().len(), 0);
+        assert!(Picked::of("x", none, &region![0..0]).is_err());
+        assert!(Picked::of("x", none, &region![0]).is_err());
+    }
+
+    #[test]
+    fn a_run_is_found_whatever_its_axes() {
+        let run = |region: Region| Picked::of("x", FRAME, &region).unwrap().is_run();
+        assert!(
+            run(region![2]) && run(region![2, 1..3]) && run(region![2, 1, 2..5]) && run(region![1..2, 1..3])
+        );
+        assert!(
+            !run(region![])
+                && !run(region![.., 1])
+                && !run(region![2, 1..3, 1..3])
+                && !run(region![2, ..; 2])
+        );
+        assert!(run(region![2, ..1; 7, 3]));
+    }
+}

@@ -1,0 +1,79 @@
+//! Where an upload's elements come from.
+
+use crate::api::context::Owner;
+use crate::arrays::device_array::ArrayRef;
+use crate::arrays::host_array::{HostArray, HostPlace, Upload};
+use crate::arrays::region_iter::Frame;
+use crate::error::Result;
+use fencepost_kernels::Element;
+use fencepost_sync::prim::lock;
+
+/// What messages call it.
+pub(crate) const SOURCE: &str = "the source of an upload";
+
+/// Where an upload's elements come from: a slice, a `Vec`, an array or a pinned [`HostArray`].
+pub trait Source<T: Element> {
+    /// Calls `f` with what the source is.
+    #[doc(hidden)]
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()>;
+}
+
+/// A source, looked at.
+#[doc(hidden)]
+pub enum SourceRef<'a, T> {
+    /// Ordinary memory, copied at the call.
+    Slice(&'a [T]),
+    /// A pinned array.
+    #[doc(hidden)]
+    Host(HostRef<'a, T>),
+}
+
+/// A pinned array of some context.
+#[doc(hidden)]
+pub struct HostRef<'a, T> {
+    pub(crate) owner: &'a Owner,
+    pub(crate) frame: Frame<'a>,
+    pub(crate) bytes: HostBytes<'a, T>,
+}
+
+/// The memory of a pinned array, padding and all.
+#[derive(Clone, Copy)]
+pub(crate) enum HostBytes<'a, T> {
+    /// That the device copies from.
+    Pinned(&'a ArrayRef),
+    /// Ordinary memory that stands in for such.
+    Plain(&'a [T]),
+}
+
+impl<T: Element> Source<T> for [T] {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        f(SourceRef::Slice(self))
+    }
+}
+
+impl<T: Element, const N: usize> Source<T> for [T; N] {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        f(SourceRef::Slice(self))
+    }
+}
+
+impl<T: Element> Source<T> for Vec<T> {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        f(SourceRef::Slice(self))
+    }
+}
+
+impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        let (owner, frame) = (self.owner(), self.frame());
+        match &self.place {
+            HostPlace::Pinned(array) => {
+                f(SourceRef::Host(HostRef { owner, frame, bytes: HostBytes::Pinned(array) }))
+            }
+            HostPlace::Plain(_, plain) => {
+                let data = lock(plain).data.clone();
+                f(SourceRef::Host(HostRef { owner, frame, bytes: HostBytes::Plain(&data) }))
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Which adapter is meant.
+
+use crate::device::adapter::{AdapterInfo, AdapterKind};
+use crate::device::driver_remedy::remedy;
+use crate::error::{Error, Kind};
+use std::fmt;
+use std::str::FromStr;
+
+/// Which adapter to open.
+///
+/// # Example
+/// ```
+/// use fencepost::AdapterChoice;
+/// assert_eq!("1".parse(), Ok(AdapterChoice::Index(1)));
+/// assert_eq!("llvmpipe".parse(), Ok(AdapterChoice::Name("llvmpipe".into())));
+///
+/// // Whatever else an adapter must have:
+/// let fits = |adapter: &fencepost::AdapterInfo| adapter.max_array >= 1 << 30;
+/// let choice = fencepost::adapters().iter().position(fits).map(AdapterChoice::Index);
+/// # drop(choice);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AdapterChoice {
+    /// What `FENCEPOST_ADAPTER` says, else the first of [`adapters`](crate::adapters).
+    #[default]
+    Auto,
+    /// The first whose name and backend, written one after the other, contain this in any case of letters.
+    Name(String),
+    /// The one at this place of [`adapters`](crate::adapters).
+    Index(usize),
+    /// The first of this kind; as a text `discrete`, `integrated`, `virtual` or `software`.
+    Kind(AdapterKind),
+}
+
+impl AdapterChoice {
+    /// The place of the adapter that is meant.
+    pub(crate) fn find(&self, known: &[AdapterInfo]) -> Option<usize> {
+        match self {
+            Self::Auto => (!known.is_empty()).then_some(0),
+            Self::Index(at) => (*at < known.len()).then_some(*at),
+            Self::Kind(kind) => known.iter().position(|adapter| adapter.kind == *kind),
+            Self::Name(part) => {
+                let part = part.to_lowercase();
+                known.iter().position(|a| format!("{} {}", a.name, a.backend).to_lowercase().contains(&part))
+            }
+        }
+    }
+}
+
+impl FromStr for AdapterChoice {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.trim() {
+            "" => Self::Auto,
+            "discrete" => Self::Kind(AdapterKind::Discrete),
+            "integrated" => Self::Kind(AdapterKind::Integrated),
+            "virtual" => Self::Kind(AdapterKind::Virtual),
+            "software" => Self::Kind(AdapterKind::Software),
+            text => text.parse().map_or_else(|_| Self::Name(text.into()), Self::Index),
+        })
+    }
+}
+
+impl fmt::Display for AdapterChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("any"),
+            Self::Name(part) => write!(f, "`{part}`"),
+            Self::Index(at) => write!(f, "number {at}"),
+            Self::Kind(kind) => write!(f, "any that is {kind}"),
+        }
+    }
+}
+
+/// The error for a choice that nothing fits, with what there is; if there is nothing, with what to install.
+pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
+    let list: Vec<String> =
+        known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
+    let found = if list.is_empty() { format!("none; {}", remedy()) } else { list.join("; ") };
+    Kind::NoAdapter { wanted: choice.to_string(), found }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapter(name: &str, backend: &'static str) -> AdapterInfo {
+        AdapterInfo { name: name.into(), backend, ..AdapterInfo::cpu_recorder() }
+    }
+
+    fn found(text: &str) -> Option<usize> {
+        let known =
+            [adapter("llvmpipe (LLVM 15)", "Vulkan"), adapter("llvmpipe", "GL"), adapter("Swift", "Vulkan")];
+        let choice: AdapterChoice = text.parse().expect("every text is a choice");
+        choice.find(&known)
+    }
+
+    #[test]
+    fn a_name_is_found_in_any_case_and_with_its_backend() {
+        assert_eq!(found("LLVMpipe"), Some(0));
+        assert_eq!(found("llvmpipe gl"), Some(1));
+        assert_eq!(found("swift"), Some(2));
+        assert_eq!(found("radeon"), None);
+    }
+
+    #[test]
+    fn a_number_is_a_place_and_is_checked() {
+        assert_eq!(found("2"), Some(2));
+        assert_eq!(found("3"), None);
+        assert_eq!(found(" "), Some(0));
+    }
+
+    #[test]
+    fn a_kind_is_the_first_of_it() {
+        assert_eq!((found("software"), found("discrete")), (Some(0), None));
+    }
+
+    #[test]
+    fn what_there_is_not_is_an_error_that_lists_what_there_is() {
+        let error = no_adapter(&AdapterChoice::Name("x".into()), &[adapter("Swift", "Vulkan")]);
+        assert_eq!(error.to_string(), "no adapter fits `x`; this machine has: 0: Swift (Vulkan, software, )");
+    }
+}

@@ -1,0 +1,122 @@
+//! Bind groups made once and used again, without keeping a dead buffer alive.
+
+use crate::device::wgpu_pipeline::LayoutId;
+use crate::memory::block::BlockId;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The most groups kept; over that, all go and are made again when needed.
+const MOST: usize = 8192;
+
+/// What is bound: a layout, and for each binding the block, its offset and its size.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Key {
+    pub(crate) layout: LayoutId,
+    pub(crate) parts: Vec<(BlockId, u64, u64)>,
+}
+
+/// All groups of a device, found by what they bind.
+pub(crate) struct BindGroups<G = wgpu::BindGroup> {
+    groups: FxHashMap<Key, (u64, G)>,
+    keys: FxHashMap<u64, Key>,
+    /// The groups that bind a block, by number.
+    users: FxHashMap<BlockId, FxHashSet<u64>>,
+    next: u64,
+}
+
+impl<G> Default for BindGroups<G> {
+    fn default() -> Self {
+        let (groups, keys, users) = Default::default();
+        Self { groups, keys, users, next: 0 }
+    }
+}
+
+impl<G: Clone> BindGroups<G> {
+    /// The group of `key`, if it was made.
+    #[cfg(native)]
+    pub(crate) fn known(&self, key: &Key) -> Option<&G> {
+        self.groups.get(key).map(|(_, group)| group)
+    }
+
+    /// The group of `key`, made by `make` if there is none.
+    pub(crate) fn get(&mut self, key: &Key, make: impl FnOnce() -> G) -> G {
+        if let Some((_, group)) = self.groups.get(key) {
+            return group.clone();
+        }
+        if self.groups.len() >= MOST {
+            self.clear();
+        }
+        let group = make();
+        self.insert(key, group.clone());
+        group
+    }
+
+    fn insert(&mut self, key: &Key, group: G) {
+        self.next += 1;
+        for (block, _, _) in &key.parts {
+            self.users.entry(*block).or_default().insert(self.next);
+        }
+        self.keys.insert(self.next, key.clone());
+        self.groups.insert(key.clone(), (self.next, group));
+    }
+
+    /// Drops the groups that bind `block`.
+    pub(crate) fn forget(&mut self, block: BlockId) {
+        for number in self.users.remove(&block).unwrap_or_default() {
+            let Some(key) = self.keys.remove(&number) else { continue };
+            self.groups.remove(&key);
+            for (other, _, _) in &key.parts {
+                if let Some(users) = self.users.get_mut(other) {
+                    users.remove(&number);
+                }
+            }
+        }
+    }
+
+    /// Drops all.
+    pub(crate) fn clear(&mut self) {
+        self.groups.clear();
+        self.keys.clear();
+        self.users.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    fn key(blocks: &[u64]) -> Key {
+        let parts = blocks.iter().map(|&block| (BlockId(block), 0, 64)).collect();
+        Key { layout: LayoutId::for_test(1), parts }
+    }
+
+    #[test]
+    fn a_group_is_made_once() {
+        let mut groups = BindGroups::default();
+        assert_eq!(groups.get(&key(&[1, 2]), || "first"), "first");
+        assert_eq!(groups.get(&key(&[1, 2]), || "second"), "first");
+        assert_eq!(groups.get(&key(&[2, 1]), || "other"), "other");
+    }
+
+    #[test]
+    fn a_forgotten_block_is_kept_by_nothing() {
+        let mut groups = BindGroups::default();
+        let made: Vec<Rc<()>> = (0..3).map(|_| Rc::new(())).collect();
+        groups.get(&key(&[1, 2]), || made[0].clone());
+        groups.get(&key(&[3, 1]), || made[1].clone());
+        groups.get(&key(&[2, 3]), || made[2].clone());
+        groups.forget(BlockId(1));
+        let left: Vec<_> = made.iter().map(|group| Rc::strong_count(group) - 1).collect();
+        assert_eq!(left, [0, 0, 1]);
+        assert_eq!((groups.keys.len(), groups.users[&BlockId(2)].len()), (1, 1));
+    }
+
+    #[test]
+    fn the_number_of_groups_is_bounded() {
+        let mut groups = BindGroups::default();
+        for block in 0..3 * MOST as u64 {
+            groups.get(&key(&[block]), || ());
+        }
+        assert!(groups.groups.len() <= MOST && groups.users.len() <= MOST);
+    }
+}

@@ -1,0 +1,247 @@
+//! Opening a device, or taking over the caller's.
+
+use crate::device::kernel_folder::KernelFolder;
+use crate::device::native_backend::{Bare, Direct};
+use crate::device::recorder::Recorder;
+use crate::device::wgpu_device::{Opened, Reach, Way, WgpuDevice};
+use crate::device::{Lane, Pace};
+#[cfg(native)]
+use crate::driver::backend::bare;
+use crate::driver::caps::Caps;
+use crate::driver::error_scopes::reasons;
+use crate::driver::gl_gate::Gate;
+use crate::error::{Kind, Result};
+use crate::memory::block::Heap;
+#[cfg(not(native))]
+use crate::memory::native_memory::bare;
+use crate::memory::wgpu_memory::Wanted;
+use crate::record::lane_fence::LaneFence;
+use crate::record::wgpu::wgpu_recorder::WgpuRecorder;
+use fencepost_sync::backend::{LostFlag, PortableFence};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use wgpu::Features;
+
+/// How a device is opened; tests switch things off.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenOptions {
+    /// Small parameters travel as immediates where the device has them; else by the uniform ring.
+    pub(crate) immediates: bool,
+    /// Native fences and mapped memory where the device has them; else wgpu alone.
+    pub(crate) native: bool,
+    /// Arrays lie in memory that the host reaches where device and host share theirs; else as on a discrete device.
+    pub(crate) shared_memory: bool,
+    /// Who records and submits.
+    pub(crate) way: Way,
+    /// Nobody else submits to the queue.
+    pub(crate) alone: bool,
+    /// How much device time late a result may be.
+    pub(crate) lateness: Duration,
+    /// Where compiled kernels are kept for the next run.
+    pub(crate) kernel_folder: Option<PathBuf>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        let (way, lateness) = (Way::Wgpu, Pace::LATENESS);
+        Self {
+            immediates: true,
+            native: true,
+            shared_memory: true,
+            way,
+            alone: true,
+            lateness,
+            kernel_folder: None,
+        }
+    }
+}
+
+impl WgpuDevice {
+    /// Opens an adapter with one lane.
+    ///
+    /// # Errors
+    /// `Device` if the driver refuses.
+    pub(crate) async fn open(
+        adapter: &wgpu::Adapter,
+        options: OpenOptions,
+    ) -> Result<(Arc<Self>, Vec<Lane>)> {
+        let info = adapter.get_info();
+        let requested = adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("fencepost"),
+            required_features: features(adapter.features(), options.kernel_folder.is_some()),
+            required_limits: limits(adapter.limits()),
+            // wgpu would take hundreds of megabytes at once for what it allocates, which is little: most arrays lie in
+            // memory that is allocated here.
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
+            ..Default::default()
+        });
+        let refused = |error: wgpu::RequestDeviceError| Kind::Device {
+            object: format!("opening adapter `{}`", info.name),
+            message: reasons(&error),
+        };
+        let (device, queue) = requested.await.map_err(refused)?;
+        let lost = LostFlag::default();
+        listen(&device, &lost);
+        assemble(device, queue, &info, Some(lost), options)
+    }
+
+    /// Takes over the caller's device and queue; none of its handlers are touched.
+    ///
+    /// # Errors
+    /// `Device` if the driver refuses what is native of the options.
+    pub(crate) fn adopt(
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        options: OpenOptions,
+    ) -> Result<(Arc<Self>, Vec<Lane>)> {
+        let info = device.adapter_info();
+        assemble(device, queue, &info, None, options)
+    }
+}
+
+/// Of a device that tells of its loss by the flag, or that tells nobody.
+fn assemble(
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    info: &wgpu::AdapterInfo,
+    told: Option<LostFlag>,
+    options: OpenOptions,
+) -> Result<(Arc<WgpuDevice>, Vec<Lane>)> {
+    let (told, lost) = (told.is_some(), told.unwrap_or_default());
+    let gate = Gate::new(info.backend);
+    let bare = bare(info.backend);
+    let hardware = bare.and_then(|bare| bare.address(&device));
+    let bare = bare.filter(|_| options.native);
+    let way = way(&options, bare.is_some());
+    let reach = bare.map_or(Reach::Nothing, |bare| reach(bare, &device, info, way));
+    let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
+    let caps = caps(&device, info, options.immediates);
+    let shared = !options.alone;
+    let kernel_folder = kernel_folder(&device, info, way, options.kernel_folder);
+    let opened =
+        Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared, hardware, kernel_folder };
+    let opened = Arc::new(WgpuDevice::new(opened));
+    let (recorder, fence) = recorder(&opened)?;
+    // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which
+    // some drivers block.
+    let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
+    let pace = match info.backend {
+        _ if options.lateness == Duration::MAX => Pace::Unknown,
+        wgpu::Backend::Noop => Pace::Instant,
+        _ => Pace::Measured(options.lateness),
+    };
+    Ok((opened, vec![Lane { recorder, fence, async_submit, pace }]))
+}
+
+/// Where compiled kernels are kept, for devices whose driver gives them out.
+fn kernel_folder(
+    device: &wgpu::Device,
+    info: &wgpu::AdapterInfo,
+    way: Way,
+    path: Option<PathBuf>,
+) -> Option<Arc<KernelFolder>> {
+    let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
+    let driver = bare(info.backend)?.driver_key(device)?;
+    // The wgpu recorder's data begin with a head of wgpu's own. Another version of wgpu, which a version of this crate
+    // names exactly, may make other code of a kernel.
+    let (past_wgpu, version) = (way != Way::Wgpu, env!("CARGO_PKG_VERSION"));
+    let device =
+        format!("{}|{:x}|{:x}|{driver:x?}|{past_wgpu}|{version}", info.name, info.vendor, info.device);
+    Some(Arc::new(KernelFolder::new(path, device)))
+}
+
+/// The way that is wanted, or the one that comes closest.
+fn way(options: &OpenOptions, bare: bool) -> Way {
+    match options.way {
+        _ if !bare => Way::Wgpu,
+        Way::Direct if !options.alone => Way::Hal,
+        way => way,
+    }
+}
+
+fn recorder(device: &Arc<WgpuDevice>) -> Result<Direct> {
+    if let Some(bare) = device.bare.filter(|_| device.way == Way::Direct) {
+        return bare.direct(device.clone());
+    }
+    let (lost, turn) = (device.lost.clone(), device.gate.turn().clone());
+    let fence = LaneFence::new(PortableFence::new(&device.device, lost, turn));
+    let shared = fence.shared();
+    let recorder: Box<dyn Recorder> = match device.bare.filter(|_| device.way == Way::Hal) {
+        Some(bare) => bare.recorder(device.clone(), fence),
+        None => Box::new(WgpuRecorder::new(device.clone(), fence)),
+    };
+    Ok((recorder, shared))
+}
+
+/// Errors that no scope of ours catches come from elsewhere, or late in the browser: they must not panic.
+fn listen(device: &wgpu::Device, lost: &LostFlag) {
+    device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {}", reasons(&error))));
+    let lost = lost.clone();
+    device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
+}
+
+/// Asked of the device itself, by mapping a few bytes. wgpu takes only Vulkan's memory from us.
+fn reach(bare: &dyn Bare, device: &wgpu::Device, info: &wgpu::AdapterInfo, way: Way) -> Reach {
+    let probe = |heap| Wanted { heap, mapped: true, size: 256, label: "probe" };
+    let reaches = |heap| matches!(bare.allocate(device, probe(heap)), Ok(Some(_)));
+    let used = way != Way::Wgpu || info.backend == wgpu::Backend::Vulkan;
+    let most = if used { bare.reach() } else { Reach::Nothing };
+    if most == Reach::Nothing || !reaches(Heap::Upload) || !reaches(Heap::Download) {
+        return Reach::Nothing;
+    }
+    let one_memory = matches!(info.device_type, wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu)
+        || info.backend == wgpu::Backend::Noop;
+    if one_memory && reaches(Heap::Device) { most } else { Reach::Staging }
+}
+
+/// Whatever of this the adapter has. `keeps` says that compiled kernels are kept.
+fn features(has: Features, keeps: bool) -> Features {
+    let caches = if keeps { Features::PIPELINE_CACHE } else { Features::empty() };
+    let timing = Features::TIMESTAMP_QUERY
+        | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
+        | Features::TIMESTAMP_QUERY_INSIDE_PASSES;
+    let numbers = Features::SHADER_F16
+        | Features::SHADER_F64
+        | Features::SHADER_INT64
+        | Features::SHADER_INT64_ATOMIC_MIN_MAX
+        | Features::SHADER_INT64_ATOMIC_ALL_OPS
+        | Features::SHADER_FLOAT32_ATOMIC;
+    let groups = Features::SUBGROUP | Features::SUBGROUP_BARRIER;
+    has & (timing | numbers | groups | caches | Features::IMMEDIATES)
+}
+
+/// All that the adapter offers; more than eight bind groups make wgpu stumble, and one is used.
+fn limits(has: wgpu::Limits) -> wgpu::Limits {
+    wgpu::Limits { max_bind_groups: has.max_bind_groups.min(8), ..has }
+}
+
+fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, immediates: bool) -> Caps {
+    let (limits, features) = (device.limits(), device.features());
+    let immediates = immediates && features.contains(Features::IMMEDIATES);
+    Caps {
+        adapter: info.name.clone(),
+        software: info.device_type == wgpu::DeviceType::Cpu,
+        max_block: limits.max_buffer_size / 16 * 16,
+        max_binding: limits.max_storage_buffer_binding_size,
+        binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
+        max_bindings: limits.max_storage_buffers_per_shader_stage,
+        // Some drivers claim to take billions, and then allocate for them.
+        max_binding_index: limits.max_bindings_per_bind_group.min(1000),
+        max_groups: limits.max_compute_workgroups_per_dimension,
+        max_workgroup: [
+            limits.max_compute_workgroup_size_x,
+            limits.max_compute_workgroup_size_y,
+            limits.max_compute_workgroup_size_z,
+        ],
+        max_invocations: limits.max_compute_invocations_per_workgroup,
+        max_workgroup_memory: u64::from(limits.max_compute_workgroup_storage_size),
+        max_immediates: if immediates { limits.max_immediate_size } else { 0 },
+        f16: features.contains(Features::SHADER_F16),
+        f64: features.contains(Features::SHADER_F64),
+        int64: features.contains(Features::SHADER_INT64),
+        subgroups: features.contains(Features::SUBGROUP),
+        float32_atomics: features.contains(Features::SHADER_FLOAT32_ATOMIC),
+        timestamps: features.contains(Features::TIMESTAMP_QUERY),
+    }
+}

@@ -1,0 +1,30 @@
+//! A pipeline cache of wgpu's for one form of a kernel, from a file and back to it.
+
+use crate::device::hal_pipeline::portable_cache;
+use crate::device::kernel_folder::KernelFile;
+
+pub(crate) struct PipelineCache {
+    file: KernelFile,
+    loaded: Option<Vec<u8>>,
+    cache: wgpu::PipelineCache,
+}
+
+impl PipelineCache {
+    /// The device must have the feature.
+    pub(crate) fn open(device: &wgpu::Device, file: KernelFile) -> Option<Self> {
+        let loaded = file.load();
+        let cache = portable_cache(device, loaded.as_deref())?;
+        Some(Self { file, loaded, cache })
+    }
+
+    pub(crate) fn cache(&self) -> &wgpu::PipelineCache {
+        &self.cache
+    }
+
+    /// Keeps what the driver has made, if nothing was there: some drivers give more each time for the same kernel.
+    pub(crate) fn close(self) {
+        if let (None, Some(data)) = (self.loaded, self.cache.get_data()) {
+            self.file.keep(&data);
+        }
+    }
+}

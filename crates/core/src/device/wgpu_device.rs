@@ -1,0 +1,466 @@
+//! A wgpu device, as a context needs it.
+
+use crate::api::kernel::{Pipeline, Recipe};
+use crate::device::Device;
+use crate::device::bind_groups::BindGroups;
+use crate::device::kernel_folder::KernelFolder;
+use crate::device::native_backend::Bare;
+use crate::device::wgpu_pipeline::WgpuPipeline;
+use crate::driver::caps::Caps;
+use crate::driver::erased::Opaque;
+use crate::driver::error_scopes::{Doing, scoped, scoped_memory};
+use crate::driver::gl_gate::Gate;
+use crate::error::{Kind, Result};
+use crate::memory::block::{Allocate, Block, BlockId, Heap, Memory};
+use crate::memory::byte_meter::{Heaped, Meter};
+use crate::memory::external_buffers::{ForeignBlocks, Gone, bring_home};
+use crate::memory::spare_buffers::Spares;
+use crate::memory::staging::{Arena, Piece, Staged};
+use crate::memory::wgpu_memory::{Wanted, WgpuMemory, refused};
+use fencepost_sync::backend::{LostFlag, poll};
+use fencepost_sync::prim::{Mutex, lock};
+use std::sync::Arc;
+use std::time::Duration;
+use web_time::Instant;
+use wgpu::BufferUsages as Usages;
+
+const MIB: u64 = 1 << 20;
+/// Bytes of an ordinary staging chunk, and of all that are kept for later.
+const CHUNK: u64 = MIB;
+const CACHE: u64 = 256 * MIB;
+/// The shortest time between two questions whether the device is still there.
+const BETWEEN_PROBES: Duration = Duration::from_millis(50);
+
+/// A wgpu device with its one queue.
+pub(crate) struct WgpuDevice {
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) caps: Caps,
+    pub(crate) lost: LostFlag,
+    /// Whether wgpu tells of a loss: where the handlers are the program's it does not.
+    told: bool,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) reach: Reach,
+    /// The backend below wgpu, if it may be used.
+    pub(crate) bare: Option<&'static dyn Bare>,
+    pub(crate) way: Way,
+    /// Whether others submit to its queue.
+    shared: bool,
+    hardware: Option<usize>,
+    kernel_folder: Option<Arc<KernelFolder>>,
+    staging: Arc<Meter>,
+    uploads: Arena<WgpuMemory>,
+    downloads: Arena<WgpuMemory>,
+    /// For uploads and for downloads, where the host reaches no memory for good.
+    spares: [Arc<Spares>; 2],
+    groups: Mutex<BindGroups>,
+    gone: Gone,
+    foreign: Arc<ForeignBlocks>,
+    /// When it was last asked whether it is still there.
+    probed: Mutex<Option<Instant>>,
+}
+
+/// Which memory the host reaches where it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Reach {
+    Nothing,
+    /// Staging memory and pinned arrays.
+    Staging,
+    /// Those, and the device's own: it is the same memory.
+    All,
+}
+
+/// The way of a batch to the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// Recorded and submitted by wgpu.
+    Wgpu,
+    /// Recorded past wgpu, submitted by it.
+    Hal,
+    /// Recorded and submitted past wgpu.
+    Direct,
+}
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Way::Wgpu => "wgpu",
+            Way::Hal => "hal",
+            Way::Direct => "direct",
+        }
+    }
+}
+
+/// The parts of an opened device.
+pub(crate) struct Opened {
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) caps: Caps,
+    pub(crate) lost: LostFlag,
+    pub(crate) told: bool,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) reach: Reach,
+    pub(crate) bare: Option<&'static dyn Bare>,
+    pub(crate) way: Way,
+    pub(crate) shared: bool,
+    /// Where the device below wgpu is: wgpu's own numbers begin anew in each of its instances.
+    pub(crate) hardware: Option<usize>,
+    pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
+}
+
+impl WgpuDevice {
+    pub(crate) fn new(opened: Opened) -> Self {
+        let staging = Arc::default();
+        let arena = || Arena::new(CHUNK, CACHE, &staging);
+        let (uploads, downloads) = (arena(), arena());
+        let spares = [(); 2].map(|()| Spares::new(&opened.gate, CACHE));
+        let (groups, gone, probed) = Default::default();
+        let foreign = ForeignBlocks::new(&gone);
+        Self {
+            device: opened.device,
+            queue: opened.queue,
+            caps: opened.caps,
+            lost: opened.lost,
+            told: opened.told,
+            gate: opened.gate,
+            reach: opened.reach,
+            bare: opened.bare,
+            way: opened.way,
+            shared: opened.shared,
+            hardware: opened.hardware,
+            kernel_folder: opened.kernel_folder,
+            staging,
+            uploads,
+            downloads,
+            spares,
+            groups,
+            gone,
+            foreign,
+            probed,
+        }
+    }
+
+    /// Where compiled kernels are kept.
+    pub(crate) fn kernel_folder(&self) -> Option<&Arc<KernelFolder>> {
+        self.kernel_folder.as_ref()
+    }
+
+    fn past_wgpu(&self) -> bool {
+        self.way != Way::Wgpu
+    }
+
+    /// Whether others submit to its queue, as far as it was said when it was opened.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Whether wgpu still knows the device, as far as there is a way to ask.
+    pub(crate) fn is_known(&self) -> bool {
+        self.bare.is_none_or(|bare| bare.knows(&self.device))
+    }
+
+    pub(crate) fn raw(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    pub(crate) fn queue(&self) -> &wgpu::Queue {
+        &self.queue
+    }
+
+    pub(crate) fn lost(&self) -> &LostFlag {
+        &self.lost
+    }
+
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
+    /// Runs `work` with the bind groups, cleared of what is gone. Only for who holds the lane's token.
+    pub(crate) fn with_groups<T>(&self, work: impl FnOnce(&mut BindGroups) -> T) -> T {
+        let mut groups = lock(&self.groups);
+        self.sweep(&mut groups);
+        work(&mut groups)
+    }
+
+    /// A piece of memory that the device copies from: `size` bytes as `fill` leaves them, and zeros up to the next
+    /// multiple of 16; `None` without such memory.
+    pub(crate) fn staged(
+        &self,
+        size: u64,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Option<Piece<WgpuMemory>>> {
+        let Some(mut piece) = self.piece(&self.uploads, Heap::Upload, size, "upload staging")? else {
+            return Ok(None);
+        };
+        piece.fill(&mut |bytes| {
+            let (bytes, rest) = bytes.split_at_mut(size as usize);
+            fill(bytes);
+            rest[..size.next_multiple_of(16) as usize - bytes.len()].fill(0);
+        })?;
+        Ok(Some(piece))
+    }
+
+    /// What counts its staging memory.
+    pub(crate) fn meter(&self) -> &Arc<Meter> {
+        &self.staging
+    }
+
+    /// The staging buffers that wgpu maps in a mode and nobody uses.
+    pub(crate) fn spares(&self, mode: wgpu::MapMode) -> &Arc<Spares> {
+        &self.spares[usize::from(mode == wgpu::MapMode::Read)]
+    }
+
+    /// A piece of memory that the device copies to and the host reads; `None` without such memory.
+    pub(crate) fn download_piece(&self, size: u64) -> Result<Option<Piece<WgpuMemory>>> {
+        self.piece(&self.downloads, Heap::Download, size, "download staging")
+    }
+
+    fn piece(
+        &self,
+        arena: &Arena<WgpuMemory>,
+        heap: Heap,
+        size: u64,
+        label: &str,
+    ) -> Result<Option<Piece<WgpuMemory>>> {
+        let mapped = self.reach >= Reach::Staging;
+        if !mapped && !self.past_wgpu() {
+            return Ok(None);
+        }
+        let chunk = |size| {
+            let made = self.native(Wanted { heap, mapped, size, label })?;
+            made.ok_or_else(|| self.refused(label, "memory that the host reaches is gone"))
+        };
+        arena.take(size, chunk).map(Some)
+    }
+
+    /// Memory below wgpu; `None` without such memory.
+    fn native(&self, wanted: Wanted<'_>) -> Result<Option<WgpuMemory>> {
+        let Some(bare) = self.bare else { return Ok(None) };
+        let made = bare.allocate(&self.device, wanted);
+        match made.map_err(|error| refused(&error, wanted.label, wanted.size))? {
+            None => Ok(None),
+            Some(native) if self.past_wgpu() => Ok(Some(WgpuMemory::bare(native, &self.gate))),
+            Some(native) => WgpuMemory::lent(&self.device, &self.gate, native, wanted),
+        }
+    }
+
+    fn refused(&self, object: &str, message: &str) -> crate::error::Error {
+        match self.lost.check() {
+            Ok(()) => Kind::Device { object: object.into(), message: message.into() }.into(),
+            Err(lost) => Kind::DeviceLost { device: self.caps.adapter.clone(), reason: lost.reason }.into(),
+        }
+    }
+
+    fn alive(&self, object: &str) -> Result<()> {
+        if self.lost.is_raised() { Err(self.refused(object, "")) } else { Ok(()) }
+    }
+
+    /// The blocks on buffers of the program's own.
+    pub(crate) fn foreign(&self) -> &ForeignBlocks {
+        &self.foreign
+    }
+
+    /// A buffer of zeros that the program will know.
+    ///
+    /// # Errors
+    /// `TooLarge`, `OutOfMemory`, or whatever wgpu says; `DeviceLost`.
+    pub(crate) fn shared_buffer(&self, bytes: u64, usage: Usages, label: &str) -> Result<wgpu::Buffer> {
+        self.alive(label)?;
+        let (object, limit) = (format!("array `{label}`"), self.caps.max_block);
+        let size = bytes.max(1).checked_next_multiple_of(16).filter(|&size| size <= limit);
+        let Some(size) = size else { return Err(Kind::TooLarge { object, bytes, limit }.into()) };
+        let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+        let _inside = self.gate.enter();
+        let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
+        error.map_or(Ok(buffer), |error| Err(Doing { object: &object, bytes }.failed(&error)))
+    }
+
+    /// The block on a buffer of the program's own, which keeps its bytes.
+    ///
+    /// # Errors
+    /// `Device` if wgpu takes the buffer for another device's; `DeviceLost`.
+    pub(crate) fn block_on(&self, buffer: &wgpu::Buffer, label: &Arc<str>) -> Result<Arc<Block>> {
+        self.alive(label)?;
+        let _inside = self.gate.enter();
+        let (_, error) = scoped(&self.device, || self.using(buffer));
+        if let Some(error) = error {
+            return Err(Doing { object: &format!("array `{label}`"), bytes: 0 }.failed(&error));
+        }
+        Ok(self.foreign.block(buffer, || {
+            let id = BlockId::next();
+            let memory = WgpuMemory::foreign_on(buffer, id, &self.gate, &self.foreign);
+            Arc::new(Block::foreign(id, buffer.size(), Memory::Wgpu(memory), label))
+        }))
+    }
+
+    /// What wgpu has against work on a buffer of the program's own now, if anything.
+    pub(crate) fn refusal(&self, buffer: &wgpu::Buffer, label: &str) -> Option<crate::error::Error> {
+        let _inside = self.gate.enter();
+        let (_, error) = scoped(&self.device, || self.queue.submit([self.using(buffer)]));
+        error.map(|error| Doing { object: &format!("array `{label}`"), bytes: 0 }.failed(&error))
+    }
+
+    /// Commands that use the buffer, and nothing else.
+    fn using(&self, buffer: &wgpu::Buffer) -> wgpu::CommandBuffer {
+        let mut encoder =
+            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("foreign") });
+        bring_home(&mut encoder, std::iter::once(buffer));
+        encoder.finish()
+    }
+
+    /// Hands over the blocks that are gone.
+    #[cfg(native)]
+    pub(crate) fn take_gone(&self, forget: impl FnMut(BlockId)) {
+        std::mem::take(&mut *lock(&self.gone)).into_iter().for_each(forget);
+    }
+
+    /// Memory of the device that wgpu does not know, for the native recorder's own use. Its bytes are anything.
+    ///
+    /// # Errors
+    /// Out of memory.
+    #[cfg(native)]
+    pub(crate) fn scratch(&self, size: u64, label: &str) -> Result<WgpuMemory> {
+        let made = self.native(Wanted { heap: Heap::Device, mapped: false, size, label })?;
+        made.ok_or_else(|| self.refused(label, "the device is gone"))
+    }
+
+    fn sweep(&self, groups: &mut BindGroups) {
+        if self.past_wgpu() {
+            return; // the recorder has the groups, and takes what is gone
+        }
+        for block in std::mem::take(&mut *lock(&self.gone)) {
+            groups.forget(block);
+        }
+    }
+}
+
+impl Device for WgpuDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn recorder(&self) -> &'static str {
+        self.way.name()
+    }
+
+    fn hardware(&self) -> Option<usize> {
+        self.hardware
+    }
+
+    fn pinned(&self) -> bool {
+        self.reach >= Reach::Staging
+    }
+
+    fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
+        self.alive("an upload")?;
+        if self.pinned()
+            && let Some(piece) = self.staged(size, fill)?
+        {
+            return Ok(Staged::Wgpu(Arc::new(piece)));
+        }
+        let mut bytes = vec![0; size as usize];
+        fill(&mut bytes);
+        Ok(Staged::Host(Heaped::new(bytes, &self.staging)))
+    }
+
+    fn trim_staging(&self) -> u64 {
+        let spares: u64 = self.spares.iter().map(|spares| spares.trim()).sum();
+        self.uploads.trim() + self.downloads.trim() + spares
+    }
+
+    fn staging(&self) -> (u64, u64) {
+        let (used, free) = self.staging.read();
+        let open = self.uploads.open() + self.downloads.open();
+        (used.saturating_sub(open), free + open)
+    }
+
+    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
+        self.alive(&recipe.interface.entry)?;
+        let _inside = self.gate.enter();
+        if let Some(bare) = self.bare.filter(|_| self.past_wgpu()) {
+            return bare.compile(self, recipe);
+        }
+        WgpuPipeline::new(self, recipe).map(Opaque::new).map(Pipeline::Wgpu)
+    }
+
+    fn nanoseconds_a_tick(&self) -> f64 {
+        f64::from(self.queue.get_timestamp_period())
+    }
+
+    fn forget(&self, block: &Block) {
+        lock(&self.gone).push(block.id);
+        if let Ok(mut groups) = self.groups.try_lock() {
+            self.sweep(&mut groups);
+        }
+    }
+
+    fn tick(&self) -> bool {
+        self.gate.try_inside(|| {
+            if let Ok(mut groups) = self.groups.try_lock() {
+                self.sweep(&mut groups);
+            }
+        });
+        poll(&self.device, &self.lost, self.gate.turn()).unwrap_or_else(|lost| {
+            log::debug!("device `{}`: {lost}", self.caps.adapter);
+            true
+        })
+    }
+
+    fn look_for_loss(&self) -> bool {
+        let ticked = self.tick();
+        let mut probed = lock(&self.probed);
+        if self.told || self.lost.is_raised() || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES) {
+            return ticked;
+        }
+        *probed = Some(Instant::now());
+        self.gate.try_inside(|| self.probe());
+        ticked
+    }
+
+    fn is_gone(&self) -> bool {
+        self.gate.try_inside(|| self.probe());
+        self.lost.is_raised()
+    }
+}
+
+impl WgpuDevice {
+    /// Asks whether the device is still there, as [`answers`](Self::answers) does. Only for who is inside the gate.
+    pub(crate) fn probe(&self) {
+        let (answers, reason) = scoped(&self.device, || self.answers());
+        if !answers && reason.is_none() {
+            self.lost.raise("it no longer makes buffers");
+        }
+    }
+
+    /// Whether the device gives a few mapped bytes, or has no memory for them; one that is gone does neither. It says nothing
+    /// else: a submission that it does not make counts as done, and where the handlers are the program's nobody is told. Only
+    /// in an error scope, which knows of other reasons.
+    pub(crate) fn answers(&self) -> bool {
+        let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
+        let (label, mapped_at_creation) = (Some("is it there"), true);
+        let desc = wgpu::BufferDescriptor { label, size: 16, usage, mapped_at_creation };
+        let mapped = || self.device.create_buffer(&desc).get_mapped_range(..).is_ok();
+        let (mapped, no_memory) = scoped_memory(&self.device, mapped);
+        mapped || no_memory
+    }
+}
+
+impl Allocate for WgpuDevice {
+    fn allocate(&self, heap: Heap, size: u64, label: &str) -> Result<Memory> {
+        self.alive(label)?;
+        if size > self.caps.max_block {
+            let (object, limit) = (label.to_owned(), self.caps.max_block);
+            return Err(Kind::TooLarge { object, bytes: size, limit }.into());
+        }
+        let needed = if heap == Heap::Device { Reach::All } else { Reach::Staging };
+        let (plain, mapped) = (Wanted { heap, mapped: false, size, label }, self.reach >= needed);
+        let _inside = self.gate.enter();
+        if mapped && let Some(memory) = self.native(Wanted { mapped, ..plain })? {
+            return Ok(Memory::Wgpu(memory));
+        }
+        if !self.past_wgpu() {
+            return WgpuMemory::plain(&self.device, &self.gate, plain).map(Memory::Wgpu);
+        }
+        self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.refused(label, "the device is gone"))
+    }
+}

@@ -1,0 +1,93 @@
+//! Stands for mapped memory on targets where there is none.
+
+use crate::device::native_backend::Bare;
+use crate::memory::staging::Claim;
+use crate::memory::wgpu_memory::Wanted;
+use crate::scheduler::host_guard::HostAccess;
+use fencepost_sync::backend::Fence;
+use fencepost_sync::{Lost, Value};
+use std::ops::Range;
+
+/// Memory that wgpu does not know: on this target there is no such thing.
+pub(crate) enum NativeMemory {}
+
+/// The bytes of a buffer, where they are: there is no such thing either.
+pub(crate) enum HostView {}
+
+/// Why a driver gave no memory.
+pub(crate) type Refused = std::convert::Infallible;
+
+/// Whether it has none left.
+pub(crate) fn out_of_memory(refused: &Refused) -> bool {
+    match *refused {}
+}
+
+/// No backend can be used past wgpu here.
+pub(crate) fn bare(_: wgpu::Backend) -> Option<&'static dyn Bare> {
+    None
+}
+
+/// Drivers give out nothing of what they compile.
+pub(crate) fn portable_cache(_: &wgpu::Device, _: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
+    None
+}
+
+/// Lends nothing.
+pub(crate) fn lend(_: &wgpu::Device, memory: &NativeMemory, _: Wanted<'_>) -> Option<wgpu::Buffer> {
+    match *memory {}
+}
+
+impl NativeMemory {
+    pub(crate) fn write_piece(&self, _: &mut Claim, _: &mut dyn FnMut(&mut [u8])) -> Result<(), Refused> {
+        match *self {}
+    }
+
+    pub(crate) fn read_piece(
+        &self,
+        _: &Claim,
+        _: (&dyn Fence, Value),
+        _: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Refused> {
+        match *self {}
+    }
+
+    pub(crate) fn view(&self) -> Option<&HostView> {
+        match *self {}
+    }
+}
+
+impl HostView {
+    pub(crate) fn read(&self, _: u64, _: &mut [u8], _: &HostAccess) {
+        match *self {}
+    }
+
+    pub(crate) fn write(&self, _: u64, _: &[u8], _: &HostAccess) {
+        match *self {}
+    }
+
+    pub(crate) fn slice<'a>(&'a self, _: Range<u64>, _: &'a HostAccess) -> &'a [u8] {
+        match *self {}
+    }
+
+    pub(crate) fn slice_mut<'a>(&'a self, _: Range<u64>, _: &'a mut HostAccess) -> &'a mut [u8] {
+        match *self {}
+    }
+
+    pub(crate) fn claimed_mut<'a>(&'a self, _: &'a mut Claim) -> &'a mut [u8] {
+        match *self {}
+    }
+
+    pub(crate) fn claimed<'a>(
+        &'a self,
+        _: &'a Claim,
+        _: &dyn Fence,
+        _: Value,
+    ) -> Result<Option<&'a [u8]>, Lost> {
+        match *self {}
+    }
+}
+
+/// The browser does not say.
+pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
+    None
+}

@@ -1,0 +1,145 @@
+//! Memory on a wgpu device, with the host's view of it where there is one.
+
+use crate::driver::erased::Opaque;
+use crate::driver::error_scopes::{Doing, reasons, scoped};
+use crate::driver::gl_gate::Gate;
+use crate::error::{Kind, Result};
+use crate::memory::block::{BlockId, Heap};
+use crate::memory::external_buffers::{Foreign, ForeignBlocks};
+use crate::memory::native_memory as native;
+use crate::memory::native_memory::{HostView, NativeMemory};
+use std::sync::Arc;
+use wgpu::BufferUsages as Usages;
+
+/// What is wanted of a buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) heap: Heap,
+    /// Whether the host is to reach it for good.
+    #[cfg_attr(not(native), expect(dead_code, reason = "there is no such memory"))]
+    pub(crate) mapped: bool,
+    pub(crate) size: u64,
+    pub(crate) label: &'a str,
+}
+
+/// The memory of a block or of a staging chunk.
+pub(crate) struct WgpuMemory {
+    /// What wgpu knows of it, if anything.
+    buffer: Option<Opaque<wgpu::Buffer>>,
+    native: Option<NativeMemory>,
+    gate: Opaque<Arc<Gate>>,
+    /// There if the buffer is the program's own.
+    foreign: Option<Opaque<Foreign>>,
+}
+
+impl WgpuMemory {
+    /// A zeroed buffer of wgpu's, in memory that wgpu chooses; the host does not reach it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, or whatever wgpu says.
+    pub(crate) fn plain(device: &wgpu::Device, gate: &Arc<Gate>, wanted: Wanted<'_>) -> Result<Self> {
+        let Wanted { heap, size, label, .. } = wanted;
+        let desc = wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage: usages(heap),
+            mapped_at_creation: false,
+        };
+        let (buffer, error) = scoped(device, || device.create_buffer(&desc));
+        let memory = Self::new(Some(buffer), None, gate);
+        match error {
+            Some(error) => Err(Doing { object: label, bytes: size }.failed(&error)),
+            None => Ok(memory),
+        }
+    }
+
+    /// Native memory, lent to wgpu; `None` if wgpu cannot take it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, or whatever wgpu says.
+    pub(crate) fn lent(
+        device: &wgpu::Device,
+        gate: &Arc<Gate>,
+        native: NativeMemory,
+        wanted: Wanted<'_>,
+    ) -> Result<Option<Self>> {
+        let (buffer, error) = scoped(device, || native::lend(device, &native, wanted));
+        let memory = buffer.map(|buffer| Self::new(Some(buffer), Some(native), gate));
+        match error {
+            Some(error) => Err(Doing { object: wanted.label, bytes: wanted.size }.failed(&error)),
+            None => Ok(memory),
+        }
+    }
+
+    /// Native memory that wgpu knows nothing of.
+    pub(crate) fn bare(native: NativeMemory, gate: &Arc<Gate>) -> Self {
+        Self::new(None, Some(native), gate)
+    }
+
+    /// A buffer of the program's own, which is the block `id`.
+    pub(crate) fn foreign_on(
+        buffer: &wgpu::Buffer,
+        id: BlockId,
+        gate: &Arc<Gate>,
+        all: &Arc<ForeignBlocks>,
+    ) -> Self {
+        let mut memory = Self::new(Some(buffer.clone()), None, gate);
+        memory.foreign = Some(Opaque::new(Foreign::new(id, buffer, all)));
+        memory
+    }
+
+    fn new(buffer: Option<wgpu::Buffer>, native: Option<NativeMemory>, gate: &Arc<Gate>) -> Self {
+        let (buffer, gate) = (buffer.map(Opaque::new), Opaque::new(gate.clone()));
+        Self { buffer, native, gate, foreign: None }
+    }
+
+    /// # Panics
+    /// If wgpu does not know the memory: a bug of whoever made the command.
+    pub(crate) fn buffer(&self) -> &wgpu::Buffer {
+        self.buffer.as_ref().expect("bug: memory that wgpu does not know")
+    }
+
+    /// What there is to know if the buffer is the program's own.
+    pub(crate) fn foreign(&self) -> Option<&Foreign> {
+        self.foreign.as_deref()
+    }
+
+    /// The native memory, where there is any.
+    pub(crate) fn native(&self) -> Option<&NativeMemory> {
+        self.native.as_ref()
+    }
+
+    /// The host's view, where there is one.
+    pub(crate) fn view(&self) -> Option<&HostView> {
+        self.native.as_ref().and_then(NativeMemory::view)
+    }
+
+    /// Waits for a turn, where calls take turns.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+}
+
+impl Drop for WgpuMemory {
+    fn drop(&mut self) {
+        self.gate.bury((self.buffer.as_ref().map(|buffer| wgpu::Buffer::clone(buffer)), self.native.take()));
+    }
+}
+
+/// What a buffer of each heap may be used for.
+pub(crate) fn usages(heap: Heap) -> Usages {
+    match heap {
+        Heap::Device => Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST | Usages::INDIRECT,
+        Heap::Upload => Usages::COPY_SRC,
+        Heap::Download => Usages::COPY_DST,
+    }
+}
+
+/// The error of ours for a driver's.
+pub(crate) fn refused(error: &native::Refused, object: &str, bytes: u64) -> crate::error::Error {
+    let object = object.to_owned();
+    match native::out_of_memory(error) {
+        true => Kind::OutOfMemory { object, bytes, limit: None }.into(),
+        false => Kind::Device { object, message: reasons(error) }.into(),
+    }
+}

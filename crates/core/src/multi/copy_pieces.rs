@@ -1,0 +1,187 @@
+//! The pieces of a copy between contexts, and where their bytes are on either side.
+
+use crate::api::context::Owner;
+use crate::arrays::device_array::Storage;
+use crate::error::Result;
+use crate::memory::block::{Block, Heap, overlap};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::ordering::admit::Admission;
+use crate::work::region_copy::{RegionCopy, Rows, Stretch, WORD, extent};
+use crate::work::step::{Span, Work};
+use smallvec::SmallVec;
+use std::iter::repeat_with;
+use std::sync::Arc;
+
+/// Bytes of a piece: as many as it takes for its way to be short beside it, but some pieces a copy.
+const SMALLEST: u64 = 256 << 10;
+const LARGEST: u64 = 4 << 20;
+const COUNT: u64 = 8;
+/// Pieces on their way at once.
+pub(crate) const DEPTH: usize = 2;
+
+/// The two ends of a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    Source,
+    Target,
+}
+
+/// Memory of a copy's own at one end, for pieces that are no run of words in the array.
+pub(crate) struct Between(Vec<Arc<Storage>>);
+
+/// The rows of a copy in pieces. Where it `meets_itself`, all is read before any is written.
+pub(crate) fn cut(copy: &RegionCopy, meets_itself: bool) -> Vec<Rows> {
+    let all = bytes(&copy.rows);
+    let size = if meets_itself { all } else { (all / COUNT).clamp(SMALLEST, LARGEST) };
+    in_pieces(&copy.rows, size.next_multiple_of(WORD))
+}
+
+/// Whether both contexts were given the same buffer, and a copy has the same bytes at both ends.
+pub(crate) fn meets_itself(source: &Engine, target: &Engine, copy: &RegionCopy) -> bool {
+    let (src, dst) = (copy.src.block.shared_buffer(), copy.dst.block.shared_buffer());
+    let one = source.shares_queue(target) && src.is_some() && src == dst;
+    one && overlap(&copy.src.range(), &copy.dst.range())
+}
+
+/// Rows in pieces of at most `size` bytes, in C order: some indices of one axis, with everything inside them. The bytes
+/// of a row are such an axis too.
+fn in_pieces(rows: &Rows, size: u64) -> Vec<Rows> {
+    let mut axes = rows.axes.clone();
+    axes.push(Stretch { count: rows.row, src: 1, dst: 1 });
+    let inside = |at: usize| axes[at + 1..].iter().map(|axis| axis.count).product::<u64>();
+    let at = (0..axes.len()).find(|&at| inside(at) <= size).expect("bug: a byte is more than a piece");
+    let (axis, most) = (axes[at], size / inside(at));
+    let outer = Rows { row: 1, axes: axes[..at].into(), ..*rows };
+    let piece = |from: u64, to: u64, first: u64| {
+        let mut axes: SmallVec<[Stretch; 4]> = axes[at..].into();
+        axes[0].count = most.min(axis.count - first);
+        let row = axes.pop().map_or(1, |bytes| bytes.count);
+        axes.retain(|axis| axis.count > 1);
+        Rows { from: from + first * axis.src, to: to + first * axis.dst, row, axes }
+    };
+    let firsts = || (0..axis.count).step_by(most as usize);
+    outer
+        .iter()
+        .flat_map(|(from, to)| firsts().map(move |first| (from, to, first)))
+        .map(|(from, to, first)| piece(from, to, first))
+        .collect()
+}
+
+fn bytes(rows: &Rows) -> u64 {
+    rows.row * rows.count()
+}
+
+impl End {
+    fn start(self, rows: &Rows) -> u64 {
+        if self == End::Source { rows.from } else { rows.to }
+    }
+
+    /// Whether nothing lies between rows at this end, and they start and end on words.
+    fn is_run(self, rows: &Rows) -> bool {
+        let extent = extent(
+            rows.row,
+            &rows.axes,
+            match self {
+                End::Source => |axis| axis.src,
+                End::Target => |axis| axis.dst,
+            },
+        );
+        extent == bytes(rows) && [extent, self.start(rows)].iter().all(|bytes| bytes.is_multiple_of(WORD))
+    }
+
+    /// The copy of a piece between its array, at this end, and memory where its rows follow each other.
+    pub(crate) fn between(self, rows: &Rows, array: &Arc<Block>, memory: &Arc<Block>) -> Work {
+        let (mut rows, mut inside) = (Rows { axes: rows.axes.clone(), ..*rows }, rows.row);
+        for axis in rows.axes.iter_mut().rev() {
+            *if self == End::Source { &mut axis.dst } else { &mut axis.src } = inside;
+            inside *= axis.count;
+        }
+        match self {
+            End::Source => RegionCopy::new(array, memory, Rows { to: 0, ..rows }).work(),
+            End::Target => RegionCopy::new(memory, array, Rows { from: 0, ..rows }).work(),
+        }
+    }
+}
+
+impl Between {
+    /// As much as `pieces` need at this end.
+    ///
+    /// # Errors
+    /// Those of an allocation.
+    pub(crate) fn new(owner: &Owner, by: Admission, end: End, pieces: &[Rows]) -> Result<Self> {
+        let sizes: Vec<u64> = pieces.iter().filter(|rows| !end.is_run(rows)).map(size).collect();
+        let Some(&most) = sizes.iter().max() else { return Ok(Self(Vec::new())) };
+        let label = Arc::from("a copy between contexts");
+        let allocate = || {
+            let storage = owner.allocate(Heap::Device, most, &label, by)?;
+            owner.engine().note_making(by, storage.block());
+            Ok(storage)
+        };
+        repeat_with(allocate).take(sizes.len().min(DEPTH)).collect::<Result<_>>().map(Self)
+    }
+
+    /// All of it.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
+        let whole = |block: &Arc<Block>| Span { block: block.clone(), offset: 0, size: block.size };
+        self.0.iter().map(move |storage| whole(storage.block()))
+    }
+
+    /// Where the bytes of piece `at` follow each other: in the array, if they do, else here.
+    pub(crate) fn place(&self, end: End, at: usize, rows: &Rows, array: &Arc<Block>) -> Span {
+        let (block, offset) = match end.is_run(rows) {
+            true => (array, end.start(rows)),
+            false => (self.0[at % self.0.len()].block(), 0),
+        };
+        Span { block: block.clone(), offset, size: size(rows) }
+    }
+}
+
+/// The words that the bytes of a piece take.
+fn size(rows: &Rows) -> u64 {
+    bytes(rows).next_multiple_of(WORD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrays::region_iter::{Frame, Picked};
+    use crate::region;
+
+    fn rows(shape: &[usize], padded: [&[usize]; 2], size: u64) -> Rows {
+        let all = |padded| Picked::all(Frame { shape, padded });
+        Rows::new((8, &all(padded[0])), (16, &all(padded[1])), size)
+    }
+
+    /// The bytes that go from where to where.
+    fn moves(rows: &Rows) -> Vec<(u64, u64)> {
+        rows.iter().flat_map(|(from, to)| (0..rows.row).map(move |at| (from + at, to + at))).collect()
+    }
+
+    #[test]
+    fn pieces_are_all_of_it_in_order_and_none_is_too_large() {
+        for size in [4, 8, 20, 24, 48, 100, 1000] {
+            for padded in [[4, 5, 3], [7, 5, 3], [4, 5, 8], [4, 9, 4]] {
+                for all in
+                    [rows(&[4, 5, 3], [&[4, 5, 3], &padded], 4), rows(&[4, 5, 3], [&padded, &[4, 6, 4]], 2)]
+                {
+                    let pieces = in_pieces(&all, size);
+                    assert!(pieces.iter().all(|piece| bytes(piece) <= size), "{padded:?} by {size}");
+                    let moved: Vec<_> = pieces.iter().flat_map(moves).collect();
+                    assert_eq!(moved, moves(&all), "{padded:?} by {size}");
+                    assert!(pieces.len() as u64 <= 4 * bytes(&all).div_ceil(size), "{padded:?} by {size}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_of_words_is_found_at_either_end() {
+        let wide = rows(&[4, 3], [&[4, 3], &[4, 5]], 4);
+        assert!(End::Source.is_run(&wide) && !End::Target.is_run(&wide));
+        let halves = rows(&[1, 3], [&[1, 3], &[1, 3]], 2);
+        assert!(!End::Source.is_run(&halves), "it ends within a word");
+        let picked = Picked::of("x", Frame { shape: &[9], padded: &[9] }, &region![1..5]).unwrap();
+        let inside = Rows::new((0, &picked), (0, &picked.packed()), 2);
+        assert!(!End::Source.is_run(&inside) && End::Target.is_run(&inside), "one starts within a word");
+    }
+}

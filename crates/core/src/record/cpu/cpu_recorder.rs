@@ -1,0 +1,453 @@
+//! Executes batches on host bytes, one command a step, in any order that is allowed.
+//!
+//! The order is drawn from a seed. What the waits, the queues and the lanes leave open really happens in any order
+//! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
+
+use crate::api::kernel::{Pipeline, Recipe};
+use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
+use crate::device::{Device, Lane, Pace};
+use crate::driver::caps::Caps;
+use crate::error::{Kind, Result};
+use crate::memory::block::{Allocate, Block, Heap, Memory};
+use crate::memory::byte_meter::{Heaped, Meter};
+use crate::memory::cpu_memory::Cells;
+use crate::memory::read_slot::{Place, Readback};
+use crate::memory::staging::Staged;
+use crate::record::cpu::run_order::Running;
+use crate::record::program_commands as encoded;
+use crate::work::kernel_launch::Launch;
+use crate::work::region_copy::RegionCopy;
+use crate::work::step::{Step, Work};
+use crate::work::time_slot::Ticks;
+use fencepost_kernels::{HostBuffer, HostKernel};
+use fencepost_sync::backend::Fence;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Lost, Value};
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How the CPU recorder behaves: the order of what is left open, delays and failures, all drawn from a seed.
+///
+/// # Example
+/// ```
+/// use fencepost::{Context, CpuOptions};
+/// let ctx = Context::on_cpu(CpuOptions { seed: 7, lanes: 2, ..CpuOptions::default() });
+/// let queue = ctx.queue("main");
+/// let x = queue.array(&[1_u32, 2, 3])?;
+/// assert_eq!(queue.read(&x).wait()?, [1, 2, 3]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[cfg(feature = "cpu")] // as the module: the documentation of `fencepost` sees this one only
+#[derive(Clone, Copy, Debug)]
+pub struct CpuOptions {
+    /// The same seed, and the same calls on one thread of a context without threads, give the same run.
+    pub seed: u64,
+    /// Hardware queues to pretend.
+    pub lanes: usize,
+    /// Whether lanes have threads. Without, nothing happens but in calls that flush or wait.
+    pub threads: bool,
+    /// Whether steps take their time now and then.
+    pub delays: bool,
+    /// The share of submissions that are refused, 0 to 1.
+    pub refusals: f64,
+    /// After how many steps the device is lost.
+    pub lost_after: Option<u64>,
+    /// Bytes that can be allocated in all; what an upload is staged in must fit beside what is allocated.
+    pub memory: u64,
+}
+
+impl Default for CpuOptions {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            lanes: 1,
+            threads: true,
+            delays: false,
+            refusals: 0.0,
+            lost_after: None,
+            memory: 1 << 34,
+        }
+    }
+}
+
+/// The device of the CPU recorder.
+pub(crate) struct CpuDevice {
+    caps: Caps,
+    memory: u64,
+    allocated: Mutex<u64>,
+    staging: Arc<Meter>,
+    kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
+}
+
+/// All lanes and what they have to do.
+struct World {
+    rng: fastrand::Rng,
+    delays: bool,
+    steps_left: Option<u64>,
+    lost: Option<Lost>,
+    lanes: Vec<WorldLane>,
+    clock: HostClock,
+    staging: Arc<Meter>,
+}
+
+/// Nanoseconds since it was made, each reading more than the last.
+struct HostClock {
+    epoch: Instant,
+    last: u64,
+}
+
+#[derive(Default)]
+struct WorldLane {
+    batches: VecDeque<Running>,
+    completed: Value,
+}
+
+struct CpuRecorder {
+    world: Arc<Mutex<World>>,
+    lane: usize,
+    rng: fastrand::Rng,
+    refusals: f64,
+}
+
+struct CpuFence {
+    world: Arc<Mutex<World>>,
+    lane: usize,
+}
+
+/// Opens a CPU device.
+pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
+    let count = options.lanes.max(1);
+    let device = Arc::new(CpuDevice::new(options.memory));
+    let world = Arc::new(Mutex::new(World {
+        rng: fastrand::Rng::with_seed(options.seed),
+        delays: options.delays,
+        steps_left: options.lost_after,
+        lost: None,
+        lanes: (0..count).map(|_| WorldLane::default()).collect(),
+        clock: HostClock { epoch: Instant::now(), last: 0 },
+        staging: device.staging.clone(),
+    }));
+    let lane = |lane: usize| Lane {
+        recorder: Box::new(CpuRecorder {
+            world: world.clone(),
+            lane,
+            rng: fastrand::Rng::with_seed(options.seed ^ (lane as u64 + 1) << 32),
+            refusals: options.refusals,
+        }),
+        fence: Arc::new(CpuFence { world: world.clone(), lane }),
+        async_submit: true,
+        pace: pace(options, lane as u64),
+    };
+    (device, (0..count).map(lane).collect())
+}
+
+/// Without threads, the same calls make the same batches, however long they take.
+fn pace(options: &CpuOptions, lane: u64) -> Pace {
+    match options {
+        CpuOptions { delays: true, seed, .. } => Pace::Drawn(seed.rotate_left(17) ^ lane),
+        CpuOptions { threads: true, .. } => Pace::Measured(Pace::LATENESS),
+        _ => Pace::Unknown,
+    }
+}
+
+impl CpuDevice {
+    fn new(memory: u64) -> Self {
+        let caps = Caps {
+            adapter: "CPU recorder".into(),
+            software: true,
+            max_block: 1 << 31,
+            max_binding: 1 << 31,
+            binding_alignment: 32,
+            max_bindings: 32,
+            max_binding_index: 1000,
+            max_groups: 65535,
+            max_workgroup: [1024; 3],
+            max_invocations: 1024,
+            max_workgroup_memory: 32 << 10,
+            max_immediates: 128,
+            f16: true,
+            f64: true,
+            int64: true,
+            subgroups: true,
+            float32_atomics: true,
+            timestamps: true,
+        };
+        let (allocated, staging, kernels) = Default::default();
+        Self { caps, memory, allocated, staging, kernels }
+    }
+
+    /// Gives the function that stands for an entry point.
+    pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
+        lock(&self.kernels).insert(entry.into(), kernel);
+    }
+}
+
+impl Allocate for CpuDevice {
+    fn allocate(&self, _: Heap, size: u64, label: &str) -> Result<Memory> {
+        let object = || format!("array `{label}`");
+        if size > self.caps.max_block {
+            return Err(Kind::TooLarge { object: object(), bytes: size, limit: self.caps.max_block }.into());
+        }
+        let mut allocated = lock(&self.allocated);
+        if *allocated + size > self.memory {
+            return Err(Kind::OutOfMemory { object: object(), bytes: size, limit: None }.into());
+        }
+        *allocated += size;
+        Ok(Memory::Host(Cells::zeroed(size)))
+    }
+}
+
+impl Device for CpuDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn recorder(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn hardware(&self) -> Option<usize> {
+        None
+    }
+
+    fn pinned(&self) -> bool {
+        true
+    }
+
+    fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
+        if *lock(&self.allocated) + size > self.memory {
+            let object = "upload staging".into();
+            return Err(Kind::OutOfMemory { object, bytes: size, limit: None }.into());
+        }
+        let mut bytes = vec![0; size as usize];
+        fill(&mut bytes);
+        Ok(Staged::Host(Heaped::new(bytes, &self.staging)))
+    }
+
+    fn trim_staging(&self) -> u64 {
+        0 // none is kept
+    }
+
+    fn staging(&self) -> (u64, u64) {
+        self.staging.read()
+    }
+
+    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
+        let entry = &recipe.interface.entry;
+        let given = lock(&self.kernels).get(entry).cloned();
+        let kernel = given.or_else(|| recipe.reference.clone());
+        kernel.map(Pipeline::Host).ok_or_else(|| Kind::NoReference { kernel: entry.clone() }.into())
+    }
+
+    fn nanoseconds_a_tick(&self) -> f64 {
+        1.0
+    }
+
+    fn forget(&self, block: &Block) {
+        let mut allocated = lock(&self.allocated);
+        *allocated = allocated.saturating_sub(block.size);
+    }
+
+    fn tick(&self) -> bool {
+        true
+    }
+
+    fn look_for_loss(&self) -> bool {
+        true
+    }
+
+    /// Only its fences know.
+    fn is_gone(&self) -> bool {
+        false
+    }
+}
+
+impl Recorder for CpuRecorder {
+    fn submit(
+        &mut self,
+        steps: &Arc<Vec<Step>>,
+        waits: &[LaneValue],
+        signal: Value,
+    ) -> Result<Keep, Failure> {
+        if self.rng.f64() < self.refusals {
+            let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
+            let (object, message) = ("a submission".into(), "refused by the seed".into());
+            return Err(Failure { step, error: Kind::Device { object, message }.into(), lost: false });
+        }
+        let running = Running::new(steps, waits, signal);
+        lock(&self.world).lanes[self.lane].batches.push_back(running);
+        Ok(None)
+    }
+}
+
+impl HostClock {
+    fn read(&mut self) -> u64 {
+        self.last = (self.epoch.elapsed().as_nanos() as u64).max(self.last + 1);
+        self.last
+    }
+}
+
+impl World {
+    /// Does one step of those that are allowed, if there is one.
+    fn step(&mut self) -> bool {
+        let choices: Vec<usize> = (0..self.lanes.len()).map(|lane| self.choices(lane)).collect();
+        let all: usize = choices.iter().sum();
+        if all == 0 || self.lost.is_some() {
+            return false;
+        }
+        if self.steps_left == Some(0) {
+            self.lost = Some(Lost { reason: "as the seed wanted".into() });
+            return false;
+        }
+        self.steps_left = self.steps_left.map(|left| left - 1);
+        let (mut lane, mut choice) = (0, self.rng.usize(..all));
+        while choice >= choices[lane] {
+            choice -= choices[lane];
+            lane += 1;
+        }
+        let step = self.lanes[lane].batches[0].take(choice);
+        let outcome = step.map_or(Ok(()), |step| run_shielded(&step.work, &mut self.clock, &self.staging));
+        self.lost = outcome.err();
+        self.finish(lane);
+        self.lost.is_none()
+    }
+
+    /// How many steps of a lane may come next.
+    fn choices(&self, lane: usize) -> usize {
+        let front = self.lanes[lane].batches.front();
+        let passed = |wait: &LaneValue| self.lanes[wait.lane].completed >= wait.value;
+        front.filter(|running| running.waits.iter().all(passed)).map_or(0, Running::choices)
+    }
+
+    fn finish(&mut self, lane: usize) {
+        let lane = &mut self.lanes[lane];
+        if lane.batches.front().is_some_and(Running::is_over)
+            && let Some(running) = lane.batches.pop_front()
+        {
+            lane.completed = running.signal;
+        }
+    }
+}
+
+impl Fence for CpuFence {
+    fn completed(&self) -> Result<Value, Lost> {
+        let mut world = lock(&self.world);
+        for _ in 0..world.rng.usize(0..3) {
+            world.step();
+        }
+        world.progress(self.lane)
+    }
+
+    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let mut world = lock(&self.world);
+            let reached = world.progress(self.lane)?;
+            if reached >= value || Instant::now() >= deadline {
+                return Ok(reached);
+            }
+            let moved = world.step();
+            let nap = world.delays.then(|| world.rng.u64(0..200)).filter(|&us| us > 150);
+            drop(world);
+            match nap {
+                Some(us) => std::thread::sleep(Duration::from_micros(us)),
+                None if !moved => std::thread::sleep(Duration::from_micros(20)),
+                None => std::thread::yield_now(),
+            }
+        }
+    }
+}
+
+impl World {
+    fn progress(&self, lane: usize) -> Result<Value, Lost> {
+        self.lost.clone().map_or(Ok(self.lanes[lane].completed), Err)
+    }
+}
+
+/// The bytes of a read.
+struct HostBytes(Heaped);
+
+impl Readback for HostBytes {
+    fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
+        out.copy_from_slice(&self.0[..out.len()]);
+        Ok(())
+    }
+}
+
+fn cells(block: &Block) -> &Cells {
+    match &block.memory {
+        Memory::Host(cells) => cells,
+        Memory::Wgpu(_) => unreachable!("bug: {block:?} is not of the CPU recorder"),
+    }
+}
+
+/// Runs a step. A device whose kernel has panicked is lost, as one whose kernel has hung would be.
+fn run_shielded(work: &Work, clock: &mut HostClock, staging: &Arc<Meter>) -> std::result::Result<(), Lost> {
+    let kernel = if let Work::Launch(launch) = work { &*launch.kernel().name } else { "none" };
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(work, clock, staging)));
+    outcome.map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
+}
+
+fn run(work: &Work, clock: &mut HostClock, staging: &Arc<Meter>) {
+    match work {
+        Work::Launch(launch) => run_launch(launch),
+        Work::Copy { src, dst } => cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range())),
+        Work::Region(copy) => run_region(copy),
+        Work::Fill { dst, pattern } => {
+            let size = dst.size as usize;
+            let bytes = pattern.bytes().repeat(size.div_ceil(pattern.bytes().len()));
+            cells(&dst.block).write(dst.offset, &bytes[..size]);
+        }
+        Work::Upload { src, dst } => {
+            let Staged::Host(bytes) = src.staged() else {
+                unreachable!("bug: device staging in a batch of the CPU recorder")
+            };
+            cells(&dst.block).write(dst.offset, bytes);
+        }
+        Work::Read { src, slot } => {
+            let bytes = Heaped::new(cells(&src.block).copy(src.range()), staging);
+            slot.set(Place::Staged(Arc::new(HostBytes(bytes))));
+        }
+        Work::Start(time) => time.set(Ticks { start: clock.read(), end: 0 }),
+        Work::End(time) => time.end(clock.read()),
+        Work::Encoded(_) => encoded::astray(),
+        Work::Publish(_) | Work::Behind | Work::Nothing => {}
+    }
+}
+
+fn run_region(copy: &RegionCopy) {
+    let (src, dst) = (cells(&copy.src.block), cells(&copy.dst.block));
+    for (from, to) in copy.rows.iter() {
+        dst.write(to, &src.copy(from..from + copy.rows.row));
+    }
+}
+
+fn run_launch(launch: &Launch) {
+    let Pipeline::Host(kernel) = &launch.kernel().pipeline else { return };
+    let mut copies: Vec<Vec<u8>> =
+        launch.bindings.iter().map(|b| cells(&b.block).copy(b.offset..b.offset + b.size)).collect();
+    let writes = |at: usize| launch.kernel().interface.bindings[at].declared.writes();
+    let mut buffers: Vec<HostBuffer<'_>> = copies
+        .iter_mut()
+        .enumerate()
+        .map(|(at, bytes)| if writes(at) { HostBuffer::Write(bytes) } else { HostBuffer::Read(bytes) })
+        .collect();
+    kernel.run(groups(launch), launch.kernel().interface.workgroup, launch.params.bytes(), &mut buffers);
+    drop(buffers);
+    for (bound, bytes) in launch.bindings.iter().zip(&copies) {
+        if bound.used.is_some_and(|used| used.writes()) {
+            cells(&bound.block).write(bound.offset, bytes);
+        }
+    }
+}
+
+/// Its workgroups; none at all if there are none along one axis, as kernels look at the first one only.
+fn groups(launch: &Launch) -> [u32; 3] {
+    let groups = launch.indirect.as_ref().map_or(launch.groups, |span| {
+        let bytes = cells(&span.block).copy(span.range());
+        std::array::from_fn(|i| bytemuck::pod_read_unaligned(&bytes[4 * i..4 * i + 4]))
+    });
+    if groups.contains(&0) { [0; 3] } else { groups }
+}

@@ -1,0 +1,203 @@
+//! Where a batch needs barriers: as few as keep every command after what it depends on.
+
+use crate::memory::block::BlockId;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wgpu::BufferUses;
+
+/// What a command does to a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch<'b, B> {
+    pub(crate) block: BlockId,
+    /// Where the block keeps what was done to it.
+    pub(crate) mark: &'b AtomicU64,
+    pub(crate) buffer: B,
+    pub(crate) uses: BufferUses,
+    pub(crate) write: bool,
+}
+
+/// The buffers of one barrier, each with what was done to it.
+pub(crate) type Barrier<B> = [(B, BufferUses)];
+
+/// Bits of a mark: what was done in the stretch whose number is above them.
+const READ: u64 = 1;
+const WRITTEN: u64 = 2;
+const STRETCH: u64 = 4;
+
+/// What was done to the blocks of a recorder since its last barrier.
+///
+/// A barrier orders everything before it and everything behind, so one serves all blocks that were written since the
+/// last: queues side by side share theirs.
+pub(crate) struct Hazards<B> {
+    /// Counts barriers, and batches, in steps of [`STRETCH`]: what a block's mark says of an earlier stretch is over.
+    stretch: u64,
+    written: Vec<(B, BufferUses)>,
+    /// What the last barrier named.
+    last: Vec<(B, BufferUses)>,
+    /// How anything was read in this stretch.
+    reads: BufferUses,
+    /// Whether a barrier orders only the buffers that it names: then it names those that were read, too.
+    each: bool,
+}
+
+impl<B: Copy> Hazards<B> {
+    /// For a batch that starts behind `stretch`, where the last one has ended.
+    pub(crate) fn new(stretch: u64, each: bool) -> Self {
+        let (written, last) = Default::default();
+        Self { stretch: stretch + STRETCH, written, last, reads: BufferUses::empty(), each }
+    }
+
+    /// A barrier behind everything since the last, if anything was written.
+    pub(crate) fn close(&mut self) -> Option<&Barrier<B>> {
+        self.end_stretch();
+        (!self.last.is_empty()).then_some(&self.last)
+    }
+
+    /// Where the next batch starts.
+    pub(crate) fn stretch(&self) -> u64 {
+        self.stretch
+    }
+
+    /// Notes a command; the barrier that has to come before it, if there is a reason for one.
+    #[inline]
+    pub(crate) fn admit(&mut self, touches: &[Touch<'_, B>]) -> Option<&Barrier<B>> {
+        let cause = touches.iter().find(|touch| self.conflicts(touch));
+        if let Some(cause) = cause {
+            self.separate(cause);
+        }
+        for touch in touches {
+            self.note(touch);
+        }
+        cause.map(|_| &self.last[..])
+    }
+
+    #[inline]
+    fn conflicts(&self, touch: &Touch<'_, B>) -> bool {
+        let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
+        let mark = touch.mark.load(Ordering::Relaxed);
+        mark >= self.stretch && mark & hindrance != 0
+    }
+
+    /// Ends the stretch with a barrier. One buffer of it stands for everything that was only read.
+    fn separate(&mut self, cause: &Touch<'_, B>) {
+        let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
+        self.end_stretch();
+        match self.last.first_mut() {
+            Some((_, uses)) => *uses |= reads,
+            None => self.last.push((cause.buffer, reads)),
+        }
+    }
+
+    fn end_stretch(&mut self) {
+        std::mem::swap(&mut self.written, &mut self.last);
+        self.written.clear();
+        self.stretch += STRETCH;
+    }
+
+    /// Notes what was done to a block, without a barrier.
+    #[inline]
+    pub(crate) fn note(&mut self, touch: &Touch<'_, B>) {
+        let mark = touch.mark.load(Ordering::Relaxed).max(self.stretch);
+        if touch.write {
+            if mark & WRITTEN == 0 {
+                self.written.push((touch.buffer, touch.uses));
+            }
+            touch.mark.store(mark | WRITTEN, Ordering::Relaxed);
+        } else {
+            self.reads |= touch.uses;
+            if self.each && mark & (READ | WRITTEN) == 0 {
+                self.written.push((touch.buffer, touch.uses));
+            }
+            touch.mark.store(mark | READ, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHADER: BufferUses = BufferUses::STORAGE_READ_WRITE;
+    const SOURCE: BufferUses = BufferUses::COPY_SRC;
+
+    /// Blocks by number.
+    #[derive(Default)]
+    struct Blocks([AtomicU64; 16]);
+
+    impl Blocks {
+        fn touch(&self, at: usize, uses: BufferUses, write: bool) -> Touch<'_, usize> {
+            Touch { block: BlockId(at as u64), mark: &self.0[at], buffer: at, uses, write }
+        }
+    }
+
+    fn barriers(commands: &[&[Touch<'_, usize>]]) -> Vec<Option<Vec<usize>>> {
+        let mut hazards = Hazards::new(0, false);
+        let buffers = |barrier: &Barrier<usize>| barrier.iter().map(|&(buffer, _)| buffer).collect();
+        commands.iter().map(|touches| hazards.admit(touches).map(buffers)).collect()
+    }
+
+    #[test]
+    fn what_shares_only_reads_needs_no_barrier() {
+        let blocks = Blocks::default();
+        let reader = |out| [blocks.touch(0, SHADER, false), blocks.touch(out, SHADER, true)];
+        assert_eq!(barriers(&[&reader(1), &reader(2), &reader(3)]), [None, None, None]);
+    }
+
+    #[test]
+    fn a_reader_comes_after_its_writer_and_a_writer_after_its_readers() {
+        let blocks = Blocks::default();
+        let (write, read) = ([blocks.touch(1, SHADER, true)], [blocks.touch(1, SOURCE, false)]);
+        assert_eq!(barriers(&[&write, &read, &write]), [None, Some(vec![1]), Some(vec![1])]);
+        let mut hazards = Hazards::new(1 << 20, false);
+        hazards.admit(&read);
+        let barrier = hazards.admit(&write).expect("the copy may still read");
+        assert!(barrier[0].1.contains(SOURCE), "{barrier:?}");
+    }
+
+    #[test]
+    fn a_barrier_names_what_was_written_since_the_last_and_nothing_else() {
+        let blocks = Blocks::default();
+        let (first, second) = ([blocks.touch(1, SHADER, true)], [blocks.touch(2, SHADER, true)]);
+        let found = barriers(&[&first, &first, &second, &second, &second]);
+        assert_eq!(found, [None, Some(vec![1]), None, Some(vec![1, 2]), Some(vec![2])]);
+    }
+
+    #[test]
+    fn a_barrier_behind_a_write_says_how_other_blocks_were_read() {
+        let blocks = Blocks::default();
+        let mut hazards = Hazards::new(0, false);
+        assert!(hazards.admit(&[blocks.touch(1, SOURCE, false), blocks.touch(2, SHADER, true)]).is_none());
+        let barrier = hazards.admit(&[blocks.touch(1, SHADER, true)]).expect("the copy may still read");
+        assert_eq!(barrier, [(2, SHADER | SOURCE)]);
+    }
+
+    #[test]
+    fn a_batch_has_nothing_to_do_with_the_one_before() {
+        let blocks = Blocks::default();
+        let mut first = Hazards::new(0, false);
+        assert!(first.admit(&[blocks.touch(1, SHADER, true)]).is_none());
+        let mut second = Hazards::new(first.stretch(), false);
+        assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_none());
+        assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_some());
+    }
+
+    #[test]
+    fn a_barrier_of_each_names_what_was_only_read() {
+        let blocks = Blocks::default();
+        let mut hazards = Hazards::new(0, true);
+        assert!(hazards.admit(&[blocks.touch(1, SHADER, false)]).is_none());
+        assert!(hazards.admit(&[blocks.touch(2, SHADER, true)]).is_none());
+        let barrier = hazards.admit(&[blocks.touch(2, SHADER, false)]).expect("a hazard");
+        assert_eq!(barrier.iter().map(|&(buffer, _)| buffer).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn one_barrier_serves_all_that_was_written_since_the_last() {
+        let counts = [1, 2, 4, 8, 16].map(|queues| {
+            let blocks = Blocks::default();
+            let mut hazards = Hazards::new(0, false);
+            let launches = (0..48).flat_map(|_| 0..queues);
+            launches.filter(|&at| hazards.admit(&[blocks.touch(at, SHADER, true)]).is_some()).count()
+        });
+        assert_eq!(counts, [47; 5]);
+    }
+}

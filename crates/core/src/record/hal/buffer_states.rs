@@ -1,0 +1,88 @@
+//! The states of buffers, where a backend wants each to be in exactly the one of its use.
+
+use crate::memory::block::BlockId;
+use crate::record::hal::barriers::{Barrier, Touch};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use wgpu::BufferUses as Uses;
+
+/// Every buffer is in this state where an encoder starts, and where it ends.
+const HOME: Uses = Uses::STORAGE_READ_WRITE;
+
+/// A buffer that goes from one state to another, or stays in it and has its writes seen.
+pub(crate) type Change<B> = (B, Uses, Uses);
+
+/// The states that the buffers of an encoder have got into.
+pub(crate) struct States<B>(FxHashMap<BlockId, (B, Uses)>);
+
+impl<B: Copy> States<B> {
+    pub(crate) fn new() -> Self {
+        Self(FxHashMap::default())
+    }
+
+    /// The changes before a command; `hazard` is the barrier that it needs besides.
+    pub(crate) fn admit(
+        &mut self,
+        touches: &[Touch<'_, B>],
+        hazard: Option<&Barrier<B>>,
+    ) -> SmallVec<[Change<B>; 8]> {
+        let mut changes: SmallVec<[Change<B>; 8]> = SmallVec::new();
+        for (at, touch) in touches.iter().enumerate() {
+            if touches[..at].iter().any(|earlier| earlier.block == touch.block) {
+                continue;
+            }
+            let to = state(touches, touch);
+            let from = self.0.insert(touch.block, (touch.buffer, to)).map_or(HOME, |(_, from)| from);
+            if from != to || hazard.is_some() {
+                changes.push((touch.buffer, from, to));
+            }
+        }
+        for &(buffer, uses) in hazard.into_iter().flatten().filter(|(_, uses)| uses.contains(HOME)) {
+            changes.push((buffer, uses & HOME, HOME));
+        }
+        changes
+    }
+
+    /// The changes back to where everything started.
+    pub(crate) fn home(&mut self) -> SmallVec<[Change<B>; 8]> {
+        let away = self.0.drain().filter(|(_, (_, state))| *state != HOME);
+        away.map(|(_, (buffer, state))| (buffer, state, HOME)).collect()
+    }
+}
+
+/// The one state in which a command finds a block that it may touch in several ways.
+fn state<B>(touches: &[Touch<'_, B>], touch: &Touch<B>) -> Uses {
+    let same = touches.iter().filter(|other| other.block == touch.block);
+    if same.clone().all(|other| other.uses == touch.uses) { touch.uses } else { HOME }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    static MARK: AtomicU64 = AtomicU64::new(0);
+
+    fn touch(uses: Uses, write: bool) -> Touch<'static, u32> {
+        Touch { block: BlockId(1), mark: &MARK, buffer: 1, uses, write }
+    }
+
+    #[test]
+    fn a_buffer_is_in_the_state_of_its_use_and_goes_home() {
+        let mut states = States::new();
+        let (copy, read) = (touch(Uses::COPY_DST, true), touch(Uses::STORAGE_READ_ONLY, false));
+        assert_eq!(states.admit(&[copy], None)[..], [(1, HOME, Uses::COPY_DST)]);
+        assert_eq!(states.admit(&[read], None)[..], [(1, Uses::COPY_DST, Uses::STORAGE_READ_ONLY)]);
+        assert!(states.admit(&[read], None).is_empty());
+        assert_eq!(states.home()[..], [(1, Uses::STORAGE_READ_ONLY, HOME)]);
+        assert!(states.home().is_empty());
+    }
+
+    #[test]
+    fn what_is_read_and_written_by_one_command_is_in_the_state_for_both() {
+        let mut states = States::new();
+        let both = [touch(Uses::STORAGE_READ_ONLY, false), touch(HOME, false)];
+        assert!(states.admit(&both, None).is_empty());
+        assert!(states.admit(&both, Some(&[(1, HOME)])).contains(&(1, HOME, HOME)));
+    }
+}

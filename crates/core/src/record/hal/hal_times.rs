@@ -1,0 +1,66 @@
+//! Noting the times of a batch by stamps of their own.
+
+use crate::device::hal_pipeline::Queries;
+use crate::device::wgpu_device::WgpuDevice;
+use crate::driver::backend::Backend;
+use crate::error::Result;
+use crate::memory::read_slot::{Place, ReadSlot};
+use crate::record::hal::encoder::Calls;
+use crate::record::hal::hal_recorder::native;
+use crate::record::hal::hal_transfers::Transfers;
+use crate::record::time_pages as times;
+use crate::record::time_pages::QUERIES_A_PAGE;
+use crate::work::time_slot::{TickPage, TimeSlot};
+use fencepost_sync::Value;
+use fencepost_sync::backend::Fence;
+use std::sync::Arc;
+
+pub(crate) type Times<A> = times::Times<Queries<A>>;
+pub(crate) type Page<A> = times::Page<Queries<A>>;
+
+/// Notes the time before a command of this level.
+pub(crate) fn start<A: Backend>(
+    times: &mut Times<A>,
+    device: &WgpuDevice,
+    calls: &mut Calls<'_, A>,
+    (level, time): (u32, &Arc<TimeSlot>),
+) {
+    let open = |idle: Option<Queries<A>>| {
+        let queries = idle.map_or_else(|| Queries::new(device, QUERIES_A_PAGE), Ok)?;
+        calls.reset(&queries);
+        Ok(queries)
+    };
+    if let Some(stamps) = times.start(level, time, open)
+        && let Some(start) = stamps.start
+    {
+        calls.stamp(stamps.queries, start);
+    }
+}
+
+/// Notes the time behind the command that was started last.
+pub(crate) fn end<A: Backend>(times: &Times<A>, calls: &mut Calls<'_, A>) {
+    if let Some((queries, end)) = times.end() {
+        calls.stamp(queries, end);
+    }
+}
+
+/// Has the times of the batch copied to staging memory: what it needs until it is complete.
+///
+/// # Errors
+/// Out of memory.
+pub(crate) fn finish<A: Backend>(
+    times: &mut Times<A>,
+    device: &WgpuDevice,
+    calls: &mut Calls<'_, A>,
+    transfers: &mut Transfers,
+    read: &(Arc<dyn Fence>, Value),
+) -> Result<Vec<Page<A>>> {
+    times.finish(|queries, count| {
+        let staged = transfers.room(device, u64::from(count) * TickPage::EACH as u64, read)?;
+        let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
+        calls.copy_times(queries, count, to, offset);
+        let slot = ReadSlot::new();
+        slot.set(Place::Staged(staged));
+        Ok(slot)
+    })
+}

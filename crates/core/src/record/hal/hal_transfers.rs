@@ -1,0 +1,142 @@
+//! Copies: between blocks, from staging memory, to staging memory.
+
+use crate::device::wgpu_device::WgpuDevice;
+use crate::driver::backend::Backend;
+use crate::error::{Kind, Result};
+use crate::memory::block::overlap;
+use crate::memory::read_slot::{Place, ReadSlot};
+use crate::memory::staging::{Piece, Staged};
+use crate::memory::wgpu_memory::WgpuMemory;
+use crate::record::hal::hal_recorder::{Batch, native};
+use crate::record::wgpu::wgpu_transfers::{DETOUR, PinnedRead, detour_pieces, words};
+use crate::work::step::Span;
+use fencepost_sync::Value;
+use fencepost_sync::backend::Fence;
+use std::sync::Arc;
+use wgpu::BufferUses as Uses;
+
+/// The means of transfer of a recorder.
+#[derive(Default)]
+pub(crate) struct Transfers {
+    /// Through which a copy goes that overlaps itself.
+    detour: Option<WgpuMemory>,
+    pieces: Vec<Arc<Piece<WgpuMemory>>>,
+    reads: Vec<Arc<PinnedRead>>,
+}
+
+/// What must live until a submission is complete.
+pub(crate) struct Kept {
+    _pieces: Vec<Arc<Piece<WgpuMemory>>>,
+    _reads: Vec<Arc<PinnedRead>>,
+}
+
+impl Transfers {
+    /// Records a copy.
+    pub(crate) fn copy<'e, A: Backend>(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        src: &'e Span,
+        dst: &'e Span,
+    ) -> Result<()> {
+        let size = words(src.size);
+        let (from, to) = (batch.buffer(&src.block), batch.buffer(&dst.block));
+        batch.admit(&[(&src.block, Uses::COPY_SRC, false), (&dst.block, Uses::COPY_DST, true)]);
+        let both = |span: &Span| span.offset..span.offset + size;
+        if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&both(src), &both(dst)) {
+            batch.calls.copy(from, src.offset, to, dst.offset, size);
+            return Ok(());
+        }
+        let detour = native::<A>(self.detour(batch.device)?);
+        for (start, size) in detour_pieces(size, dst.offset > src.offset) {
+            batch.calls.copy(from, src.offset + start, detour, 0, size);
+            batch.calls.separate(detour, Uses::COPY_DST, Uses::COPY_SRC);
+            batch.calls.copy(detour, 0, to, dst.offset + start, size);
+            batch.calls.separate(detour, Uses::COPY_SRC, Uses::COPY_DST);
+        }
+        Ok(())
+    }
+
+    /// Records an upload of staged bytes.
+    pub(crate) fn upload<'e, A: Backend>(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        src: &'e Staged,
+        dst: &'e Span,
+    ) -> Result<()> {
+        let (to, size) = (batch.buffer(&dst.block), words(dst.size));
+        batch.admit(&[(&dst.block, Uses::COPY_DST, true)]);
+        let made;
+        let piece = match src {
+            Staged::Wgpu(piece) => piece,
+            Staged::Host(bytes) => {
+                made = Arc::new(staged(batch.device, bytes)?);
+                self.pieces.push(made.clone());
+                &made
+            }
+        };
+        batch.calls.copy(native::<A>(piece.memory()), piece.offset(), to, dst.offset, size);
+        Ok(())
+    }
+
+    /// Records a read to staging memory, and tells the slot where that is.
+    pub(crate) fn read<'e, A: Backend>(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        src: &'e Span,
+        slot: &Arc<ReadSlot>,
+        read: &(Arc<dyn Fence>, Value),
+    ) -> Result<()> {
+        let (from, size) = (batch.buffer(&src.block), words(src.size));
+        let staged = self.room(batch.device, size, read)?;
+        batch.admit(&[(&src.block, Uses::COPY_SRC, false)]);
+        let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
+        batch.calls.copy(from, src.offset, to, offset, size);
+        slot.set(Place::Staged(staged));
+        Ok(())
+    }
+
+    /// Staging memory that the batch writes and the host reads.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn room(
+        &mut self,
+        device: &WgpuDevice,
+        size: u64,
+        (fence, value): &(Arc<dyn Fence>, Value),
+    ) -> Result<Arc<PinnedRead>> {
+        let piece = device.download_piece(size)?.ok_or_else(gone)?;
+        let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value: *value });
+        self.reads.push(read.clone());
+        Ok(read)
+    }
+
+    /// Staging memory that the batch writes and the host reads.
+    pub(crate) fn published<A: Backend>(&self) -> impl Iterator<Item = &A::Buffer> {
+        self.reads.iter().map(|read| native::<A>(read.piece.memory()))
+    }
+
+    /// Ends the recording of a batch: what it needs until it is complete.
+    pub(crate) fn finish(&mut self) -> Kept {
+        Kept { _pieces: std::mem::take(&mut self.pieces), _reads: std::mem::take(&mut self.reads) }
+    }
+
+    fn detour(&mut self, device: &WgpuDevice) -> Result<&WgpuMemory> {
+        let made = match self.detour.take() {
+            Some(made) => made,
+            None => device.scratch(DETOUR, "a copy within one array")?,
+        };
+        Ok(self.detour.insert(made))
+    }
+}
+
+/// Bytes in staging memory, with zeros behind them up to the next multiple of 16.
+pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<Piece<WgpuMemory>> {
+    let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
+    Ok(piece.ok_or_else(gone)?)
+}
+
+fn gone() -> Kind {
+    let message = "memory that the host reaches is gone".into();
+    Kind::Device { object: "staging memory".into(), message }
+}

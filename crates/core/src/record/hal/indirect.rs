@@ -1,0 +1,67 @@
+//! Sizes that are read from the device, kept within its limit.
+
+use crate::api::kernel::Recipe;
+use crate::device::Device as _;
+use crate::device::hal_pipeline::HalPipeline;
+use crate::driver::backend::Backend;
+use crate::error::Result;
+use crate::memory::block::Block;
+use crate::record::hal::encoder::Size;
+use crate::record::hal::hal_recorder::{Batch, Dispatch, Part, native_of};
+use crate::record::hal::scratch::Scratch;
+use crate::work::step::Span;
+use std::sync::Arc;
+use wgpu::BufferUses as Uses;
+
+/// Where limited sizes go.
+pub(crate) struct Sizes<A: Backend> {
+    kernel: Option<Arc<HalPipeline<A>>>,
+    places: Scratch,
+}
+
+impl<A: Backend> Default for Sizes<A> {
+    fn default() -> Self {
+        Self { kernel: None, places: Scratch::new(0, "sizes of launches") }
+    }
+}
+
+impl<A: Backend> Sizes<A> {
+    /// Starts a batch, which comes after those before it.
+    pub(crate) fn reset(&mut self) {
+        self.places.reset();
+    }
+
+    /// Records the limiting of the three words at `span`: the block to read them from, and where in it.
+    ///
+    /// # Errors
+    /// `Compile`, out of memory.
+    pub(crate) fn limit<'e>(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        span: &'e Span,
+    ) -> Result<(Arc<Block>, u64)> {
+        let (place, offset) = self.places.place(batch.device, 16)?;
+        let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
+        batch.admit(&[(&span.block, read, false)]);
+        let kernel = batch.own(&mut self.kernel, |device| {
+            let compile = |recipe: &Recipe<'_>| HalPipeline::new(device, recipe);
+            Recipe::own("limit_groups", include_str!("limit_groups.wgsl"), compile)
+        })?;
+        let caps = batch.device.caps();
+        let start = span.offset / caps.binding_alignment * caps.binding_alignment;
+        let params = [((span.offset - start) / 4) as u32, caps.max_groups];
+        let limited = [
+            Part { block: &span.block, offset: start, size: span.offset + span.size - start },
+            Part { block: &place, offset, size: 16 },
+        ];
+        batch.dispatch(&Dispatch {
+            pipeline: &kernel,
+            params: bytemuck::cast_slice(&params),
+            parts: limited.into_iter(),
+            size: Size::Groups([1; 3]),
+        })?;
+        let more = if A::EXACT { Uses::empty() } else { Uses::STORAGE_READ_WRITE };
+        batch.calls.separate(native_of::<A>(&place), Uses::STORAGE_READ_WRITE, Uses::INDIRECT | more);
+        Ok((place, offset))
+    }
+}

@@ -1,0 +1,16 @@
+//! Batches through wgpu-hal, with barriers and memory of our own.
+
+pub(crate) mod barriers;
+pub(crate) mod buffer_states;
+pub(crate) mod direct;
+pub(crate) mod encoder;
+pub(crate) mod external_handles;
+pub(crate) mod external_state;
+pub(crate) mod hal_recorder;
+pub(crate) mod hal_regions;
+pub(crate) mod hal_times;
+pub(crate) mod hal_transfers;
+pub(crate) mod indirect;
+pub(crate) mod scratch;
+pub(crate) mod snatch_guard;
+pub(crate) mod zero_fill;

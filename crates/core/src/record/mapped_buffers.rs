@@ -1,0 +1,203 @@
+//! Staging through wgpu's own maps, where the host reaches no memory for good.
+
+use crate::device::wgpu_device::WgpuDevice;
+use crate::driver::error_scopes::{Doing, scoped};
+use crate::error::Result;
+use crate::memory::byte_meter::{Meter, Metered};
+use crate::memory::read_slot::Readback;
+use crate::memory::spare_buffers::{Spare, Spares};
+use fencepost_sync::Lost;
+use fencepost_sync::backend::{Arrival, LostFlag};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wgpu::{BufferUsages as Usages, MapMode};
+
+/// Bytes of the smallest staging buffer.
+const SMALLEST: u64 = 64 << 10;
+/// Bytes on which pieces of a buffer start.
+const ALIGNMENT: u64 = 16;
+
+/// Where staging buffers of one direction come from.
+#[derive(Clone)]
+pub(crate) struct Buffers {
+    device: wgpu::Device,
+    lost: LostFlag,
+    mode: MapMode,
+    meter: Arc<Meter>,
+    spares: Arc<Spares>,
+}
+
+/// A staging buffer, filled from the front by one batch.
+pub(crate) struct Filling {
+    pub(crate) buffer: wgpu::Buffer,
+    count: Metered,
+    used: u64,
+    home: Buffers,
+}
+
+impl Buffers {
+    pub(crate) fn new(device: &WgpuDevice, mode: MapMode) -> Self {
+        let (lost, meter, spares) =
+            (device.lost().clone(), device.meter().clone(), device.spares(mode).clone());
+        Self { device: device.raw().clone(), lost, mode, meter, spares }
+    }
+
+    /// Room for `size` bytes, in the last of `filling` or in a buffer added to it.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn room<'a>(&self, filling: &'a mut Vec<Filling>, size: u64) -> Result<(&'a Filling, u64)> {
+        let fits = |f: &Filling| f.used + size <= f.buffer.size();
+        if !filling.last().is_some_and(fits) {
+            filling.push(self.take(size)?);
+        }
+        let at = filling.len() - 1;
+        let last = &mut filling[at];
+        let offset = last.used;
+        last.used = (offset + size).next_multiple_of(ALIGNMENT);
+        Ok((last, offset))
+    }
+
+    fn take(&self, size: u64) -> Result<Filling> {
+        let (buffer, count) = match self.spares.take(size..=(4 * size).max(SMALLEST)) {
+            Some(Spare { buffer, count, mapped }) => {
+                if mapped && self.mode == MapMode::Read {
+                    buffer.unmap(); // as whoever read it left it
+                }
+                (buffer, count)
+            }
+            None => {
+                let buffer = self.make(size)?;
+                let count = self.meter.count(buffer.size());
+                (buffer, count)
+            }
+        };
+        Ok(Filling { buffer, count, used: 0, home: self.clone() })
+    }
+
+    /// A new buffer; one to write is mapped from the start.
+    fn make(&self, size: u64) -> Result<wgpu::Buffer> {
+        let size =
+            if size > SMALLEST << 8 { size.next_multiple_of(SMALLEST) } else { size.next_power_of_two() };
+        let (label, usage) = match self.mode {
+            MapMode::Write => ("upload staging", Usages::MAP_WRITE | Usages::COPY_SRC),
+            MapMode::Read => ("download staging", Usages::MAP_READ | Usages::COPY_DST),
+        };
+        let (size, mapped_at_creation) = (size.max(SMALLEST), self.mode == MapMode::Write);
+        let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
+        let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
+        error.map_or(Ok(buffer), |error| Err(Doing { object: label, bytes: size }.failed(&error)))
+    }
+}
+
+impl Filling {
+    /// Writes `bytes` at `offset` of the mapped buffer; the last word is filled up with zeros.
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+        let mut tail = [0; 4];
+        tail[..rest.len()].copy_from_slice(rest);
+        let end = offset + bytes.len().next_multiple_of(4) as u64;
+        let view = self.buffer.slice(offset..end).get_mapped_range_mut();
+        let mut view = view.map_err(|error| crate::error::Kind::Device {
+            object: "upload staging".into(),
+            message: error.to_string(),
+        })?;
+        view.slice(..whole.len()).copy_from_slice(whole);
+        view.slice(whole.len()..).copy_from_slice(&tail[..rest.len().next_multiple_of(4)]);
+        Ok(())
+    }
+}
+
+/// An upload buffer of a batch on its way; asks to be mapped again when the batch is complete and this is dropped.
+pub(crate) struct SentBuffer(Option<Filling>);
+
+impl SentBuffer {
+    /// Unmaps a filled buffer: the device may have it.
+    pub(crate) fn new(filling: Filling) -> Self {
+        filling.buffer.unmap();
+        Self(Some(filling))
+    }
+}
+
+impl Drop for SentBuffer {
+    fn drop(&mut self) {
+        let Some(Filling { buffer, count, home, .. }) = self.0.take() else { return };
+        if home.lost.is_raised() {
+            return;
+        }
+        let device = home.device.clone();
+        let back = buffer.clone();
+        let mapped = move |result: Result<(), wgpu::BufferAsyncError>| {
+            if result.is_ok() {
+                home.spares.keep(Spare { buffer: back, count, mapped: true });
+            }
+        };
+        let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
+        if let Some(error) = error {
+            log::debug!("an upload buffer is not used again: {error}");
+        }
+    }
+}
+
+/// A download buffer of a batch on its way; its bytes can be read when the batch is complete.
+pub(crate) struct ReadBuffer(Arc<Mapped>);
+
+struct Mapped {
+    buffer: wgpu::Buffer,
+    count: Option<Metered>,
+    used: u64,
+    mapped: Arc<AtomicBool>,
+    home: Buffers,
+}
+
+/// The bytes of one read.
+struct PortableRead {
+    from: Arc<Mapped>,
+    offset: u64,
+}
+
+impl ReadBuffer {
+    pub(crate) fn new(filling: Filling) -> Self {
+        let Filling { buffer, count, used, home } = filling;
+        Self(Arc::new(Mapped { buffer, count: Some(count), used, mapped: Arc::default(), home }))
+    }
+
+    /// The bytes from `offset` on, for whoever reads them later.
+    pub(crate) fn read(&self, offset: u64) -> Arc<dyn Readback> {
+        Arc::new(PortableRead { from: self.0.clone(), offset })
+    }
+
+    /// Asks for the map after the submission; `arrival` tells when it is there.
+    pub(crate) fn map(&self, arrival: Arrival) {
+        let slice = self.0.buffer.slice(..self.0.used);
+        let (mapped, lost) = (self.0.mapped.clone(), self.0.home.lost.clone());
+        slice.map_async(MapMode::Read, move |result| {
+            mapped.store(result.is_ok(), Ordering::Release);
+            if result.is_err() {
+                lost.raise("it no longer maps buffers"); // a sound map of a sound buffer fails for no other reason
+            }
+            drop(arrival);
+        });
+    }
+}
+
+impl Readback for PortableRead {
+    fn copy_out(&self, out: &mut [u8]) -> std::result::Result<(), Lost> {
+        let end = self.offset + out.len().next_multiple_of(4) as u64;
+        let view = self.from.buffer.slice(self.offset..end).get_mapped_range();
+        let view = view.map_err(|error| Lost { reason: format!("a read came too late: {error}") })?;
+        out.copy_from_slice(&view[..out.len()]);
+        Ok(())
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if let Some(count) = self.count.take()
+            && !self.home.lost.is_raised()
+        {
+            let (buffer, mapped) = (self.buffer.clone(), self.mapped.load(Ordering::Acquire));
+            self.home.spares.keep(Spare { buffer, count, mapped });
+        }
+    }
+}

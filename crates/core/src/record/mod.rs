@@ -1,0 +1,15 @@
+//! Recorders: a batch becomes calls of a graphics interface, or steps on host bytes.
+
+#[cfg(cpu)]
+pub(crate) mod cpu;
+pub(crate) mod external_blocks;
+#[cfg(native)]
+pub(crate) mod hal;
+pub(crate) mod lane_fence;
+pub(crate) mod mapped_buffers;
+pub(crate) mod program_commands;
+pub(crate) mod recorder_choice;
+pub(crate) mod region_kernels;
+pub(crate) mod submitter;
+pub(crate) mod time_pages;
+pub(crate) mod wgpu;

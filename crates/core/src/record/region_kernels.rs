@@ -1,0 +1,239 @@
+//! Copies of regions: row by row where there are few, else by a kernel.
+
+use crate::api::kernel::Recipe;
+use crate::driver::caps::Caps;
+use crate::error::Result;
+use crate::work::region_copy::{RegionCopy, Rows, Stretch, WORD, extent};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Rows up to which a copy of each costs no more than a dispatch.
+const FEW: u64 = 16;
+/// Bytes of a row of which a software driver makes a copy sooner than its kernel does, however many there are: lavapipe
+/// and SwiftShader take 10 to 20 ns for each word of the kernel.
+const LONG: u64 = 256;
+/// Rows beyond which the list of their copies would be a burden itself.
+const MANY: u64 = 1 << 16;
+/// Axes that the kernels know.
+const AXES: usize = 4;
+const WORKGROUP: u64 = 64;
+const EACH: u64 = 4;
+/// Bytes of a binding in which the kernels can count.
+const MOST: u64 = 1 << 32;
+
+/// Whether to copy row by row. wgpu does not copy within one buffer.
+pub(crate) fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
+    let rows = &copy.rows;
+    let cheap = rows.count() <= FEW || (caps.software && rows.row >= LONG && rows.count() <= MANY);
+    cheap && rows.is_words() && !Arc::ptr_eq(&copy.src.block, &copy.dst.block)
+}
+
+/// What a kernel copies at a time: as much as everything lies on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Word,
+    Half,
+    Byte,
+}
+
+impl Unit {
+    pub(crate) fn of(rows: &Rows) -> Self {
+        match rows.alignment() {
+            0..2 => Unit::Byte,
+            2..4 => Unit::Half,
+            _ => Unit::Word,
+        }
+    }
+
+    fn bytes(self) -> u64 {
+        match self {
+            Unit::Word => WORD,
+            Unit::Half => WORD / 2,
+            Unit::Byte => 1,
+        }
+    }
+
+    /// Compiles its kernel.
+    pub(crate) fn with_recipe<T>(self, compile: impl FnOnce(&Recipe<'_>) -> Result<T>) -> Result<T> {
+        match self {
+            Unit::Word => Recipe::own("copy_words", include_str!("copy_words.wgsl"), compile),
+            Unit::Half | Unit::Byte => Recipe::own("copy_small", include_str!("copy_small.wgsl"), compile),
+        }
+    }
+}
+
+/// A dispatch of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Piece {
+    pub(crate) src: Binding,
+    pub(crate) dst: Binding,
+    pub(crate) params: [u32; 16],
+    pub(crate) groups: u32,
+}
+
+/// What is bound of a block, from a place where bindings may start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Binding {
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
+
+/// A part of a copy, in units.
+struct Part {
+    from: u64,
+    to: u64,
+    axes: SmallVec<[Stretch; 4]>,
+}
+
+/// Calls `dispatch` for each piece of a copy: of as many axes as the kernels know, within what the device binds.
+///
+/// # Errors
+/// Those of `dispatch`.
+pub(crate) fn pieces(
+    rows: &Rows,
+    caps: &Caps,
+    dispatch: &mut impl FnMut(&Piece) -> Result<()>,
+) -> Result<()> {
+    let unit = Unit::of(rows);
+    let whole = |bytes: u64| bytes / unit.bytes();
+    let axes = rows.axes.iter().map(|axis| Stretch {
+        count: axis.count,
+        src: whole(axis.src),
+        dst: whole(axis.dst),
+    });
+    let units = Stretch { count: whole(rows.row), src: 1, dst: 1 };
+    let axes = axes.chain([units]).filter(|axis| axis.count > 1).collect();
+    let all = Part { from: whole(rows.from), to: whole(rows.to), axes };
+    split(all, unit, caps, dispatch)
+}
+
+fn split(part: Part, unit: Unit, caps: &Caps, dispatch: &mut impl FnMut(&Piece) -> Result<()>) -> Result<()> {
+    let (src, dst) = part.bindings(unit, caps.binding_alignment);
+    if part.axes.len() <= AXES && src.size.max(dst.size) <= caps.max_binding.min(MOST) {
+        return dispatch(&part.piece(src, dst, unit, caps));
+    }
+    let cut = if part.axes.len() > AXES { 1 } else { part.axes[0].count.div_ceil(2) };
+    let mut at = 0;
+    while at < part.axes[0].count {
+        let count = cut.min(part.axes[0].count - at);
+        split(part.cut(at, count), unit, caps, dispatch)?;
+        at += count;
+    }
+    Ok(())
+}
+
+impl Part {
+    /// Indices `at..at + count` of the outermost axis, which goes if that is one.
+    fn cut(&self, at: u64, count: u64) -> Self {
+        let outer = self.axes[0];
+        let (from, to) = (self.from + at * outer.src, self.to + at * outer.dst);
+        let kept = (count > 1).then_some(Stretch { count, ..outer });
+        Self { from, to, axes: kept.into_iter().chain(self.axes[1..].iter().copied()).collect() }
+    }
+
+    fn bindings(&self, unit: Unit, alignment: u64) -> (Binding, Binding) {
+        let binding = |first: u64, stride| {
+            let (start, units) = (first * unit.bytes(), extent(1, &self.axes, stride));
+            let offset = start / alignment * alignment;
+            let end = (start + units * unit.bytes()).next_multiple_of(WORD);
+            Binding { offset, size: end - offset }
+        };
+        (binding(self.from, |axis| axis.src), binding(self.to, |axis| axis.dst))
+    }
+
+    fn piece(&self, src: Binding, dst: Binding, unit: Unit, caps: &Caps) -> Piece {
+        let mut words = [0; 16];
+        let missing = AXES - self.axes.len();
+        words[..missing].fill(1);
+        for (at, axis) in self.axes.iter().enumerate().map(|(at, axis)| (at + missing, axis)) {
+            (words[at], words[4 + at], words[8 + at]) = (axis.count as u32, axis.src as u32, axis.dst as u32);
+        }
+        let total: u64 = self.axes.iter().map(|axis| axis.count).product();
+        words[12] = (self.from - src.offset / unit.bytes()) as u32;
+        words[13] = (self.to - dst.offset / unit.bytes()) as u32;
+        words[14] = total as u32;
+        words[15] = 8 * unit.bytes() as u32;
+        let groups = total.div_ceil(WORKGROUP * EACH).min(u64::from(caps.max_groups)) as u32;
+        Piece { src, dst, params: words, groups }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrays::region::Region;
+    use crate::arrays::region_iter::{Frame, Picked};
+    use crate::record::cpu::cpu_recorder as cpu;
+    use crate::region;
+
+    fn caps(max_binding: u64) -> Caps {
+        let device = cpu::open(&cpu::CpuOptions::default()).0;
+        Caps { max_binding, ..crate::device::Device::caps(&*device).clone() }
+    }
+
+    /// The rows of elements of `size` bytes of an array of that shape, and of as many in another place of it.
+    fn rows(shape: &[usize], (from, to): (Region, Region), size: u64) -> Rows {
+        let frame = Frame { shape, padded: shape };
+        let pick = |region| Picked::of("x", frame, &region).unwrap();
+        Rows::new((0, &pick(from)), (64, &pick(to)), size)
+    }
+
+    /// Where a piece reads and writes, in bytes of the blocks.
+    fn addressed(piece: &Piece, unit: u64) -> Vec<(u64, u64)> {
+        let words: Vec<u64> = piece.params.iter().map(|&word| u64::from(word)).collect();
+        let place = |n: u64, strides: &[u64], first: u64| {
+            let (mut left, mut at) = (n, first);
+            for axis in (0..4).rev() {
+                at += left % words[axis] * strides[axis];
+                left /= words[axis];
+            }
+            at * unit
+        };
+        let both = |n| {
+            let (src, dst) = (place(n, &words[4..8], words[12]), place(n, &words[8..12], words[13]));
+            assert!(src + unit <= piece.src.size && dst + unit <= piece.dst.size, "{piece:?}");
+            (piece.src.offset + src, piece.dst.offset + dst)
+        };
+        (0..words[14]).map(both).collect()
+    }
+
+    #[test]
+    fn pieces_address_every_unit_of_every_row_once_within_their_bindings() {
+        let everything = || (region![], region![]);
+        let odd = || (region![.., ..; 2, .., 1.., ..; 2], region![.., ..; 2, .., ..3, ..; 2]);
+        for (shape, regions, size, max) in [
+            (vec![4, 5], everything(), 4, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 4, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 2, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 1, 1 << 20),
+            (vec![3, 5, 2, 4, 7], odd(), 3, 256),
+            (vec![3, 5, 2, 4, 7], odd(), 8, 128),
+            (vec![1000], (region![..; 3], region![..; 3]), 4, 256),
+            (vec![999], everything(), 2, 256),
+        ] {
+            let rows = rows(&shape, regions, size);
+            let unit = Unit::of(&rows).bytes();
+            let (mut found, caps) = (Vec::new(), caps(max));
+            let take = &mut |piece: &Piece| {
+                assert!(piece.src.size.max(piece.dst.size) <= max && piece.src.offset.is_multiple_of(32));
+                found.extend(addressed(piece, unit));
+                Ok(())
+            };
+            pieces(&rows, &caps, take).unwrap();
+            let units =
+                |(from, to): (u64, u64)| (0..rows.row / unit).map(move |n| (from + n * unit, to + n * unit));
+            let mut expected: Vec<_> = rows.iter().flat_map(units).collect();
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{shape:?} of {size} bytes");
+        }
+    }
+
+    #[test]
+    fn the_kernels_are_valid() {
+        for unit in [Unit::Word, Unit::Half, Unit::Byte] {
+            let check = |recipe: &Recipe<'_>| Ok(recipe.interface.params.as_ref().map(|params| params.size));
+            assert_eq!(unit.with_recipe(check).unwrap(), Some(64));
+        }
+    }
+}

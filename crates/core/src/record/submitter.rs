@@ -1,0 +1,110 @@
+//! From command buffers to a submission that a lane's fence follows.
+
+use crate::device::Device as _;
+use crate::device::bind_groups::BindGroups;
+use crate::device::recorder::Failure;
+use crate::device::wgpu_device::WgpuDevice;
+use crate::driver::error_scopes::{Doing, scoped};
+use crate::error::{Error, Kind};
+use crate::record::lane_fence::LaneFence;
+use crate::record::mapped_buffers::ReadBuffer;
+use crate::record::wgpu::passes::CommandBuffers;
+use fencepost_sync::Value;
+use std::sync::Arc;
+
+/// Submits for one lane of a wgpu device.
+#[derive(Clone)]
+pub(crate) struct Submitter {
+    device: Arc<WgpuDevice>,
+    fence: LaneFence,
+}
+
+impl Submitter {
+    pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
+        Self { device, fence }
+    }
+
+    pub(crate) fn device(&self) -> &Arc<WgpuDevice> {
+        &self.device
+    }
+
+    pub(crate) fn fence(&self) -> &LaneFence {
+        &self.fence
+    }
+
+    /// Submits what `record` gives, and returns what that needs until it is complete; the fence also follows the maps
+    /// of its `reads`.
+    pub(crate) fn submit<K>(
+        &self,
+        signal: Value,
+        record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
+        reads: impl FnOnce(&K) -> &[ReadBuffer],
+    ) -> Result<K, Failure> {
+        let follow = |kept: &K| {
+            self.fence.arm(self.device.queue(), signal, reads(kept));
+            Ok(())
+        };
+        submit(&self.device, record, follow)
+    }
+}
+
+/// Submits what `record` gives, has `follow` see to a fence, and returns what the submission needs until it is complete.
+pub(crate) fn submit<K>(
+    device: &WgpuDevice,
+    record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
+    follow: impl FnOnce(&K) -> Result<(), Failure>,
+) -> Result<K, Failure> {
+    if device.lost().is_raised() {
+        return Err(failure(device, None, false));
+    }
+    let _inside = device.gate().enter_to_submit();
+    let submit = || {
+        let (commands, kept) = record()?;
+        device.queue().submit(commands);
+        Ok((kept, device.answers()))
+    };
+    let (outcome, error) = scoped(device.raw(), submit);
+    if error.is_some() {
+        device.with_groups(BindGroups::clear); // one that could not be made may be among them
+    }
+    if error.is_some() || outcome.is_err() {
+        device.probe(); // a device that is gone has many reasons
+    }
+    let (kept, answers) = match outcome {
+        Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
+        outcome => outcome?,
+    };
+    let gone = !answers && error.is_none(); // then nothing was submitted
+    let failed = if gone || error.is_some() || device.lost().is_raised() {
+        Err(failure(device, error.as_ref(), gone))
+    } else {
+        follow(&kept)
+    };
+    match failed {
+        Ok(()) => Ok(kept),
+        Err(failure) => {
+            if failure.lost {
+                std::mem::forget(kept); // the device may be at it, and nobody will know when it is done
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// What went wrong, as the scheduler wants to know it.
+pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> Failure {
+    let lost = device.lost();
+    if gone {
+        lost.raise("wgpu no longer knows the device");
+    }
+    let error: Error = match (lost.check(), error) {
+        (Err(lost), _) => {
+            Kind::DeviceLost { device: device.caps().adapter.clone(), reason: lost.reason }.into()
+        }
+        (Ok(()), Some(error)) => Doing { object: "a submission", bytes: 0 }.failed(error),
+        (Ok(()), None) => {
+            Kind::Device { object: "a submission".into(), message: "no reason given".into() }.into()
+        }
+    };
+    Failure { step: None, error, lost: lost.is_raised() }
+}

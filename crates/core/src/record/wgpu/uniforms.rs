@@ -1,0 +1,110 @@
+//! The uniform ring: parameters that do not travel as immediates.
+
+use crate::device::wgpu_device::WgpuDevice;
+use crate::driver::error_scopes::{Doing, scoped};
+use crate::error::Result;
+use crate::memory::block::BlockId;
+
+/// Bytes of one page; parameters of one launch never straddle two.
+const PAGE: u64 = 64 << 10;
+
+/// Pages of uniform buffers, filled from the front again by every batch: what a batch reads there is copied in by
+/// the batch itself, before its first step.
+pub(crate) struct Uniforms {
+    alignment: u64,
+    pages: Vec<wgpu::Buffer>,
+    /// The parameters of the batch being recorded, page after page.
+    bytes: Vec<u8>,
+}
+
+/// Where the parameters of a launch are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slot {
+    pub(crate) page: usize,
+    pub(crate) offset: u32,
+}
+
+impl Slot {
+    /// What stands for the page in the key of a bind group: no block has such a number.
+    pub(crate) fn block(self) -> BlockId {
+        BlockId(u64::MAX - self.page as u64)
+    }
+}
+
+impl Uniforms {
+    pub(crate) fn new(device: &wgpu::Device) -> Self {
+        let alignment = u64::from(device.limits().min_uniform_buffer_offset_alignment).max(16);
+        Self { alignment, pages: Vec::new(), bytes: Vec::new() }
+    }
+
+    /// Starts a batch.
+    pub(crate) fn reset(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Adds the parameters of a launch, `size` bytes bound.
+    ///
+    /// # Errors
+    /// Out of memory for another page.
+    pub(crate) fn push(&mut self, device: &WgpuDevice, params: &[u8], size: u32) -> Result<Slot> {
+        let (page, offset) = place(self.bytes.len() as u64, u64::from(size), self.alignment);
+        while self.pages.len() <= page {
+            self.pages.push(new_page(device)?);
+        }
+        let start = (page as u64 * PAGE + offset) as usize;
+        self.bytes.resize(start, 0);
+        self.bytes.extend_from_slice(params);
+        self.bytes.resize(start + size as usize, 0);
+        Ok(Slot { page, offset: offset as u32 })
+    }
+
+    pub(crate) fn page(&self, slot: Slot) -> &wgpu::Buffer {
+        &self.pages[slot.page]
+    }
+
+    /// The parameters of the batch, whole words; empty if none were added.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Encodes the copies of all parameters from `staging` into their pages.
+    pub(crate) fn load(&self, encoder: &mut wgpu::CommandEncoder, staging: &wgpu::Buffer, offset: u64) {
+        for (at, bytes) in self.bytes.chunks(PAGE as usize).enumerate() {
+            let from = offset + at as u64 * PAGE;
+            encoder.copy_buffer_to_buffer(staging, from, &self.pages[at], 0, Some(bytes.len() as u64));
+        }
+    }
+}
+
+/// Page and offset of the next `size` bytes behind `used`.
+fn place(used: u64, size: u64, alignment: u64) -> (usize, u64) {
+    let start = used.next_multiple_of(alignment);
+    let start = if start % PAGE + size > PAGE { start.next_multiple_of(PAGE) } else { start };
+    ((start / PAGE) as usize, start % PAGE)
+}
+
+fn new_page(device: &WgpuDevice) -> Result<wgpu::Buffer> {
+    let label = "parameters";
+    let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+    let desc = wgpu::BufferDescriptor { label: Some(label), size: PAGE, usage, mapped_at_creation: false };
+    let (page, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
+    error.map_or(Ok(page), |error| Err(Doing { object: label, bytes: PAGE }.failed(&error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_start_aligned() {
+        assert_eq!(place(0, 16, 256), (0, 0));
+        assert_eq!(place(16, 16, 256), (0, 256));
+    }
+
+    #[test]
+    fn parameters_never_straddle_pages() {
+        assert_eq!(place(PAGE - 256, 256, 256), (0, PAGE - 256));
+        assert_eq!(place(PAGE - 256, 272, 256), (1, 0));
+        assert_eq!(place(PAGE, 64, 256), (1, 0));
+    }
+}

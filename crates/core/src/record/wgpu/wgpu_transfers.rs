@@ -1,0 +1,246 @@
+//! Copies: between blocks, from staging memory, to staging memory.
+
+use crate::device::wgpu_device::WgpuDevice;
+use crate::driver::error_scopes::{Doing, scoped};
+use crate::error::Result;
+use crate::memory::read_slot::{Place, ReadSlot, Readback};
+use crate::memory::staging::{Piece, Staged};
+use crate::memory::wgpu_memory::WgpuMemory;
+use crate::record::lane_fence::LaneFence;
+use crate::record::mapped_buffers::{Buffers, Filling, ReadBuffer, SentBuffer};
+use crate::record::wgpu::passes::{Passes, buffer_of};
+use crate::work::step::Span;
+use fencepost_sync::backend::Fence;
+use fencepost_sync::{Lost, Value};
+use std::sync::Arc;
+use wgpu::MapMode;
+
+/// Bytes of the buffer through which copies within one block go.
+pub(crate) const DETOUR: u64 = 16 << 20;
+
+/// The means of transfer of a recorder.
+pub(crate) struct Transfers {
+    uploads: Buffers,
+    downloads: Buffers,
+    detour: Option<wgpu::Buffer>,
+    /// The portable buffers of the batch being recorded.
+    sending: Vec<Filling>,
+    reading: Vec<Filling>,
+    /// The reads in `reading`: which buffer, where in it, and for whom.
+    readers: Vec<(usize, u64, Arc<ReadSlot>)>,
+    /// What the batch being recorded needs until it is complete.
+    pieces: Vec<Piece<WgpuMemory>>,
+    reads: Vec<Arc<PinnedRead>>,
+}
+
+/// What must live until a submission is complete.
+pub(crate) struct Kept {
+    _pieces: Vec<Piece<WgpuMemory>>,
+    _reads: Vec<Arc<PinnedRead>>,
+    _sent: Vec<SentBuffer>,
+    pub(crate) downloads: Vec<ReadBuffer>,
+}
+
+/// The bytes of a read in memory that the host reaches.
+pub(crate) struct PinnedRead {
+    pub(crate) piece: Piece<WgpuMemory>,
+    pub(crate) fence: Arc<dyn Fence>,
+    pub(crate) value: Value,
+}
+
+impl Transfers {
+    pub(crate) fn new(device: &WgpuDevice) -> Self {
+        let buffers = |mode| Buffers::new(device, mode);
+        Self {
+            uploads: buffers(MapMode::Write),
+            downloads: buffers(MapMode::Read),
+            detour: None,
+            sending: Vec::new(),
+            reading: Vec::new(),
+            readers: Vec::new(),
+            pieces: Vec::new(),
+            reads: Vec::new(),
+        }
+    }
+
+    /// Records a copy. Within one block it goes through a buffer between, piece by piece in the direction in which
+    /// no piece overwrites a later one.
+    ///
+    /// # Errors
+    /// Out of memory for the buffer between.
+    pub(crate) fn copy(&mut self, passes: &mut Passes<'_>, src: &Span, dst: &Span) -> Result<()> {
+        let size = words(src.size);
+        let (from, to) = (buffer_of(&src.block), buffer_of(&dst.block));
+        if !Arc::ptr_eq(&src.block, &dst.block) {
+            passes.encoder().copy_buffer_to_buffer(from, src.offset, to, dst.offset, Some(size));
+            return Ok(());
+        }
+        let detour = self.detour(passes.device)?;
+        let encoder = passes.encoder();
+        for (start, size) in detour_pieces(size, dst.offset > src.offset) {
+            encoder.copy_buffer_to_buffer(from, src.offset + start, &detour, 0, Some(size));
+            encoder.copy_buffer_to_buffer(&detour, 0, to, dst.offset + start, Some(size));
+        }
+        Ok(())
+    }
+
+    /// Copies a few words that are also written by the launch which reads its size there: a place to read them from.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn aside(&mut self, passes: &mut Passes<'_>, span: &Span) -> Result<wgpu::Buffer> {
+        let detour = self.detour(passes.device)?;
+        let size = Some(words(span.size));
+        passes.encoder().copy_buffer_to_buffer(buffer_of(&span.block), span.offset, &detour, 0, size);
+        Ok(detour)
+    }
+
+    /// Records an upload of staged bytes.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn upload(&mut self, passes: &mut Passes<'_>, src: &Staged, dst: &Span) -> Result<()> {
+        let (to, size) = (buffer_of(&dst.block), words(dst.size));
+        match src {
+            Staged::Wgpu(piece) => {
+                let from = piece.memory().buffer();
+                passes.encoder().copy_buffer_to_buffer(from, piece.offset(), to, dst.offset, Some(size));
+            }
+            Staged::Host(bytes) => {
+                let (filling, offset) = self.uploads.room(&mut self.sending, size)?;
+                filling.write(offset, bytes)?;
+                passes.encoder().copy_buffer_to_buffer(&filling.buffer, offset, to, dst.offset, Some(size));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts parameters, whole words, into staging memory: the buffer and where in it.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn parameters(&mut self, device: &WgpuDevice, bytes: &[u8]) -> Result<(wgpu::Buffer, u64)> {
+        let copied = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
+        let Some(piece) = copied else {
+            let (filling, offset) = self.uploads.room(&mut self.sending, bytes.len() as u64)?;
+            filling.write(offset, bytes)?;
+            return Ok((filling.buffer.clone(), offset));
+        };
+        let at = (piece.memory().buffer().clone(), piece.offset());
+        self.pieces.push(piece);
+        Ok(at)
+    }
+
+    /// Records a read to staging memory, and tells the slot where that is.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn read(
+        &mut self,
+        passes: &mut Passes<'_>,
+        src: &Span,
+        slot: &Arc<ReadSlot>,
+        read: (&LaneFence, Value),
+    ) -> Result<()> {
+        self.fetch(passes, (buffer_of(&src.block), src.offset), words(src.size), slot, read)
+    }
+
+    /// Records a read of `size` bytes of a buffer, from an offset on.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn fetch(
+        &mut self,
+        passes: &mut Passes<'_>,
+        (from, at): (&wgpu::Buffer, u64),
+        size: u64,
+        slot: &Arc<ReadSlot>,
+        (fence, value): (&LaneFence, Value),
+    ) -> Result<()> {
+        if let Some(piece) = passes.device.download_piece(size)? {
+            let to = piece.memory().buffer();
+            passes.encoder().copy_buffer_to_buffer(from, at, to, piece.offset(), Some(size));
+            let read = Arc::new(PinnedRead { piece, fence: fence.shared(), value });
+            slot.set(Place::Staged(read.clone()));
+            self.reads.push(read);
+            return Ok(());
+        }
+        let (filling, offset) = self.downloads.room(&mut self.reading, size)?;
+        passes.encoder().copy_buffer_to_buffer(from, at, &filling.buffer, offset, Some(size));
+        self.readers.push((self.reading.len() - 1, offset, slot.clone()));
+        Ok(())
+    }
+
+    /// Staging memory that the batch writes and the host reads.
+    pub(crate) fn published(&self) -> impl Iterator<Item = &wgpu::Buffer> {
+        self.reads.iter().map(|read| read.piece.memory().buffer())
+    }
+
+    /// Ends the recording of a batch: what it needs until it is complete, if anything.
+    pub(crate) fn finish(&mut self) -> Option<Kept> {
+        let downloads: Vec<_> = self.reading.drain(..).map(ReadBuffer::new).collect();
+        for (at, offset, slot) in self.readers.drain(..) {
+            slot.set(Place::Staged(downloads[at].read(offset)));
+        }
+        let kept = Kept {
+            _pieces: std::mem::take(&mut self.pieces),
+            _reads: std::mem::take(&mut self.reads),
+            _sent: self.sending.drain(..).map(SentBuffer::new).collect(),
+            downloads,
+        };
+        let nothing = kept._pieces.is_empty() && kept._reads.is_empty() && kept._sent.is_empty();
+        (!nothing || !kept.downloads.is_empty()).then_some(kept)
+    }
+
+    fn detour(&mut self, device: &WgpuDevice) -> Result<wgpu::Buffer> {
+        if let Some(made) = &self.detour {
+            return Ok(made.clone());
+        }
+        let label = "a copy within one array";
+        let usage =
+            wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::INDIRECT;
+        let desc =
+            wgpu::BufferDescriptor { label: Some(label), size: DETOUR, usage, mapped_at_creation: false };
+        let (made, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
+        if let Some(error) = error {
+            return Err(Doing { object: label, bytes: DETOUR }.failed(&error));
+        }
+        Ok(self.detour.insert(made).clone())
+    }
+}
+
+impl Readback for PinnedRead {
+    fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
+        let end = out.len();
+        self.piece.read(&*self.fence, self.value, &mut |bytes| out.copy_from_slice(&bytes[..end]))
+    }
+}
+
+/// wgpu copies whole words. Arrays end on 16 bytes, and what lies behind the last element is nobody's.
+pub(crate) fn words(size: u64) -> u64 {
+    size.next_multiple_of(4)
+}
+
+/// Start and size of the pieces of a copy through the buffer between.
+pub(crate) fn detour_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
+    let count = size.div_ceil(DETOUR);
+    (0..count).map(move |at| {
+        let start = if from_the_end { count - 1 - at } else { at } * DETOUR;
+        (start, DETOUR.min(size - start))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detour_covers_everything_once_in_either_direction() {
+        let size = 2 * DETOUR + 4;
+        let forth: Vec<_> = detour_pieces(size, false).collect();
+        assert_eq!(forth, [(0, DETOUR), (DETOUR, DETOUR), (2 * DETOUR, 4)]);
+        let mut back: Vec<_> = detour_pieces(size, true).collect();
+        back.reverse();
+        assert_eq!(back, forth);
+    }
+}

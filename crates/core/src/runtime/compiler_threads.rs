@@ -1,0 +1,92 @@
+//! The threads of a context that compile kernels.
+
+use crate::api::context::Owner;
+use crate::scheduler::engine::Engine;
+use fencepost_sync::prim::{Mutex, lock};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Threads that compile at once, at most: a driver's compiler is often parallel itself.
+const MOST: usize = 4;
+
+/// A kernel to be compiled.
+pub(crate) type Task = Box<dyn FnOnce(&Engine) + Send>;
+
+/// Kernels that wait for a thread. Threads come with the work and go when none is left.
+#[derive(Clone, Default)]
+pub(crate) struct Compilers(Arc<Mutex<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    tasks: VecDeque<Task>,
+    threads: usize,
+}
+
+impl Compilers {
+    /// Has a thread of the context run the task, in the order of these calls. If the system has no thread left, this one does.
+    pub(crate) fn add(&self, owner: &Owner, task: Task) {
+        let mut waiting = lock(&self.0);
+        waiting.tasks.push_back(task);
+        if waiting.threads == MOST {
+            return;
+        }
+        waiting.threads += 1;
+        drop(waiting);
+        let compilers = self.clone();
+        let work = move |engine: &Engine| compilers.work(engine);
+        if owner.threads().add("fencepost compiler".into(), owner.engine(), work).is_err() {
+            self.work(owner.engine());
+        }
+    }
+
+    fn work(&self, engine: &Engine) {
+        loop {
+            let mut waiting = lock(&self.0);
+            let Some(task) = waiting.tasks.pop_front() else {
+                waiting.threads -= 1;
+                return;
+            };
+            drop(waiting);
+            let task = AssertUnwindSafe(|| task(engine));
+            if catch_unwind(task).is_err() {
+                log::error!("a waker panicked that was told of a compiled kernel");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::context::Context;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Barrier, mpsc};
+
+    #[test]
+    fn four_threads_do_all_the_work_and_outlive_a_panic() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let (now, most, together) = (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(MOST));
+        let counts = Arc::new((now, most, together));
+        let (done, all_done) = mpsc::channel();
+        for number in 0..5 * MOST {
+            let (counts, done) = (counts.clone(), done.clone());
+            let task = move |_: &Engine| {
+                let (now, most, together) = &*counts;
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                together.wait(); // only as many as there may be pass it
+                now.fetch_sub(1, Ordering::SeqCst);
+                together.wait();
+                done.send(number).expect("the test waits");
+                assert!(number % MOST != 0, "on purpose");
+            };
+            ctx.owner.compilers().add(&ctx.owner, Box::new(task));
+        }
+        drop(done);
+        let mut done: Vec<_> = all_done.iter().collect();
+        done.sort_unstable();
+        assert_eq!(done, (0..5 * MOST).collect::<Vec<_>>());
+        assert_eq!(counts.1.load(Ordering::SeqCst), MOST);
+    }
+}

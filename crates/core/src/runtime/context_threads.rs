@@ -1,0 +1,134 @@
+//! The threads of a context: two a lane, one for host callbacks.
+
+use crate::scheduler::engine::Engine;
+use crate::scheduler::thread_posts::take_post;
+use fencepost_sync::prim::{Mutex, lock};
+use std::io;
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+
+/// Threads to be joined at the end.
+#[derive(Clone, Default)]
+pub(crate) struct Threads(Arc<Mutex<Vec<JoinHandle<()>>>>);
+
+/// What a thread does for a lane.
+#[derive(Clone, Copy)]
+enum Role {
+    Submits,
+    Completes,
+}
+
+/// The place of a thread at a lane.
+pub(crate) struct Post {
+    engine: Weak<Engine>,
+    threads: Weak<Mutex<Vec<JoinHandle<()>>>>,
+    lane: usize,
+    role: Role,
+}
+
+impl Post {
+    /// Starts another thread in this place. If the system has none left, the context is lost.
+    pub(crate) fn replace(self) {
+        let (Some(engine), Some(threads)) = (self.engine.upgrade(), self.threads.upgrade()) else { return };
+        if let Err(error) = Threads(threads).add_to_lane(&engine, self.lane, self.role) {
+            engine.lose(&refused(&error));
+        }
+    }
+}
+
+fn refused(error: &io::Error) -> String {
+    format!("the system refuses a thread for a context: {error}")
+}
+
+impl Threads {
+    /// Starts the threads, unless the engine is one without. If the system has none left, the context is lost.
+    pub(crate) fn start(engine: &Arc<Engine>) -> Self {
+        let started = Self::default();
+        if let Err(error) = started.start_all(engine) {
+            engine.lose(&refused(&error));
+        }
+        started
+    }
+
+    fn start_all(&self, engine: &Arc<Engine>) -> io::Result<()> {
+        if !engine.threads {
+            return Ok(());
+        }
+        for lane in 0..engine.lanes.len() {
+            self.add_to_lane(engine, lane, Role::Submits)?;
+            self.add_to_lane(engine, lane, Role::Completes)?;
+        }
+        self.add("fencepost callbacks".into(), engine, Engine::callback_thread)
+    }
+
+    fn add_to_lane(&self, engine: &Arc<Engine>, lane: usize, role: Role) -> io::Result<()> {
+        let post = Post { engine: Arc::downgrade(engine), threads: Arc::downgrade(&self.0), lane, role };
+        let name = match role {
+            Role::Submits => format!("fencepost lane {lane}"),
+            Role::Completes => format!("fencepost completer {lane}"),
+        };
+        self.add(name, engine, move |engine| {
+            take_post(post);
+            match role {
+                Role::Submits => engine.lane_thread(lane),
+                Role::Completes => engine.completer(lane),
+            }
+        })
+    }
+
+    /// Starts a thread that is joined when the context ends.
+    pub(crate) fn add(
+        &self,
+        name: String,
+        engine: &Arc<Engine>,
+        run: impl FnOnce(&Engine) + Send + 'static,
+    ) -> io::Result<()> {
+        let engine = engine.clone();
+        let thread = thread::Builder::new().name(name).spawn(move || run(&engine))?;
+        let mut threads = lock(&self.0);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+        Ok(())
+    }
+
+    fn take(&self) -> Vec<JoinHandle<()>> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+
+    /// Flushes, waits unless the device is lost, and joins. On a thread of the context's own (the last handle was
+    /// in a callback or a waker) a thread of its own does that, as none can wait for itself; so it does where work
+    /// waits for another context, which may wait for this very thread. `alive` is kept until the device is gone.
+    pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
+        let threads = self.clone();
+        let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
+        if own || engine.waits_across() {
+            let (engine, alive) = (engine.clone(), alive.clone());
+            let ended = thread::Builder::new().spawn(move || {
+                threads.finish(&engine);
+                drop(engine); // and the device with it
+                drop(alive);
+            });
+            if let Err(error) = ended {
+                log::error!("a context is leaked: the system refuses a thread to end it: {error}");
+            }
+        } else {
+            threads.finish(engine);
+        }
+    }
+
+    /// Joins all, also those that have taken the place of others meanwhile.
+    fn finish(&self, engine: &Engine) {
+        engine.close();
+        loop {
+            let threads = self.take();
+            if threads.is_empty() {
+                return;
+            }
+            for thread in threads {
+                if thread.join().is_err() {
+                    log::error!("a thread of a context panicked");
+                }
+            }
+        }
+    }
+}

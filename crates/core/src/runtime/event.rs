@@ -1,0 +1,235 @@
+//! Points in the work of a queue.
+
+use crate::api::context::Owner;
+use crate::error::{Error, Kind, Result};
+use crate::runtime::pending;
+use crate::runtime::pending::Pending;
+use crate::runtime::user_event::UserState;
+use crate::scheduler::failure_history::Stretch;
+use crate::scheduler::queue_times::Moment;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Clock, Slot, Stamp};
+use std::fmt;
+use std::sync::Arc;
+
+/// A point in the order of one queue: everything up to this stamp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Point {
+    pub(crate) slot: Slot,
+    pub(crate) stamp: Stamp,
+}
+
+impl Point {
+    /// Before everything.
+    pub(crate) const START: Point = Point { slot: Slot(0), stamp: Stamp(0) };
+}
+
+/// What goes with a point of a queue.
+#[derive(Clone, Default)]
+pub(crate) struct Past {
+    /// What the queue was ordered after there, besides its own commands.
+    pub(crate) clock: Clock,
+    /// The right to hear whether the work before it failed.
+    pub(crate) stretch: Stretch,
+}
+
+/// A point in a queue's work, or something the host will say: other queues and the host can wait for it.
+///
+/// Made recorded by [`CommandQueue::marker`](crate::CommandQueue::marker), unrecorded by
+/// [`Context::event`](crate::Context::event). An event that was never recorded is complete. Waiting captures the
+/// recording at the call: recording again does not move earlier waits, so one event serves every turn of a loop.
+/// A clone is the same event.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost::doctest();
+/// let x = queue.array(&[1.0_f32; 16])?;
+/// let uploaded = queue.marker();
+/// let other = ctx.queue("other");
+/// other.wait_for(&uploaded)?;           // the device waits, this thread does not
+/// uploaded.wait()?;                     // now this thread does
+/// # drop(x);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Event {
+    pub(crate) owner: Owner,
+    recording: Arc<Mutex<Recording>>,
+    options: EventOptions,
+}
+
+/// What an event can do: [`Context::event_with`](crate::Context::event_with),
+/// [`CommandQueue::marker_with`](crate::CommandQueue::marker_with).
+///
+/// # Example
+/// ```
+/// use fencepost::EventOptions;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let timed = EventOptions { timing: true };
+/// let (start, end) = (ctx.event_with(timed), ctx.event_with(timed));
+/// let mut x = ctx.zeros::<u32, 1>([1024])?;
+/// queue.record(&start)?;
+/// queue.fill(&mut x, 7)?;
+/// queue.record(&end)?;
+/// assert!(end.seconds_since(&start).wait()? > 0.0);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventOptions {
+    /// Whether [`Event::seconds_since`] has an answer for it on any queue, and not on timed ones only. Each recording then
+    /// has the device look at its clock.
+    pub timing: bool,
+}
+
+/// What an event stands for at this moment.
+#[derive(Clone, Default)]
+pub(crate) enum Recording {
+    #[default]
+    Never,
+    /// A point, what is known of it, and when it is there if it is timed.
+    Point(Point, Arc<Past>, Option<Arc<Moment>>),
+    User(Arc<UserState>),
+    /// A point of a queue that could not be made.
+    Failed(Error),
+}
+
+impl Event {
+    pub(crate) fn new(owner: Owner, recording: Recording) -> Self {
+        Self::with(owner, recording, EventOptions::default())
+    }
+
+    pub(crate) fn with(owner: Owner, recording: Recording, options: EventOptions) -> Self {
+        Self { owner, recording: Arc::new(Mutex::new(recording)), options }
+    }
+
+    /// Whether each recording notes a time, also on a queue that is not timed.
+    pub(crate) fn wants_time(&self) -> bool {
+        self.options.timing
+    }
+
+    pub(crate) fn recording(&self) -> Recording {
+        lock(&self.recording).clone()
+    }
+
+    pub(crate) fn set(&self, recording: Recording) {
+        *lock(&self.recording) = recording;
+    }
+
+    /// Blocks until everything before this event is done, flushing what it needs and no more.
+    ///
+    /// # Errors
+    /// The error of the work; [`Kind::DeviceLost`]; [`Kind::Abandoned`] for a user event that nobody can signal any
+    /// more; [`Kind::WouldDeadlock`] in a host callback.
+    pub fn wait(&self) -> Result<()> {
+        self.done().wait()
+    }
+
+    /// The event as a late result, to be awaited on any executor or waited for with a timeout.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn done(&self) -> Pending<()> {
+        pending::of_recording(self.owner.clone(), self.recording())
+    }
+
+    /// Whether everything before this event is done. Flushes first, so that asking again and again ends.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait), which it never does.
+    pub fn is_complete(&self) -> Result<bool> {
+        match self.recording() {
+            Recording::Never => Ok(true),
+            Recording::Point(point, past, _) => self.owner.engine().is_complete(point, &past.clock),
+            Recording::User(user) => self.owner.engine().is_signalled(&user),
+            Recording::Failed(error) => Err(error),
+        }
+    }
+}
+
+impl IntoFuture for Event {
+    type Output = Result<()>;
+    type IntoFuture = Pending<()>;
+
+    fn into_future(self) -> Pending<()> {
+        self.done()
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.recording() {
+            Recording::Never => f.write_str("Event(never recorded)"),
+            Recording::Point(point, ..) => write!(f, "Event(queue {}, stamp {})", point.slot.0, point.stamp),
+            Recording::User(user) => write!(f, "Event(user `{}`)", user.label()),
+            Recording::Failed(error) => write!(f, "Event(failed: {error})"),
+        }
+    }
+}
+
+/// One event or several, as [`wait_for`](crate::CommandQueue::wait_for) takes them.
+pub trait Events {
+    /// Calls `each` for every event, until one fails.
+    ///
+    /// # Errors
+    /// The first error of `each`.
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()>;
+}
+
+impl Events for Event {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        each(self)
+    }
+}
+
+impl<E: Events> Events for [E] {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        self.iter().try_for_each(|events| events.for_each(each))
+    }
+}
+
+impl<E: Events, const N: usize> Events for [E; N] {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        self.as_slice().for_each(each)
+    }
+}
+
+impl<E: Events> Events for Vec<E> {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        self.as_slice().for_each(each)
+    }
+}
+
+impl<E: Events + ?Sized> Events for &E {
+    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+        (**self).for_each(each)
+    }
+}
+
+/// `Err` if `owner` is not `other`.
+#[inline]
+pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -> String) -> Result<()> {
+    if owner.is(other) { Ok(()) } else { foreign(object) }
+}
+
+#[cold]
+fn foreign(object: impl FnOnce() -> String) -> Result<()> {
+    Err(Kind::ForeignContext { object: object() }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::context::Context;
+    use crate::error::Kind;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+
+    #[test]
+    fn the_marker_of_a_queue_made_on_a_lost_device_says_so() {
+        let ctx = Context::on_cpu(CpuOptions { lost_after: Some(0), ..CpuOptions::default() });
+        let first = ctx.queue("first");
+        let made = first.full::<u32, 1>([4], 7).and_then(|_| first.finish().wait());
+        assert!(matches!(made.unwrap_err().kind(), Kind::DeviceLost { .. }));
+        let marker = ctx.queue("late").marker();
+        assert!(matches!(marker.is_complete().unwrap_err().kind(), Kind::DeviceLost { .. }));
+        assert!(matches!(marker.wait().unwrap_err().kind(), Kind::DeviceLost { .. }));
+    }
+}

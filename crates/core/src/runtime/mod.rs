@@ -1,0 +1,14 @@
+//! What every handle of a context keeps alive: the scheduler, its threads, compiled kernels; points in time that a program holds.
+
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) mod compiler_threads;
+pub(crate) mod context_registry;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) mod context_threads;
+pub(crate) mod context_watch;
+pub(crate) mod event;
+pub(crate) mod kernel_cache;
+pub(crate) mod pending;
+pub(crate) mod user_event;
+#[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
+pub(crate) mod watchdog;

@@ -1,0 +1,220 @@
+//! Late results of this crate.
+
+use crate::api::context::Owner;
+use crate::error::{Error, Result};
+use crate::runtime::event::{Past, Point, Recording};
+use crate::runtime::user_event::UserState;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::thread_posts::stand_aside;
+use crate::scheduler::wait::Deadline;
+use fencepost_sync::{Bell, Late};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// A result that comes later: `.wait()`, `.wait_timeout(..)` or `.await` on any executor. Dropping it cancels
+/// nothing.
+pub type Pending<T> = fencepost_sync::Pending<T, Error>;
+
+/// The end of what an event stands for.
+pub(crate) fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
+    match recording {
+        Recording::Never => Pending::ready(Ok(())),
+        Recording::Point(point, past, _) => Pending::late(PointLate::new(owner, point, past)),
+        Recording::User(event) => Pending::late(UserLate { seat: Seat::default(), owner, event }),
+        Recording::Failed(error) => Pending::ready(Err(error)),
+    }
+}
+
+/// The place of a late result in the tables of a context: it has one waker there, whatever task polls it, and none once
+/// this is dropped.
+#[derive(Default)]
+pub(crate) struct Seat {
+    bell: Bell,
+    engine: Weak<Engine>,
+}
+
+impl Seat {
+    /// The waker to leave with `engine`, always the same one; it wakes `task`.
+    pub(crate) fn waker(&mut self, engine: &Arc<Engine>, task: &Waker) -> &Waker {
+        if self.bell.waker().is_none() {
+            self.engine = Arc::downgrade(engine);
+        }
+        self.bell.set(task)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let (Some(waker), Some(engine)) = (self.bell.waker(), self.engine.upgrade()) {
+            engine.forget(waker);
+        }
+    }
+}
+
+/// A point of a queue.
+pub(crate) struct PointLate {
+    seat: Seat,
+    pub(crate) owner: Owner,
+    pub(crate) point: Point,
+    past: Arc<Past>,
+}
+
+impl PointLate {
+    pub(crate) fn new(owner: Owner, point: Point, past: Arc<Past>) -> Self {
+        Self { seat: Seat::default(), owner, point, past }
+    }
+}
+
+impl PointLate {
+    /// As [`Late::poll`], telling the program nothing.
+    pub(crate) fn poll_untold(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let engine = self.owner.engine();
+        engine.poll(self.point, self.seat.waker(engine, cx.waker())).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// As [`Late::wait`], telling the program nothing.
+    pub(crate) fn wait_untold(&self, deadline: Deadline) -> Option<Result<()>> {
+        match may_block().and_then(|()| self.owner.engine().wait(self.point, deadline)) {
+            Ok(false) => None,
+            result => Some(result.map(|_| ())),
+        }
+    }
+
+    /// Tells the program `answer`.
+    pub(crate) fn tell(&self, answer: &Result<()>) {
+        self.owner.engine().tell(self.point, &self.past.clock, answer);
+    }
+}
+
+impl Late<(), Error> for PointLate {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let answer = self.poll_untold(cx);
+        if let Poll::Ready(answer) = &answer {
+            self.tell(answer);
+        }
+        answer
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
+        let answer = self.wait_untold(Deadline::after(limit));
+        answer.iter().for_each(|answer| self.tell(answer));
+        answer
+    }
+}
+
+impl Drop for PointLate {
+    /// Nobody looks for the end any more: the completer has to.
+    fn drop(&mut self) {
+        self.owner.engine().stir();
+    }
+}
+
+/// An event of the host.
+struct UserLate {
+    seat: Seat,
+    owner: Owner,
+    event: Arc<UserState>,
+}
+
+impl Late<(), Error> for UserLate {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let engine = self.owner.engine();
+        engine.await_user(&self.event, self.seat.waker(engine, cx.waker())).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
+        if let Err(error) = may_block() {
+            return Some(Err(error));
+        }
+        let (engine, deadline) = (self.owner.engine(), Deadline::after(limit));
+        let mut turned = false;
+        stand_aside();
+        loop {
+            let state = engine.lock();
+            if let Some(result) = self.event.result() {
+                return Some(result);
+            }
+            if let Err(lost) = state.lost() {
+                return Some(Err(lost));
+            }
+            if turned && deadline.over() {
+                return None;
+            }
+            turned = true;
+            if engine.threads || !state.busy() {
+                engine.doze(state, deadline.slice());
+            } else {
+                drop(state);
+                engine.turn(deadline.slice());
+            }
+        }
+    }
+}
+
+/// The outcome of any future.
+pub(crate) struct FutureLate<F: ?Sized>(pub(crate) Pin<Box<F>>);
+
+impl<T, F> Late<T, Error> for FutureLate<F>
+where
+    F: Future<Output = Result<T>> + fencepost_sync::MaybeSend + ?Sized,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        self.0.as_mut().poll(cx)
+    }
+
+    fn wait(&mut self, _: Option<Duration>) -> Option<Result<T>> {
+        Some(may_block().and_then(|()| pollster::block_on(self.0.as_mut())))
+    }
+}
+
+/// What `make` makes of another late result.
+pub(crate) fn then<T, U>(
+    pending: Pending<T>,
+    make: impl FnOnce(T) -> Result<U> + fencepost_sync::MaybeSend + 'static,
+) -> Pending<U>
+where
+    T: Unpin + fencepost_sync::MaybeSend + 'static,
+{
+    Pending::late(Then { pending, make: Some(make) })
+}
+
+struct Then<T, F> {
+    pending: Pending<T>,
+    make: Option<F>,
+}
+
+impl<T, F> Then<T, F> {
+    fn made<U>(&mut self, result: Result<T>) -> Result<U>
+    where
+        F: FnOnce(T) -> Result<U>,
+    {
+        let make = self.make.take().expect("bug: a result was asked for again after it was there");
+        result.and_then(make)
+    }
+}
+
+impl<T, U, F> Late<U, Error> for Then<T, F>
+where
+    T: Unpin + fencepost_sync::MaybeSend,
+    F: FnOnce(T) -> Result<U> + fencepost_sync::MaybeSend,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<U>> {
+        Pin::new(&mut self.pending).poll(cx).map(|result| self.made(result))
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<U>> {
+        let result = self.pending.wait_timeout(limit.unwrap_or(Duration::MAX));
+        Some(result.transpose()?).map(|result| self.made(result))
+    }
+}
+
+/// Whether this thread may block at all.
+///
+/// # Errors
+/// `WouldBlock` in the browser.
+pub(crate) fn may_block() -> Result<()> {
+    if cfg!(target_arch = "wasm32") { Err(fencepost_sync::Error::WouldBlock.into()) } else { Ok(()) }
+}

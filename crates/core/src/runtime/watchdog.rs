@@ -1,0 +1,77 @@
+//! Ends a process in which a context lives too long, and shows the state of that context first: `FENCEPOST_WATCHDOG`.
+
+use crate::runtime::context_watch::ContextWatch;
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The variable with the limit in seconds; without it nothing is watched.
+const VARIABLE: &str = "FENCEPOST_WATCHDOG";
+
+/// How long the state of a context may take to be had.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The contexts and when each was made.
+static WATCHED: Mutex<Vec<(Instant, ContextWatch)>> = Mutex::new(Vec::new());
+
+/// Watches a new context if the process has a limit. The first one starts the thread that looks.
+pub(crate) fn watch(watch: impl FnOnce() -> ContextWatch) {
+    static LIMIT: OnceLock<Option<Duration>> = OnceLock::new();
+    let begin = || {
+        let limit = limit(&std::env::var(VARIABLE).ok()?)?;
+        let started = thread::Builder::new().name("fencepost watchdog".into()).spawn(move || look(limit));
+        started.is_ok().then_some(limit)
+    };
+    if LIMIT.get_or_init(begin).is_some() {
+        WATCHED.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), watch()));
+    }
+}
+
+fn limit(text: &str) -> Option<Duration> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0);
+    let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    if limit.is_none() {
+        log::warn!("{VARIABLE} is `{text}`; it must be a number of seconds above 0: nothing is watched");
+    }
+    limit
+}
+
+/// Looks at the contexts until one of them is older than the limit.
+fn look(limit: Duration) {
+    loop {
+        thread::sleep(limit / 10);
+        let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.retain(|(_, watch)| watch.lives());
+        if watched.iter().any(|(made, _)| made.elapsed() > limit) {
+            let states: Vec<String> = watched.iter().map(|(_, watch)| state(watch)).collect();
+            let states = states.join("\n");
+            // Standard error and no log: the process ends here, and a program without a logger must see why.
+            eprintln!("{VARIABLE}: a context is older than {limit:?}; all contexts:\n{states}");
+            std::process::abort();
+        }
+    }
+}
+
+/// The state of a context, which a thread of its own asks for: another thread may stay in the lock of the context.
+fn state(watch: &ContextWatch) -> String {
+    let (sender, state) = channel();
+    let watch = watch.clone();
+    let looked = thread::Builder::new().spawn(move || sender.send(watch.state_dump()));
+    match looked.ok().and_then(|_| state.recv_timeout(PATIENCE).ok()) {
+        Some(state) => state.unwrap_or_else(|| "a context that has ended meanwhile".into()),
+        None => "a context whose lock a thread stays in".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_number_of_seconds_above_zero() {
+        assert_eq!(limit("60"), Some(Duration::from_secs(60)));
+        assert_eq!(limit("0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(["", "0", "-1", "NaN", "inf", "soon"].map(limit), [None; 6]);
+    }
+}

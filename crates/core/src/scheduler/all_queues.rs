@@ -1,0 +1,95 @@
+//! All queues of a context at once.
+
+use crate::error::Result;
+use crate::runtime::event::{Past, Point};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::profile_notes::Cause;
+use crate::scheduler::queue_state::Priority;
+use crate::scheduler::state::State;
+use crate::work::step::{Command, Op, Work};
+use fencepost_sync::prim::MutexGuard;
+use fencepost_sync::{Clock, Slot};
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Engine {
+    /// Plans everything there is.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        let state = self.lock();
+        state.lost()?;
+        let ends = state.ends();
+        self.start_each(state, &ends);
+        Ok(())
+    }
+
+    /// Plans everything there is; where each queue is, and what it comes after there, the oldest queue first. `behind`:
+    /// the device is also to come by behind whatever others have submitted to it.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub(crate) fn start_all(&self, behind: bool) -> Result<Vec<(Point, Arc<Past>)>> {
+        let mut state = self.lock();
+        state.lost()?;
+        if behind {
+            let stamp = state.next_stamp();
+            state.queue_mut(State::CONTEXT).push(Command { stamp, op: Op::Work(Work::Behind) });
+        }
+        let ends = state.all_ends();
+        self.start_each(state, &ends.iter().map(|(end, _)| *end).collect::<Vec<_>>());
+        Ok(ends)
+    }
+
+    fn start_each(&self, mut state: MutexGuard<'_, State>, ends: &[Point]) {
+        for priority in Priority::ORDER {
+            let roots = ends.iter().copied().filter(|end| state.queue(end.slot).priority == priority);
+            let roots: Vec<Point> = roots.collect();
+            state.plan(roots, priority);
+        }
+        self.unlock(state);
+        if !self.threads {
+            self.turn(Duration::ZERO);
+        }
+    }
+
+    /// Has what `slot` does next come after everything enqueued so far on any queue, where the policy orders nothing by itself.
+    pub(crate) fn come_after_all(&self, slot: Slot, at: &'static Location<'static>) {
+        let mut state = self.lock();
+        if state.policy() != Policy::Unchecked || state.lost.is_some() {
+            return;
+        }
+        let ends: Vec<Point> = state.ends().into_iter().filter(|end| end.slot != slot).collect();
+        for point in ends {
+            state.note_wait(slot, point, Cause::Policy, at);
+            state.push_wait(slot, point);
+        }
+    }
+
+    /// Has what `slot` does next come after everything enqueued so far on `before`, an error of its own or not.
+    pub(crate) fn come_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
+        let mut state = self.lock();
+        if state.lost.is_none() && slot != before {
+            let (point, past) = state.marker(before);
+            state.queue_mut(slot).clock.join(&past.clock);
+            state.note_wait(slot, point, Cause::Program, at);
+            state.push_wait(slot, point);
+            state.queue_mut(slot).stay_failed();
+        }
+    }
+}
+
+impl State {
+    /// The ends of all queues that are not gone, the oldest first: those which are gone are done. The first of them, the
+    /// context's own, knows of everything enqueued so far: what is told of it is told of all.
+    fn all_ends(&mut self) -> Vec<(Point, Arc<Past>)> {
+        let mut here: Vec<Slot> = self.slots().filter(|&slot| !self.queue(slot).free).collect();
+        here.sort_unstable_by_key(|&slot| self.queue(slot).born);
+        let mut ends: Vec<(Point, Arc<Past>)> = here.into_iter().map(|slot| self.marker(slot)).collect();
+        Arc::make_mut(&mut ends[0].1).clock = Clock::after_all(self.last_stamp());
+        ends
+    }
+}

@@ -1,0 +1,320 @@
+//! Waits in callbacks that could never end.
+//!
+//! A wait of a thread that is inside callbacks is noted, with the point that it is for. The point may come after a callback,
+//! which some thread runs, or alone can run, and that thread may wait too. Where that leads back to the first thread none of
+//! the waits can end, and one of them is refused.
+
+use crate::error::{Error, Kind, Result};
+use crate::runtime::event::Point;
+use crate::scheduler::callbacks::{Before, ThreadId, this_thread};
+use crate::scheduler::engine::Engine;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
+
+/// A wait of a thread inside callbacks.
+struct Wait {
+    number: u64,
+    thread: ThreadId,
+    engine: Weak<Engine>,
+    point: Point,
+    /// None if the thread blocks.
+    poll: Option<Polled>,
+}
+
+/// The wait of a task. That it was polled once does not say that the thread does nothing else meanwhile.
+struct Polled {
+    waker: Waker,
+    sure: Sure,
+}
+
+/// How sure it is that a thread has nothing else to do than to poll a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sure {
+    No,
+    /// The task was woken, to see whether it is polled again.
+    Asked,
+    /// It was.
+    Yes,
+}
+
+/// All such waits of the process.
+struct Waits {
+    numbers: u64,
+    waits: Vec<Wait>,
+}
+
+/// `std`'s lock, models or not: it is made while Rust compiles. No other lock is taken under it.
+static WAITS: Mutex<Waits> = Mutex::new(Waits { numbers: 0, waits: Vec::new() });
+
+/// How many of them are polls.
+static POLLS: AtomicU32 = AtomicU32::new(0);
+
+fn waits() -> MutexGuard<'static, Waits> {
+    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Waits {
+    fn push(&mut self, engine: &Engine, point: Point, poll: Option<Polled>) -> u64 {
+        self.numbers += 1;
+        let (number, thread, engine) = (self.numbers, this_thread(), engine.me.clone());
+        POLLS.fetch_add(u32::from(poll.is_some()), Ordering::Relaxed);
+        self.waits.push(Wait { number, thread, engine, point, poll });
+        number
+    }
+
+    fn take(&mut self, of: impl FnMut(&mut Wait) -> bool) -> Vec<Wait> {
+        let taken: Vec<Wait> = self.waits.extract_if(.., of).collect();
+        let polls = taken.iter().filter(|wait| wait.poll.is_some()).count();
+        POLLS.fetch_sub(polls as u32, Ordering::Relaxed);
+        taken
+    }
+}
+
+/// Notes until it is dropped that this thread blocks for a point, without a limit.
+pub(crate) struct Blocked(u64);
+
+impl Blocked {
+    pub(crate) fn note(engine: &Engine, point: Point) -> Self {
+        Self(waits().push(engine, point, None))
+    }
+}
+
+impl Blocked {
+    /// Notes it once more, if it was [refused](refuse) together with a wait of a callback that ran meanwhile.
+    pub(crate) fn renew(&mut self, engine: &Engine, point: Point) {
+        let mut waits = waits();
+        if !waits.waits.iter().any(|wait| wait.number == self.0) {
+            self.0 = waits.push(engine, point, None);
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        waits().waits.retain(|wait| wait.number != self.0);
+    }
+}
+
+/// Notes that this thread polls a point.
+fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
+    let (mut waits, thread) = (waits(), this_thread());
+    let polls = waits
+        .waits
+        .iter_mut()
+        .filter(|wait| wait.thread == thread && wait.point == point && wait.engine.ptr_eq(&engine.me));
+    let known = polls.filter_map(|wait| wait.poll.as_mut()).find(|poll| poll.waker.will_wake(waker));
+    match known {
+        Some(poll) if poll.sure == Sure::Asked => poll.sure = Sure::Yes,
+        Some(_) => {}
+        None => {
+            waits.push(engine, point, Some(Polled { waker: waker.clone(), sure: Sure::No }));
+        }
+    }
+}
+
+/// Forgets what a thread has polled.
+pub(crate) fn forget_polls(thread: ThreadId) {
+    let gone: Vec<Wait> = waits().take(|wait| wait.thread == thread && wait.poll.is_some());
+    drop(gone); // wakers are the program's own
+}
+
+/// Forgets the polls that `waker` is left with: their future is gone.
+pub(crate) fn forget_polls_of(waker: &Waker) {
+    let of = |wait: &mut Wait| wait.poll.as_ref().is_some_and(|poll| poll.waker.will_wake(waker));
+    // Most futures are polled outside callbacks.
+    if POLLS.load(Ordering::Relaxed) > 0 {
+        let gone: Vec<Wait> = waits().take(of);
+        drop(gone);
+    }
+}
+
+/// A callback that waits, and the wait; the last one of a cycle is on the thread that looks.
+#[derive(PartialEq, Eq)]
+struct Link {
+    before: Before,
+    wait: Option<u64>,
+}
+
+impl Engine {
+    /// Fails if a wait of this thread, which is inside callbacks, for `point` can never end.
+    ///
+    /// # Errors
+    /// `WouldDeadlock`.
+    pub(crate) fn check_cycles(&self, point: Point) -> Result<()> {
+        let Some(cycle) = self.cycle(point) else { return Ok(()) };
+        // The links were not looked at together. Those that are the same once more were all there in between.
+        if self.cycle(point).as_ref() != Some(&cycle) || !refuse(&cycle) {
+            return Ok(());
+        }
+        let queue = self.lock().queue(point.slot).label.to_string();
+        let callbacks = cycle.iter().map(|link| link.before.queue.to_string()).collect();
+        Err(Kind::WouldDeadlock { queue, callbacks }.into())
+    }
+
+    /// As [`check_cycles`](Self::check_cycles), for a task.
+    pub(crate) fn check_poll(&self, point: Point, waker: &Waker) -> Option<Error> {
+        if waker.will_wake(Waker::noop()) {
+            return None; // a look, not a wait
+        }
+        note_poll(self, point, waker);
+        self.check_cycles(point).err()
+    }
+
+    /// The callbacks through which a wait of this thread for `point` would be one for itself.
+    fn cycle(&self, point: Point) -> Option<Vec<Link>> {
+        let (mut links, mut seen) = (Vec::new(), Vec::new());
+        follow(self.callback_before(point)?, &mut seen, &mut links).then_some(links)
+    }
+
+    /// The callback that a point comes after, here or in a context that is waited for.
+    fn callback_before(&self, point: Point) -> Option<Before> {
+        let (mut other, mut at): (Option<Arc<Self>>, Point) = (None, point);
+        loop {
+            let relay = {
+                let state = other.as_deref().unwrap_or(self).lock();
+                if let Some(before) = state.callback_before(at) {
+                    return Some(before);
+                }
+                state.held_by(at)?
+            };
+            let (engine, point) = relay.origin_point()?;
+            (other, at) = (Some(engine), point);
+        }
+    }
+}
+
+/// Follows the waits of the thread that runs a callback until they lead to this thread.
+fn follow(before: Before, seen: &mut Vec<ThreadId>, links: &mut Vec<Link>) -> bool {
+    let Some(thread) = before.thread.filter(|thread| !seen.contains(thread)) else { return false };
+    if thread == this_thread() {
+        links.push(Link { before, wait: None });
+        return true;
+    }
+    seen.push(thread);
+    for (number, engine, point) in waits_of(thread) {
+        links.push(Link { before: before.clone(), wait: Some(number) });
+        let next = engine.upgrade().and_then(|engine| engine.callback_before(point));
+        if next.is_some_and(|next| follow(next, seen, links)) {
+            return true;
+        }
+        links.pop();
+    }
+    false
+}
+
+fn waits_of(thread: ThreadId) -> Vec<(u64, Weak<Engine>, Point)> {
+    let waits = waits();
+    let of = waits.waits.iter().filter(|wait| wait.thread == thread);
+    of.map(|wait| (wait.number, wait.engine.clone(), wait.point)).collect()
+}
+
+/// Whether the wait of this thread is the one of a cycle that is refused. Others that are only known to have been polled are
+/// asked first: they are woken, and look themselves if they are polled again.
+fn refuse(cycle: &[Link]) -> bool {
+    let thread = this_thread();
+    let mut noted = waits();
+    let others: Vec<u64> = cycle.iter().filter_map(|link| link.wait).collect();
+    let mut there = noted.waits.iter_mut().filter(|wait| others.contains(&wait.number));
+    let unsure: Vec<&mut Polled> =
+        there.by_ref().filter_map(|wait| wait.poll.as_mut()).filter(|poll| poll.sure != Sure::Yes).collect();
+    let (sure, mut asked) = (unsure.is_empty(), Vec::new());
+    for poll in unsure {
+        if std::mem::replace(&mut poll.sure, Sure::Asked) == Sure::No {
+            asked.push(poll.waker.clone());
+        }
+    }
+    // Another thread of the cycle may have been refused meanwhile: then this one waits for it.
+    let all = others.iter().all(|number| noted.waits.iter().any(|wait| wait.number == *number));
+    let refused = sure && all;
+    let gone: Vec<Wait> = match refused {
+        true => noted.take(|wait| wait.thread == thread),
+        false => Vec::new(),
+    };
+    drop(noted);
+    drop(gone);
+    crate::scheduler::user_code::wake_all(asked);
+    refused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::cpu::cpu_recorder as cpu;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::scheduler::callbacks::Inside;
+    use crate::scheduler::ordering::policy::Policy;
+    use crate::scheduler::queue_state::{HoldId, Priority};
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    fn engine() -> Arc<Engine> {
+        let (device, lanes) = cpu::open(&CpuOptions::default());
+        Engine::new(device, lanes, Policy::Unchecked, false)
+    }
+
+    fn link(wait: u64) -> Link {
+        let (queue, thread) = ("q".into(), Some(this_thread()));
+        Link { before: Before { callback: HoldId(1), queue, thread }, wait: Some(wait) }
+    }
+
+    #[test]
+    fn q11_of_two_threads_that_have_found_one_cycle_one_is_refused() {
+        let (engine, (tell, told), (go, gone)) = (engine(), channel(), channel());
+        let own = Blocked::note(&engine, Point::START);
+        let (number, other) = (own.0, engine.clone());
+        let second = thread::spawn(move || {
+            let wait = Blocked::note(&other, Point::START);
+            tell.send(wait.0).expect("the test listens");
+            gone.recv().expect("the test goes on");
+            refuse(&[link(number)])
+        });
+        assert!(refuse(&[link(told.recv().expect("the other thread waits"))]));
+        go.send(()).expect("the other thread listens");
+        assert!(!second.join().expect("no panic"));
+    }
+
+    #[test]
+    fn q11_a_wait_that_went_with_another_one_is_noted_again() {
+        let engine = engine();
+        let mut wait = Blocked::note(&engine, Point::START);
+        assert!(refuse(&[]) && waits_of(this_thread()).is_empty());
+        wait.renew(&engine, Point::START);
+        assert_eq!(waits_of(this_thread()).len(), 1);
+        drop(wait);
+        assert!(waits_of(this_thread()).is_empty());
+    }
+
+    #[test]
+    fn q11_what_a_callback_has_polled_is_forgotten_at_its_end() {
+        let engine = engine();
+        let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
+        let point = engine.marker(slot).0;
+        let inside = Inside::enter();
+        let waker = Waker::from(Arc::new(Silent));
+        assert!(engine.check_poll(point, &waker).is_none());
+        assert!(engine.check_poll(point, &waker).is_none());
+        assert_eq!(waits_of(this_thread()).len(), 1);
+        drop(inside);
+        assert!(waits_of(this_thread()).is_empty());
+    }
+
+    #[test]
+    fn q11_a_future_that_is_dropped_in_a_callback_leaves_nothing() {
+        let engine = engine();
+        let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
+        let (point, _inside) = (engine.marker(slot).0, Inside::enter());
+        let wakers = [(); 2].map(|()| Waker::from(Arc::new(Silent)));
+        wakers.iter().for_each(|waker| assert!(engine.check_poll(point, waker).is_none()));
+        engine.forget(&wakers[0]);
+        assert_eq!(waits_of(this_thread()).len(), 1);
+        engine.forget(&wakers[1]);
+        assert!(waits_of(this_thread()).is_empty());
+    }
+
+    struct Silent;
+
+    impl std::task::Wake for Silent {
+        fn wake(self: Arc<Self>) {}
+    }
+}

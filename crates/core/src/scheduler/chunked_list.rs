@@ -1,0 +1,118 @@
+//! A list that takes no longer the longer it is.
+
+use std::collections::VecDeque;
+
+/// Entries of a full chunk.
+const CHUNK: usize = 1024;
+
+/// What is added behind and taken in front. It lies in chunks, so that no addition moves what is there already: a list of a
+/// million entries in one piece stands still for milliseconds when it grows.
+pub(crate) struct Chunks<T> {
+    /// Only the first may be empty, and the last not full.
+    chunks: VecDeque<VecDeque<T>>,
+    len: usize,
+}
+
+impl<T> Default for Chunks<T> {
+    fn default() -> Self {
+        Self { chunks: VecDeque::new(), len: 0 }
+    }
+}
+
+impl<T> Chunks<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&T> {
+        self.chunks.iter().find_map(VecDeque::front)
+    }
+
+    #[inline]
+    pub(crate) fn front_mut(&mut self) -> Option<&mut T> {
+        self.chunks.iter_mut().find_map(VecDeque::front_mut)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().flatten()
+    }
+
+    #[inline]
+    pub(crate) fn push_back(&mut self, entry: T) {
+        self.len += 1;
+        match self.chunks.back_mut() {
+            Some(last) if last.len() < CHUNK => last.push_back(entry),
+            _ => self.chunks.push_back(VecDeque::from([entry])),
+        }
+    }
+
+    pub(crate) fn pop_front(&mut self) -> Option<T> {
+        let first = self.first()?.pop_front()?;
+        self.len -= 1;
+        Some(first)
+    }
+
+    /// The entries in front that lie in one piece; all of them if there are few.
+    pub(crate) fn piece(&mut self) -> &VecDeque<T> {
+        if self.first().is_none() {
+            self.chunks.push_back(VecDeque::new());
+        }
+        &self.chunks[0]
+    }
+
+    /// Takes the first `count` entries of the [piece](Self::piece) in front.
+    pub(crate) fn drain(&mut self, count: usize) -> impl Iterator<Item = T> {
+        self.len -= count;
+        self.chunks.front_mut().into_iter().flat_map(move |first| first.drain(..count))
+    }
+
+    /// The first chunk, which is not empty unless all is.
+    fn first(&mut self) -> Option<&mut VecDeque<T>> {
+        if self.chunks.len() > 1 && self.chunks[0].is_empty() {
+            self.chunks.pop_front();
+        }
+        self.chunks.front_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beside a list in one piece, whatever is added and taken.
+    #[test]
+    fn it_has_what_was_added_and_not_taken_in_order() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let (mut chunks, mut plain) = (Chunks::default(), VecDeque::new());
+        for round in 0..2000 {
+            for entry in 0..rng.usize(..40) {
+                chunks.push_back((round, entry));
+                plain.push_back((round, entry));
+            }
+            match rng.u32(..64) {
+                0 => assert_eq!(chunks.pop_front(), plain.pop_front()),
+                1 => {
+                    let count = rng.usize(..=chunks.piece().len());
+                    assert!(chunks.drain(count).eq(plain.drain(..count)));
+                }
+                2 if !plain.is_empty() => {
+                    chunks.front_mut().expect("it has entries").1 += 1;
+                    plain[0].1 += 1;
+                }
+                _ => {}
+            }
+            assert_eq!((chunks.len(), chunks.front()), (plain.len(), plain.front()));
+            assert!(round % 50 > 0 || chunks.iter().eq(plain.iter()));
+            assert!(chunks.is_empty() || !chunks.piece().is_empty());
+        }
+        assert!(chunks.len() > 2 * CHUNK && chunks.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK));
+        while chunks.pop_front().is_some() {}
+        assert!(chunks.is_empty() && chunks.front().is_none());
+    }
+}

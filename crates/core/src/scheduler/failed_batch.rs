@@ -1,0 +1,249 @@
+//! Work that the device refused.
+
+use crate::device::recorder::Failure;
+use crate::error::Error;
+use crate::runtime::event::Point;
+use crate::scheduler::batch::{Batch, Seq, Status};
+use crate::scheduler::command_costs::Expected;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::queue_state::Priority;
+use crate::scheduler::state::State;
+use crate::work::step::{Command, Op, Step, Work};
+use fencepost_sync::{Slot, Stamp};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A batch that was not submitted.
+pub(crate) struct Refused {
+    pub(crate) seq: Seq,
+    pub(crate) steps: Arc<Vec<Step>>,
+    pub(crate) deps: SmallVec<[Seq; 4]>,
+    pub(crate) expected: Expected,
+    /// Whether that happened to it before.
+    pub(crate) before: bool,
+}
+
+impl Engine {
+    /// Ends the queue whose command could not be encoded, and has the commands of the others encoded once more
+    /// without it. If no single command is to blame, all queues in the batch end.
+    ///
+    /// The place in the order of whatever is not done stays: others may count on what it waited for.
+    pub(crate) fn fail_batch(&self, lane: usize, batch: Refused, failure: Failure) {
+        let Refused { seq, steps, deps, expected, before } = batch;
+        if failure.lost {
+            self.lose(&failure.error.to_string());
+            std::mem::forget(steps);
+            return;
+        }
+        // The recorder gave its share back, so the steps are ours alone.
+        let Ok(mut steps) = Arc::try_unwrap(steps) else {
+            panic!("bug: a recorder kept a batch that it refused")
+        };
+        steps.iter().for_each(unstage);
+        let blamed = failure.step.filter(|_| !before).and_then(|at| steps.get(at)).map(|step| step.slot);
+        let mut state = self.lock();
+        state.lanes[lane].token = false;
+        for (slot, first) in state.with_followers(firsts(&steps, blamed)) {
+            state.fail_queue(slot, first, failure.error.clone());
+            state.after.dropped.extend(undo(&mut steps, slot, first));
+        }
+        if before || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
+            steps.iter().for_each(unpublish);
+            state.dissolve(lane, seq, &deps);
+        } else {
+            state.batches.set(seq, Status::Ready(Priority::High));
+            let steps = std::mem::take(&mut steps);
+            let again = Batch { seq, steps, deps, expected, cut: false, refused: true };
+            state.lanes[lane].list(Priority::High).push_front(again);
+        }
+        self.unlock(state);
+        drop(steps);
+    }
+}
+
+/// The queues to blame, each with the first of its commands in the batch.
+fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
+    let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
+    let looks = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_)); // at the clock: nobody's work
+    for step in steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !looks(step)) {
+        if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
+            firsts.push((step.slot, step.stamp));
+        }
+    }
+    firsts
+}
+
+/// Whether a step is work of its queue, not the saving of what another queue has read.
+fn is_own(step: &Step) -> bool {
+    match &step.work {
+        Work::Nothing => false,
+        Work::Read { slot, .. } => slot.late().is_none(),
+        _ => true,
+    }
+}
+
+/// Takes the work of `slot` from `first` on out of `steps`.
+fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
+    let hit = |step: &&mut Step| {
+        step.slot == slot && step.stamp >= first && step.stamp != Stamp(u64::MAX) && is_own(step)
+    };
+    let take = |step: &mut Step| {
+        unpublish(step);
+        if let Work::Start(time) = &step.work {
+            time.forget(); // it may have been told where its ticks would be
+        }
+        let work = std::mem::replace(&mut step.work, Work::Nothing);
+        Command { stamp: step.stamp, op: Op::Work(work) }
+    };
+    steps.iter_mut().filter(hit).map(take).collect()
+}
+
+/// Where a read was to find its bytes they are not.
+fn unstage(step: &Step) {
+    if let Work::Read { slot, .. } = &step.work {
+        slot.unstage();
+    }
+}
+
+/// What was to make a block's bytes visible to the host does not.
+fn unpublish(step: &Step) {
+    if let Work::Publish(block) = &step.work {
+        block.order().visible = false;
+    }
+}
+
+impl Engine {
+    /// Takes the error of a queue away. What comes from now on is a new stretch of it, markers included.
+    pub(crate) fn forgive(&self, slot: Slot) -> Option<Error> {
+        let mut state = self.lock();
+        let error = state.queue_mut(slot).error.take()?;
+        let stamp = state.next_stamp();
+        state.queue_mut(slot).failures.begin(stamp);
+        state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
+        state.queue_mut(slot).end_times();
+        Some(error)
+    }
+}
+
+impl State {
+    /// The queues to end with those to blame, each with its first command to be undone: if the context's own work has
+    /// failed, no queue does what comes after that, as it may use what was to be made.
+    fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
+        let Some(&(_, own)) = firsts.iter().find(|(slot, _)| *slot == Self::CONTEXT) else { return firsts };
+        let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
+        for slot in self.slots().filter(|slot| !blamed.contains(slot)) {
+            let queue = self.queue(slot);
+            if queue.end(slot).stamp > own {
+                let pending = queue.pending.front().map(|command| command.stamp);
+                firsts.push((slot, pending.map_or(own, |first| first.min(own))));
+            }
+        }
+        firsts
+    }
+
+    /// Ends a queue from `first` on with a sticky error. The waits for it go on: they ask for order only.
+    pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
+        log::error!("queue `{}` failed: {error}", self.queue(slot).label);
+        let held = self.queue(slot).hold;
+        self.queue_mut(slot).fail(first, error);
+        for batch in self.lanes.iter_mut().flat_map(|lane| lane.planned()) {
+            self.after.dropped.extend(undo(&mut batch.steps, slot, first));
+        }
+        if let Some(held) = held {
+            // Who was held only because this queue was looks again.
+            self.release(|hold| hold == held);
+        }
+    }
+
+    /// Ends a batch that is not submitted. Whoever comes after it comes after all that it came after.
+    fn dissolve(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
+        let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
+        let before: SmallVec<[Seq; 4]> =
+            deps.iter().copied().chain(last).filter(|&dep| !self.batches.is_done(dep)).collect();
+        for batch in
+            self.lanes.iter_mut().flat_map(|lane| lane.planned()).filter(|batch| batch.deps.contains(&seq))
+        {
+            batch.deps.extend(before.iter().copied());
+        }
+        for at in self.slots() {
+            if self.queue_mut(at).replace_batch(seq, &before) {
+                before.iter().for_each(|&dep| self.batches.watch(dep, at));
+            }
+        }
+        let wakers = self.settle(seq);
+        self.after.wakers.extend(wakers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+    use crate::memory::block::{Block, BlockId, Heap, Memory};
+    use crate::memory::cpu_memory::Cells;
+    use crate::record::cpu::cpu_recorder as cpu;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::scheduler::ordering::admit::Admission;
+    use crate::scheduler::ordering::policy::Policy;
+    use crate::work::command_kind::What;
+    use crate::work::step::{Pattern, Span};
+    use std::panic::Location;
+
+    fn engine() -> Arc<Engine> {
+        let (device, lanes) = cpu::open(&CpuOptions::default());
+        Engine::new(device, lanes, Policy::Unchecked, false)
+    }
+
+    fn block() -> Arc<Block> {
+        let memory = Memory::Host(Cells::zeroed(16));
+        Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory))
+    }
+
+    fn fill(engine: &Engine, slot: Slot, block: &Arc<Block>) -> Point {
+        let dst = Span { block: block.clone(), offset: 0, size: 16 };
+        let by = Admission { slot, what: What::Fill, at: Location::caller() };
+        let work = Work::Fill { dst, pattern: Pattern::ZERO };
+        Point { slot, stamp: engine.enqueue(by, work).expect("nothing has failed") }
+    }
+
+    /// Plans up to `point`, and has the device refuse a step of the batch; `before`: once more.
+    fn refuse(engine: &Engine, point: Point, step: usize, before: bool) {
+        let mut state = engine.lock();
+        state.plan([point], Priority::Normal);
+        let batch = state.lanes[0].take(Priority::Normal).expect("it is planned");
+        state.lanes[0].token = true;
+        drop(state);
+        let Batch { seq, steps, deps, expected, .. } = batch;
+        let (object, message) = ("a step".into(), "refused by the test".into());
+        let failure =
+            Failure { step: Some(step), error: Kind::Device { object, message }.into(), lost: false };
+        engine.fail_batch(0, Refused { seq, steps: Arc::new(steps), deps, expected, before }, failure);
+    }
+
+    #[test]
+    fn r01_a_queue_fails_alone_and_all_do_behind_the_contexts_own_work() {
+        for (step, failed) in [(0, [true; 3]), (1, [false, true, false])] {
+            let engine = engine();
+            let [one, two] = ["one", "two"]
+                .map(|label| engine.new_queue(label, Priority::Normal, false).expect("the device is there"));
+            let array = block();
+            let slots = [State::CONTEXT, one, two];
+            let points = slots.map(|slot| fill(&engine, slot, &array));
+            refuse(&engine, points[1], step, false);
+            let state = engine.lock();
+            assert_eq!(slots.map(|slot| state.queue(slot).error.is_some()), failed, "step {step}");
+        }
+    }
+
+    #[test]
+    fn m02_what_a_refused_batch_should_have_made_visible_is_not() {
+        let engine = engine();
+        let slot = engine.new_queue("queue", Priority::Normal, false).expect("the device is there");
+        let array = block();
+        array.order().host_reads = true;
+        let point = fill(&engine, slot, &array);
+        refuse(&engine, point, 0, true);
+        assert!(engine.lock().queue(slot).error.is_some());
+        assert!(!array.order().visible);
+    }
+}

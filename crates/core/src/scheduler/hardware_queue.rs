@@ -1,0 +1,53 @@
+//! What the device has already, for contexts that submit to the same hardware queue.
+
+use crate::runtime::event::Point;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::queue_state::Reached;
+use crate::scheduler::state::State;
+use crate::scheduler::wakers::Place;
+use fencepost_sync::Stamp;
+use std::sync::Arc;
+use std::task::Waker;
+
+impl State {
+    /// Whether everything up to `point` was submitted, and not all of it is known to be done.
+    fn is_sent(&self, point: Point) -> bool {
+        let queue = self.queue(point.slot);
+        let mut batches = queue.batches_before(point.stamp, Stamp(0));
+        matches!(self.reached(point), Reached::Planned(_))
+            && batches.all(|seq| self.batches.is_submitted(seq))
+    }
+
+    /// Takes what to wake as a point was submitted, or is over without.
+    #[inline]
+    pub(crate) fn due_sent(&mut self) -> Vec<Waker> {
+        if self.wakers.await_submissions() { self.take_sent() } else { Vec::new() }
+    }
+
+    #[cold]
+    fn take_sent(&mut self) -> Vec<Waker> {
+        let mut wakers = std::mem::take(&mut self.wakers);
+        let due = wakers.take_sent(|at| self.reached(at) == Reached::Done || self.is_sent(at));
+        self.wakers = wakers;
+        due
+    }
+}
+
+impl Engine {
+    /// Whether what one of the two submits comes before what the other submits later.
+    pub(crate) fn shares_queue(&self, other: &Engine) -> bool {
+        let own = self.device.hardware();
+        Arc::ptr_eq(&self.device, &other.device) || own.is_some() && own == other.device.hardware()
+    }
+
+    /// Whether the device has everything up to `point`; else has `waker` called when it does. Whoever asks hears of
+    /// the end elsewhere, which may come first.
+    pub(crate) fn attend_sent(&self, point: Point, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        let sent = state.is_sent(point);
+        if !sent && state.reached(point) != Reached::Done {
+            state.wakers.leave(Place::sent(point), waker);
+        }
+        sent
+    }
+}

@@ -1,0 +1,325 @@
+//! The host at the bytes of a block.
+
+use crate::error::{Kind, Result};
+use crate::memory::block::{Block, HostUse, Memory, Order};
+use crate::memory::read_slot::{Place, ReadSlot};
+use crate::runtime::event::{Past, Point};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::queue_state::{Hold, Reached};
+use crate::scheduler::state::State;
+use crate::scheduler::wait::Deadline;
+use crate::work::step::Span;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The right of the host to read, or to write, a range of a block, until it is dropped.
+///
+/// It says nothing to the program before [`tell`](Self::tell). Only the scheduler gives it out, and only while no work that
+/// was enqueued before can still touch the range (or
+/// write it, if the right is to read). Work that was enqueued after waits on the host until it is dropped. So
+/// whoever holds a right to write is alone with the bytes.
+pub(crate) struct HostAccess {
+    engine: Arc<Engine>,
+    block: Arc<Block>,
+    want: Want,
+}
+
+/// What the host wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Want {
+    Read,
+    Write,
+    /// To keep the bytes mapped: whatever is enqueued meanwhile is refused, not held.
+    Map {
+        write: bool,
+    },
+}
+
+impl Want {
+    fn writes(self) -> bool {
+        matches!(self, Want::Write | Want::Map { write: true })
+    }
+}
+
+impl Engine {
+    /// Waits until the host may have `span`; `None` if the deadline came first.
+    pub(crate) fn host_access(
+        self: &Arc<Self>,
+        span: &Span,
+        want: Want,
+        deadline: Deadline,
+    ) -> Result<Option<HostAccess>> {
+        loop {
+            match self.claim(span, want)? {
+                Claim::Given(access) => return Ok(Some(access)),
+                Claim::After(point) => {
+                    if !self.wait(point, deadline)? {
+                        return Ok(None);
+                    }
+                }
+                Claim::Shared => {
+                    if !self.wait_for_host(&span.block, deadline) {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The right to `span` if the host can have it now; flushes nothing.
+    pub(crate) fn try_host_access(self: &Arc<Self>, span: &Span, want: Want) -> Result<Option<HostAccess>> {
+        match self.claim(span, want)? {
+            Claim::Given(access) => Ok(Some(access)),
+            Claim::After(_) | Claim::Shared => Ok(None),
+        }
+    }
+
+    pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: Want) -> Result<Claim> {
+        let mut state = self.lock();
+        state.lost()?;
+        let mut order = span.block.order();
+        if order.host == HostUse::Mapped {
+            return Err(Kind::Mapped { array: order.label.to_string() }.into());
+        }
+        if let Some(point) = blocker(&state, &order, span, want.writes()) {
+            return Ok(Claim::After(point));
+        }
+        if !order.join(want) {
+            return Ok(Claim::Shared);
+        }
+        state.host_uses += 1;
+        let access = HostAccess { engine: self.clone(), block: span.block.clone(), want };
+        order.fresh &= !want.writes();
+        if want != Want::Read && span.block.direct() {
+            save_reads(&mut order, span, &access);
+        }
+        Ok(Claim::Given(access))
+    }
+
+    /// Has batches end behind what uses `span` and is not planned, as a map waits for that. What it gives is to live as long as
+    /// the map may.
+    pub(crate) fn look_for_uses(&self, span: &Span, write: bool) -> Arc<Past> {
+        let (past, mut state) = (Arc::<Past>::default(), self.lock());
+        let order = span.block.order();
+        for earlier in order.uses.conflicts(span.range(), write) {
+            let point = Point { slot: earlier.slot, stamp: earlier.stamp };
+            if state.reached(point) == Reached::Unplanned {
+                state.queue_mut(point.slot).look_for(point.stamp, &past);
+            }
+        }
+        past
+    }
+
+    /// Waits for another host use of a block to end; `false` if the deadline came first.
+    fn wait_for_host(&self, block: &Block, deadline: Deadline) -> bool {
+        let state = self.lock();
+        if block.order().host_idle() {
+            return true;
+        }
+        self.doze(state, deadline.slice());
+        !deadline.over()
+    }
+}
+
+/// What came of asking for a right.
+pub(crate) enum Claim {
+    Given(HostAccess),
+    /// Only after this point.
+    After(Point),
+    /// Another host thread is at the bytes.
+    Shared,
+}
+
+impl Order {
+    /// Takes one more use of the host in, if it can be at once with those there are.
+    fn join(&mut self, want: Want) -> bool {
+        let free = match want {
+            Want::Read => self.host != HostUse::Writing,
+            Want::Write | Want::Map { write: true } => self.host == HostUse::Idle && self.readers == 0,
+            Want::Map { write: false } => self.host == HostUse::Idle,
+        };
+        match want {
+            _ if !free => {}
+            Want::Read => self.readers += 1,
+            Want::Write => self.host = HostUse::Writing,
+            Want::Map { .. } => self.host = HostUse::Mapped,
+        }
+        free
+    }
+
+    fn leave(&mut self, want: Want) {
+        match want {
+            Want::Read => self.readers -= 1,
+            Want::Write | Want::Map { .. } => self.host = HostUse::Idle,
+        }
+    }
+
+    fn host_idle(&self) -> bool {
+        self.host == HostUse::Idle && self.readers == 0
+    }
+}
+
+/// The first earlier use that the host has to wait for.
+fn blocker(state: &State, order: &Order, span: &Span, write: bool) -> Option<Point> {
+    let point = |slot, stamp| Point { slot, stamp };
+    let mut uses = order.uses.conflicts(span.range(), write).map(|u| point(u.slot, u.stamp));
+    uses.find(|&p| state.reached(p) != Reached::Done)
+}
+
+/// Saves what reads have not fetched yet: nobody else is at the bytes, so the host copies them itself.
+fn save_reads(order: &mut Order, span: &Span, access: &HostAccess) {
+    for (range, read) in order.take_lazy(&span.range()) {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        access.read(range.start, &mut bytes);
+        read.set(Place::Taken(bytes.into()));
+    }
+}
+
+impl Engine {
+    /// The right to read what `read` left in place, and where that is; `None` if the bytes are elsewhere by now. The
+    /// read's own point is done, and whoever writes there, the host too, saves the bytes first: so nobody does.
+    pub(crate) fn claim_lazy(
+        self: &Arc<Self>,
+        block: &Arc<Block>,
+        read: &Arc<ReadSlot>,
+    ) -> Option<(HostAccess, Vec<Range<u64>>)> {
+        let mut state = self.lock();
+        let mut order = block.order();
+        let left = order.lazy.extract_if(.., |(_, slot)| Arc::ptr_eq(slot, read));
+        let ranges: Vec<Range<u64>> = left.map(|(range, _)| range).collect();
+        if ranges.is_empty() {
+            return None;
+        }
+        order.readers += 1;
+        state.host_uses += 1;
+        Some((HostAccess { engine: self.clone(), block: block.clone(), want: Want::Read }, ranges))
+    }
+
+    /// Nobody wants the bytes of `read` any more.
+    pub(crate) fn drop_read(&self, block: &Block, read: &Arc<ReadSlot>) {
+        let _state = self.lock();
+        block.order().lazy.retain(|(_, slot)| !read.owns(slot));
+        if matches!(read.place(), Place::Queued | Place::Lazy) {
+            read.set(Place::Dropped);
+        }
+    }
+}
+
+impl HostAccess {
+    /// Tells the program, which is about to be given the bytes of `range`, that what this right had to wait for is over.
+    pub(crate) fn tell(&self, range: Range<u64>) {
+        let mut state = self.engine.lock();
+        let order = self.block.order();
+        state.tell_uses(order.uses.conflicts(range, self.want.writes()));
+    }
+
+    pub(crate) fn block(&self) -> &Arc<Block> {
+        &self.block
+    }
+
+    /// The bytes of a range, in place; none if the host has no view.
+    pub(crate) fn bytes(&self, range: Range<u64>) -> &[u8] {
+        self.block.view().map_or(&[], |view| view.slice(range, self))
+    }
+
+    /// Copies bytes of the block from `offset` on into `out`.
+    ///
+    /// # Panics
+    /// If the host cannot reach the block: who asks has looked at [`Block::direct`].
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
+        match (&self.block.memory, self.block.view()) {
+            (Memory::Host(cells), _) => cells.read(offset, out),
+            (_, Some(view)) => view.read(offset, out, self),
+            _ => unreachable!("bug: the host cannot reach {:?}", self.block),
+        }
+    }
+
+    /// Copies `bytes` to `offset` of the block and on.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
+        match (&self.block.memory, self.block.view()) {
+            (Memory::Host(cells), _) => cells.write(offset, bytes),
+            (_, Some(view)) => view.write(offset, bytes, self),
+            _ => unreachable!("bug: the host cannot reach {:?}", self.block),
+        }
+    }
+}
+
+impl Drop for HostAccess {
+    fn drop(&mut self) {
+        let mut state = self.engine.lock();
+        let mut order = self.block.order();
+        order.leave(self.want);
+        let idle = order.host_idle();
+        drop(order);
+        state.host_uses -= 1;
+        if idle {
+            let id = self.block.id;
+            if state.release(|hold| hold == Hold::Host(id)) && !self.engine.threads {
+                state.wake_everybody(); // a task that found nothing to do goes on with what was held
+            }
+        }
+        self.engine.unlock(state);
+        #[cfg(target_arch = "wasm32")]
+        self.engine.schedule();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::block::{BlockId, Heap};
+    use crate::memory::cpu_memory::Cells;
+    use crate::record::cpu::cpu_recorder as cpu;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::scheduler::ordering::policy::Policy;
+
+    #[test]
+    fn m06_the_host_writes_alone_and_reads_beside_readers() {
+        let map = |write| Want::Map { write };
+        // What is there, and whether a read, a write, a map to read and a map to write may join it.
+        let table = [
+            (None, [true, true, true, true]),
+            (Some(Want::Read), [true, false, true, false]),
+            (Some(Want::Write), [false, false, false, false]),
+            (Some(map(false)), [true, false, false, false]),
+            (Some(map(true)), [true, false, false, false]),
+        ];
+        for (there, expected) in table {
+            let joins = [Want::Read, Want::Write, map(false), map(true)].map(|want| {
+                let mut order = Order::default();
+                assert!(there.is_none_or(|there| order.join(there)));
+                order.join(want)
+            });
+            assert_eq!(joins, expected, "beside {there:?}");
+        }
+    }
+
+    #[test]
+    fn m02_a_read_that_is_dropped_is_forgotten() {
+        let (device, lanes) = cpu::open(&CpuOptions::default());
+        let engine = Engine::new(device, lanes, Policy::Unchecked, false);
+        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(Cells::zeroed(16)));
+        let (dropped, kept) = (ReadSlot::new(), ReadSlot::new());
+        block.order().lazy =
+            vec![(0..8, dropped.clone()), (8..16, dropped.part(8..16)), (0..16, kept.clone())];
+        engine.drop_read(&block, &dropped);
+        let order = block.order();
+        let [(range, left)] = order.lazy.as_slice() else { panic!("{} are left", order.lazy.len()) };
+        assert!(*range == (0..16) && Arc::ptr_eq(left, &kept) && matches!(dropped.place(), Place::Dropped));
+    }
+
+    #[test]
+    fn m06_the_host_is_idle_only_after_its_last_use() {
+        let mut order = Order::default();
+        assert!(order.join(Want::Read) && order.join(Want::Read));
+        order.leave(Want::Read);
+        assert!(!order.host_idle());
+        order.leave(Want::Read);
+        assert!(order.host_idle() && order.join(Want::Write) && !order.host_idle());
+        order.leave(Want::Write);
+        assert!(order.host_idle());
+    }
+}

@@ -1,0 +1,139 @@
+//! The check that every command passes before it gets its stamp.
+
+use crate::error::{Error, Kind, Result};
+use crate::memory::block::Block;
+use crate::memory::uses::{Origin, Tracker, Use};
+use crate::runtime::event::Point;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::state::State;
+use crate::work::command_kind::What;
+use crate::work::step::{Touch, Work};
+use fencepost_sync::{Slot, Stamp};
+use smallvec::SmallVec;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A command that asks to be let in.
+#[derive(Clone, Copy)]
+pub(crate) struct Admission {
+    pub(crate) slot: Slot,
+    pub(crate) what: What,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// Checks `work` against all earlier uses of its bytes and gives the waits that must be enqueued before it.
+///
+/// # Errors
+/// [`Kind::Hazard`] under [`Policy::Checked`] if a wait is missing.
+#[inline]
+pub(crate) fn admit(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+    // One queue, besides the context's own, is in order by itself.
+    if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == State::CONTEXT {
+        return Ok(SmallVec::new());
+    }
+    missing_waits(state, by, work)
+}
+
+fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+    state.compared.set(state.compared.get() + 1);
+    let mut waits = SmallVec::new();
+    for touch in work.touches() {
+        let order = touch.block.order();
+        for earlier in order.uses.conflicts(touch.range.clone(), touch.write) {
+            if ordered(state, by.slot, earlier) {
+                continue;
+            }
+            // A copy between contexts is on one side no command of the program's, which could not name it.
+            let is_unnamed = |what: What| matches!(what, What::Across | What::Look);
+            let across = is_unnamed(by.what) || is_unnamed(earlier.what);
+            if state.policy() == Policy::Checked && !across {
+                return Err(hazard(state, by, &touch, earlier, &order.label));
+            }
+            need(&mut waits, earlier);
+        }
+    }
+    Ok(waits)
+}
+
+/// Whether `earlier` comes before whatever `slot` enqueues now, as far as the program has said so.
+fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
+    earlier.slot == slot
+        || earlier.slot == State::CONTEXT
+        || state.queue(slot).clock.covers(earlier.slot, earlier.stamp)
+        || state.host_clock().covers(earlier.slot, earlier.stamp)
+}
+
+/// Adds a wait for `earlier`, one a queue.
+fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
+    match waits.iter_mut().find(|point| point.slot == earlier.slot) {
+        Some(point) => point.stamp = point.stamp.max(earlier.stamp),
+        None => waits.push(Point { slot: earlier.slot, stamp: earlier.stamp }),
+    }
+}
+
+#[cold]
+fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array: &str) -> Error {
+    let earlier_site = state.site(label(state, earlier), earlier.what, earlier.at);
+    let later = state.site(state.queue(by.slot).label.clone(), by.what, by.at);
+    let gone = state.is_gone(earlier.point());
+    let wait = match gone {
+        false => format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue),
+        true => "ctx.synchronize().wait()?".into(),
+    };
+    Kind::Hazard {
+        array: array.into(),
+        range: touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end),
+        earlier: Box::new(earlier_site),
+        later: Box::new(later),
+        access: access(earlier.write),
+        later_access: access(touch.write),
+        wait,
+        gone,
+    }
+    .into()
+}
+
+#[cold]
+fn origin(state: &State, slot: Slot) -> Arc<Origin> {
+    let queue = state.queue(slot);
+    Arc::new(Origin { queue: queue.label.clone(), clock: queue.clock.clone() })
+}
+
+/// The label of the queue that made a use. Another queue may have its slot by now.
+pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
+    earlier.origin.as_ref().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
+}
+
+/// What messages call it.
+pub(crate) fn access(write: bool) -> &'static str {
+    if write { "write" } else { "read" }
+}
+
+/// Remembers the uses that a command with this stamp makes.
+#[inline]
+pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
+    let clock = &state.queue(by.slot).clock;
+    let kept = state.policy() == Policy::Checked || state.wait_log.is_some();
+    let origin = kept.then(|| origin(state, by.slot));
+    let Admission { slot, what, at } = by;
+    for Touch { block, range, write } in work.touches() {
+        let mut order = block.order();
+        order.fresh &= !write;
+        let origin = origin.clone();
+        let many = order.uses.record(Use { slot, stamp, range, write, what, at, origin }, clock);
+        if many {
+            order.uses.retain(|u| !state.forgettable(u));
+        }
+    }
+}
+
+/// Remembers that a queue made an array in this block: all its earlier uses came before that on the queue.
+pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
+    let clock = &state.queue(by.slot).clock;
+    let (range, origin) = (0..block.size, Some(origin(state, by.slot)));
+    let Admission { slot, what, at } = by;
+    let making = Use { slot, stamp, range, write: true, what, at, origin };
+    let mut order = block.order();
+    order.uses = Tracker::default();
+    order.uses.record(making, clock);
+}

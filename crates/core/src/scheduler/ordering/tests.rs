@@ -1,0 +1,143 @@
+//! Which command has to wait for which, as a context without threads says it: nothing is done but in the calls of a test.
+
+use crate::api::context::Context;
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::{Error, Kind};
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::scheduler::ordering::policy::Policy;
+use std::ops::Range;
+
+fn context(policy: Policy) -> (Context, [CommandQueue; 3]) {
+    let ctx = Context::on_cpu_with(CpuOptions { threads: false, ..CpuOptions::default() }, policy);
+    let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
+    (ctx, queues)
+}
+
+fn zeros(ctx: &Context) -> DeviceArray<u32> {
+    ctx.zeros([64]).expect("there is memory")
+}
+
+fn try_fill(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) -> Result<(), Error> {
+    queue.fill(&mut x.slice(elements).expect("it is inside"), 1)
+}
+
+fn fill(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) {
+    try_fill(queue, x, elements).expect("nothing is in the way");
+}
+
+/// The bytes of the block that a hazard names.
+fn hazard(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) -> Range<u64> {
+    let error = try_fill(queue, x, elements).expect_err("no wait orders it");
+    match error.kind() {
+        Kind::Hazard { range, .. } => range.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn p02_a_hazard_names_the_bytes_that_both_use() {
+    for (earlier, later) in [(0..32, 16..64), (16..64, 0..32), (16..32, 0..64), (0..64, 16..32)] {
+        let (ctx, [one, two, _]) = context(Policy::Checked);
+        let x = zeros(&ctx);
+        fill(&one, &x, earlier.clone());
+        let both = earlier.start.max(later.start) as u64..earlier.end.min(later.end) as u64;
+        assert_eq!(hazard(&two, &x, later.clone()), both.start * 4..both.end * 4, "{earlier:?} {later:?}");
+    }
+}
+
+#[test]
+fn p02_a_host_that_was_told_of_a_use_knows_what_came_before_it() {
+    let (ctx, [one, two, three]) = context(Policy::Checked);
+    let (x, y) = (zeros(&ctx), zeros(&ctx));
+    fill(&one, &x, 0..64);
+    two.wait_for_queue(&one).expect("nothing has failed");
+    fill(&two, &y, 0..64);
+    assert_eq!(hazard(&three, &x, 0..64), 0..256);
+    drop(y.map_read().wait().expect("nothing has failed"));
+    fill(&three, &x, 0..64);
+}
+
+#[test]
+fn p02_how_far_the_device_is_changes_no_answer() {
+    let (ctx, [one, two, _]) = context(Policy::Checked);
+    let x = zeros(&ctx);
+    for at in 0..32 {
+        fill(&one, &x, at..at + 1);
+    }
+    let busy = || ctx.owner.engine().lock().busy();
+    one.flush().expect("nothing has failed");
+    while busy() {
+        one.flush().expect("nothing has failed"); // a turn, which tells the program nothing
+    }
+    fill(&one, &x, 32..33);
+    assert_eq!(hazard(&two, &x, 0..1), 0..4);
+    one.finish().wait().expect("nothing has failed");
+    fill(&two, &x, 0..1);
+}
+
+#[test]
+fn p01_of_many_uses_those_that_are_not_over_are_remembered() {
+    let (ctx, [one, two, _]) = context(Policy::Ordered);
+    let x = zeros(&ctx);
+    let uses = || x.array_ref().storage.block().order().uses.all().len();
+    for at in 0..64 {
+        fill(&one, &x, at..at + 1);
+    }
+    assert_eq!(uses(), 64);
+    one.finish().wait().expect("nothing has failed");
+    for at in 0..64 {
+        fill(&two, &x, at..at + 1);
+    }
+    // Those of the first queue are over, those of the second are not.
+    assert_eq!(uses(), 64);
+    two.finish().wait().expect("nothing has failed");
+    fill(&one, &x, 0..1);
+    assert!(uses() < 64);
+}
+
+#[test]
+fn p06_an_added_wait_is_listed_with_the_last_use_that_it_is_for() {
+    let (ctx, [one, two, _]) = context(Policy::Ordered);
+    ctx.record_waits(true);
+    let x = zeros(&ctx);
+    fill(&one, &x, 0..16);
+    fill(&one, &x, 16..32);
+    fill(&two, &x, 0..64);
+    let report = ctx.wait_report();
+    let [wait] = report.added.as_slice() else { panic!("{report}") };
+    assert_eq!((wait.range.clone(), wait.access, wait.count), (64..128, "write", 1));
+}
+
+#[test]
+fn p06_a_wait_that_tells_a_queue_of_a_third_one_is_not_redundant() {
+    let (ctx, [one, two, three]) = context(Policy::Ordered);
+    ctx.record_waits(true);
+    let (x, y) = (zeros(&ctx), zeros(&ctx));
+    fill(&one, &x, 0..64);
+    three.wait_for_queue(&one).expect("nothing has failed");
+    fill(&three, &y, 0..64);
+    fill(&two, &y, 0..64);
+    for redundant in [0, 1] {
+        // The policy has queue `two` come after the last fill, and says nothing of the first.
+        two.wait_for_queue(&three).expect("nothing has failed");
+        let report = ctx.wait_report();
+        assert_eq!((report.added.len(), report.redundant.len()), (1, redundant), "{report}");
+    }
+}
+
+#[test]
+fn p06_an_added_wait_is_listed_with_the_bytes_of_all_times() {
+    for turns in [[0..16, 32..48], [32..48, 0..16]] {
+        let (ctx, [one, two, _]) = context(Policy::Ordered);
+        ctx.record_waits(true);
+        let x = zeros(&ctx);
+        for elements in turns {
+            fill(&one, &x, elements.clone());
+            fill(&two, &x, elements);
+        }
+        let report = ctx.wait_report();
+        let [wait] = report.added.as_slice() else { panic!("{report}") };
+        assert_eq!((wait.range.clone(), wait.count), (0..192, 2));
+    }
+}

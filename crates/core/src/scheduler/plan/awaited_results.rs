@@ -1,0 +1,38 @@
+//! Which results of what is pending the program may be looking for.
+
+use crate::scheduler::state::State;
+use fencepost_sync::{Slot, Stamp};
+
+impl State {
+    /// Whether the program may be looking for a result of a command of a queue from `first` on: it has a handle of a point
+    /// there, waits for one, or reads soon.
+    pub(crate) fn is_looked_for(&self, slot: Slot, first: Stamp) -> bool {
+        self.queue(slot).has_handles(first) || self.wakers.await_point(slot, first)
+    }
+
+    /// The first pending point of a queue that the program may be looking for; nothing if it may be looking for what other
+    /// queues give, or wants what they have first.
+    pub(crate) fn calm_upto(&self, slot: Slot) -> Option<Stamp> {
+        let queue = self.queue(slot);
+        let first = queue.pending.front()?.stamp;
+        let alone = self.lanes.len() == 1 && self.one_priority();
+        if slot == Self::CONTEXT || queue.gives() || !alone || self.looks_beside(slot) {
+            return None;
+        }
+        let points = queue.first_handle(first).into_iter().chain(self.wakers.first_awaited(slot, first));
+        Some(points.min().unwrap_or(Stamp(u64::MAX)))
+    }
+
+    /// As [`is_looked_for`](Self::is_looked_for), of what is pending on any queue.
+    pub(crate) fn any_is_looked_for(&self) -> bool {
+        self.slots().any(|slot| self.is_pending_looked_for(slot))
+    }
+
+    fn looks_beside(&self, slot: Slot) -> bool {
+        self.slots().any(|other| other != slot && self.is_pending_looked_for(other))
+    }
+
+    fn is_pending_looked_for(&self, slot: Slot) -> bool {
+        self.queue(slot).pending.front().is_some_and(|front| self.is_looked_for(slot, front.stamp))
+    }
+}

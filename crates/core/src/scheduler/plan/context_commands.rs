@@ -1,0 +1,78 @@
+//! The context's own commands: what fills the arrays that it makes.
+//!
+//! They wait for nothing, and every later command of every queue may need them without a wait. So they are planned before the
+//! first command with a later stamp, and those that take little time even earlier, with the first batch that there is.
+
+use crate::runtime::event::Point;
+use crate::scheduler::plan::{LARGEST, Next, Planner};
+use crate::scheduler::state::State;
+use fencepost_sync::Stamp;
+
+/// The most of them in one planning: each costs the planner as much as several launches.
+pub(crate) const MOST: usize = 512;
+
+impl State {
+    /// The stamp of the first own command that is not planned; after all others if there is none.
+    pub(crate) fn first_own(&self) -> Stamp {
+        self.queue(State::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
+    }
+
+    /// Whether the threads plan the own commands though nothing needs them: the program has asked for them, or they are many.
+    pub(crate) fn own_are_due(&self) -> bool {
+        let queue = self.queue(State::CONTEXT);
+        queue.is_asked() || queue.pending.len() >= MOST
+    }
+}
+
+impl Planner<'_> {
+    /// Puts the own commands up to the last of `roots` in front of everything, as far as that makes nothing behind them late.
+    pub(crate) fn begin_with_own(&mut self, roots: &[Point]) {
+        if let Some(upto) = roots.iter().map(|root| root.stamp).max()
+            && self.has_only_own()
+        {
+            self.drain_own(upto, self.state.lanes[0].costs.bound);
+        }
+    }
+
+    /// Plans the own commands up to a stamp. What is in the open batches ends first: its results need none of them.
+    pub(crate) fn own(&mut self, upto: Stamp) -> Next {
+        if self.state.first_own() > upto {
+            return Next::Reached;
+        }
+        if !self.has_only_own() {
+            return Next::Later;
+        }
+        self.drain_own(upto, f32::INFINITY);
+        Next::Again
+    }
+
+    /// Whether nothing is in the open batches but own commands.
+    fn has_only_own(&self) -> bool {
+        self.open.iter().flatten().all(|open| open.firsts().all(|(slot, _)| slot == State::CONTEXT))
+    }
+
+    /// Moves own commands up to a stamp, of at most so many seconds together, into the open batch of their lane.
+    fn drain_own(&mut self, upto: Stamp, seconds: f32) {
+        let (mut left, mut count) = (seconds, 0);
+        while self.taken < LARGEST && self.state.first_own() <= upto {
+            if self.state.queue(State::CONTEXT).front_is_dead() {
+                self.bury(crate::scheduler::plan::Goal { slot: State::CONTEXT, upto, needed: false });
+                continue;
+            }
+            let cost = self.cost(State::CONTEXT);
+            left -= cost;
+            if left < 0.0 {
+                break;
+            }
+            self.append(State::CONTEXT, cost);
+            count += 1;
+            if count >= MOST {
+                self.taken = self.taken.max(LARGEST); // the rest after others could have S
+                break;
+            }
+        }
+        if let Some(open) = self.open[0].as_mut().filter(|_| count > 0) {
+            open.come_behind();
+        }
+    }
+}

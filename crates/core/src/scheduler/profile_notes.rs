@@ -1,0 +1,300 @@
+//! What is noted of commands and batches while somebody profiles a context.
+
+use crate::runtime::event::Point;
+use crate::runtime::user_event::UserState;
+use crate::scheduler::batch::Seq;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::queue_state::Priority;
+use crate::scheduler::queue_times::Timing;
+use crate::scheduler::state::State;
+use crate::work::command_kind::What;
+use crate::work::step::{Callback, Command, Work};
+use crate::work::time_slot::TimeSlot;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Slot, Stamp};
+use rustc_hash::FxHashMap;
+use std::panic::Location;
+use std::sync::Arc;
+use web_time::Instant;
+
+/// The notes of a context, as long as there is a profiler or a reader of them.
+#[derive(Default)]
+pub(crate) struct Log {
+    profilers: usize,
+    readers: usize,
+    entries: Vec<Arc<Entry>>,
+    batches: FxHashMap<Seq, BatchTimes>,
+}
+
+/// A command, a wait or a callback.
+pub(crate) struct Entry {
+    pub(crate) queue: QueueKey,
+    pub(crate) label: Arc<str>,
+    pub(crate) lane: usize,
+    pub(crate) stamp: Stamp,
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) enqueued: Instant,
+    pub(crate) noted: Noted,
+}
+
+/// What an entry is of.
+pub(crate) enum Noted {
+    Command(NotedCommand),
+    Wait { point: Point, label: Option<Arc<str>>, cause: Cause },
+    UserWait(Arc<UserState>),
+    Callback(Arc<CallTime>),
+}
+
+/// A command for a device.
+pub(crate) struct NotedCommand {
+    pub(crate) what: What,
+    /// The name of what it launches.
+    pub(crate) kernel: Option<Arc<str>>,
+    pub(crate) bytes: Option<u64>,
+    /// When the device does it; none if the host does.
+    pub(crate) time: Option<Arc<TimeSlot>>,
+}
+
+/// Who asked for a wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cause {
+    Program,
+    Policy,
+    /// The queue was made.
+    Birth,
+}
+
+/// One of the queues that have a slot one after the other: the one born at this stamp.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct QueueKey {
+    pub(crate) slot: Slot,
+    pub(crate) born: Stamp,
+}
+
+/// When the host function of a callback began and ended.
+#[derive(Default)]
+pub(crate) struct CallTime(Mutex<Option<(Instant, Instant)>>);
+
+/// A batch between host and device.
+#[derive(Clone, Copy)]
+pub(crate) struct BatchTimes {
+    pub(crate) lane: usize,
+    /// Right before it was recorded and submitted.
+    pub(crate) submitted: Instant,
+    /// When the host saw that it was complete.
+    pub(crate) completed: Option<Instant>,
+}
+
+/// All that was noted between two points.
+pub(crate) struct Notes {
+    pub(crate) entries: Vec<Arc<Entry>>,
+    pub(crate) batches: FxHashMap<Seq, BatchTimes>,
+}
+
+impl Notes {
+    /// What was noted of commands.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &NotedCommand> {
+        self.entries.iter().filter_map(|entry| match &entry.noted {
+            Noted::Command(command) => Some(command),
+            _ => None,
+        })
+    }
+}
+
+impl CallTime {
+    pub(crate) fn get(&self) -> Option<(Instant, Instant)> {
+        *lock(&self.0)
+    }
+}
+
+impl Engine {
+    /// Has everything noted that is enqueued from now on; the number of notes that there are.
+    pub(crate) fn start_notes(&self) -> usize {
+        let clocked = self.device.caps().timestamps;
+        let mut state = self.lock();
+        let log = state.log.get_or_insert_default();
+        log.profilers += 1;
+        log.readers += 1;
+        let from = log.entries.len();
+        for queue in &mut state.queues {
+            queue.timing.get_or_insert_with(|| Timing::for_notes(clocked));
+        }
+        from
+    }
+
+    /// Has nothing more noted, unless somebody else wants it; the number of notes, and the ends of all queues. Batches
+    /// are noted as long as there are readers.
+    pub(crate) fn stop_notes(&self) -> (usize, Vec<Point>) {
+        let mut state = self.lock();
+        let Some(log) = &mut state.log else { return (0, Vec::new()) };
+        log.profilers -= 1;
+        let (upto, last) = (log.entries.len(), log.profilers == 0);
+        for queue in state.queues.iter_mut().filter(|_| last) {
+            queue.timing.take_if(|timing| timing.for_notes_only());
+        }
+        (upto, state.ends())
+    }
+
+    /// One more reader comes.
+    pub(crate) fn join_notes(&self) {
+        if let Some(log) = &mut self.lock().log {
+            log.readers += 1;
+        }
+    }
+
+    /// A reader goes.
+    pub(crate) fn leave_notes(&self) {
+        let mut state = self.lock();
+        let Some(log) = &mut state.log else { return };
+        log.readers -= 1;
+        let over = if log.readers == 0 { state.log.take() } else { None };
+        drop(state);
+        drop(over);
+    }
+
+    /// The notes from `from` to `upto`, and what is known of batches.
+    pub(crate) fn notes(&self, from: usize, upto: usize) -> Notes {
+        let state = self.lock();
+        match &state.log {
+            Some(log) => Notes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() },
+            None => Notes { entries: Vec::new(), batches: FxHashMap::default() },
+        }
+    }
+
+    /// Has a device look at its clock before anything else that is planned from now on, and flushes that; `None` if it has
+    /// no clock.
+    pub(crate) fn look_at_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
+        let mut state = self.lock();
+        if !self.device.caps().timestamps || state.check(State::CONTEXT).is_err() {
+            return None;
+        }
+        let (stamp, time) = (state.next_stamp(), Arc::<TimeSlot>::default());
+        let op = Timing::op(Work::Nothing, &time, true);
+        state.queue_mut(State::CONTEXT).push(Command { stamp, op });
+        let point = Point { slot: State::CONTEXT, stamp };
+        state.plan([point], Priority::Normal);
+        self.unlock(state);
+        if !self.threads {
+            self.turn(std::time::Duration::ZERO);
+        }
+        Some((point, time))
+    }
+}
+
+impl State {
+    /// Whether what is enqueued is noted.
+    pub(crate) fn is_noting(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.profilers > 0)
+    }
+
+    /// Who notes what is enqueued, if somebody does.
+    fn noting(&mut self) -> Option<&mut Log> {
+        self.log.as_deref_mut().filter(|log| log.profilers > 0)
+    }
+
+    /// Notes a command.
+    pub(crate) fn note_work(
+        &mut self,
+        by: Admission,
+        stamp: Stamp,
+        bytes: Option<u64>,
+        time: Option<&Arc<TimeSlot>>,
+    ) {
+        if !self.is_noting() {
+            return;
+        }
+        let kernel = if let What::Launch(id) = by.what { Some(self.kernel_name(id)) } else { None };
+        let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
+        self.note(by.slot, by.at, stamp, || Noted::Command(noted));
+    }
+
+    /// Notes a command that the host has done at the call.
+    pub(crate) fn note_in_place(&mut self, by: Admission, bytes: u64) {
+        if self.log.is_some() {
+            let stamp = self.next_stamp();
+            self.note_work(by, stamp, Some(bytes), None);
+        }
+    }
+
+    /// Notes a wait that is about to be pushed.
+    pub(crate) fn note_wait(
+        &mut self,
+        slot: Slot,
+        point: Point,
+        cause: Cause,
+        at: &'static Location<'static>,
+    ) {
+        if self.log.is_some() && point.slot != slot {
+            let (stamp, label) = (self.next_stamp(), self.label_of(point));
+            self.note(slot, at, stamp, || Noted::Wait { point, label, cause });
+        }
+    }
+
+    /// Notes a wait for the host.
+    pub(crate) fn note_user_wait(
+        &mut self,
+        slot: Slot,
+        event: &Arc<UserState>,
+        at: &'static Location<'static>,
+    ) {
+        if self.log.is_some() {
+            let stamp = self.next_stamp();
+            self.note(slot, at, stamp, || Noted::UserWait(event.clone()));
+        }
+    }
+
+    /// Notes a callback, and has it note when it runs.
+    pub(crate) fn note_callback(
+        &mut self,
+        slot: Slot,
+        callback: Callback,
+        at: &'static Location<'static>,
+    ) -> Callback {
+        if self.noting().is_none() {
+            return callback;
+        }
+        let (stamp, time) = (self.next_stamp(), Arc::<CallTime>::default());
+        self.note(slot, at, stamp, || Noted::Callback(time.clone()));
+        Box::new(move || {
+            let start = Instant::now();
+            callback();
+            *lock(&time.0) = Some((start, Instant::now()));
+        })
+    }
+
+    fn note(
+        &mut self,
+        slot: Slot,
+        at: &'static Location<'static>,
+        stamp: Stamp,
+        noted: impl FnOnce() -> Noted,
+    ) {
+        let queue = self.queue(slot);
+        let (label, lane, born) = (queue.label.clone(), queue.lane, queue.born);
+        if let Some(log) = self.noting() {
+            let (queue, enqueued) = (QueueKey { slot, born }, Instant::now());
+            let entry = Entry { queue, label, lane, stamp, at, enqueued, noted: noted() };
+            log.entries.push(Arc::new(entry));
+        }
+    }
+
+    /// When a batch is about to be submitted, if that is noted.
+    pub(crate) fn before_submit(&self) -> Option<Instant> {
+        self.log.as_ref().map(|_| Instant::now())
+    }
+
+    /// Notes when a batch was submitted.
+    pub(crate) fn note_submit(&mut self, seq: Seq, lane: usize, submitted: Option<Instant>) {
+        if let (Some(log), Some(submitted)) = (&mut self.log, submitted) {
+            log.batches.insert(seq, BatchTimes { lane, submitted, completed: None });
+        }
+    }
+
+    /// Notes that a batch is complete.
+    pub(crate) fn note_complete(&mut self, seq: Seq) {
+        if let Some(batch) = self.log.as_mut().and_then(|log| log.batches.get_mut(&seq)) {
+            batch.completed = Some(Instant::now());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What a timed queue notes of its commands.
+
+use crate::runtime::event::{Past, Point};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::queue_state::QueueState;
+use crate::scheduler::state::State;
+use crate::work::step::{Command, Op, Work};
+use crate::work::time_slot::{TimeSlot, Timed};
+use fencepost_sync::{Slot, Stamp};
+use std::sync::Arc;
+
+/// The times of a queue's commands.
+pub(crate) struct Timing {
+    /// Whether its markers have times: the program asked for that, and nobody only profiles.
+    pub(crate) marked: bool,
+    /// Whether the device has a clock.
+    clocked: bool,
+    /// The last command, unless the queue waits for something since.
+    last: Option<(Stamp, Arc<TimeSlot>)>,
+    /// The launches since a tuning started.
+    tuned: Option<Vec<Arc<TimeSlot>>>,
+}
+
+impl Timing {
+    /// For a queue whose events are asked for times.
+    pub(crate) fn for_events() -> Box<Self> {
+        Box::new(Self { marked: true, clocked: true, last: None, tuned: None })
+    }
+
+    /// For a queue whose commands are only noted.
+    pub(crate) fn for_notes(clocked: bool) -> Box<Self> {
+        Box::new(Self { marked: false, clocked, last: None, tuned: None })
+    }
+
+    /// Whether no event and no tuning asks for times.
+    pub(crate) fn for_notes_only(&self) -> bool {
+        !self.marked && self.tuned.is_none()
+    }
+
+    /// A command whose time is told to `time`.
+    pub(crate) fn op(work: Work, time: &Arc<TimeSlot>, clocked: bool) -> Op {
+        Op::Timed(Box::new(Timed { work, time: time.clone(), clocked }))
+    }
+}
+
+/// When a queue is past a point.
+pub(crate) struct Moment {
+    pub(crate) queue: Arc<str>,
+    pub(crate) lane: usize,
+    /// The command whose end it is.
+    pub(crate) stamp: Stamp,
+    pub(crate) time: Arc<TimeSlot>,
+}
+
+impl Engine {
+    /// As [`marker`](Self::marker), with the moment at which the queue is there if it is timed, or the event is.
+    pub(crate) fn timed_marker(&self, slot: Slot, timed: bool) -> (Point, Arc<Past>, Option<Arc<Moment>>) {
+        let clocked = timed && self.device.caps().timestamps;
+        let mut state = self.lock();
+        let (point, past) = state.marker(slot);
+        let moment = (clocked || state.queue(slot).is_timed()).then(|| Arc::new(state.moment(slot)));
+        (point, past, moment)
+    }
+
+    /// Has the launches of a queue noted from now on; whether they were not already.
+    pub(crate) fn start_tuning(&self, slot: Slot) -> bool {
+        let mut state = self.lock();
+        let timing = state.queue_mut(slot).timing.get_or_insert_with(|| Timing::for_notes(true));
+        let started = timing.tuned.is_none();
+        timing.tuned.get_or_insert_default();
+        started
+    }
+
+    /// Ends that: the times of the launches, and the point behind them.
+    pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<Past>, Vec<Arc<TimeSlot>>)> {
+        let mut state = self.lock();
+        let noting = state.is_noting();
+        let timing = &mut state.queue_mut(slot).timing;
+        let tuned = timing.as_mut()?.tuned.take()?;
+        timing.take_if(|timing| timing.for_notes_only() && !noting);
+        let (point, past) = state.marker(slot);
+        Some((point, past, tuned))
+    }
+}
+
+impl State {
+    /// The end of a queue's last command if that is not known to be over; else the moment at which the device comes by,
+    /// which a command of its own finds out. That one wakes nobody: it is for what comes next.
+    fn moment(&mut self, slot: Slot) -> Moment {
+        let lets_in = self.check(slot).is_ok();
+        let queue = self.queue(slot);
+        let running = queue.timing.as_ref().and_then(|timing| timing.last.clone());
+        let running = running.filter(|(stamp, _)| *stamp > queue.completed());
+        let (stamp, time) = match running {
+            Some(last) => last,
+            None if lets_in => {
+                let stamp = self.next_stamp();
+                let queue = self.queue_mut(slot);
+                let (op, time) = queue.with_time(stamp, Work::Nothing);
+                queue.push(Command { stamp, op });
+                (stamp, time)
+            }
+            None => (queue.enqueued(), Arc::default()), // never recorded, and waiting for it says why
+        };
+        let queue = self.queue(slot);
+        Moment { queue: queue.label.clone(), lane: queue.lane, stamp, time }
+    }
+}
+
+impl State {
+    /// Puts work at the end of a queue that is watched.
+    #[cold]
+    pub(crate) fn push_timed(&mut self, by: Admission, stamp: Stamp, work: Work) {
+        let (bytes, queue) = (work.bytes(), self.queue_mut(by.slot));
+        let (op, time) = if takes_time(&work) {
+            let (op, time) = queue.with_time(stamp, work);
+            (op, Some(time))
+        } else {
+            if let Work::Encoded(_) = work {
+                queue.end_times(); // what the program has recorded is timed by what comes around it
+            }
+            (Op::Work(work), None)
+        };
+        queue.push(Command { stamp, op });
+        self.note_work(by, stamp, bytes, time.as_ref());
+    }
+}
+
+impl QueueState {
+    /// Whether its events have times.
+    fn is_timed(&self) -> bool {
+        self.timing.as_ref().is_some_and(|timing| timing.marked)
+    }
+
+    fn with_time(&mut self, stamp: Stamp, work: Work) -> (Op, Arc<TimeSlot>) {
+        let (time, mut clocked) = (Arc::<TimeSlot>::default(), true);
+        if let Some(timing) = &mut self.timing {
+            if let (Some(tuned), Work::Launch(_)) = (&mut timing.tuned, &work) {
+                tuned.push(time.clone());
+            }
+            (timing.last, clocked) = (Some((stamp, time.clone())), timing.clocked);
+        }
+        (Timing::op(work, &time, clocked), time)
+    }
+
+    /// Notes that the queue waits for something: the end of its last command is not the end of that.
+    pub(crate) fn end_times(&mut self) {
+        if let Some(timing) = &mut self.timing {
+            timing.last = None;
+        }
+    }
+}
+
+/// Whether a device does anything of ours for a command; else nobody can say when.
+fn takes_time(work: &Work) -> bool {
+    match work {
+        Work::Encoded(_) => false,
+        Work::Read { src, .. } => !src.block.direct(),
+        _ => true,
+    }
+}

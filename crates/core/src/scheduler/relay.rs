@@ -1,0 +1,322 @@
+//! A wait of one context for another.
+
+use crate::error::{Error, Kind, Result};
+use crate::multi::enqueueing;
+use crate::runtime::event::{Event, Point, Recording};
+use crate::runtime::user_event::{Signaller, UserState};
+use crate::scheduler::deferred_calls::{in_turn, leave_relay};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::failure_history::Stretch;
+use crate::scheduler::wait::Deadline;
+use fencepost_sync::Slot;
+use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::{Poll, Wake, Waker};
+use std::time::Duration;
+
+/// How long a caller sleeps before it looks again for what nobody tells it of.
+const BRIEFLY: Duration = Duration::from_millis(1);
+
+/// Signals an event of one context, the waiter, when another context has come to a point, or has submitted all up to it
+/// to the queue of both.
+///
+/// It is woken by the other context as any executor would be. That context keeps it; the waiter's queue knows it
+/// weakly, to ask for what it waits for.
+pub(crate) struct Relay {
+    waiter: Arc<Engine>,
+    signaller: Signaller,
+    origin: Origin,
+    progress: Mutex<Progress>,
+    /// No queue waits for the signal any more.
+    abandoned: AtomicBool,
+}
+
+/// How far a relay is.
+struct Progress {
+    then: Option<Then>,
+    /// The signal is given, or about to be.
+    over: bool,
+}
+
+/// What is waited for.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    /// With the right to hear whether it failed.
+    Point(Weak<Engine>, Point, #[expect(dead_code, reason = "held, not looked at")] Stretch),
+    User(Arc<UserState>),
+}
+
+/// What has to be done between the arrival and the signal.
+pub(crate) type Then = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
+
+/// Has a queue of one context wait for an event of another.
+///
+/// # Errors
+/// That of the queue; that of a queue that could not be made.
+pub(crate) fn wait(
+    engine: &Arc<Engine>,
+    slot: Slot,
+    event: &Event,
+    at: &'static Location<'static>,
+) -> Result<()> {
+    let Some((origin, name)) = origin(event)? else { return Ok(()) };
+    let signaller = Signaller::new(engine, &name);
+    let turn = enqueueing();
+    engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
+    drop(turn);
+    Relay::attach(engine, signaller, origin, None);
+    Ok(())
+}
+
+/// What an event of another context stands for, and what messages call it; `None` if it was never recorded.
+///
+/// # Errors
+/// That of a queue that could not be made.
+fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
+    let engine = event.owner.engine();
+    match event.recording() {
+        Recording::Never => Ok(None),
+        Recording::Point(point, past, _) => {
+            let name = Origin::name(engine, point);
+            engine.lock().queue_mut(point.slot).note_use();
+            Ok(Some((Origin::Point(Arc::downgrade(engine), point, past.stretch.clone()), name)))
+        }
+        Recording::User(user) => {
+            let name = format!("user event `{}`", user.label());
+            Ok(Some((Origin::User(user), name)))
+        }
+        Recording::Failed(error) => Err(error),
+    }
+}
+
+impl Origin {
+    /// What messages call a point of another context.
+    pub(crate) fn name(engine: &Engine, point: Point) -> String {
+        let label = engine.lock().name_of(point);
+        format!("queue `{label}` on `{}`", engine.device.caps().adapter)
+    }
+
+    /// How it ended, if it did; else has `waker` called when it does.
+    fn attend(&self, waker: &Waker) -> Option<Result<()>> {
+        match self {
+            Origin::Point(engine, point, _) => match engine.upgrade() {
+                Some(engine) => engine.attend(*point, waker),
+                None => {
+                    Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
+                }
+            },
+            Origin::User(user) => user.attend(waker),
+        }
+    }
+
+    /// The context whose it is.
+    fn engine(&self) -> Option<Arc<Engine>> {
+        match self {
+            Origin::Point(engine, ..) => engine.upgrade(),
+            Origin::User(user) => user.engine(),
+        }
+    }
+
+    /// Whether the device keeps the order by itself, as both contexts submit to one queue and what is waited for is
+    /// submitted; else has `waker` called when that is so.
+    fn is_sent(&self, waiter: &Engine, waker: &Waker) -> bool {
+        let Origin::Point(engine, point, _) = self else { return false };
+        let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
+        engine.is_some_and(|engine| engine.attend_sent(*point, waker))
+    }
+}
+
+impl Relay {
+    /// Signals `signaller`, of the context `waiter`, when `origin` is there and `then` is done. Flushes nothing.
+    pub(crate) fn attach(waiter: &Arc<Engine>, signaller: Signaller, origin: Origin, then: Option<Then>) {
+        let progress = Mutex::new(Progress { then, over: false });
+        let abandoned = AtomicBool::new(false);
+        let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress, abandoned });
+        relay.signaller.state().sent_by(&relay);
+        relay.look();
+    }
+
+    /// Looks whether it is there, and signals if so; whether that is over.
+    fn look(self: &Arc<Self>) -> bool {
+        in_turn(|| self.look_now())
+    }
+
+    fn look_now(self: &Arc<Self>) -> bool {
+        let waker = Waker::from(self.clone());
+        // Whoever looks meanwhile waits: it may see what this one did not.
+        let mut progress = lock(&self.progress);
+        if progress.over || self.abandoned.load(Ordering::Relaxed) {
+            return true;
+        }
+        let Some(arrived) = self.origin.attend(&waker) else {
+            return self.look_whether_sent(progress, &waker);
+        };
+        let outcome = match (arrived, &mut progress.then) {
+            (Ok(()), Some(then)) => match then(&waker) {
+                Poll::Ready(result) => result,
+                Poll::Pending => return false,
+            },
+            (arrived, _) => arrived.map_err(|error| self.failed(error)),
+        };
+        progress.over = true;
+        let then = progress.then.take();
+        drop(progress);
+        drop(then);
+        self.signaller.complete(outcome);
+        true
+    }
+
+    /// Whether it is over though what it waits for is not: the device has that, and keeps the order.
+    fn look_whether_sent(&self, mut progress: MutexGuard<'_, Progress>, waker: &Waker) -> bool {
+        let sent = progress.then.is_none() && self.origin.is_sent(&self.waiter, waker);
+        progress.over = sent;
+        drop(progress);
+        if sent {
+            self.signaller.send();
+        }
+        sent
+    }
+
+    /// Has the other context forget it, as no queue waits for the signal any more.
+    pub(crate) fn abandon(self: &Arc<Self>) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        if let Some(engine) = self.origin.engine() {
+            engine.forget(&Waker::from(self.clone()));
+        }
+    }
+
+    fn failed(&self, error: Error) -> Error {
+        let object = self.signaller.state().label().to_owned();
+        Kind::OtherContext { object, error }.into()
+    }
+
+    /// The point that it waits for, and the context of that.
+    pub(crate) fn origin_point(&self) -> Option<(Arc<Engine>, Point)> {
+        let Origin::Point(engine, point, _) = &self.origin else { return None };
+        Some((engine.upgrade()?, *point))
+    }
+
+    /// Starts what it waits for. Without threads there, gets it a step further.
+    fn start(&self) {
+        if let Origin::Point(engine, point, _) = &self.origin
+            && let Some(engine) = engine.upgrade()
+        {
+            engine.start_point(*point);
+        }
+    }
+
+    /// The relay at the end of the chain: what that one waits for is held by no further context. Ends, as an event is
+    /// there before any wait for it.
+    fn last(self: &Arc<Self>, mut each: impl FnMut(&Relay)) -> Arc<Self> {
+        let mut at = self.clone();
+        loop {
+            each(&at);
+            let next = match &at.origin {
+                Origin::Point(engine, point, _) => engine.upgrade().and_then(|engine| engine.held_by(*point)),
+                Origin::User(_) => None,
+            };
+            match next {
+                Some(next) => at = next,
+                None => return at,
+            }
+        }
+    }
+
+    /// Blocks for at most `limit`, and gets contexts without threads on, until something has moved.
+    ///
+    /// # Errors
+    /// `WouldDeadlock` if what it waits for comes after the callback that asks.
+    pub(crate) fn wait(self: &Arc<Self>, limit: Duration) -> Result<()> {
+        let last = self.last(|_| ());
+        match &last.origin {
+            Origin::Point(engine, point, _) => {
+                let Some(engine) = engine.upgrade() else { return Ok(()) };
+                let waited = engine.wait(*point, Deadline::after(Some(limit)));
+                match waited {
+                    Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
+                    Ok(false) => {}
+                    Ok(true) | Err(_) if last.look() => last.await_signal(limit),
+                    // A batch has to be done first that saves the bytes it wants.
+                    Ok(true) | Err(_) if engine.threads => engine.doze(engine.lock(), BRIEFLY),
+                    Ok(true) | Err(_) => engine.turn(limit),
+                }
+            }
+            Origin::User(user) => {
+                let idle = user.idle_context();
+                if let Some(engine) = &idle {
+                    engine.turn(limit);
+                }
+                let state = last.waiter.lock();
+                if user.result().is_some() {
+                    drop(state);
+                    if last.look() {
+                        last.await_signal(limit);
+                    }
+                } else if idle.is_none() {
+                    last.waiter.doze(state, limit);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks for at most `limit` while somebody else is about to give the signal.
+    fn await_signal(&self, limit: Duration) {
+        self.waiter.doze_while_held(self.signaller.state().hold, limit);
+    }
+
+    /// Has `waker`, which waits in the waiter's context, called when what is waited for is there.
+    fn pass_on(&self, waker: &Waker) {
+        if let Some(engine) = self.origin.engine() {
+            self.waiter.pass_on(waker, &engine);
+        }
+        drop(self.origin.attend(waker));
+    }
+
+    /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
+    ///
+    /// # Errors
+    /// `WouldDeadlock` if what it waits for comes after a callback that waits for this poll.
+    pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
+        let last = self.last(|relay| relay.pass_on(waker));
+        match &last.origin {
+            Origin::Point(engine, point, _) => {
+                let engine = engine.upgrade()?;
+                match engine.poll(*point, waker)? {
+                    Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Some(error),
+                    _ => {
+                        if !last.look() && !engine.threads {
+                            engine.turn(Duration::ZERO);
+                        }
+                        waker.wake_by_ref();
+                    }
+                }
+            }
+            Origin::User(user) => {
+                if let Some(engine) = user.idle_context() {
+                    engine.turn(Duration::ZERO);
+                    waker.wake_by_ref();
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Relay {
+    pub(crate) fn look_or_start(self: &Arc<Self>) {
+        if !self.look_now() {
+            self.start();
+        }
+    }
+}
+
+impl Wake for Relay {
+    fn wake(self: Arc<Self>) {
+        if !leave_relay(&self) {
+            in_turn(|| self.look_or_start());
+        }
+    }
+}

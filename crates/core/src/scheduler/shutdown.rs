@@ -1,0 +1,45 @@
+//! The end of a context.
+
+use crate::error::Error;
+use crate::runtime::event::Point;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::state::State;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::work::step::Op;
+
+impl Engine {
+    /// Flushes everything, waits for it unless the device is lost, and lets the threads end.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn close(&self) {
+        // None is held by a user event of the program's any more: handles of those keep a context going.
+        let ends = self.lock().ends();
+        for end in ends {
+            if let Err(error) = self.wait(end, crate::scheduler::wait::Deadline::after(None)) {
+                log::debug!("while a context ended: {error}");
+            }
+        }
+        self.lock().closing = true;
+        self.stir();
+    }
+
+    /// Whether anything that is enqueued waits for another context.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn waits_across(&self) -> bool {
+        let state = self.lock();
+        let mut pending = state.queues.iter().flat_map(|queue| queue.pending.iter());
+        pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.relay().is_some()))
+    }
+
+    /// Keeps an error that came up where nobody could be told; the first one stays.
+    pub(crate) fn note_drop_error(&self, error: Error) {
+        log::error!("{error}");
+        self.lock().drop_error.get_or_insert(error);
+    }
+}
+
+impl State {
+    /// The ends of all queues.
+    pub(crate) fn ends(&self) -> Vec<Point> {
+        self.slots().map(|slot| self.queue(slot).end(slot)).collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! From batches to submissions: the only code that submits.
+
+use crate::device::recorder::LaneValue;
+use crate::error::Kind;
+use crate::scheduler::batch::{Batch, Status, Submitted};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::failed_batch::Refused;
+use crate::scheduler::plan::Due;
+use crate::scheduler::queue_state::Priority;
+use crate::scheduler::state::State;
+use fencepost_sync::Value;
+use fencepost_sync::prim::{MutexGuard, lock};
+use std::sync::Arc;
+
+/// A batch that has the token and is on its way to the device.
+struct Going {
+    batch: Batch,
+    waits: Vec<LaneValue>,
+    value: Value,
+    /// When it was taken, if that is noted.
+    at: Option<web_time::Instant>,
+}
+
+impl Engine {
+    /// Plans what is due on a lane, and submits its next batch; false if none can go. The thread that holds the token goes
+    /// on alone.
+    pub(crate) fn submit_next<'a>(
+        &'a self,
+        lane: usize,
+        mut state: MutexGuard<'a, State>,
+        due: Option<Due>,
+    ) -> bool {
+        if let Some(due) = due {
+            state.plan_lane(lane, due);
+        }
+        if !state.after.is_empty() {
+            // A waker may wait for the very batch that comes next.
+            self.unlock(state);
+            state = self.lock();
+        }
+        let going = state.next_batch(lane);
+        drop(state);
+        going.map(|going| self.submit(lane, going, false)).is_some()
+    }
+
+    /// As [`submit_next`](Self::submit_next), of what is planned.
+    #[cfg(test)]
+    pub(crate) fn pump(&self, lane: usize) -> bool {
+        self.submit_next(lane, self.lock(), None)
+    }
+
+    /// Submits the next batch of a lane, if it can be, for a caller who looks for its end.
+    pub(crate) fn pump_watched(&self, lane: usize) {
+        let going = self.lock().next_batch(lane);
+        going.into_iter().for_each(|going| self.submit(lane, going, true));
+    }
+
+    /// Encodes and submits one batch, without S.
+    fn submit(&self, lane: usize, going: Going, watched: bool) {
+        let Going { batch, waits, value, at } = going;
+        let Batch { seq, steps, deps, expected, cut: _, refused } = batch;
+        let (steps, sent) = (Arc::new(steps), web_time::Instant::now());
+        let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
+        let outcome = submit().or_else(|failure| {
+            // Free memory may be what is missing.
+            let again = matches!(failure.error.kind(), Kind::OutOfMemory { .. }) && self.trim() > 0;
+            if again { submit() } else { Err(failure) }
+        });
+        match outcome {
+            Ok(keep) => {
+                let mut state = self.lock();
+                if state.lost.is_some() {
+                    drop(state);
+                    return std::mem::forget((steps, keep)); // the device may still be at it
+                }
+                state.lanes[lane].token = false;
+                state.lanes[lane].timeline.submit(value);
+                state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep, expected, sent });
+                state.batches.set(seq, Status::Submitted(value));
+                let sent = state.due_sent();
+                state.after.wakers.extend(sent);
+                state.note_submit(seq, lane, at);
+                if watched && !state.after.has_code() {
+                    self.unlock_watched(state, lane);
+                } else {
+                    self.unlock(state);
+                }
+            }
+            Err(failure) => {
+                self.fail_batch(lane, Refused { seq, steps, deps, expected, before: refused }, failure)
+            }
+        }
+    }
+}
+
+impl State {
+    /// The priority whose front batch can be submitted on a lane now.
+    pub(crate) fn choose(&self, lane: usize) -> Option<Priority> {
+        let at = &self.lanes[lane];
+        let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
+        let priority = at.choose(submitted)?;
+        at.has_room_for(priority, self.urgent_above(priority)).then_some(priority)
+    }
+
+    /// Takes the token and the next batch of a lane, with its value and what it waits for on the device.
+    ///
+    /// Everything it depends on has been submitted: so all submissions have one order in which each waits only for
+    /// earlier ones, and no deadlock can exist.
+    fn next_batch(&mut self, lane: usize) -> Option<Going> {
+        if self.lost.is_some() || self.lanes[lane].token {
+            return None;
+        }
+        let Self { lanes, batches, .. } = &mut *self;
+        lanes[lane].let_oldest_go(|batch| batch.deps.iter().all(|&seq| batches.is_submitted(seq)));
+        let priority = self.choose(lane)?;
+        let batch = self.lanes[lane].take(priority)?;
+        self.lanes[lane].token = true;
+        self.batches.set(batch.seq, Status::Encoding);
+        let waits = self.device_waits(lane, &batch);
+        let (value, at) = (self.lanes[lane].timeline.pending(), self.before_submit());
+        Some(Going { batch, waits, value, at })
+    }
+
+    /// The largest value of each other lane that a batch has to wait for.
+    fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
+        let mut waits: Vec<LaneValue> = Vec::new();
+        for wait in batch.deps.iter().filter_map(|&seq| self.batches.get(seq)?.device_wait(lane)) {
+            match waits.iter_mut().find(|w| w.lane == wait.lane) {
+                Some(known) => known.value = known.value.max(wait.value),
+                None => waits.push(wait),
+            }
+        }
+        waits
+    }
+}

@@ -1,0 +1,161 @@
+//! What the threads of a context do: two a lane, one for host callbacks.
+
+use crate::scheduler::callbacks::{Inside, this_thread};
+use crate::scheduler::engine::{Engine, SLICE};
+use crate::scheduler::lane_state::Rest;
+use crate::scheduler::plan::Due;
+use crate::scheduler::state::State;
+use crate::scheduler::thread_posts::is_replaced;
+use fencepost_sync::Value;
+use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
+use std::time::Duration;
+use web_time::Instant;
+
+/// How long the thread of a lane does not look round while the lane is in use.
+const NAP: Duration = Duration::from_millis(1);
+/// Naps after the last submission.
+const NAPS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
+
+/// How the thread of a lane has rested since somebody last submitted.
+#[derive(Default)]
+struct Resting {
+    naps: u32,
+    upto: Value,
+    /// Whether the last rest was a nap: then the program had the time to ask for what is there.
+    napped: bool,
+}
+
+impl Resting {
+    /// Whether another rest is a nap, in a lane whose next submission has value `pending`.
+    fn after(&mut self, pending: Value) -> bool {
+        if pending != self.upto {
+            (self.naps, self.upto) = (0, pending);
+        }
+        self.naps += 1;
+        self.naps <= NAPS
+    }
+}
+
+impl Engine {
+    /// The thread of a lane: plans what came together, submits what can be, sleeps.
+    pub(crate) fn lane_thread(&self, lane: usize) {
+        let mut resting = Resting::default();
+        while !is_replaced() {
+            self.let_others();
+            let mut state = self.lock();
+            while !(state.urgent_for(lane) || (resting.napped && state.something_for(lane))) {
+                if state.finished() {
+                    return;
+                }
+                state = self.rest(lane, state, &mut resting);
+            }
+            let due = std::mem::take(&mut resting.napped) || state.plans_for(lane);
+            self.submit_next(lane, state, due.then_some(Due::All));
+        }
+    }
+
+    /// Naps as long as the lane is in use, and for a moment more, then sleeps.
+    fn rest<'a>(
+        &'a self,
+        lane: usize,
+        mut state: MutexGuard<'a, State>,
+        resting: &mut Resting,
+    ) -> MutexGuard<'a, State> {
+        let has_work = state.something_for(lane);
+        let at = &mut state.lanes[lane];
+        let nap = resting.after(at.timeline.pending()) || at.untidy || has_work;
+        resting.napped = nap;
+        at.rest = if nap { Rest::Napping } else { Rest::Asleep };
+        let mut state = match nap {
+            true => self.nap(lane, state),
+            false if state.needs_guard(lane) => self.guard(lane, state),
+            false => sleep(&self.work[lane], state),
+        };
+        state.lanes[lane].rest = Rest::Awake;
+        self.look_round(lane, state)
+    }
+
+    /// Sleeps for a moment at most, which in a model is over at once.
+    fn nap<'a>(&'a self, lane: usize, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        if cfg!(fencepost_loom) {
+            drop(state);
+            yield_now();
+            return self.lock();
+        }
+        sleep_for(&self.work[lane], state, NAP)
+    }
+
+    /// Sleeps for a slice at most, and then asks whether the device is still there.
+    fn guard<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.lanes[lane].rest = Rest::Guarding;
+        let start = Instant::now();
+        let state = sleep_for(&self.work[lane], state, SLICE);
+        if start.elapsed() < SLICE {
+            return state;
+        }
+        drop(state);
+        self.look_for_loss();
+        self.lock()
+    }
+
+    /// Does what callers left to do: wakes the completer for what nobody waits for, lets the driver tidy up.
+    fn look_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let unwatched = state.unwatched(lane);
+        let at = &mut state.lanes[lane];
+        let (completer, untidy) = (at.idle && unwatched, std::mem::take(&mut at.untidy));
+        if !completer && !untidy {
+            return state;
+        }
+        at.idle &= !completer;
+        drop(state);
+        if completer {
+            self.in_flight[lane].notify_all();
+        }
+        let tidied = !untidy || self.device.look_for_loss();
+        let mut state = self.lock();
+        state.lanes[lane].untidy |= !tidied;
+        state
+    }
+
+    /// The second thread of a lane: waits natively for the next value, for the sake of futures, callbacks and
+    /// memory that can be used again.
+    pub(crate) fn completer(&self, lane: usize) {
+        while !is_replaced() {
+            let next = {
+                let mut state = self.lock();
+                while !state.unwatched(lane) {
+                    if state.finished() {
+                        return;
+                    }
+                    state.lanes[lane].idle = true;
+                    state = sleep(&self.in_flight[lane], state);
+                    state.lanes[lane].idle = false;
+                }
+                if state.lost.is_some() {
+                    return;
+                }
+                Value(state.lanes[lane].timeline.completed().0 + 1)
+            };
+            self.wait_native(lane, next, SLICE);
+        }
+    }
+
+    /// The callback thread: runs what is due, one after the other, until the context ends.
+    pub(crate) fn callback_thread(&self) {
+        let _inside = Inside::enter(); // a waker that blocks here keeps callbacks from running
+        let mut state = self.lock();
+        state.callbacks.thread = Some(this_thread());
+        loop {
+            while let Some((id, slot, run)) = state.calls.pop_front() {
+                state = self.call(state, id, slot, run);
+            }
+            if state.finished() {
+                state.callbacks.thread = None;
+                return;
+            }
+            state.calls_idle = true;
+            state = sleep(&self.calls, state);
+            state.calls_idle = false;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The threads of a lane while they run code of the program.
+//!
+//! A waker may wait, and so may what is dropped with a command: for something that this very thread would submit, or notice the
+//! end of. So another thread takes its place first, and this one ends when that code returns.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::runtime::context_threads::Post;
+use fencepost_sync::prim::thread_local;
+use std::cell::{Cell, RefCell};
+
+/// The web has no thread of a lane.
+#[cfg(target_arch = "wasm32")]
+enum Post {}
+
+#[cfg(target_arch = "wasm32")]
+impl Post {
+    fn replace(self) {
+        match self {}
+    }
+}
+
+thread_local! {
+    /// The place of this thread at a lane.
+    static POST: RefCell<Option<Post>> = RefCell::default();
+    /// Whether another thread has taken it.
+    static REPLACED: Cell<bool> = Cell::default();
+}
+
+/// Gives this thread its place at a lane.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn take_post(post: Post) {
+    POST.with(|own| own.replace(Some(post)));
+}
+
+/// Whether this is a thread of a lane, which runs no callbacks: not even those of a context without threads, that wait for it.
+pub(crate) fn is_thread_of_a_lane() -> bool {
+    POST.with(|own| own.borrow().is_some())
+}
+
+/// Whether another thread has taken the place of this one.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn is_replaced() -> bool {
+    REPLACED.with(Cell::get)
+}
+
+/// Has another thread take the place of this one, if it is a thread of a lane: it is about to wait.
+pub(crate) fn stand_aside() {
+    if let Some(post) = POST.with(RefCell::take) {
+        REPLACED.with(|replaced| replaced.set(true));
+        post.replace();
+    }
+}
+
+/// As [`stand_aside`], in a waker of the program's: it asks for something, and may wait for the answer.
+pub(crate) fn stand_aside_in_a_task() {
+    if fencepost_sync::in_task() {
+        stand_aside();
+    }
+}

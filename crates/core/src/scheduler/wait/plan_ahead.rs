@@ -1,0 +1,152 @@
+//! How far a wait plans ahead of the device.
+
+use crate::scheduler::plan::{Due, Rest};
+use crate::scheduler::queue_state::Priority;
+use crate::scheduler::state::State;
+use crate::scheduler::wait::{Found, Target};
+use fencepost_sync::Slot;
+
+/// How often callers plan for themselves before what others have asked for is planned too.
+const PASSED: u32 = 1;
+
+impl State {
+    /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
+    pub(crate) fn plan_target(&mut self, target: Target, planned: &mut Rest) {
+        if let (Target::Point(point), Found::Unplanned) = (target, self.find(target)) {
+            // A call that waits a moment, again and again, plans no more than one that waits until the end.
+            if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
+                *planned = Rest { roots: vec![point], after: Some(seq) };
+                return;
+            }
+            let priority = self.queue(point.slot).priority.max(Priority::Normal);
+            *planned = self.plan([point], priority);
+            self.queue_mut(point.slot).ahead = planned.after;
+            self.pass_over(point.slot);
+        }
+    }
+
+    /// Notes that a caller has planned a queue for itself: what others have asked for gathers behind its batches, but not for ever.
+    pub(crate) fn pass_over(&mut self, slot: Slot) {
+        let lane = self.queue(slot).lane;
+        self.lanes[lane].passed += 1;
+        if self.lanes[lane].passed > PASSED {
+            self.lanes[lane].passed = 0;
+            self.plan_lane(lane, Due::Beside(slot));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::device::Pace;
+    use crate::scheduler::command_costs::Costs;
+    use crate::scheduler::wait::tests::{engine, enqueue, queue};
+    use crate::scheduler::wait::*;
+    use std::cell::RefCell;
+
+    /// Enqueues many commands that take long; the last point of each queue.
+    fn enqueue_long(engine: &Arc<Engine>, slots: &[Slot]) -> Vec<Point> {
+        let many = |&slot: &Slot| (1..400).fold(enqueue(engine, slot), |_, _| enqueue(engine, slot));
+        let ends = slots.iter().map(many).collect();
+        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
+        let mut state = engine.lock();
+        if let Some(Op::Work(work)) = state.queue(slots[0]).pending.front().map(|front| &front.op) {
+            costs.expect(work, 0.5);
+        }
+        state.lanes[0].costs = costs;
+        ends
+    }
+
+    /// Whatever is planned is walked now and then, so there must not be a batch for each command that is pending.
+    #[test]
+    fn q01_a_wait_plans_more_only_once_half_of_what_it_planned_is_done() {
+        let engine = engine(false);
+        let end = enqueue_long(&engine, &[queue(&engine, Priority::Normal)])[0];
+        let mut state = engine.lock();
+        let (target, mut planned) = (Target::Point(end), Rest::default());
+        (0..4).for_each(|_| state.plan_target(target, &mut planned));
+        let at_once = state.lanes[0].ready_len();
+        assert!((2..100).contains(&at_once), "{at_once} batches");
+        drop(state);
+        let middle = planned.after.expect("there are many");
+        for _ in 0..at_once {
+            engine.pump(0);
+            engine.look(0);
+            let mut state = engine.lock();
+            let left = state.lanes[0].ready_len();
+            state.plan_target(target, &mut planned);
+            assert_eq!(state.lanes[0].ready_len() > left, state.batches.is_done(middle), "{left} are left");
+            if state.batches.is_done(middle) {
+                assert!(left > 4, "the device has more until then");
+                return;
+            }
+        }
+        panic!("it is never done");
+    }
+
+    #[test]
+    fn q01_a_call_that_waits_a_moment_again_and_again_plans_no_more_than_one_that_waits_until_the_end() {
+        let engine = engine(true);
+        let ends = enqueue_long(&engine, &[queue(&engine, Priority::Normal)]);
+        let mut state = engine.lock();
+        state.plan_target(Target::Point(ends[0]), &mut Rest::default());
+        let (once, mut planned) = (state.lanes[0].ready_len(), Rest::default());
+        state.plan_target(Target::Point(ends[0]), &mut planned);
+        assert_eq!(state.lanes[0].ready_len(), once);
+        assert!(planned.after.is_some_and(|seq| !state.batches.is_done(seq)), "it waits for that batch");
+    }
+
+    #[test]
+    fn e02_what_others_have_asked_for_is_planned_however_much_is() {
+        let engine = engine(true);
+        let (other, slots) =
+            (queue(&engine, Priority::Normal), [(); 12].map(|()| queue(&engine, Priority::Normal)));
+        let asked = enqueue(&engine, other);
+        let ends = enqueue_long(&engine, &slots);
+        let target = |end: &Point| engine.lock().plan_target(Target::Point(*end), &mut Rest::default());
+        ends[..10].iter().for_each(target);
+        engine.flush(other).expect("nothing has failed");
+        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
+        let ready = engine.lock().lanes[0].ready_len();
+        assert!(ready > 100, "{ready} are ready");
+        ends[10..].iter().for_each(target);
+        assert!(matches!(engine.lock().reached(asked), Reached::Planned(_)));
+    }
+
+    /// Checks that what is flushed while a queue has much pending, for whose end a caller asks again and again, is planned
+    /// before the last of that queue.
+    fn passes_none_over(ask: impl Fn(&Engine, Point)) {
+        let engine = engine(true);
+        let [long, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let end = enqueue_long(&engine, &[long])[0];
+        let _handle = engine.marker(long);
+        ask(&engine, end);
+        let asked = enqueue(&engine, other);
+        engine.flush(other).expect("nothing has failed");
+        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
+        while engine.lock().reached(asked) == Reached::Unplanned {
+            ask(&engine, end);
+            let left = engine.lock().queue(long).pending.len();
+            assert!(left > 0, "it comes with the last of the other queue");
+            engine.pump(0);
+            engine.look(0);
+        }
+    }
+
+    /// A caller that waits has something planned all the time.
+    #[test]
+    fn e02_what_others_have_asked_for_is_planned_while_a_caller_plans_for_itself() {
+        let planned = RefCell::new(Rest::default());
+        passes_none_over(|engine, end| {
+            engine.lock().plan_target(Target::Point(end), &mut planned.borrow_mut());
+        });
+    }
+
+    #[test]
+    fn e02_what_others_have_asked_for_is_planned_while_callers_poll_or_read_again_and_again() {
+        passes_none_over(|engine, end| {
+            let _ = engine.is_complete(end, &Clock::default());
+        });
+        passes_none_over(|engine, end| engine.flush_soon(end.slot).expect("nothing has failed"));
+    }
+}

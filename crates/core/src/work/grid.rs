@@ -1,0 +1,234 @@
+//! How many invocations a launch has.
+
+use crate::arrays::device_array::ArrayRef;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::{Error, Kind};
+use std::fmt;
+
+/// The size of a launch: by threads, by workgroups, or read from the device.
+///
+/// # Example
+/// ```
+/// use fencepost::Grid;
+/// let rounded_up = Grid::threads([1000]);      // 16 workgroups of 64
+/// let exact = Grid::groups([4, 4]);
+/// # let _ = (rounded_up, exact);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Grid<'a>(pub(crate) Size<'a>);
+
+#[derive(Clone, Copy)]
+pub(crate) enum Size<'a> {
+    Threads(Numbers),
+    Groups(Numbers),
+    /// Three u32 at this element.
+    Indirect(&'a ArrayRef, usize),
+}
+
+/// Numbers as the program gives them.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbers {
+    size: [u64; 3],
+    /// Whether one is negative: then all have the bits of an `i64`.
+    negative: bool,
+}
+
+impl<'a> Grid<'a> {
+    /// At least this many invocations in each of one to three dimensions, rounded up to whole workgroups.
+    ///
+    /// A device takes 65,535 workgroups or a few more in one dimension. Where a kernel finds its index by `linear_id`, of the
+    /// snippet `linear`, more of them in one dimension are folded into two; built-in kernels do.
+    pub fn threads<N: GridNumber, const D: usize>(threads: [N; D]) -> Self {
+        Self(Size::Threads(Numbers::new(threads)))
+    }
+
+    /// Exactly this many workgroups in each of one to three dimensions.
+    pub fn groups<N: GridNumber, const D: usize>(groups: [N; D]) -> Self {
+        Self(Size::Groups(Numbers::new(groups)))
+    }
+
+    /// As many workgroups as the three u32 at element `at` of `groups` say when the launch runs.
+    pub fn indirect<const D: usize>(groups: &'a DeviceArray<u32, D>, at: usize) -> Self {
+        Self(Size::Indirect(&groups.array, at))
+    }
+}
+
+/// A whole number that counts threads or workgroups: `usize`, `u32`, `u64` or `i32`.
+///
+/// A negative one is the error [`Kind::GridNegative`] of the launch.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` counts no threads and no workgroups",
+    note = "a count is a `usize`, `u32`, `u64` or `i32`"
+)]
+pub trait GridNumber: sealed::Number {}
+
+impl GridNumber for usize {}
+impl GridNumber for u32 {}
+impl GridNumber for u64 {}
+impl GridNumber for i32 {}
+
+pub(crate) mod sealed {
+    pub trait Number: Copy {
+        /// The bits of a `u64`, or of an `i64` if it is negative.
+        fn bits(self) -> u64;
+
+        fn is_negative(self) -> bool;
+    }
+
+    macro_rules! numbers {
+        ($($number:ty),*) => {
+            $(impl Number for $number {
+                fn bits(self) -> u64 {
+                    self as u64
+                }
+
+                #[allow(unused_comparisons, reason = "most are unsigned")]
+                fn is_negative(self) -> bool {
+                    self < 0
+                }
+            })*
+        };
+    }
+
+    numbers!(usize, u32, u64, i32);
+}
+
+impl fmt::Debug for Grid<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Size::Threads(numbers) => write!(f, "Grid::threads({:?})", numbers.size),
+            Size::Groups(numbers) => write!(f, "Grid::groups({:?})", numbers.size),
+            Size::Indirect(array, at) => write!(f, "Grid::indirect(`{}`, {at})", array.storage.label()),
+        }
+    }
+}
+
+impl Numbers {
+    /// # Panics
+    /// At compile time if there are no dimensions or more than three.
+    fn new<N: GridNumber, const D: usize>(size: [N; D]) -> Self {
+        const { assert!(D >= 1 && D <= 3, "a grid has one to three dimensions") }
+        let negative = size.iter().any(|n| n.is_negative());
+        Self { size: std::array::from_fn(|i| size.get(i).map_or(1, |n| n.bits())), negative }
+    }
+}
+
+impl Size<'_> {
+    /// The workgroups of a grid that the host knows; none if any dimension is empty. `folds` says that the kernel takes a grid of
+    /// one dimension in two.
+    ///
+    /// # Errors
+    /// [`Kind::GridTooLarge`] over the device's limit: a grid never wraps. [`Kind::GridNegative`].
+    #[inline]
+    pub(crate) fn workgroups(self, workgroup: [u32; 3], limit: u32, folds: bool) -> Result<[u32; 3], Error> {
+        // Most dimensions have one workgroup: no division for those.
+        let across = |n: u64, width: u64| if n <= width { u64::from(n > 0) } else { n.div_ceil(width) };
+        let (groups, numbers, folds) = match self {
+            Self::Threads(numbers) => {
+                (std::array::from_fn(|i| across(numbers.size[i], u64::from(workgroup[i]))), numbers, folds)
+            }
+            Self::Groups(numbers) => (numbers.size, numbers, false),
+            Self::Indirect(..) => return Ok([0; 3]),
+        };
+        if groups.iter().any(|&n: &u64| n > u64::from(limit)) {
+            return numbers.folded(groups, workgroup, limit, folds);
+        }
+        if groups.contains(&0) {
+            return Ok([0; 3]);
+        }
+        Ok(groups.map(|n| n as u32))
+    }
+}
+
+impl Numbers {
+    /// The same workgroups in two dimensions: as few rows as can be, and as few workgroups that have nothing to do.
+    #[cold]
+    fn folded(
+        self,
+        groups: [u64; 3],
+        workgroup: [u32; 3],
+        limit: u32,
+        folds: bool,
+    ) -> Result<[u32; 3], Error> {
+        if self.negative {
+            return Err(Kind::GridNegative { size: self.size.map(|n| n as i64) }.into());
+        }
+        if groups.contains(&0) {
+            return Ok([0; 3]);
+        }
+        let rows = groups[0].div_ceil(u64::from(limit));
+        let columns = groups[0].div_ceil(rows);
+        let threads = u128::from(columns) * u128::from(rows) * u128::from(workgroup[0]);
+        let line = groups[1..] == [1, 1] && workgroup[1..] == [1, 1];
+        if folds && line && threads <= u128::from(u32::MAX) && rows <= u64::from(limit) {
+            return Ok([columns as u32, rows as u32, 1]);
+        }
+        Err(Kind::GridTooLarge { groups, limit, folds: folds && line }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(grid: Grid<'_>, workgroup: [u32; 3], limit: u32) -> [u32; 3] {
+        grid.0.workgroups(workgroup, limit, false).expect("it is not too large")
+    }
+
+    #[test]
+    fn threads_round_up_to_workgroups() {
+        assert_eq!(groups(Grid::threads([65]), [64, 1, 1], 9), [2, 1, 1]);
+        assert_eq!(groups(Grid::threads([8_u32, 9]), [8, 8, 1], 9), [1, 2, 1]);
+    }
+
+    #[test]
+    fn an_empty_dimension_is_no_work() {
+        assert_eq!(groups(Grid::groups([7_usize, 0]), [1; 3], 9), [0; 3]);
+        assert_eq!(groups(Grid::groups([70_u64, 0]), [1; 3], 9), [0; 3]);
+    }
+
+    #[test]
+    fn over_the_limit_is_an_error_and_never_wraps() {
+        let grid = Grid::threads([u32::MAX as usize + 2]);
+        for folds in [false, true] {
+            let error = grid.0.workgroups([1; 3], 65535, folds).expect_err("it is too large");
+            assert!(matches!(error.kind(), Kind::GridTooLarge { limit: 65535, .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_negative_size_is_an_error_that_says_so() {
+        for grid in [Grid::threads([-1]), Grid::groups([3, -1])] {
+            let error = grid.0.workgroups([64, 1, 1], 65535, true).expect_err("it is negative");
+            assert!(
+                matches!(error.kind(), Kind::GridNegative { .. }) && error.to_string().contains("-1"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_numbers_its_invocations_takes_one_dimension_in_two() {
+        let fold = |threads: usize| Grid::threads([threads]).0.workgroups([64, 1, 1], 65535, true);
+        assert_eq!(fold(65535 * 64).expect("it fits"), [65535, 1, 1]);
+        assert_eq!(fold(65535 * 64 + 1).expect("it folds"), [32768, 2, 1]);
+        assert_eq!(fold(5_000_000).expect("it folds"), [39063, 2, 1]);
+        let error = fold(1 << 32).expect_err("the last number is over u32").to_string();
+        assert!(
+            error.contains("`linear_id` counts 4294967295 invocations at most")
+                && !error.contains("more dimensions"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_is_given_in_groups_or_in_two_dimensions_is_not_folded() {
+        for grid in [Grid::groups([70_000]), Grid::threads([70_000 * 64, 2])] {
+            assert!(grid.0.workgroups([64, 1, 1], 65535, true).is_err(), "{grid:?}");
+        }
+        assert!(
+            Grid::threads([70_000 * 64]).0.workgroups([8, 8, 1], 65535, true).is_err(),
+            "a workgroup of two dimensions"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! Work for a device, as plain data: what queues hold, batches order and recorders record.
+
+pub(crate) mod command_kind;
+pub(crate) mod grid;
+pub(crate) mod kernel_launch;
+pub(crate) mod region_copy;
+pub(crate) mod step;
+pub(crate) mod time_slot;
+pub(crate) mod wgpu_commands;
