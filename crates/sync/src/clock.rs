@@ -17,6 +17,11 @@ impl fmt::Display for Stamp {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Slot(pub u32);
 
+impl Slot {
+    /// Names the queue of the context's own commands, for example those that fill a new array.
+    pub const CONTEXT: Slot = Slot(0);
+}
+
 /// For each queue, the stamp up to which its commands are known to come first.
 ///
 /// Stamps grow over a whole context, so an entry of a queue that is gone says nothing wrong about the queue that

@@ -36,7 +36,6 @@ use crate::runtime::user_event::UserEvent;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::state::State;
 use crate::work::command_kind::What;
 use fencepost_kernels::{Element, Number};
 use fencepost_sync::Slot;
@@ -475,7 +474,7 @@ impl Context {
 
     #[track_caller]
     pub(crate) fn own(&self, what: What) -> crate::api::queue::transfer::Maker<'_> {
-        let by = Admission { slot: State::CONTEXT, what, at: Location::caller() };
+        let by = Admission { slot: Slot::CONTEXT, what, at: Location::caller() };
         crate::api::queue::transfer::Maker { owner: &self.owner, by }
     }
 
@@ -531,7 +530,7 @@ impl Context {
     pub fn take_error(&self) -> Option<Error> {
         let mut state = self.owner.engine().lock();
         let dropped = state.drop_error.take();
-        dropped.or_else(|| state.queue_mut(State::CONTEXT).error.take())
+        dropped.or_else(|| state.queue_mut(Slot::CONTEXT).error.take())
     }
 }
 

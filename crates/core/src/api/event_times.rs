@@ -2,11 +2,12 @@
 
 use crate::api::context::Owner;
 use crate::error::{Kind, Result};
-use crate::runtime::event::{Event, Past, Point, Recording};
+use crate::runtime::event::{Event, Past, Recording};
 use crate::runtime::pending::{Pending, PointLate};
 use crate::scheduler::queue_times::Moment;
 use crate::scheduler::wait::Deadline;
 use fencepost_sync::Late;
+use fencepost_sync::Point;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;

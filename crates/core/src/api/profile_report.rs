@@ -4,13 +4,13 @@ use crate::api::profiler::Taking;
 use crate::profile::clock::{Axis, Sighting};
 use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
 use crate::profile::{Batch, Profile};
-use crate::runtime::event::Point;
-use crate::scheduler::batch::Seq;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::profile_notes::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
-use crate::scheduler::state::State;
 use crate::work::command_kind::What;
 use crate::work::time_slot::{Ticks, TimeSlot};
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
+use fencepost_sync::Slot;
 use fencepost_sync::Stamp;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ impl<'a> Report<'a> {
         }
         self.rows.push(Row {
             queue: entry.label.clone(),
-            by_context: entry.queue.slot == State::CONTEXT,
+            by_context: entry.queue.slot == Slot::CONTEXT,
             queue_number,
             lane: entry.lane,
             activity: activity(&entry.noted),

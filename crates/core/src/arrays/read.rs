@@ -3,14 +3,15 @@
 use crate::api::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::{Place, ReadSlot};
-use crate::runtime::event::{Past, Point};
+use crate::runtime::event::Past;
 use crate::runtime::pending::{Seat, may_block};
-use crate::scheduler::batch::Seq;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::wait::Deadline;
 use crate::work::step::Span;
 use fencepost_kernels::Element;
 use fencepost_sync::Late;
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll};

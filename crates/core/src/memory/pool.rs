@@ -301,7 +301,7 @@ impl Owner {
             let mut order = block.order();
             order.label = label.clone();
             order.host_reads = false;
-            if slot == State::CONTEXT {
+            if slot == Slot::CONTEXT {
                 // All of its uses are done.
                 order.uses = Tracker::default();
             }
@@ -317,11 +317,11 @@ type Tracked = (Vec<Arc<Book>>, Arc<str>);
 
 /// Whether whatever `slot` enqueues next comes after every use of a free block.
 fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
-    if slot == State::CONTEXT {
+    if slot == Slot::CONTEXT {
         return Arc::strong_count(block) == 1;
     }
     let clock = &state.queue(slot).clock;
-    let before = |u: &Use| u.slot == slot || u.slot == State::CONTEXT || clock.covers(u.slot, u.stamp);
+    let before = |u: &Use| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp);
     block.order().uses.all().iter().all(before)
 }
 

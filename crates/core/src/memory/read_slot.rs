@@ -1,7 +1,6 @@
 //! Where the bytes of a read are to be found.
-
-use crate::scheduler::batch::Seq;
 use fencepost_sync::Lost;
+use fencepost_sync::Seq;
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The last uses of a block's bytes.
 
 use crate::memory::block::overlap;
-use crate::runtime::event::Point;
 use crate::work::command_kind::What;
+use fencepost_sync::Point;
 use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;
 use std::ops::Range;

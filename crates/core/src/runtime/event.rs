@@ -7,22 +7,11 @@ use crate::runtime::pending::Pending;
 use crate::runtime::user_event::UserState;
 use crate::scheduler::failure_history::Stretch;
 use crate::scheduler::queue_times::Moment;
+use fencepost_sync::Clock;
+use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, lock};
-use fencepost_sync::{Clock, Slot, Stamp};
 use std::fmt;
 use std::sync::Arc;
-
-/// A point in the order of one queue: everything up to this stamp.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Point {
-    pub(crate) slot: Slot,
-    pub(crate) stamp: Stamp,
-}
-
-impl Point {
-    /// Before everything.
-    pub(crate) const START: Point = Point { slot: Slot(0), stamp: Stamp(0) };
-}
 
 /// What goes with a point of a queue.
 #[derive(Clone, Default)]

@@ -2,11 +2,12 @@
 
 use crate::api::context::Owner;
 use crate::error::{Error, Result};
-use crate::runtime::event::{Past, Point, Recording};
+use crate::runtime::event::{Past, Recording};
 use crate::runtime::user_event::UserState;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_posts::stand_aside;
 use crate::scheduler::wait::Deadline;
+use fencepost_sync::Point;
 use fencepost_sync::{Bell, Late};
 use std::future::Future;
 use std::pin::Pin;

@@ -1,13 +1,14 @@
 //! All queues of a context at once.
 
 use crate::error::Result;
-use crate::runtime::event::{Past, Point};
+use crate::runtime::event::Past;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::profile_notes::Cause;
 use crate::scheduler::queue_state::Priority;
 use crate::scheduler::state::State;
 use crate::work::step::{Command, Op, Work};
+use fencepost_sync::Point;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot};
 use std::panic::Location;
@@ -37,7 +38,7 @@ impl Engine {
         state.lost()?;
         if behind {
             let stamp = state.next_stamp();
-            state.queue_mut(State::CONTEXT).push(Command { stamp, op: Op::Work(Work::Behind) });
+            state.queue_mut(Slot::CONTEXT).push(Command { stamp, op: Op::Work(Work::Behind) });
         }
         let ends = state.all_ends();
         self.start_each(state, &ends.iter().map(|(end, _)| *end).collect::<Vec<_>>());

@@ -4,15 +4,12 @@ use crate::device::recorder::{Keep, LaneValue};
 use crate::scheduler::command_costs::Expected;
 use crate::scheduler::queue_state::Priority;
 use crate::work::step::Step;
+use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Value};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use web_time::Instant;
-
-/// The number of a batch in its context.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Seq(pub(crate) u64);
 
 /// A batch that waits to be submitted.
 pub(crate) struct Batch {

@@ -5,9 +5,9 @@
 //! the waits can end, and one of them is refused.
 
 use crate::error::{Error, Kind, Result};
-use crate::runtime::event::Point;
 use crate::scheduler::callbacks::{Before, ThreadId, this_thread};
 use crate::scheduler::engine::Engine;
+use fencepost_sync::Point;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
@@ -244,7 +244,8 @@ mod tests {
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::callbacks::Inside;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::queue_state::{HoldId, Priority};
+    use crate::scheduler::queue_state::Priority;
+    use fencepost_sync::HoldId;
     use std::sync::mpsc::channel;
     use std::thread;
 

@@ -1,14 +1,15 @@
 //! Host functions in queue order, on a thread of their own.
 
 use crate::error::Kind;
-use crate::runtime::event::Point;
 use crate::scheduler::callback_cycles as cycles;
 use crate::scheduler::deferred_calls::leave_calls;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue_state::{Hold, HoldId, Reached};
+use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_thread_of_a_lane;
 use crate::work::step::{Callback, Op};
+use fencepost_sync::HoldId;
+use fencepost_sync::Point;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{MutexGuard, thread_local};
 use std::cell::Cell;

@@ -207,13 +207,13 @@ mod tests {
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::runtime::context_threads::Threads;
-    use crate::runtime::event::Point;
     use crate::scheduler::ordering::admit::Admission;
     use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::queue_state::Priority;
     use crate::scheduler::wait::Deadline;
     use crate::work::command_kind::What;
     use crate::work::step::{Step, Work};
+    use fencepost_sync::Point;
     use std::panic::Location;
     use std::sync::{Condvar, Mutex, MutexGuard};
     use std::time::Duration;

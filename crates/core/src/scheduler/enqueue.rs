@@ -2,7 +2,7 @@
 
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse};
-use crate::runtime::event::{Past, Point};
+use crate::runtime::event::Past;
 use crate::runtime::user_event::{UserState, UserWait};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::Stretch;
@@ -14,6 +14,7 @@ use crate::scheduler::profile_notes::Cause;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
 use crate::work::step::{Callback, Command, Op, Work, Works};
+use fencepost_sync::Point;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;
@@ -98,7 +99,7 @@ impl Engine {
     /// the array comes after it.
     pub(crate) fn note_making(&self, by: Admission, block: &Block) {
         let mut state = self.lock();
-        if state.policy() == Policy::Checked && by.slot != State::CONTEXT {
+        if state.policy() == Policy::Checked && by.slot != Slot::CONTEXT {
             let (stamp, end) = (state.next_stamp(), state.queue(by.slot).end(by.slot));
             // The place is a wait for what is there anyhow.
             state.queue_mut(by.slot).push(Command { stamp, op: Op::Wait(end) });
@@ -276,7 +277,7 @@ impl State {
         let queue = self.queue(slot);
         let (at, rest) = (queue.lane, self.lanes[queue.lane].rest);
         let rests = rest.is_deep() || (rest == Rest::Napping && queue.urgent());
-        if !rests || queue.hold.is_some() || slot == Self::CONTEXT {
+        if !rests || queue.hold.is_some() || slot == Slot::CONTEXT {
             return None;
         }
         let lane = &mut self.lanes[at];

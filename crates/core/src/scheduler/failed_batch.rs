@@ -2,13 +2,14 @@
 
 use crate::device::recorder::Failure;
 use crate::error::Error;
-use crate::runtime::event::Point;
-use crate::scheduler::batch::{Batch, Seq, Status};
+use crate::scheduler::batch::{Batch, Status};
 use crate::scheduler::command_costs::Expected;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Priority;
 use crate::scheduler::state::State;
 use crate::work::step::{Command, Op, Step, Work};
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -129,7 +130,7 @@ impl State {
     /// The queues to end with those to blame, each with its first command to be undone: if the context's own work has
     /// failed, no queue does what comes after that, as it may use what was to be made.
     fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
-        let Some(&(_, own)) = firsts.iter().find(|(slot, _)| *slot == Self::CONTEXT) else { return firsts };
+        let Some(&(_, own)) = firsts.iter().find(|(slot, _)| *slot == Slot::CONTEXT) else { return firsts };
         let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
         for slot in self.slots().filter(|slot| !blamed.contains(slot)) {
             let queue = self.queue(slot);
@@ -227,7 +228,7 @@ mod tests {
             let [one, two] = ["one", "two"]
                 .map(|label| engine.new_queue(label, Priority::Normal, false).expect("the device is there"));
             let array = block();
-            let slots = [State::CONTEXT, one, two];
+            let slots = [Slot::CONTEXT, one, two];
             let points = slots.map(|slot| fill(&engine, slot, &array));
             refuse(&engine, points[1], step, false);
             let state = engine.lock();

@@ -1,10 +1,9 @@
 //! What the device has already, for contexts that submit to the same hardware queue.
-
-use crate::runtime::event::Point;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::Place;
+use fencepost_sync::Point;
 use fencepost_sync::Stamp;
 use std::sync::Arc;
 use std::task::Waker;

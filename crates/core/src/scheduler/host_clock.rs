@@ -2,11 +2,11 @@
 
 use crate::error::Result;
 use crate::memory::uses::Use;
-use crate::runtime::event::Point;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
 use fencepost_sync::Clock;
+use fencepost_sync::Point;
 
 /// The points that the program was told are over, with all that their queues came after there.
 #[derive(Default)]

@@ -3,12 +3,13 @@
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse, Memory, Order};
 use crate::memory::read_slot::{Place, ReadSlot};
-use crate::runtime::event::{Past, Point};
+use crate::runtime::event::Past;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::wait::Deadline;
 use crate::work::step::Span;
+use fencepost_sync::Point;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -157,7 +157,7 @@ impl LaneState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::batch::Seq;
+    use fencepost_sync::Seq;
 
     fn fill(lane: &mut LaneState, priority: Priority, seqs: std::ops::Range<u64>) {
         for seq in seqs {

@@ -6,14 +6,15 @@ mod lift;
 pub(crate) mod open_batch;
 
 use crate::memory::block::HostUse;
-use crate::runtime::event::Point;
-use crate::scheduler::batch::{Batch, Seq, Status};
+use crate::scheduler::batch::{Batch, Status};
 use crate::scheduler::command_costs::Kind;
 use crate::scheduler::plan::open_batch::{Open, read_in_place};
 use crate::scheduler::queue_state::{Hold, Priority, QueueState, Reached};
 use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Op, Work};
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::task::Waker;
@@ -123,7 +124,7 @@ impl State {
         // What was enqueued first comes first; own commands that nothing needs come last.
         roots.sort_by_key(|root| {
             let front = planner.state.queue(root.slot).pending.front();
-            (root.slot == Self::CONTEXT, front.map(|front| front.stamp))
+            (root.slot == Slot::CONTEXT, front.map(|front| front.stamp))
         });
         roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
         let rest = planner.rounds(roots);
@@ -137,7 +138,7 @@ impl State {
         let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
         let mut any = [false; 3];
         self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
-        let own = self.queue(Self::CONTEXT);
+        let own = self.queue(Slot::CONTEXT);
         any[own.priority as usize] |= self.own_are_due() && waits(own);
         let beside = if let Due::Beside(slot) = due { Some(slot) } else { None };
         for priority in Priority::ORDER {
@@ -243,7 +244,7 @@ impl Planner<'_> {
         if self.taken >= LARGEST {
             return Next::Later;
         }
-        if goal.slot == State::CONTEXT {
+        if goal.slot == Slot::CONTEXT {
             return self.own(goal.upto);
         }
         let host_uses = self.state.host_uses;
@@ -373,7 +374,7 @@ impl Planner<'_> {
 
     /// Takes a read that stays in place: it is done with what is before it, and with the context's own commands.
     fn leave(&mut self, slot: Slot) -> Next {
-        let seqs = self.open_before(self.state.queue(State::CONTEXT).end(State::CONTEXT), Stamp(0));
+        let seqs = self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0));
         self.pop_behind(slot, &seqs);
         Next::Again
     }
@@ -442,7 +443,7 @@ impl Planner<'_> {
         let queue = self.state.queue(slot);
         let (lane, alone) = (queue.lane, queue.goes_alone());
         let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST);
-        if (full || alone) && slot != State::CONTEXT {
+        if (full || alone) && slot != Slot::CONTEXT {
             self.close(lane);
         }
         let seq = self.join(slot, lane);
@@ -521,7 +522,7 @@ impl Planner<'_> {
     fn depend(&mut self, slot: Slot, lane: usize) {
         let state = &*self.state;
         let follows = |seq: &Seq| self.must_follow(*seq, lane);
-        let mut deps: SmallVec<[Seq; 4]> = state.queue(State::CONTEXT).batches().filter(follows).collect();
+        let mut deps: SmallVec<[Seq; 4]> = state.queue(Slot::CONTEXT).batches().filter(follows).collect();
         if self.open.len() == 1 {
             // On one lane the order of submissions is all, and what comes after a batch comes after all before that.
             deps.extend(state.queue(slot).batches_since_work().filter(follows));

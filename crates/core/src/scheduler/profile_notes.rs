@@ -1,8 +1,5 @@
 //! What is noted of commands and batches while somebody profiles a context.
-
-use crate::runtime::event::Point;
 use crate::runtime::user_event::UserState;
-use crate::scheduler::batch::Seq;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::queue_state::Priority;
@@ -11,6 +8,8 @@ use crate::scheduler::state::State;
 use crate::work::command_kind::What;
 use crate::work::step::{Callback, Command, Work};
 use crate::work::time_slot::TimeSlot;
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Slot, Stamp};
 use rustc_hash::FxHashMap;
@@ -166,13 +165,13 @@ impl Engine {
     /// no clock.
     pub(crate) fn look_at_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
         let mut state = self.lock();
-        if !self.device.caps().timestamps || state.check(State::CONTEXT).is_err() {
+        if !self.device.caps().timestamps || state.check(Slot::CONTEXT).is_err() {
             return None;
         }
         let (stamp, time) = (state.next_stamp(), Arc::<TimeSlot>::default());
         let op = Timing::op(Work::Nothing, &time, true);
-        state.queue_mut(State::CONTEXT).push(Command { stamp, op });
-        let point = Point { slot: State::CONTEXT, stamp };
+        state.queue_mut(Slot::CONTEXT).push(Command { stamp, op });
+        let point = Point { slot: Slot::CONTEXT, stamp };
         state.plan([point], Priority::Normal);
         self.unlock(state);
         if !self.threads {

@@ -2,14 +2,16 @@
 
 use crate::error::Error;
 use crate::memory::block::BlockId;
-use crate::runtime::event::{Past, Point};
-use crate::scheduler::batch::Seq;
+use crate::runtime::event::Past;
 use crate::scheduler::chunked_list::Chunks;
 use crate::scheduler::failure_history::Failures;
 use crate::scheduler::handle_points::Handles;
 use crate::scheduler::queue_times::Timing;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Command, Op, Work};
+use fencepost_sync::HoldId;
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use fencepost_sync::{Clock, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -55,10 +57,6 @@ impl Priority {
 
 /// Commands of a queue that are worth starting before the program asks for them.
 const MANY: usize = 16;
-
-/// Names whatever can hold a queue back on the host.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct HoldId(pub(crate) u64);
 
 /// Why nothing more of a queue can be planned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,8 @@
 //! What a timed queue notes of its commands.
 
-use crate::runtime::event::{Past, Point};
+use fencepost_sync::Point;
+
+use crate::runtime::event::Past;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::queue_state::QueueState;

@@ -2,12 +2,13 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::multi::enqueueing;
-use crate::runtime::event::{Event, Point, Recording};
+use crate::runtime::event::{Event, Recording};
 use crate::runtime::user_event::{Signaller, UserState};
 use crate::scheduler::deferred_calls::{in_turn, leave_relay};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::Stretch;
 use crate::scheduler::wait::Deadline;
+use fencepost_sync::Point;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::panic::Location;

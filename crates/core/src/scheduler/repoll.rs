@@ -1,10 +1,10 @@
 //! Tasks that have to ask once more, as something else holds their queue back now.
 
 use crate::error::Result;
-use crate::runtime::event::Point;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
+use fencepost_sync::Point;
 use fencepost_sync::Stamp;
 use fencepost_sync::prim::MutexGuard;
 use std::task::Waker;

@@ -1,11 +1,11 @@
 //! The end of a context.
 
 use crate::error::Error;
-use crate::runtime::event::Point;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::work::step::Op;
+use fencepost_sync::Point;
 
 impl Engine {
     /// Flushes everything, waits for it unless the device is lost, and lets the threads end.

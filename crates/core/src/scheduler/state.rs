@@ -6,8 +6,7 @@ use crate::error::{Error, Result};
 use crate::memory::block::Block;
 use crate::memory::pool::Pool;
 use crate::memory::uses::Use;
-use crate::runtime::event::Point;
-use crate::scheduler::batch::{Batches, Seq};
+use crate::scheduler::batch::Batches;
 use crate::scheduler::callbacks::Callbacks;
 use crate::scheduler::host_clock::Told;
 use crate::scheduler::kernel_names::KernelNames;
@@ -15,11 +14,14 @@ use crate::scheduler::lane_state::LaneState;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::ordering::wait_log::WaitLog;
 use crate::scheduler::profile_notes::{Cause, Log};
-use crate::scheduler::queue_state::{Hold, HoldId, Priority, QueueState, Reached};
+use crate::scheduler::queue_state::{Hold, Priority, QueueState, Reached};
 use crate::scheduler::queue_times::Timing;
 use crate::scheduler::wakers::{Place, Wakers};
 use crate::work::command_kind::{Site, What};
 use crate::work::step::{Callback, Command};
+use fencepost_sync::HoldId;
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use fencepost_sync::{Clock, Slot, Stamp};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -95,9 +97,6 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The slot of the context's own queue: its commands never wait, and come before every later use on any queue.
-    pub(crate) const CONTEXT: Slot = Slot(0);
-
     pub(crate) fn new(lanes: impl Iterator<Item = Pace>, policy: Policy) -> Self {
         let own = QueueState::new("context".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
         Self {
@@ -327,7 +326,7 @@ impl State {
     #[inline]
     pub(crate) fn check(&self, slot: Slot) -> Result<()> {
         let error = |slot: Slot| self.queue(slot).error.as_ref();
-        match self.lost.as_ref().or_else(|| error(slot)).or_else(|| error(Self::CONTEXT)) {
+        match self.lost.as_ref().or_else(|| error(slot)).or_else(|| error(Slot::CONTEXT)) {
             None => Ok(()),
             Some(error) => Err(error.clone()),
         }

@@ -1,20 +1,22 @@
 //! The only calls that block.
 
 use crate::error::{Error, Result};
-use crate::runtime::event::Point;
 use crate::runtime::user_event::UserState;
-use crate::scheduler::batch::{Seq, Status};
+use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::callbacks;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::{Due, Rest};
-use crate::scheduler::queue_state::{Hold, HoldId, Priority, Reached};
+use crate::scheduler::queue_state::{Hold, Priority, Reached};
 use crate::scheduler::relay::Relay;
 use crate::scheduler::state::{After, State};
 use crate::scheduler::thread_posts::{stand_aside, stand_aside_in_a_task};
 use crate::scheduler::user_code as shield;
 use crate::scheduler::wakers::Place;
 use crate::work::step::Op;
+use fencepost_sync::HoldId;
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Value};
 use std::sync::Arc;
@@ -351,7 +353,7 @@ impl Engine {
     fn will_be_planned(&self, state: &mut State, slot: Slot) -> bool {
         let queue = state.queue(slot);
         let (lane, priority) = (queue.lane, queue.priority);
-        self.threads && slot != State::CONTEXT && !state.lanes[lane].list(priority).is_empty()
+        self.threads && slot != Slot::CONTEXT && !state.lanes[lane].list(priority).is_empty()
     }
 
     fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {

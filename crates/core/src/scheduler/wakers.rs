@@ -1,10 +1,9 @@
 //! What is woken when.
-
-use crate::runtime::event::Point;
-use crate::scheduler::batch::Seq;
 use crate::scheduler::callback_cycles::forget_polls_of;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue_state::HoldId;
+use fencepost_sync::HoldId;
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Stamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;

@@ -3,13 +3,13 @@
 use crate::memory::block::{Block, Heap};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::Payload;
-use crate::runtime::event::Point;
 use crate::runtime::user_event::UserWait;
-use crate::scheduler::queue_state::HoldId;
 use crate::work::kernel_launch::{Bound, Launch};
 use crate::work::region_copy::RegionCopy;
 use crate::work::time_slot::{TimeSlot, Timed};
 use crate::work::wgpu_commands::Encoded;
+use fencepost_sync::HoldId;
+use fencepost_sync::Point;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! When a device did a command.
 
 use crate::memory::read_slot::{Place, ReadSlot};
-use crate::scheduler::batch::Seq;
 use crate::work::step::Work;
 use fencepost_sync::Lost;
+use fencepost_sync::Seq;
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::{Arc, OnceLock};
 

@@ -3,10 +3,11 @@
 use crate::api::context::{Context, Owner};
 use crate::error::{Error, Kind, Result};
 use crate::runtime::context_registry as living;
-use crate::runtime::event::{Past, Point};
+use crate::runtime::event::Past;
 use crate::runtime::pending::{Pending, Seat, may_block};
 use crate::scheduler::wait::Deadline;
 use fencepost_sync::Late;
+use fencepost_sync::Point;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;

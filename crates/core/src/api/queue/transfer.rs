@@ -17,11 +17,11 @@ use crate::runtime::pending::{Pending, Seat};
 use crate::scheduler::host_guard::{HostAccess, Want};
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::state::State;
 use crate::work::command_kind::What;
 use crate::work::region_copy::RegionCopy;
 use crate::work::step::{Pattern, Span, Work, Works};
 use fencepost_kernels::Element;
+use fencepost_sync::Slot;
 use fencepost_sync::prim::lock;
 use std::ops::Range;
 use std::panic::Location;
@@ -67,7 +67,7 @@ impl Maker<'_> {
         let fresh = {
             let state = self.owner.engine().lock();
             // Whether memory is new must not show in what is a hazard.
-            let counts = state.policy() != Policy::Checked || self.by.slot == State::CONTEXT;
+            let counts = state.policy() != Policy::Checked || self.by.slot == Slot::CONTEXT;
             counts && array.array.storage.block().order().fresh
         };
         if !fresh {
@@ -178,7 +178,7 @@ impl Maker<'_> {
         let counts_on_the_program_only = {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
-            state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != State::CONTEXT
+            state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != Slot::CONTEXT
         };
         if counts_on_the_program_only {
             // How far the device is must not show: the upload is a command like any other.
@@ -229,7 +229,7 @@ impl Maker<'_> {
         let slot = ReadSlot::new();
         let engine = self.owner.engine();
         let work = Work::Read { src: span.clone(), slot: slot.clone() };
-        if self.by.slot == State::CONTEXT {
+        if self.by.slot == Slot::CONTEXT {
             engine.enqueue_mapped(self.by, work)?;
         } else if work.is_empty() {
             slot.set(Place::Taken(Arc::new([])));
@@ -267,7 +267,7 @@ impl Owner {
         array: &ArrayRef,
         at: &'static Location<'static>,
     ) -> Result<Reading<T>> {
-        let by = Admission { slot: State::CONTEXT, what: What::Map, at };
+        let by = Admission { slot: Slot::CONTEXT, what: What::Map, at };
         Maker { owner: self, by }.read(array, Vec::new())
     }
 }

@@ -123,15 +123,15 @@ fn allocate(ctx: &Context, bytes: u64, label: &str, slot: Slot) -> Result<Arc<St
 fn m10_the_largest_array_can_be_had_and_none_that_is_larger() {
     let ctx = context(1 << 34);
     let limit = ctx.owner.device().caps().max_block;
-    assert!(allocate(&ctx, limit, "largest", State::CONTEXT).is_ok());
-    let refused = allocate(&ctx, limit + 1, "larger", State::CONTEXT).err().expect("it is too large");
+    assert!(allocate(&ctx, limit, "largest", Slot::CONTEXT).is_ok());
+    let refused = allocate(&ctx, limit + 1, "larger", Slot::CONTEXT).err().expect("it is too large");
     assert!(matches!(refused.kind(), Kind::TooLarge { bytes, .. } if *bytes == limit + 1), "{refused}");
 }
 
 #[test]
 fn m10_an_array_that_could_not_be_made_counts_for_nothing() {
     let ctx = context(1024);
-    assert!(allocate(&ctx, 4096, "large", State::CONTEXT).is_err());
+    assert!(allocate(&ctx, 4096, "large", Slot::CONTEXT).is_err());
     assert_eq!(ctx.pool_stats(), PoolStats { high_water: 4096, ..PoolStats::default() });
     ctx.reset_high_water();
     assert_eq!(ctx.pool_stats(), PoolStats::default());
@@ -167,10 +167,10 @@ fn m07_the_context_takes_memory_only_if_nothing_uses_it_and_forgets_its_uses() {
     let fill = Work::Fill { dst, pattern: Pattern::ZERO };
     ctx.owner.engine().enqueue(by(slot), fill).expect("nothing has failed");
     drop(first);
-    let elsewhere = allocate(&ctx, 256, "elsewhere", State::CONTEXT).expect("there is room");
+    let elsewhere = allocate(&ctx, 256, "elsewhere", Slot::CONTEXT).expect("there is room");
     assert_ne!(elsewhere.block().id, id, "the fill is not over");
     queue.finish().wait().expect("nothing has failed");
-    let second = allocate(&ctx, 256, "second", State::CONTEXT).expect("there is room");
+    let second = allocate(&ctx, 256, "second", Slot::CONTEXT).expect("there is room");
     assert_eq!(second.block().id, id);
     assert!(second.block().order().uses.all().is_empty());
 }

@@ -1,8 +1,8 @@
 //! A batch of the CPU recorder on its way: which of its steps may come next.
 
 use crate::device::recorder::LaneValue;
-use crate::scheduler::state::State;
 use crate::work::step::{Step, Work};
+use fencepost_sync::Slot;
 use fencepost_sync::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     let mut befores = Vec::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         let own = last.insert(step.slot, at);
-        let context = last.get(&State::CONTEXT).copied().filter(|_| step.slot != State::CONTEXT);
+        let context = last.get(&Slot::CONTEXT).copied().filter(|_| step.slot != Slot::CONTEXT);
         befores.push(own.into_iter().chain(context).chain(step.after.iter().map(|&s| s as usize)).collect());
     }
     befores

@@ -2,7 +2,6 @@
 
 use crate::error::Kind;
 use crate::memory::block::Block;
-use crate::runtime::event::Point;
 use crate::runtime::user_event::Signaller;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::host_guard::{HostAccess, Want};
@@ -11,6 +10,7 @@ use crate::scheduler::loom_models::{
 };
 use crate::scheduler::wait::Deadline;
 use crate::work::step::{Pattern, Span, Work};
+use fencepost_sync::Point;
 use fencepost_sync::Slot;
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! What a context waits for of another one is heard of, however that ends.
 
 use crate::error::{Kind, Result};
-use crate::runtime::event::Point;
 use crate::runtime::user_event::Signaller;
 use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
 use crate::scheduler::relay::{Origin, Relay};
+use fencepost_sync::Point;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, lock};
 use loom::thread;

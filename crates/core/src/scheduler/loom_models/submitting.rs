@@ -1,8 +1,7 @@
 //! Whatever is enqueued is submitted, once, and in an order that ends.
-
-use crate::runtime::event::Point;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::{Model, enqueue, enqueue_wait, explore, join, wait};
+use fencepost_sync::Point;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use fencepost_sync::{Clock, Slot};
 use loom::thread;

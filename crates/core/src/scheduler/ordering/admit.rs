@@ -3,11 +3,11 @@
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::uses::{Origin, Tracker, Use};
-use crate::runtime::event::Point;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::state::State;
 use crate::work::command_kind::What;
 use crate::work::step::{Touch, Work};
+use fencepost_sync::Point;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::panic::Location;
@@ -28,7 +28,7 @@ pub(crate) struct Admission {
 #[inline]
 pub(crate) fn admit(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
     // One queue, besides the context's own, is in order by itself.
-    if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == State::CONTEXT {
+    if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == Slot::CONTEXT {
         return Ok(SmallVec::new());
     }
     missing_waits(state, by, work)
@@ -58,7 +58,7 @@ fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[
 /// Whether `earlier` comes before whatever `slot` enqueues now, as far as the program has said so.
 fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
     earlier.slot == slot
-        || earlier.slot == State::CONTEXT
+        || earlier.slot == Slot::CONTEXT
         || state.queue(slot).clock.covers(earlier.slot, earlier.stamp)
         || state.host_clock().covers(earlier.slot, earlier.stamp)
 }

@@ -1,13 +1,13 @@
 //! What is noted of waits while somebody records them.
 
 use crate::memory::uses::Use;
-use crate::runtime::event::Point;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::admit::{access, label};
 use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
 use crate::scheduler::state::State;
 use crate::work::command_kind::What;
 use crate::work::step::Work;
+use fencepost_sync::Point;
 use fencepost_sync::{Clock, Slot, Stamp};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -88,7 +88,7 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
         return Some(if state.label_of(point).is_some() { Already::SameQueue } else { Already::Ordered });
     }
     let (own, host) = (&state.queue(slot).clock, state.host_clock());
-    let ordered = |at, stamp| at == State::CONTEXT || at == slot || own.covers(at, stamp);
+    let ordered = |at, stamp| at == Slot::CONTEXT || at == slot || own.covers(at, stamp);
     let told = |at, stamp| ordered(at, stamp) || host.covers(at, stamp);
     let all = |known: &dyn Fn(Slot, Stamp) -> bool| {
         known(point.slot, point.stamp)

@@ -16,7 +16,7 @@ impl State {
         let queue = self.queue(slot);
         let first = queue.pending.front()?.stamp;
         let alone = self.lanes.len() == 1 && self.one_priority();
-        if slot == Self::CONTEXT || queue.gives() || !alone || self.looks_beside(slot) {
+        if slot == Slot::CONTEXT || queue.gives() || !alone || self.looks_beside(slot) {
             return None;
         }
         let points = queue.first_handle(first).into_iter().chain(self.wakers.first_awaited(slot, first));

@@ -2,10 +2,10 @@
 //!
 //! They wait for nothing, and every later command of every queue may need them without a wait. So they are planned before the
 //! first command with a later stamp, and those that take little time even earlier, with the first batch that there is.
-
-use crate::runtime::event::Point;
 use crate::scheduler::plan::{LARGEST, Next, Planner};
 use crate::scheduler::state::State;
+use fencepost_sync::Point;
+use fencepost_sync::Slot;
 use fencepost_sync::Stamp;
 
 /// The most of them in one planning: each costs the planner as much as several launches.
@@ -14,12 +14,12 @@ pub(crate) const MOST: usize = 512;
 impl State {
     /// The stamp of the first own command that is not planned; after all others if there is none.
     pub(crate) fn first_own(&self) -> Stamp {
-        self.queue(State::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
+        self.queue(Slot::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
     }
 
     /// Whether the threads plan the own commands though nothing needs them: the program has asked for them, or they are many.
     pub(crate) fn own_are_due(&self) -> bool {
-        let queue = self.queue(State::CONTEXT);
+        let queue = self.queue(Slot::CONTEXT);
         queue.is_asked() || queue.pending.len() >= MOST
     }
 }
@@ -48,23 +48,23 @@ impl Planner<'_> {
 
     /// Whether nothing is in the open batches but own commands.
     fn has_only_own(&self) -> bool {
-        self.open.iter().flatten().all(|open| open.firsts().all(|(slot, _)| slot == State::CONTEXT))
+        self.open.iter().flatten().all(|open| open.firsts().all(|(slot, _)| slot == Slot::CONTEXT))
     }
 
     /// Moves own commands up to a stamp, of at most so many seconds together, into the open batch of their lane.
     fn drain_own(&mut self, upto: Stamp, seconds: f32) {
         let (mut left, mut count) = (seconds, 0);
         while self.taken < LARGEST && self.state.first_own() <= upto {
-            if self.state.queue(State::CONTEXT).front_is_dead() {
-                self.bury(crate::scheduler::plan::Goal { slot: State::CONTEXT, upto, needed: false });
+            if self.state.queue(Slot::CONTEXT).front_is_dead() {
+                self.bury(crate::scheduler::plan::Goal { slot: Slot::CONTEXT, upto, needed: false });
                 continue;
             }
-            let cost = self.cost(State::CONTEXT);
+            let cost = self.cost(Slot::CONTEXT);
             left -= cost;
             if left < 0.0 {
                 break;
             }
-            self.append(State::CONTEXT, cost);
+            self.append(Slot::CONTEXT, cost);
             count += 1;
             if count >= MOST {
                 self.taken = self.taken.max(LARGEST); // the rest after others could have S

@@ -1,6 +1,8 @@
 //! Planned batches that go before others.
 
-use crate::scheduler::batch::{Info, Seq, Status};
+use fencepost_sync::Seq;
+
+use crate::scheduler::batch::{Info, Status};
 use crate::scheduler::queue_state::Priority;
 use crate::scheduler::state::State;
 use rustc_hash::{FxHashMap, FxHashSet};

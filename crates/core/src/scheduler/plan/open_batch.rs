@@ -2,13 +2,12 @@
 
 use crate::memory::block::Block;
 use crate::memory::read_slot::{Parts, Place, ReadSlot};
-use crate::runtime::event::Point;
-use crate::scheduler::batch::Seq;
 use crate::scheduler::command_costs::{Expected, transfer};
-use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Span, Step, Touch, Work};
 use crate::work::time_slot::Timed;
+use fencepost_sync::Point;
+use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -280,7 +279,7 @@ impl Open {
                 continue;
             }
             drop(order);
-            let (slot, stamp, after) = (State::CONTEXT, Stamp(u64::MAX), SmallVec::new());
+            let (slot, stamp, after) = (Slot::CONTEXT, Stamp(u64::MAX), SmallVec::new());
             self.steps.push(Step { slot, stamp, level, after, work: Work::Publish(block) });
         }
     }

@@ -32,7 +32,7 @@ fn e05_what_the_contexts_own_queue_is_asked_for_is_planned_behind_a_planned_batc
         let engine = engine(true);
         let planned = enqueue(&engine, queue(&engine, Priority::Normal));
         engine.lock().plan([planned], Priority::Normal);
-        let own = enqueue(&engine, State::CONTEXT);
+        let own = enqueue(&engine, Slot::CONTEXT);
         ask(&engine, own);
         assert_ne!(engine.lock().reached(own), Reached::Unplanned, "way {at}");
     }

@@ -324,9 +324,9 @@ fn r01_every_wait_for_what_failed_gives_its_error() {
 fn r01_nothing_is_let_in_once_the_contexts_own_work_has_failed() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
-    let own = enqueue(&engine, State::CONTEXT);
+    let own = enqueue(&engine, Slot::CONTEXT);
     assert!(engine.flush(slot).is_ok());
-    engine.lock().fail_queue(State::CONTEXT, own.stamp, Kind::Busy { array: "x".into() }.into());
+    engine.lock().fail_queue(Slot::CONTEXT, own.stamp, Kind::Busy { array: "x".into() }.into());
     assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
     assert!(engine.lock().queue(slot).error.is_none());
 }

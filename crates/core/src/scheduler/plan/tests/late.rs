@@ -143,9 +143,9 @@ fn e02_bytes_that_the_host_gets_are_looked_for_however_many_commands_come_before
 fn e01_the_contexts_own_commands_behind_a_point_stay_pending() {
     let engine = engine(1);
     let slot = queue(&engine, Priority::Normal);
-    let before = enqueue(&engine, State::CONTEXT, fill(&block()));
+    let before = enqueue(&engine, Slot::CONTEXT, fill(&block()));
     let point = enqueue(&engine, slot, fill(&block()));
-    let behind = enqueue(&engine, State::CONTEXT, fill(&block()));
+    let behind = enqueue(&engine, Slot::CONTEXT, fill(&block()));
     let mut state = engine.lock();
     state.plan([point], Priority::Normal);
     assert_eq!(firsts(&mut state, 0, Priority::Normal), [before.stamp]);

@@ -5,7 +5,7 @@ use crate::scheduler::plan::tests::*;
 /// A short command of `slot`, a long own one, and a command of `later` that may need that one.
 fn around_a_long_own_command(engine: &Engine, [slot, later]: [Slot; 2]) -> [Point; 3] {
     let before = enqueue(engine, slot, fill(&block()));
-    let own = enqueue(engine, State::CONTEXT, launch(&block()));
+    let own = enqueue(engine, Slot::CONTEXT, launch(&block()));
     [before, own, enqueue(engine, later, fill(&block()))]
 }
 
@@ -37,7 +37,7 @@ fn m01_launches_that_are_taken_together_end_where_an_own_command_comes() {
     let (slot, block) = (queue(&engine, Priority::Normal), block());
     let launches = || [(); 3].map(|()| enqueue(&engine, slot, launch(&block)));
     launches();
-    let own = enqueue(&engine, State::CONTEXT, fill(&block));
+    let own = enqueue(&engine, Slot::CONTEXT, fill(&block));
     let [_, _, behind] = launches();
     let mut state = engine.lock();
     assert!(state.plan([behind], Priority::Normal).roots.is_empty());
@@ -57,7 +57,7 @@ fn e01_own_commands_that_take_no_time_share_the_first_batch_whatever_their_place
 
 fn enqueue_own(engine: &Engine, count: usize) {
     for _ in 0..count {
-        enqueue(engine, State::CONTEXT, fill(&block()));
+        enqueue(engine, Slot::CONTEXT, fill(&block()));
     }
 }
 
@@ -72,7 +72,7 @@ fn q10_a_planning_takes_so_many_own_commands_and_no_more() {
     for left in [2 * MOST, MOST, 0] {
         assert!(state.own_are_due() || left == 0, "{left} are left");
         drop(state.plan([end], Priority::Normal));
-        assert_eq!(state.queue(State::CONTEXT).pending.len(), left);
+        assert_eq!(state.queue(Slot::CONTEXT).pending.len(), left);
     }
     drop(state.plan([end], Priority::Normal));
     assert!(state.queue(slot).pending.is_empty());
@@ -85,5 +85,5 @@ fn q10_many_own_commands_are_planned_though_nothing_needs_them() {
     let mut state = engine.lock();
     assert!(state.something_for(0));
     state.plan_lane(0, Due::All);
-    assert!(state.queue(State::CONTEXT).pending.is_empty());
+    assert!(state.queue(Slot::CONTEXT).pending.is_empty());
 }
