@@ -24,16 +24,16 @@ mod work;
 
 pub use crate::api::context::Context;
 pub use crate::api::context::current::ScopeOptions;
+pub use crate::api::grid::{Grid, GridNumber};
 pub use crate::api::queue::encode::AccessList;
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub use crate::device::adapter::validation_messages;
 pub use crate::device::adapter::{AdapterInfo, AdapterKind, adapters};
 pub use crate::device::adapter_choice::AdapterChoice;
+pub use crate::error::site::Site;
 pub use crate::error::{Error, Kind, PoolLimit, Result};
 pub use crate::runtime::event::{Event, EventOptions, Events};
-pub use crate::work::command_kind::Site;
-pub use crate::work::grid::{Grid, GridNumber};
 /// The cause in [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
@@ -58,10 +58,10 @@ pub use crate::arrays::any_array::AnyArray;
 pub use crate::arrays::device_array::DeviceArray;
 pub use crate::arrays::host_array::{Direction, Download, HostArray, Upload};
 pub use crate::arrays::map::{ReadMap, WriteMap};
-pub use crate::arrays::region::{NewAxis, Region, RegionAxis};
 pub use crate::arrays::upload_source::Source;
 pub use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};
 pub use crate::memory::pool::PoolStats;
+pub use crate::memory::region::{NewAxis, Region, RegionAxis};
 pub use crate::profile::overlap::{Busy, Gap, Overlap};
 pub use crate::profile::path::CriticalPath;
 pub use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};

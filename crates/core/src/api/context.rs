@@ -19,6 +19,7 @@ use crate::device::open::OpenOptions;
 use crate::device::wgpu_device::{Way, WgpuDevice};
 use crate::device::{Device, Lane};
 use crate::driver::erased::Opaque;
+use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder as cpu;
@@ -36,7 +37,6 @@ use crate::runtime::user_event::UserEvent;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::work::command_kind::What;
 use fencepost_kernels::{Element, Number};
 use fencepost_sync::Slot;
 use std::fmt;
@@ -388,7 +388,7 @@ impl Context {
     /// ```
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.own(What::Fill).zeros(shape)
+        self.own(CommandKind::Fill).zeros(shape)
     }
 
     /// An array whose elements are all `value`, before every later use on any queue.
@@ -397,7 +397,7 @@ impl Context {
     /// As [`zeros`](Self::zeros).
     #[track_caller]
     pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
-        self.own(What::Fill).full(shape, value)
+        self.own(CommandKind::Fill).full(shape, value)
     }
 
     /// An array of ones, before every later use on any queue.
@@ -424,7 +424,7 @@ impl Context {
     /// As [`zeros`](Self::zeros).
     #[track_caller]
     pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
-        self.own(What::Upload).array(elements)
+        self.own(CommandKind::Upload).array(elements)
     }
 
     /// An array whose elements are whatever was there.
@@ -433,7 +433,7 @@ impl Context {
     /// As [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.own(What::Fill).empty(shape)
+        self.own(CommandKind::Fill).empty(shape)
     }
 
     /// An array of zeros of the shape, padding and type of another, before every later use on any queue.
@@ -457,7 +457,7 @@ impl Context {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.own(What::Fill).full_padded(like.shape(), like.padded_shape(), T::ONE)
+        self.own(CommandKind::Fill).full_padded(like.shape(), like.padded_shape(), T::ONE)
     }
 
     /// An array of the shape, padding and type of another whose elements are whatever was there.
@@ -473,7 +473,7 @@ impl Context {
     }
 
     #[track_caller]
-    pub(crate) fn own(&self, what: What) -> crate::api::queue::transfer::Maker<'_> {
+    pub(crate) fn own(&self, what: CommandKind) -> crate::api::queue::transfer::Maker<'_> {
         let by = Admission { slot: Slot::CONTEXT, what, at: Location::caller() };
         crate::api::queue::transfer::Maker { owner: &self.owner, by }
     }

@@ -5,13 +5,13 @@ use crate::api::queue::region_transfer::Part;
 use crate::api::queue::transfer::Maker;
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::read::Reading;
-use crate::arrays::region::Region;
 use crate::error::Result;
+use crate::error::site::CommandKind;
+use crate::memory::region::Region;
 use crate::runtime::event::same_context;
 use crate::runtime::pending::Pending;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::queue_state::Priority;
-use crate::work::command_kind::What;
 use fencepost_kernels::Element;
 use fencepost_sync::Slot;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ impl Context {
         let engine = self.owner.engine();
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.come_after_all(slot, at);
-        let maker = Maker { owner: &self.owner, by: Admission { slot, what: What::Look, at } };
+        let maker = Maker { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
         let reading = maker.read_part(part, out).and_then(|reading| {
             engine.flush_soon(slot)?;
             behind.into_iter().for_each(|behind| engine.come_after(behind, slot, at));

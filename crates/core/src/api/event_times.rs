@@ -2,8 +2,9 @@
 
 use crate::api::context::Owner;
 use crate::error::{Kind, Result};
-use crate::runtime::event::{Event, Past, Recording};
+use crate::runtime::event::{Event, Recording};
 use crate::runtime::pending::{Pending, PointLate};
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::queue_times::Moment;
 use crate::scheduler::wait::Deadline;
 use fencepost_sync::Late;

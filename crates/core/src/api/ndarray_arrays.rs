@@ -4,8 +4,8 @@ use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::Result;
+use crate::error::site::CommandKind;
 use crate::runtime::pending::{Pending, then};
-use crate::work::command_kind::What;
 use fencepost_kernels::Element;
 use ndarray::{Array, ArrayBase, Data, Dim, Dimension, IntoDimension, Ix};
 
@@ -35,7 +35,7 @@ impl Context {
         Dim<[Ix; D]>: Dimension,
     {
         let made = self.empty(shape(array))?;
-        self.own(What::Upload).upload(&made.array, bytemuck::cast_slice(&elements(array)))?;
+        self.own(CommandKind::Upload).upload(&made.array, bytemuck::cast_slice(&elements(array)))?;
         Ok(made)
     }
 }

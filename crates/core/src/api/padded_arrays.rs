@@ -5,7 +5,7 @@ use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
 use crate::error::Result;
-use crate::work::command_kind::What;
+use crate::error::site::CommandKind;
 use fencepost_kernels::Element;
 
 impl Context {
@@ -32,7 +32,7 @@ impl Context {
         shape: [usize; D],
         padded_shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        self.own(What::Fill).zeros_padded(shape, padded_shape)
+        self.own(CommandKind::Fill).zeros_padded(shape, padded_shape)
     }
 
     /// As [`zeros_padded`](Self::zeros_padded), of whatever was there.
@@ -45,7 +45,7 @@ impl Context {
         shape: [usize; D],
         padded_shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        self.own(What::Fill).empty_padded(shape, padded_shape)
+        self.own(CommandKind::Fill).empty_padded(shape, padded_shape)
     }
 
     /// A pinned host array whose memory is larger than its shape, zeroed; `read` and `write` show all of it. To and from
@@ -96,7 +96,7 @@ impl CommandQueue {
         shape: [usize; D],
         padded_shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.zeros_padded(shape, padded_shape)
+        self.by(CommandKind::Fill)?.zeros_padded(shape, padded_shape)
     }
 
     /// *Returns* an array whose memory is larger than its shape, of whatever was there, for use in this queue's order.
@@ -109,6 +109,6 @@ impl CommandQueue {
         shape: [usize; D],
         padded_shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.empty_padded(shape, padded_shape)
+        self.by(CommandKind::Fill)?.empty_padded(shape, padded_shape)
     }
 }

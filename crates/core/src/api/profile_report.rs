@@ -1,12 +1,12 @@
 //! From notes to a profile.
 
 use crate::api::profiler::Taking;
+use crate::error::site::CommandKind;
 use crate::profile::clock::{Axis, Sighting};
 use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
 use crate::profile::{Batch, Profile};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::profile_notes::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
-use crate::work::command_kind::What;
 use crate::work::time_slot::{Ticks, TimeSlot};
 use fencepost_sync::Point;
 use fencepost_sync::Seq;
@@ -241,19 +241,21 @@ fn activity(noted: &Noted) -> Activity {
         Noted::Wait { .. } | Noted::UserWait(_) => Activity::Wait,
         Noted::Callback(_) => Activity::Callback,
         Noted::Command(command) => match command.what {
-            What::Launch(_) => Activity::Launch,
-            What::Copy | What::Across => Activity::Copy,
-            What::Fill => Activity::Fill,
-            What::Upload => Activity::Upload,
-            What::Read | What::Download | What::Map | What::Look => Activity::Read,
-            What::Encode => Activity::Encode,
+            CommandKind::Launch(_) => Activity::Launch,
+            CommandKind::Copy | CommandKind::Across => Activity::Copy,
+            CommandKind::Fill => Activity::Fill,
+            CommandKind::Upload => Activity::Upload,
+            CommandKind::Read | CommandKind::Download | CommandKind::Map | CommandKind::Look => {
+                Activity::Read
+            }
+            CommandKind::Encode => Activity::Encode,
         },
     }
 }
 
 /// Why a command has no place for a time.
 fn untimed(command: &NotedCommand) -> Unmeasured {
-    if command.what == What::Encode { Unmeasured::Foreign } else { Unmeasured::InPlace }
+    if command.what == CommandKind::Encode { Unmeasured::Foreign } else { Unmeasured::InPlace }
 }
 
 fn name(command: &NotedCommand) -> Arc<str> {

@@ -1,8 +1,8 @@
 //! Device memory whose type and shape are known at run time.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::region_iter::Frame;
 use crate::error::{Kind, Result};
+use crate::memory::region_iter::Frame;
 use crate::memory::shape::count;
 use fencepost_kernels::{BufferArg, DType, Element};
 use std::any::Any;

@@ -3,9 +3,9 @@
 use crate::api::context::Owner;
 use crate::arrays::allocation_tracker::Entries;
 use crate::arrays::any_array::AnyArray;
-use crate::arrays::region_iter::Frame;
 use crate::error::{Kind, Result};
 use crate::memory::block::Block;
+use crate::memory::region_iter::Frame;
 use crate::memory::shape::count;
 use crate::work::step::Span;
 use fencepost_kernels::{BufferArg, DType, Element, TypedBuffer};

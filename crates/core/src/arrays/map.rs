@@ -4,14 +4,14 @@ use crate::api::context::Owner;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_elements as bytes;
 use crate::arrays::read::Reading;
+use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
 use crate::memory::staging::Payload;
-use crate::runtime::event::Past;
 use crate::runtime::pending::{Pending, Seat, may_block};
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::host_guard::{Claim, HostAccess, Want};
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::wait::Deadline;
-use crate::work::command_kind::What;
 use crate::work::step::Work;
 use fencepost_kernels::Element;
 use fencepost_sync::Late;
@@ -230,7 +230,7 @@ impl<T: Element> Mapped<T> {
         let dst = self.array.words()?;
         let src =
             owner.engine().stage(dst.size, &mut |bytes| bytes[..source.len()].copy_from_slice(source))?;
-        let by = Admission { slot: Slot::CONTEXT, what: What::Map, at: Location::caller() };
+        let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Map, at: Location::caller() };
         owner.engine().enqueue_mapped(by, Work::Upload { src: Payload::Here(src), dst }).map(|_| ())
     }
 }

@@ -7,6 +7,4 @@ pub(crate) mod host_array;
 pub(crate) mod host_elements;
 pub(crate) mod map;
 pub(crate) mod read;
-pub(crate) mod region;
-pub(crate) mod region_iter;
 pub(crate) mod upload_source;

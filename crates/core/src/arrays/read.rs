@@ -3,9 +3,9 @@
 use crate::api::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::{Place, ReadSlot};
-use crate::runtime::event::Past;
 use crate::runtime::pending::{Seat, may_block};
 use crate::scheduler::engine::Engine;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::wait::Deadline;
 use crate::work::step::Span;
 use fencepost_kernels::Element;

@@ -3,8 +3,8 @@
 use crate::api::context::Owner;
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_array::{HostArray, HostPlace, Upload};
-use crate::arrays::region_iter::Frame;
 use crate::error::Result;
+use crate::memory::region_iter::Frame;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 

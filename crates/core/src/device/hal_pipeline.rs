@@ -1,7 +1,6 @@
 //! Pipelines and bind groups of wgpu-hal's, on a device that wgpu opened.
 #![allow(unsafe_code, reason = "objects that wgpu itself does not know")]
 
-use crate::api::kernel::Recipe;
 use crate::device::Device as _;
 use crate::device::kernel_folder::KernelFile;
 use crate::device::wgpu_device::WgpuDevice;
@@ -11,6 +10,7 @@ use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::Gate;
 use crate::error::{Error, Kind, Result};
 use crate::memory::wgpu_memory::refused;
+use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::Bound;
 use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};

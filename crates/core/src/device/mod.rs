@@ -16,12 +16,12 @@ pub(crate) mod recorder;
 pub(crate) mod wgpu_device;
 pub(crate) mod wgpu_pipeline;
 
-use crate::api::kernel::{Pipeline, Recipe};
 use crate::device::recorder::Recorder;
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::memory::block::{Allocate, Block};
 use crate::memory::staging::Staged;
+use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::Fence;
 
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! What the rest of a context needs of a graphics interface below wgpu.
 
-use crate::api::kernel::{Pipeline, Recipe};
 use crate::device::recorder::Recorder;
 use crate::device::wgpu_device::{Reach, WgpuDevice};
 use crate::error::Result;
 use crate::memory::native_memory::{NativeMemory, Refused};
 use crate::memory::wgpu_memory::Wanted;
 use crate::record::lane_fence::LaneFence;
+use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! A wgpu device, as a context needs it.
 
-use crate::api::kernel::{Pipeline, Recipe};
 use crate::device::Device;
 use crate::device::bind_groups::BindGroups;
 use crate::device::kernel_folder::KernelFolder;
@@ -17,6 +16,7 @@ use crate::memory::external_buffers::{ForeignBlocks, Gone, bring_home};
 use crate::memory::spare_buffers::Spares;
 use crate::memory::staging::{Arena, Piece, Staged};
 use crate::memory::wgpu_memory::{Wanted, WgpuMemory, refused};
+use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! A kernel becomes a compute pipeline.
 
-use crate::api::kernel::Recipe;
 use crate::device::Device as _;
 use crate::device::kernel_folder::{KernelFile, KernelFolder};
 use crate::device::pipeline_cache::PipelineCache;
@@ -9,6 +8,7 @@ use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Doing, reasons, scoped};
 use crate::driver::gl_gate::Gate;
 use crate::error::{Kind, Result};
+use crate::work::compiled_kernel::Recipe;
 use fencepost_kernels::{Access, Interface, Module, Needs};
 use std::borrow::Cow;
 use std::num::NonZeroU64;

@@ -1,6 +1,5 @@
 //! Graphics interfaces below wgpu, and what they do differently.
 
-use crate::api::kernel::{Pipeline, Recipe};
 use crate::device::hal_pipeline::HalPipeline;
 use crate::device::native_backend::{Bare, Direct};
 use crate::device::recorder::Recorder;
@@ -11,6 +10,7 @@ use crate::memory::native_memory::{NativeMemory, Refused};
 use crate::memory::wgpu_memory::Wanted;
 use crate::record::hal::hal_recorder::HalRecorder;
 use crate::record::lane_fence::LaneFence;
+use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::HalFence;
 use std::marker::PhantomData;
 use std::sync::Arc;

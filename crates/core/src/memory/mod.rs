@@ -13,6 +13,8 @@ pub(crate) mod native_memory;
 pub(crate) mod pool;
 pub(crate) mod read_slot;
 pub(crate) mod recent_peak;
+pub(crate) mod region;
+pub(crate) mod region_iter;
 pub(crate) mod shape;
 pub(crate) mod spare_buffers;
 pub(crate) mod staging;

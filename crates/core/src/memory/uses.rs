@@ -1,7 +1,7 @@
 //! The last uses of a block's bytes.
 
+use crate::error::site::CommandKind;
 use crate::memory::block::overlap;
-use crate::work::command_kind::What;
 use fencepost_sync::Point;
 use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ pub(crate) struct Use {
     pub(crate) stamp: Stamp,
     pub(crate) range: Range<u64>,
     pub(crate) write: bool,
-    pub(crate) what: What,
+    pub(crate) what: CommandKind,
     pub(crate) at: &'static Location<'static>,
     /// What messages and later checks have to know of its queue, which may be gone by then: under
     /// [`Policy::Checked`](super::Policy::Checked), and while waits are recorded.
@@ -109,7 +109,7 @@ mod tests {
 
     fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
         let (slot, stamp) = (Slot(slot), Stamp(stamp));
-        Use { slot, stamp, range, write, what: What::Copy, at: Location::caller(), origin: None }
+        Use { slot, stamp, range, write, what: CommandKind::Copy, at: Location::caller(), origin: None }
     }
 
     #[test]

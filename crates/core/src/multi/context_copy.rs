@@ -6,22 +6,24 @@
 
 use crate::api::context::Owner;
 use crate::arrays::read::Reading;
+use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::{Payload, Staged};
 use crate::multi::copy_pieces::{Between, DEPTH, End, cut, meets_itself};
 use crate::multi::enqueueing;
-use crate::runtime::event::{Event, Past, Recording};
+use crate::runtime::event::{Event, Recording};
 use crate::runtime::pending::Seat;
-use crate::runtime::user_event::Signaller;
+use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::queue_state::Priority;
 use crate::scheduler::relay::{Origin, Relay, wait};
-use crate::work::command_kind::What;
+use crate::scheduler::user_signal::Signaller;
 use crate::work::region_copy::{RegionCopy, Rows};
-use crate::work::step::{Op, Pattern, Span, Work, Works};
+use crate::work::step::{Pattern, Span, Work, Works};
 use fencepost_sync::Point;
 use fencepost_sync::{Slot, Stamp};
 use std::sync::{Arc, OnceLock};
@@ -64,7 +66,7 @@ pub(crate) fn copy(
     let (label, priority) = given.engine().about(by.slot);
     let helper = other.engine().helper(&format!("{label}, copy across"), priority);
     let helper = helper.map_err(|error| lost(other.engine(), error))?;
-    let theirs = Admission { slot: helper, what: What::Across, at: by.at };
+    let theirs = Admission { slot: helper, what: CommandKind::Across, at: by.at };
     let (read_by, written_by) = if end == End::Source { (by, theirs) } else { (theirs, by) };
     let enqueued = enqueue(end, copy, (source, read_by), (target, written_by));
     other.engine().let_helper_go(helper);
@@ -85,7 +87,7 @@ pub(crate) fn elsewhere(
     let (label, priority) = given.engine().about(by.slot);
     let helper = other.engine().helper(&format!("{label}, copy elsewhere"), priority);
     let helper = helper.map_err(|error| lost(other.engine(), error))?;
-    let theirs = Admission { slot: helper, what: What::Across, at: by.at };
+    let theirs = Admission { slot: helper, what: CommandKind::Across, at: by.at };
     let copied = wait(other.engine(), helper, &end(given, by.slot), by.at).and_then(|()| copy(theirs));
     let copied = copied.map_err(|error| lost(other.engine(), error));
     let joined = copied.and_then(|()| wait(given.engine(), by.slot, &end(other, helper), by.at));
@@ -187,7 +189,7 @@ fn connect(source: &Side<'_>, target: &Side<'_>, pieces: Vec<Piece>, reads: &[St
 impl<'a> Side<'a> {
     fn new(end: End, owner: &'a Owner, by: Admission, span: &Span, rows: &[Rows]) -> Result<Self> {
         let engine = owner.engine();
-        let theirs = by.what == What::Across;
+        let theirs = by.what == CommandKind::Across;
         let between = Between::new(owner, by, end, rows);
         let between = between.map_err(|error| if theirs { lost(engine, error) } else { error })?;
         Ok(Self { engine, end, by, span: span.clone(), between })

@@ -144,7 +144,7 @@ fn size(rows: &Rows) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrays::region_iter::{Frame, Picked};
+    use crate::memory::region_iter::{Frame, Picked};
     use crate::region;
 
     fn rows(shape: &[usize], padded: [&[usize]; 2], size: u64) -> Rows {

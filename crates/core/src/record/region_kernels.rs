@@ -1,8 +1,8 @@
 //! Copies of regions: row by row where there are few, else by a kernel.
 
-use crate::api::kernel::Recipe;
 use crate::driver::caps::Caps;
 use crate::error::Result;
+use crate::work::compiled_kernel::Recipe;
 use crate::work::region_copy::{RegionCopy, Rows, Stretch, WORD, extent};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -161,8 +161,8 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrays::region::Region;
-    use crate::arrays::region_iter::{Frame, Picked};
+    use crate::memory::region::Region;
+    use crate::memory::region_iter::{Frame, Picked};
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::region;
 

@@ -4,23 +4,13 @@ use crate::api::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::pending;
 use crate::runtime::pending::Pending;
-use crate::runtime::user_event::UserState;
-use crate::scheduler::failure_history::Stretch;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::queue_times::Moment;
-use fencepost_sync::Clock;
+use crate::scheduler::user_signal::UserState;
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, lock};
 use std::fmt;
 use std::sync::Arc;
-
-/// What goes with a point of a queue.
-#[derive(Clone, Default)]
-pub(crate) struct Past {
-    /// What the queue was ordered after there, besides its own commands.
-    pub(crate) clock: Clock,
-    /// The right to hear whether the work before it failed.
-    pub(crate) stretch: Stretch,
-}
 
 /// A point in a queue's work, or something the host will say: other queues and the host can wait for it.
 ///

@@ -1,7 +1,7 @@
 //! Kernels that a context has compiled, so that it compiles none twice.
 
-use crate::api::kernel::KernelInner;
 use crate::error::Result;
+use crate::work::compiled_kernel::KernelInner;
 use fencepost_kernels::ShaderSource;
 use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;

@@ -2,10 +2,11 @@
 
 use crate::api::context::Owner;
 use crate::error::{Error, Result};
-use crate::runtime::event::{Past, Recording};
-use crate::runtime::user_event::UserState;
+use crate::runtime::event::Recording;
 use crate::scheduler::engine::Engine;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::thread_posts::stand_aside;
+use crate::scheduler::user_signal::UserState;
 use crate::scheduler::wait::Deadline;
 use fencepost_sync::Point;
 use fencepost_sync::{Bell, Late};

@@ -1,13 +1,14 @@
 //! All queues of a context at once.
 
 use crate::error::Result;
-use crate::runtime::event::Past;
+use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::profile_notes::Cause;
 use crate::scheduler::queue_state::Priority;
 use crate::scheduler::state::State;
-use crate::work::step::{Command, Op, Work};
+use crate::work::step::Work;
 use fencepost_sync::Point;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot};

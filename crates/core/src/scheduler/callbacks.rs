@@ -2,12 +2,12 @@
 
 use crate::error::Kind;
 use crate::scheduler::callback_cycles as cycles;
+use crate::scheduler::command::{Callback, Op};
 use crate::scheduler::deferred_calls::leave_calls;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_thread_of_a_lane;
-use crate::work::step::{Callback, Op};
 use fencepost_sync::HoldId;
 use fencepost_sync::Point;
 use fencepost_sync::Slot;
@@ -190,9 +190,9 @@ mod tests {
     use super::*;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::runtime::user_event::Signaller;
     use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::queue_state::Priority;
+    use crate::scheduler::user_signal::Signaller;
     use std::panic::Location;
 
     #[test]

@@ -197,10 +197,10 @@ impl State {
 #[cfg(all(test, not(fencepost_loom)))]
 mod tests {
     use super::*;
-    use crate::api::kernel::{Pipeline, Recipe};
     use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
     use crate::device::{Device, Lane};
     use crate::driver::caps::Caps;
+    use crate::error::site::CommandKind;
     use crate::memory::block::{Allocate, Block, BlockId, Heap, Memory};
     use crate::memory::cpu_memory::Cells;
     use crate::memory::staging::Staged;
@@ -211,7 +211,7 @@ mod tests {
     use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::queue_state::Priority;
     use crate::scheduler::wait::Deadline;
-    use crate::work::command_kind::What;
+    use crate::work::compiled_kernel::{Pipeline, Recipe};
     use crate::work::step::{Step, Work};
     use fencepost_sync::Point;
     use std::panic::Location;
@@ -349,7 +349,7 @@ mod tests {
         let threads = Threads::start(&engine);
         let slot = engine.new_queue("q", Priority::Normal, false).expect("a queue");
         let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(Cells::zeroed(16)));
-        let by = Admission { slot, what: What::Fill, at: Location::caller() };
+        let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
         let stamp = engine.enqueue(by, Work::Publish(Arc::new(block))).expect("nothing has failed");
         engine.wait(Point { slot, stamp }, Deadline::after(None)).expect("nothing has failed");
         let tidied = |sight: &Sight| sight.dropped_after.is_some_and(|before| sight.ticks > before);

@@ -88,10 +88,10 @@ mod tests {
     use super::*;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::runtime::user_event::{Signaller, UserState};
     use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::queue_state::Priority;
     use crate::scheduler::relay::Origin;
+    use crate::scheduler::user_signal::{Signaller, UserState};
     use fencepost_sync::Bell;
     use std::panic::Location;
     use std::sync::Mutex;

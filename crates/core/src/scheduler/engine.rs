@@ -1,9 +1,9 @@
 //! The scheduler of one context: its lock, its condition variables, its lanes.
 
-use crate::api::kernel::KernelId;
 use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
 use crate::error::Error;
+use crate::error::site::KernelId;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::queue_state::{Hold, Priority};
 use crate::scheduler::queue_times::Timing;

@@ -2,10 +2,10 @@
 
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse};
-use crate::runtime::event::Past;
-use crate::runtime::user_event::{UserState, UserWait};
+use crate::scheduler::command::{Callback, Command, Op};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::Stretch;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::lane_state::Rest;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admit::Admission;
@@ -13,7 +13,8 @@ use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::profile_notes::Cause;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
-use crate::work::step::{Callback, Command, Op, Work, Works};
+use crate::scheduler::user_signal::{UserState, UserWait};
+use crate::work::step::{Work, Works};
 use fencepost_sync::Point;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Slot, Stamp};

@@ -3,11 +3,12 @@
 use crate::device::recorder::Failure;
 use crate::error::Error;
 use crate::scheduler::batch::{Batch, Status};
+use crate::scheduler::command::{Command, Op};
 use crate::scheduler::command_costs::Expected;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Priority;
 use crate::scheduler::state::State;
-use crate::work::step::{Command, Op, Step, Work};
+use crate::work::step::{Step, Work};
 use fencepost_sync::Point;
 use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Stamp};
@@ -180,13 +181,13 @@ impl State {
 mod tests {
     use super::*;
     use crate::error::Kind;
+    use crate::error::site::CommandKind;
     use crate::memory::block::{Block, BlockId, Heap, Memory};
     use crate::memory::cpu_memory::Cells;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::admit::Admission;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::work::command_kind::What;
     use crate::work::step::{Pattern, Span};
     use std::panic::Location;
 
@@ -202,7 +203,7 @@ mod tests {
 
     fn fill(engine: &Engine, slot: Slot, block: &Arc<Block>) -> Point {
         let dst = Span { block: block.clone(), offset: 0, size: 16 };
-        let by = Admission { slot, what: What::Fill, at: Location::caller() };
+        let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
         let work = Work::Fill { dst, pattern: Pattern::ZERO };
         Point { slot, stamp: engine.enqueue(by, work).expect("nothing has failed") }
     }

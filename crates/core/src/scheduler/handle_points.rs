@@ -1,6 +1,7 @@
 //! The points of a queue that handles of the program stand for.
 
-use crate::runtime::event::Past;
+use crate::scheduler::failure_history::Stretch;
+use fencepost_sync::Clock;
 use fencepost_sync::Stamp;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -114,4 +115,13 @@ mod tests {
         drop(later);
         assert_eq!(handles.first(Stamp(2)), None);
     }
+}
+
+/// What goes with a point of a queue.
+#[derive(Clone, Default)]
+pub(crate) struct Past {
+    /// What the queue was ordered after there, besides its own commands.
+    pub(crate) clock: Clock,
+    /// The right to hear whether the work before it failed.
+    pub(crate) stretch: Stretch,
 }

@@ -3,8 +3,8 @@
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse, Memory, Order};
 use crate::memory::read_slot::{Place, ReadSlot};
-use crate::runtime::event::Past;
 use crate::scheduler::engine::Engine;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::wait::Deadline;

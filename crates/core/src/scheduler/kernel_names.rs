@@ -1,6 +1,6 @@
 //! What messages call kernels.
 
-use crate::api::kernel::KernelId;
+use crate::error::site::KernelId;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

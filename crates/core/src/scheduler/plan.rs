@@ -7,12 +7,13 @@ pub(crate) mod open_batch;
 
 use crate::memory::block::HostUse;
 use crate::scheduler::batch::{Batch, Status};
+use crate::scheduler::command::Op;
 use crate::scheduler::command_costs::Kind;
 use crate::scheduler::plan::open_batch::{Open, read_in_place};
 use crate::scheduler::queue_state::{Hold, Priority, QueueState, Reached};
 use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
-use crate::work::step::{Op, Work};
+use crate::work::step::Work;
 use fencepost_sync::Point;
 use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Stamp};

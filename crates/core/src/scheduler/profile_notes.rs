@@ -1,12 +1,13 @@
 //! What is noted of commands and batches while somebody profiles a context.
-use crate::runtime::user_event::UserState;
+use crate::error::site::CommandKind;
+use crate::scheduler::command::{Callback, Command};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::queue_state::Priority;
 use crate::scheduler::queue_times::Timing;
 use crate::scheduler::state::State;
-use crate::work::command_kind::What;
-use crate::work::step::{Callback, Command, Work};
+use crate::scheduler::user_signal::UserState;
+use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Point;
 use fencepost_sync::Seq;
@@ -47,7 +48,7 @@ pub(crate) enum Noted {
 
 /// A command for a device.
 pub(crate) struct NotedCommand {
-    pub(crate) what: What,
+    pub(crate) what: CommandKind,
     /// The name of what it launches.
     pub(crate) kernel: Option<Arc<str>>,
     pub(crate) bytes: Option<u64>,
@@ -203,7 +204,7 @@ impl State {
         if !self.is_noting() {
             return;
         }
-        let kernel = if let What::Launch(id) = by.what { Some(self.kernel_name(id)) } else { None };
+        let kernel = if let CommandKind::Launch(id) = by.what { Some(self.kernel_name(id)) } else { None };
         let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
         self.note(by.slot, by.at, stamp, || Noted::Command(noted));
     }

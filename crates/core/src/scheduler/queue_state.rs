@@ -2,13 +2,14 @@
 
 use crate::error::Error;
 use crate::memory::block::BlockId;
-use crate::runtime::event::Past;
 use crate::scheduler::chunked_list::Chunks;
+use crate::scheduler::command::{Command, Op};
 use crate::scheduler::failure_history::Failures;
 use crate::scheduler::handle_points::Handles;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::queue_times::Timing;
 use crate::work::kernel_launch::Launch;
-use crate::work::step::{Command, Op, Work};
+use crate::work::step::Work;
 use fencepost_sync::HoldId;
 use fencepost_sync::Point;
 use fencepost_sync::Seq;

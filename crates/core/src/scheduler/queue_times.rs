@@ -2,13 +2,15 @@
 
 use fencepost_sync::Point;
 
-use crate::runtime::event::Past;
+use crate::scheduler::command::Timed;
+use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::State;
-use crate::work::step::{Command, Op, Work};
-use crate::work::time_slot::{TimeSlot, Timed};
+use crate::work::step::Work;
+use crate::work::time_slot::TimeSlot;
 use fencepost_sync::{Slot, Stamp};
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 use crate::error::{Error, Kind, Result};
 use crate::multi::enqueueing;
 use crate::runtime::event::{Event, Recording};
-use crate::runtime::user_event::{Signaller, UserState};
 use crate::scheduler::deferred_calls::{in_turn, leave_relay};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::Stretch;
+use crate::scheduler::user_signal::{Signaller, UserState};
 use crate::scheduler::wait::Deadline;
 use fencepost_sync::Point;
 use fencepost_sync::Slot;

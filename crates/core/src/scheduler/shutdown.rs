@@ -1,10 +1,10 @@
 //! The end of a context.
 
 use crate::error::Error;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::work::step::Op;
 use fencepost_sync::Point;
 
 impl Engine {

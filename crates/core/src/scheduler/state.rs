@@ -1,13 +1,15 @@
 //! What the state lock guards.
 
-use crate::api::kernel::KernelId;
 use crate::device::Pace;
+use crate::error::site::KernelId;
+use crate::error::site::{CommandKind, Site};
 use crate::error::{Error, Result};
 use crate::memory::block::Block;
 use crate::memory::pool::Pool;
 use crate::memory::uses::Use;
 use crate::scheduler::batch::Batches;
 use crate::scheduler::callbacks::Callbacks;
+use crate::scheduler::command::{Callback, Command};
 use crate::scheduler::host_clock::Told;
 use crate::scheduler::kernel_names::KernelNames;
 use crate::scheduler::lane_state::LaneState;
@@ -17,8 +19,6 @@ use crate::scheduler::profile_notes::{Cause, Log};
 use crate::scheduler::queue_state::{Hold, Priority, QueueState, Reached};
 use crate::scheduler::queue_times::Timing;
 use crate::scheduler::wakers::{Place, Wakers};
-use crate::work::command_kind::{Site, What};
-use crate::work::step::{Callback, Command};
 use fencepost_sync::HoldId;
 use fencepost_sync::Point;
 use fencepost_sync::Seq;
@@ -305,18 +305,23 @@ impl State {
     }
 
     /// A command in the program, on a queue with this label.
-    pub(crate) fn site(&self, queue: Arc<str>, what: What, location: &'static Location<'static>) -> Site {
+    pub(crate) fn site(
+        &self,
+        queue: Arc<str>,
+        what: CommandKind,
+        location: &'static Location<'static>,
+    ) -> Site {
         let command = match what {
-            What::Launch(id) => format!("kernel `{}`", self.kernels.get(id)),
-            What::Copy => "a copy".into(),
-            What::Fill => "a fill".into(),
-            What::Upload => "an upload".into(),
-            What::Read => "a read".into(),
-            What::Download => "a download".into(),
-            What::Encode => "commands of the program".into(),
-            What::Map => "a map".into(),
-            What::Across => "a copy between contexts".into(),
-            What::Look => "a look of the context".into(),
+            CommandKind::Launch(id) => format!("kernel `{}`", self.kernels.get(id)),
+            CommandKind::Copy => "a copy".into(),
+            CommandKind::Fill => "a fill".into(),
+            CommandKind::Upload => "an upload".into(),
+            CommandKind::Read => "a read".into(),
+            CommandKind::Download => "a download".into(),
+            CommandKind::Encode => "commands of the program".into(),
+            CommandKind::Map => "a map".into(),
+            CommandKind::Across => "a copy between contexts".into(),
+            CommandKind::Look => "a look of the context".into(),
         };
         Site { queue, command, location }
     }

@@ -1,10 +1,11 @@
 //! The state of everything, as text.
 
 use crate::device::adapter::AdapterInfo;
+use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, QueueState};
 use crate::scheduler::state::State;
-use crate::work::step::{Op, Work};
+use crate::work::step::Work;
 use std::fmt::Write;
 
 impl Engine {

@@ -1,10 +1,10 @@
 //! The only calls that block.
 
 use crate::error::{Error, Result};
-use crate::runtime::user_event::UserState;
 use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::callbacks;
+use crate::scheduler::command::Op;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::{Due, Rest};
 use crate::scheduler::queue_state::{Hold, Priority, Reached};
@@ -12,8 +12,8 @@ use crate::scheduler::relay::Relay;
 use crate::scheduler::state::{After, State};
 use crate::scheduler::thread_posts::{stand_aside, stand_aside_in_a_task};
 use crate::scheduler::user_code as shield;
+use crate::scheduler::user_signal::UserState;
 use crate::scheduler::wakers::Place;
-use crate::work::step::Op;
 use fencepost_sync::HoldId;
 use fencepost_sync::Point;
 use fencepost_sync::Seq;

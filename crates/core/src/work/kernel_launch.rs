@@ -1,7 +1,7 @@
 //! A kernel launch as a plain command.
 
-use crate::api::kernel::KernelInner;
 use crate::memory::block::Block;
+use crate::work::compiled_kernel::KernelInner;
 use crate::work::step::{Span, Step, Touch, Work, touches};
 use fencepost_kernels::{Access, ParamsBlock};
 use fencepost_sync::prim::{Mutex, lock};

@@ -1,7 +1,6 @@
 //! Work for a device, as plain data: what queues hold, batches order and recorders record.
 
-pub(crate) mod command_kind;
-pub(crate) mod grid;
+pub(crate) mod compiled_kernel;
 pub(crate) mod kernel_launch;
 pub(crate) mod region_copy;
 pub(crate) mod step;

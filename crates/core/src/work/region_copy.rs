@@ -1,7 +1,7 @@
 //! A copy of a region as a plain command: rows of bytes, so far apart on either side.
 
-use crate::arrays::region_iter::Picked;
 use crate::memory::block::{Block, overlap};
+use crate::memory::region_iter::Picked;
 use crate::work::step::{Span, Work};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -138,8 +138,8 @@ fn collapse(src: &Picked, dst: &Picked, size: u64) -> (u64, SmallVec<[Stretch; 4
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrays::region::Region;
-    use crate::arrays::region_iter::Frame;
+    use crate::memory::region::Region;
+    use crate::memory::region_iter::Frame;
     use crate::region;
 
     fn collapsed(shape: &[usize], from: Region, to: Region) -> (u64, Vec<(u64, u64, u64)>) {

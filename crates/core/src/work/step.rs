@@ -3,63 +3,14 @@
 use crate::memory::block::{Block, Heap};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::Payload;
-use crate::runtime::user_event::UserWait;
 use crate::work::kernel_launch::{Bound, Launch};
 use crate::work::region_copy::RegionCopy;
-use crate::work::time_slot::{TimeSlot, Timed};
+use crate::work::time_slot::TimeSlot;
 use crate::work::wgpu_commands::Encoded;
-use fencepost_sync::HoldId;
-use fencepost_sync::Point;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A command in the list of its queue.
-pub(crate) struct Command {
-    /// Its place in the order of all enqueueing calls of the context.
-    pub(crate) stamp: Stamp,
-    pub(crate) op: Op,
-}
-
-impl Command {
-    /// What it launches, if it is a launch.
-    pub(crate) fn launch(self) -> Option<Box<Launch>> {
-        if let Op::Work(Work::Launch(launch)) = self.op { Some(launch) } else { None }
-    }
-}
-
-/// What a command does.
-pub(crate) enum Op {
-    /// Work for a device; it ends up in a batch.
-    Work(Work),
-    /// Work, and when it was done. In a box: the common command stays small.
-    Timed(Box<Timed>),
-    /// What follows in the queue comes after this point of another queue.
-    Wait(Point),
-    /// What follows in the queue comes after this event of the host.
-    WaitUser(UserWait),
-    /// Runs on the callback thread, in queue order.
-    Callback(Callback),
-    /// A callback that was handed over: its place in the queue until it has run.
-    Called(HoldId),
-}
-
-impl Op {
-    /// Whether it gives the host something that the program looks at, or gives back what the program fills again.
-    #[inline]
-    pub(crate) fn gives(&self) -> bool {
-        match self {
-            Op::Work(work) => work.gives(),
-            Op::Timed(timed) => timed.work.gives(),
-            Op::Callback(_) | Op::Called(_) => true,
-            Op::Wait(_) | Op::WaitUser(_) => false,
-        }
-    }
-}
-
-/// A host function that runs in queue order.
-pub(crate) type Callback = Box<dyn FnOnce() + Send>;
 
 /// What a device does: the only part of a command that a recorder sees.
 pub(crate) enum Work {
@@ -163,7 +114,7 @@ fn is_pinned(span: &Span) -> bool {
 
 impl Work {
     #[inline]
-    fn gives(&self) -> bool {
+    pub(crate) fn gives(&self) -> bool {
         match self {
             Work::Read { .. } => true,
             Work::Copy { src, dst } => is_pinned(src) || is_pinned(dst),

@@ -1,19 +1,10 @@
 //! When a device did a command.
 
 use crate::memory::read_slot::{Place, ReadSlot};
-use crate::work::step::Work;
 use fencepost_sync::Lost;
 use fencepost_sync::Seq;
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::{Arc, OnceLock};
-
-/// A command of a queue that is watched.
-pub(crate) struct Timed {
-    pub(crate) work: Work,
-    pub(crate) time: Arc<TimeSlot>,
-    /// Whether the device has a clock for it.
-    pub(crate) clocked: bool,
-}
 
 /// When a device did one command: whoever records it says where that is to be found.
 #[derive(Default)]

@@ -1,17 +1,17 @@
 //! Verbs without a queue: they go to the current one.
 
 use crate::api::context::Context;
+use crate::api::grid::Grid;
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::launch::SameKernel;
 use crate::api::queue::transfer::same_shape;
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Download, HostArray, Upload};
-use crate::arrays::region::Region;
 use crate::arrays::upload_source::Source;
 use crate::error::Result;
+use crate::memory::region::Region;
 use crate::runtime::event::{Event, Events};
 use crate::runtime::pending::{Pending, then};
-use crate::work::grid::Grid;
 use fencepost_kernels::{Element, KernelArgs, NamedArg};
 use std::ops::Range;
 use std::panic::Location;

@@ -2,11 +2,11 @@
 
 use crate::api::context::Owner;
 use crate::api::context::kernels::Job;
-use crate::api::kernel::KernelInner;
 use crate::error::{Error, Result};
 use crate::runtime::pending::may_block;
 use crate::scheduler::thread_posts::stand_aside;
 use crate::scheduler::wait::Deadline;
+use crate::work::compiled_kernel::KernelInner;
 use fencepost_sync::Late;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use std::sync::Arc;

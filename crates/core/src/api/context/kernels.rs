@@ -2,12 +2,13 @@
 
 use crate::api::context::kernel_later::KernelLate;
 use crate::api::context::{Context, Owner};
-use crate::api::kernel::{DynKernel, Kernel, KernelInner, Recipe};
+use crate::api::kernel::{DynKernel, Kernel};
 use crate::driver::caps::Caps;
 use crate::error::{Kind, Result};
 use crate::runtime::kernel_cache::{Kernels, Key};
 use crate::runtime::pending::Pending;
 use crate::scheduler::engine::Engine;
+use crate::work::compiled_kernel::{KernelInner, Recipe};
 #[cfg(cpu)]
 use fencepost_kernels::HostKernel;
 use fencepost_kernels::{ArgField, Interface, KernelArgs, Module, ShaderSource};

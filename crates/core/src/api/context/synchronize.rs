@@ -3,8 +3,8 @@
 use crate::api::context::{Context, Owner};
 use crate::error::{Error, Kind, Result};
 use crate::runtime::context_registry as living;
-use crate::runtime::event::Past;
 use crate::runtime::pending::{Pending, Seat, may_block};
+use crate::scheduler::handle_points::Past;
 use crate::scheduler::wait::Deadline;
 use fencepost_sync::Late;
 use fencepost_sync::Point;

@@ -4,10 +4,10 @@ use crate::api::context::wgpu_arrays::device_of;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::driver::error_scopes::{Doing, scoped};
+use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
 use crate::runtime::event::same_context;
 use crate::scheduler::ordering::admit::Admission;
-use crate::work::command_kind::What;
 use crate::work::kernel_launch::Bound;
 use crate::work::step::Work;
 use crate::work::wgpu_commands::Encoded;
@@ -150,7 +150,7 @@ impl CommandQueue {
     fn admission(&self) -> Result<Admission> {
         let slot = self.slot()?;
         self.owner().engine().lock().check(slot)?;
-        Ok(Admission { slot, what: What::Encode, at: Location::caller() })
+        Ok(Admission { slot, what: CommandKind::Encode, at: Location::caller() })
     }
 
     fn enqueue_encoded(

@@ -1,15 +1,16 @@
 //! Launching kernels.
 
-use crate::api::kernel::{DynKernel, Kernel, KernelInner};
+use crate::api::grid::{Grid, Size};
+use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::ArrayRef;
 use crate::driver::caps::Caps;
+use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::{Block, overlap};
 use crate::runtime::event::same_context;
 use crate::scheduler::ordering::admit::Admission;
-use crate::work::command_kind::What;
-use crate::work::grid::{Grid, Size};
+use crate::work::compiled_kernel::KernelInner;
 use crate::work::kernel_launch::{Bound, Launch};
 use crate::work::step::{Span, Work};
 use fencepost_kernels::{Access, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
@@ -101,7 +102,7 @@ impl CommandQueue {
         grid: Grid<'_>,
         at: &'static Location<'static>,
     ) -> Result<()> {
-        let by = Admission { slot: self.slot()?, what: What::Launch(gather.launch.kernel().id), at };
+        let by = Admission { slot: self.slot()?, what: CommandKind::Launch(gather.launch.kernel().id), at };
         gather.complete(&grid)?;
         if gather.launch.is_empty() {
             return Ok(());

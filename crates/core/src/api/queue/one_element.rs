@@ -2,8 +2,8 @@
 
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
-use crate::arrays::region::Region;
 use crate::error::Result;
+use crate::memory::region::Region;
 use crate::runtime::pending::{Pending, then};
 use fencepost_kernels::Element;
 

@@ -3,7 +3,7 @@
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::Result;
-use crate::work::command_kind::What;
+use crate::error::site::CommandKind;
 use fencepost_kernels::{Element, Number};
 
 impl CommandQueue {
@@ -13,7 +13,7 @@ impl CommandQueue {
     /// [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory); the queue's own error.
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.zeros(shape)
+        self.by(CommandKind::Fill)?.zeros(shape)
     }
 
     /// *Enqueues* an array whose elements are all `value`, in this queue's order.
@@ -22,7 +22,7 @@ impl CommandQueue {
     /// As [`zeros`](Self::zeros).
     #[track_caller]
     pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.full(shape, value)
+        self.by(CommandKind::Fill)?.full(shape, value)
     }
 
     /// *Enqueues* an array of ones, in this queue's order.
@@ -53,7 +53,7 @@ impl CommandQueue {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.zeros_padded(like.shape(), like.padded_shape())
+        self.by(CommandKind::Fill)?.zeros_padded(like.shape(), like.padded_shape())
     }
 
     /// *Enqueues* an array of ones of the shape, padding and type of another, in this queue's order.
@@ -65,7 +65,7 @@ impl CommandQueue {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.full_padded(like.shape(), like.padded_shape(), T::ONE)
+        self.by(CommandKind::Fill)?.full_padded(like.shape(), like.padded_shape(), T::ONE)
     }
 
     /// An array of the shape, padding and type of another, with any contents, in this queue's order.
@@ -77,7 +77,7 @@ impl CommandQueue {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.empty_padded(like.shape(), like.padded_shape())
+        self.by(CommandKind::Fill)?.empty_padded(like.shape(), like.padded_shape())
     }
 
     /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
@@ -86,7 +86,7 @@ impl CommandQueue {
     /// As [`zeros`](Self::zeros).
     #[track_caller]
     pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
-        self.by(What::Upload)?.array(elements)
+        self.by(CommandKind::Upload)?.array(elements)
     }
 
     /// *Returns* an array whose elements are whatever was there, for use in this queue's order.
@@ -95,6 +95,6 @@ impl CommandQueue {
     /// As [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.by(What::Fill)?.empty(shape)
+        self.by(CommandKind::Fill)?.empty(shape)
     }
 }

@@ -6,15 +6,15 @@ use crate::api::queue::transfer::{Maker, same_shape};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostPlace};
 use crate::arrays::read::Reading;
-use crate::arrays::region::Region;
-use crate::arrays::region_iter::{Frame, Picked};
 use crate::arrays::upload_source::{HostBytes, SOURCE, Source, SourceRef};
 use crate::error::Result;
+use crate::error::site::CommandKind;
+use crate::memory::region::Region;
+use crate::memory::region_iter::{Frame, Picked};
 use crate::memory::shape::count;
 use crate::memory::staging::Payload;
 use crate::runtime::event::same_context;
 use crate::runtime::pending::Pending;
-use crate::work::command_kind::What;
 use crate::work::region_copy::{RegionCopy, Rows, WORD};
 use crate::work::step::{Pattern, Span, Work, Works};
 use fencepost_kernels::Element;
@@ -325,7 +325,7 @@ impl CommandQueue {
         to: impl Into<Region>,
     ) -> Result<()> {
         self.own(&dst.array)?;
-        let (part, maker) = (dst.part(to)?, self.by(What::Upload)?);
+        let (part, maker) = (dst.part(to)?, self.by(CommandKind::Upload)?);
         src.source(&mut |source| maker.upload_to_part(source, &part))
     }
 
@@ -350,7 +350,7 @@ impl CommandQueue {
         src: &DeviceArray<T, D>,
         from: impl Into<Region>,
     ) -> Pending<Vec<T>> {
-        let reading = self.by(What::Read).and_then(|maker| {
+        let reading = self.by(CommandKind::Read).and_then(|maker| {
             self.own(&src.array)?;
             let reading = maker.read_part(&src.part(from)?, Vec::new())?;
             self.owner().engine().flush_soon(maker.by.slot)?;
@@ -389,7 +389,7 @@ impl CommandQueue {
         self.own(&src.array)?;
         same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
         let part = src.part(from)?;
-        self.by(What::Download)?.download_from_part(&part, dst)
+        self.by(CommandKind::Download)?.download_from_part(&part, dst)
     }
 }
 

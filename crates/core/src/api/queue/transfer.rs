@@ -5,11 +5,12 @@ use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostPlace, Upload};
 use crate::arrays::read::Reading;
-use crate::arrays::region_iter::Frame;
 use crate::arrays::upload_source::{HostBytes, HostRef, SOURCE, Source, SourceRef};
+use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
 use crate::memory::block::Heap;
 use crate::memory::read_slot::{Place, ReadSlot};
+use crate::memory::region_iter::Frame;
 use crate::memory::shape::elements;
 use crate::memory::staging::{Payload, Staged};
 use crate::runtime::event::same_context;
@@ -17,7 +18,6 @@ use crate::runtime::pending::{Pending, Seat};
 use crate::scheduler::host_guard::{HostAccess, Want};
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::work::command_kind::What;
 use crate::work::region_copy::RegionCopy;
 use crate::work::step::{Pattern, Span, Work, Works};
 use fencepost_kernels::Element;
@@ -111,7 +111,7 @@ impl Maker<'_> {
 
     fn fill_pattern(&self, array: &ArrayRef, pattern: Pattern) -> Result<()> {
         let dst = array.words()?;
-        self.enqueue(What::Fill, Work::Fill { dst, pattern })
+        self.enqueue(CommandKind::Fill, Work::Fill { dst, pattern })
     }
 
     /// Copies `bytes` at the call: right to where they belong if nothing on its way uses those bytes and the host
@@ -129,7 +129,7 @@ impl Maker<'_> {
             return Ok(());
         }
         let src = self.stage(dst.size, bytes)?;
-        self.enqueue(What::Upload, Work::Upload { src: Payload::Here(src), dst })
+        self.enqueue(CommandKind::Upload, Work::Upload { src: Payload::Here(src), dst })
     }
 
     /// Uploads a pinned array: as it is, padding and all, where the memory of both is laid out alike.
@@ -146,7 +146,10 @@ impl Maker<'_> {
         match host.bytes {
             HostBytes::Pinned(pinned) => {
                 fits(pinned.len)?;
-                self.enqueue(What::Upload, Work::Copy { src: pinned.words()?, dst: dst.array.words()? })
+                self.enqueue(
+                    CommandKind::Upload,
+                    Work::Copy { src: pinned.words()?, dst: dst.array.words()? },
+                )
             }
             HostBytes::Plain(data) => {
                 fits(data.len())?;
@@ -196,7 +199,7 @@ impl Maker<'_> {
         }
     }
 
-    pub(crate) fn enqueue(&self, what: What, work: Work) -> Result<()> {
+    pub(crate) fn enqueue(&self, what: CommandKind, work: Work) -> Result<()> {
         if work.is_empty() {
             return Ok(());
         }
@@ -267,7 +270,7 @@ impl Owner {
         array: &ArrayRef,
         at: &'static Location<'static>,
     ) -> Result<Reading<T>> {
-        let by = Admission { slot: Slot::CONTEXT, what: What::Map, at };
+        let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Map, at };
         Maker { owner: self, by }.read(array, Vec::new())
     }
 }
@@ -284,7 +287,7 @@ pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> R
 
 impl CommandQueue {
     #[track_caller]
-    pub(crate) fn by(&self, what: What) -> Result<Maker<'_>> {
+    pub(crate) fn by(&self, what: CommandKind) -> Result<Maker<'_>> {
         let by = Admission { slot: self.slot()?, what, at: Location::caller() };
         Ok(Maker { owner: self.owner(), by })
     }
@@ -301,7 +304,7 @@ impl CommandQueue {
         target: &Owner,
         copy: impl FnOnce(&Maker<'_>) -> Result<()>,
     ) -> Result<()> {
-        let maker = self.by(What::Copy)?;
+        let maker = self.by(CommandKind::Copy)?;
         if [source, target].iter().any(|side| side.is(self.owner())) {
             return copy(&maker);
         }
@@ -328,7 +331,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn fill<T: Element, const D: usize>(&self, array: &mut DeviceArray<T, D>, value: T) -> Result<()> {
         self.own(&array.array)?;
-        self.by(What::Fill)?.fill(&array.array, bytemuck::bytes_of(&value))
+        self.by(CommandKind::Fill)?.fill(&array.array, bytemuck::bytes_of(&value))
     }
 
     /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call; a pinned array
@@ -355,7 +358,7 @@ impl CommandQueue {
         dst: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         self.own(&dst.array)?;
-        let maker = self.by(What::Upload)?;
+        let maker = self.by(CommandKind::Upload)?;
         src.source(&mut |source| match source {
             SourceRef::Host(host) => maker.upload_host(host, dst),
             SourceRef::Slice(slice) if dst.frame().is_full() => {
@@ -389,15 +392,14 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&src.array)?;
         same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
-        let maker = self.by(What::Download)?;
+        let maker = self.by(CommandKind::Download)?;
         if !dst.frame().lies_as(src.frame()) {
             return maker.download_from_part(&src.all(), dst);
         }
         same_shape("the target of a download", &[dst.len()], &[src.len()])?;
         match &dst.place {
-            HostPlace::Pinned(pinned) => {
-                maker.enqueue(What::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? })
-            }
+            HostPlace::Pinned(pinned) => maker
+                .enqueue(CommandKind::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? }),
             HostPlace::Plain(_, plain) => {
                 let coming = Pending::late(maker.read(&src.array, Vec::new())?);
                 lock(plain).coming = Some(coming);
@@ -438,7 +440,7 @@ impl CommandQueue {
         array: &DeviceArray<T, D>,
         storage: Vec<T>,
     ) -> Pending<Vec<T>> {
-        let reading = self.by(What::Read).and_then(|maker| {
+        let reading = self.by(CommandKind::Read).and_then(|maker| {
             self.own(&array.array)?;
             let reading = maker.read_array(array, storage)?;
             self.owner().engine().flush_soon(maker.by.slot)?;
@@ -459,7 +461,7 @@ impl CommandQueue {
     ) -> Result<()> {
         same_shape("the target of a read", &[out.len()], &[array.len()])?;
         self.own(&array.array)?;
-        let maker = self.by(What::Read)?;
+        let maker = self.by(CommandKind::Read)?;
         let mut reading = maker.read_array(array, Vec::new())?;
         self.owner().engine().flush_soon(maker.by.slot)?;
         reading.wait_into(out)
@@ -528,7 +530,7 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&dst.array)?;
         same_context(self.owner(), src.owner(), || "a pinned array".into())?;
-        let maker = self.by(What::Upload)?;
+        let maker = self.by(CommandKind::Upload)?;
         if range.start > range.end || range.end > src.len() {
             return Err(Kind::Range { array: "pinned".into(), range, len: src.len() }.into());
         }

@@ -1,10 +1,10 @@
 use crate::api::context::Context;
+use crate::error::site::CommandKind;
 use crate::memory::block::Memory;
 use crate::memory::cpu_memory::Cells;
 use crate::memory::pool::*;
 use crate::memory::recent_peak::WINDOW;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::work::command_kind::What;
 use crate::work::step::{Pattern, Span, Work};
 use std::panic::Location;
 
@@ -112,7 +112,7 @@ fn context(memory: u64) -> Context {
 }
 
 fn by(slot: Slot) -> Admission {
-    Admission { slot, what: What::Fill, at: Location::caller() }
+    Admission { slot, what: CommandKind::Fill, at: Location::caller() }
 }
 
 fn allocate(ctx: &Context, bytes: u64, label: &str, slot: Slot) -> Result<Arc<Storage>> {

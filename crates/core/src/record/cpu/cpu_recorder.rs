@@ -3,7 +3,6 @@
 //! The order is drawn from a seed. What the waits, the queues and the lanes leave open really happens in any order
 //! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
 
-use crate::api::kernel::{Pipeline, Recipe};
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{Device, Lane, Pace};
 use crate::driver::caps::Caps;
@@ -15,6 +14,7 @@ use crate::memory::read_slot::{Place, Readback};
 use crate::memory::staging::Staged;
 use crate::record::cpu::run_order::Running;
 use crate::record::program_commands as encoded;
+use crate::work::compiled_kernel::{Pipeline, Recipe};
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::step::{Step, Work};

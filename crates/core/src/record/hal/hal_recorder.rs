@@ -1,6 +1,5 @@
 //! Batches through wgpu-hal: barriers of our own, on memory of our own, in encoders that wgpu submits.
 
-use crate::api::kernel::Pipeline;
 use crate::device::Device as _;
 use crate::device::bind_groups::{BindGroups, Key};
 use crate::device::hal_pipeline::{Bind, Group, HalPipeline};
@@ -32,6 +31,7 @@ use crate::record::submitter::Submitter;
 use crate::record::wgpu::passes::CommandBuffers;
 use crate::record::wgpu::wgpu_fill as fill;
 use crate::record::wgpu::wgpu_fill::{PIECE, WORDS_EACH, WORKGROUP};
+use crate::work::compiled_kernel::Pipeline;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Pattern, Span, Step, Work};
 use fencepost_sync::Value;

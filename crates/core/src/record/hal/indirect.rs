@@ -1,6 +1,5 @@
 //! Sizes that are read from the device, kept within its limit.
 
-use crate::api::kernel::Recipe;
 use crate::device::Device as _;
 use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
@@ -9,6 +8,7 @@ use crate::memory::block::Block;
 use crate::record::hal::encoder::Size;
 use crate::record::hal::hal_recorder::{Batch, Dispatch, Part, native_of};
 use crate::record::hal::scratch::Scratch;
+use crate::work::compiled_kernel::Recipe;
 use crate::work::step::Span;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;

@@ -1,11 +1,11 @@
 //! Fills with a pattern, by a kernel; zeros are the encoder's own.
 
-use crate::api::kernel::Recipe;
 use crate::device::Device as _;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
 use crate::record::wgpu::passes::{Dispatch, Part, Passes, Size, buffer_of};
+use crate::work::compiled_kernel::Recipe;
 use crate::work::step::{Pattern, Span};
 
 /// Bytes that one dispatch fills, at most: a number of workgroups that every device takes, which is below 65536.

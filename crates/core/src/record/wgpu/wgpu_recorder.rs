@@ -1,6 +1,5 @@
 //! Batches on wgpu alone: safe, portable, the browser's too.
 
-use crate::api::kernel::Pipeline;
 use crate::device::bind_groups::BindGroups;
 use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
 use crate::device::wgpu_device::WgpuDevice;
@@ -16,6 +15,7 @@ use crate::record::wgpu::wgpu_fill::FillKernel;
 use crate::record::wgpu::wgpu_regions::RegionKernels;
 use crate::record::wgpu::wgpu_times::Times;
 use crate::record::wgpu::wgpu_transfers::Transfers;
+use crate::work::compiled_kernel::Pipeline;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Span, Step, Work};
 use fencepost_sync::Value;

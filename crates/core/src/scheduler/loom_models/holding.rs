@@ -2,12 +2,12 @@
 
 use crate::error::Kind;
 use crate::memory::block::Block;
-use crate::runtime::user_event::Signaller;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::host_guard::{HostAccess, Want};
 use crate::scheduler::loom_models::{
     Model, block, enqueue, enqueue_wait, enqueue_work, explore, here, join, wait,
 };
+use crate::scheduler::user_signal::Signaller;
 use crate::scheduler::wait::Deadline;
 use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::Point;

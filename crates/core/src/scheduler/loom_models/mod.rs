@@ -12,6 +12,7 @@ mod submitting;
 
 use crate::device::Device;
 use crate::error::Result;
+use crate::error::site::CommandKind;
 use crate::memory::block::{Block, BlockId, Heap, Memory};
 use crate::memory::cpu_memory::Cells;
 use crate::record::cpu::cpu_recorder as cpu;
@@ -22,7 +23,6 @@ use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::queue_state::Priority;
 use crate::scheduler::wait::Deadline;
-use crate::work::command_kind::What;
 use crate::work::step::Work;
 use fencepost_sync::Point;
 use fencepost_sync::{Clock, Slot};
@@ -108,7 +108,7 @@ fn enqueue(engine: &Engine, slot: Slot) -> Point {
 }
 
 fn enqueue_work(engine: &Engine, slot: Slot, work: Work) -> Point {
-    let by = Admission { slot, what: What::Fill, at: here() };
+    let by = Admission { slot, what: CommandKind::Fill, at: here() };
     let stamp = engine.enqueue(by, work).expect("nothing has failed");
     Point { slot, stamp }
 }

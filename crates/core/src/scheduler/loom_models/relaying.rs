@@ -1,9 +1,9 @@
 //! What a context waits for of another one is heard of, however that ends.
 
 use crate::error::{Kind, Result};
-use crate::runtime::user_event::Signaller;
 use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
 use crate::scheduler::relay::{Origin, Relay};
+use crate::scheduler::user_signal::Signaller;
 use fencepost_sync::Point;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, lock};

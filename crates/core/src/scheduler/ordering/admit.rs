@@ -1,11 +1,11 @@
 //! The check that every command passes before it gets its stamp.
 
+use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::uses::{Origin, Tracker, Use};
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::state::State;
-use crate::work::command_kind::What;
 use crate::work::step::{Touch, Work};
 use fencepost_sync::Point;
 use fencepost_sync::{Slot, Stamp};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub(crate) struct Admission {
     pub(crate) slot: Slot,
-    pub(crate) what: What,
+    pub(crate) what: CommandKind,
     pub(crate) at: &'static Location<'static>,
 }
 
@@ -44,7 +44,7 @@ fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[
                 continue;
             }
             // A copy between contexts is on one side no command of the program's, which could not name it.
-            let is_unnamed = |what: What| matches!(what, What::Across | What::Look);
+            let is_unnamed = |what: CommandKind| matches!(what, CommandKind::Across | CommandKind::Look);
             let across = is_unnamed(by.what) || is_unnamed(earlier.what);
             if state.policy() == Policy::Checked && !across {
                 return Err(hazard(state, by, &touch, earlier, &order.label));

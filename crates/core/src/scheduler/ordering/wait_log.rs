@@ -1,11 +1,11 @@
 //! What is noted of waits while somebody records them.
 
+use crate::error::site::CommandKind;
 use crate::memory::uses::Use;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::admit::{access, label};
 use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
 use crate::scheduler::state::State;
-use crate::work::command_kind::What;
 use crate::work::step::Work;
 use fencepost_sync::Point;
 use fencepost_sync::{Clock, Slot, Stamp};
@@ -34,7 +34,7 @@ struct Added {
 #[derive(PartialEq, Eq, Hash)]
 struct Line {
     queue: Arc<str>,
-    what: What,
+    what: CommandKind,
     at: &'static Location<'static>,
 }
 

@@ -1,6 +1,6 @@
 //! Which waits were added, and which were not needed, for people.
 
-use crate::work::command_kind::Site;
+use crate::error::site::Site;
 use std::fmt;
 use std::ops::Range;
 use std::panic::Location;

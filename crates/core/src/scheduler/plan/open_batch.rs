@@ -2,10 +2,10 @@
 
 use crate::memory::block::Block;
 use crate::memory::read_slot::{Parts, Place, ReadSlot};
+use crate::scheduler::command::Timed;
 use crate::scheduler::command_costs::{Expected, transfer};
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Span, Step, Touch, Work};
-use crate::work::time_slot::Timed;
 use fencepost_sync::Point;
 use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Stamp};

@@ -4,19 +4,19 @@ mod late;
 mod own;
 
 use crate::device::Pace;
+use crate::error::site::CommandKind;
 use crate::memory::block::{Block, BlockId, Heap, Memory};
 use crate::memory::cpu_memory::Cells;
 use crate::memory::read_slot::{Place, ReadSlot};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::runtime::user_event::Signaller;
 use crate::scheduler::command_costs::Costs;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::plan::context_commands::MOST;
 use crate::scheduler::plan::*;
-use crate::work::command_kind::What;
+use crate::scheduler::user_signal::Signaller;
 use crate::work::kernel_launch::{Bound, Launch};
 use crate::work::step::{Pattern, Span, Step};
 use fencepost_kernels::Access;
@@ -194,7 +194,7 @@ fn launch(block: &Arc<Block>) -> Work {
 }
 
 fn enqueue(engine: &Engine, slot: Slot, work: Work) -> Point {
-    let by = Admission { slot, what: What::Fill, at: Location::caller() };
+    let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
     let stamp = engine.enqueue(by, work).expect("nothing has failed");
     Point { slot, stamp }
 }

@@ -1,18 +1,18 @@
 //! What a task is woken for, on an engine whose threads never run: nothing happens but in the calls of a test.
 
+use crate::error::site::CommandKind;
 use crate::memory::block::{Block, BlockId, Heap, Memory};
 use crate::memory::cpu_memory::Cells;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::runtime::context_threads::Threads;
-use crate::runtime::user_event::Signaller;
 use crate::scheduler::host_guard::Want;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::relay::Origin;
+use crate::scheduler::user_signal::Signaller;
 use crate::scheduler::wait::tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
 use crate::scheduler::wait::*;
-use crate::work::command_kind::What;
 use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::prim::{Mutex, lock};
 use std::panic::Location;
@@ -150,7 +150,7 @@ fn e05_without_threads_a_task_goes_on_with_what_another_thread_had_held_back() {
             let span = Span { block, offset: 0, size: 16 };
             let access = engine.try_host_access(&span, Want::Write);
             let access = access.expect("nothing has failed").expect("nothing uses it");
-            let by = Admission { slot, what: What::Fill, at: Location::caller() };
+            let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
             engine.enqueue(by, Work::Fill { dst: span, pattern: Pattern::ZERO }).expect("nothing has failed");
             Box::new(move || drop(access))
         },

@@ -1,15 +1,15 @@
 //! What a wait, a poll and a flush do, on an engine whose threads never run: nothing happens but in the calls of a test.
 
 use crate::error::Kind;
+use crate::error::site::CommandKind;
 use crate::memory::block::{Block, BlockId, Heap, Memory};
 use crate::memory::cpu_memory::Cells;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::runtime::user_event::Signaller;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::user_signal::Signaller;
 use crate::scheduler::wait::*;
-use crate::work::command_kind::What;
 use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::Lost;
 use fencepost_sync::backend::Fence;
@@ -67,7 +67,7 @@ pub(crate) fn enqueue(engine: &Engine, slot: Slot) -> Point {
     let memory = Memory::Host(Cells::zeroed(16));
     let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
     let work = Work::Fill { dst: Span { block, offset: 0, size: 16 }, pattern: Pattern::ZERO };
-    let by = Admission { slot, what: What::Fill, at: Location::caller() };
+    let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
     let stamp = engine.enqueue(by, work).expect("nothing has failed");
     Point { slot, stamp }
 }

@@ -1,6 +1,8 @@
 //! What can go wrong, with the object, the value found and the limit.
 
-use crate::work::command_kind::Site;
+pub(crate) mod site;
+
+use crate::error::site::Site;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

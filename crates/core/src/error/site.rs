@@ -1,13 +1,16 @@
-//! Where in the program a command came from.
+//! Where in the program a command came from, as messages name it.
 
-use crate::api::kernel::KernelId;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
+/// Names a kernel in its context.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct KernelId(pub(crate) u32);
+
 /// The kind of a command, small enough to be kept for every use of every array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum What {
+pub(crate) enum CommandKind {
     Launch(KernelId),
     Copy,
     Fill,

@@ -1,8 +1,8 @@
 //! Which elements of an array a region picks, and where in its memory they lie.
 
-use crate::arrays::region::Item;
-use crate::arrays::region::Region;
 use crate::error::{Error, Kind, Result};
+use crate::memory::region::Item;
+use crate::memory::region::Region;
 use crate::memory::shape::count;
 use smallvec::{SmallVec, smallvec};
 
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(of(region![]).unwrap(), (0, vec![(4, 48), (5, 6), (6, 1)]));
         assert_eq!(of(region![-1, 1..4; 2]).unwrap(), (3 * 48 + 6, vec![(2, 12), (6, 1)]));
         assert_eq!(
-            of(region![-3..-1, crate::arrays::region::NewAxis, .., 5]).unwrap(),
+            of(region![-3..-1, crate::memory::region::NewAxis, .., 5]).unwrap(),
             (48 + 5, vec![(2, 48), (1, 0), (5, 6)])
         );
         assert_eq!(of(region![.., .., 0..6; 4]).unwrap(), (0, vec![(4, 48), (5, 6), (2, 4)]));
