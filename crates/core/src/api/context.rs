@@ -18,20 +18,18 @@ use crate::device::adapter::AdapterInfo;
 use crate::device::open::OpenOptions;
 use crate::device::wgpu_device::{Way, WgpuDevice};
 use crate::device::{Device, Lane};
-use crate::driver::erased::Opaque;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder as cpu;
 #[cfg(cpu)]
-use crate::record::cpu::cpu_recorder::{CpuDevice, CpuOptions};
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::open_lanes::open_lanes;
 use crate::record::recorder_choice::RecorderChoice;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::runtime::compiler_threads::Compilers;
-use crate::runtime::context_registry as living;
+use crate::runtime::context_registry;
 use crate::runtime::context_watch::ContextWatch;
 use crate::runtime::event::{Event, EventOptions, Recording};
-use crate::runtime::kernel_cache::Kernels;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{FutureLate, Pending};
 use crate::runtime::user_event::UserEvent;
 use crate::scheduler::engine::Engine;
@@ -41,7 +39,7 @@ use fencepost_kernels::{Element, Number};
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
 /// One device and everything made on it: queues, events, arrays, kernels. A cheap handle.
 ///
@@ -59,134 +57,6 @@ use std::sync::{Arc, OnceLock, Weak};
 #[derive(Clone)]
 pub struct Context {
     pub(crate) owner: Owner,
-}
-
-/// A handle that keeps a context going.
-#[derive(Clone)]
-pub(crate) struct Owner(Arc<Shared>);
-
-/// A context that is not kept going for it.
-#[derive(Clone)]
-pub(crate) struct WeakOwner(Weak<Shared>);
-
-struct Shared {
-    kernels: Arc<Kernels>,
-    #[cfg(not(target_arch = "wasm32"))]
-    compilers: Compilers,
-    engine: Arc<Engine>,
-    #[cfg(cpu)]
-    cpu: Option<Arc<CpuDevice>>,
-    wgpu: Option<Opaque<Arc<WgpuDevice>>>,
-    info: AdapterInfo,
-    default_queue: OnceLock<Result<Slot>>,
-    #[cfg(not(target_arch = "wasm32"))]
-    threads: crate::runtime::context_threads::Threads,
-    /// Dropped last: as long as it is there, something of the context is, and be it the device.
-    alive: Arc<()>,
-}
-
-impl Owner {
-    fn new(
-        engine: Arc<Engine>,
-        #[cfg(cpu)] cpu: Option<Arc<CpuDevice>>,
-        wgpu: Option<Arc<WgpuDevice>>,
-        info: AdapterInfo,
-    ) -> Self {
-        let owner = Self(Arc::new(Shared {
-            #[cfg(not(target_arch = "wasm32"))]
-            threads: crate::runtime::context_threads::Threads::start(&engine),
-            kernels: Arc::default(),
-            #[cfg(not(target_arch = "wasm32"))]
-            compilers: Compilers::default(),
-            engine,
-            #[cfg(cpu)]
-            cpu,
-            wgpu: wgpu.map(Opaque::new),
-            info,
-            default_queue: OnceLock::new(),
-            alive: Arc::default(),
-        }));
-        living::note(owner.downgrade());
-        #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
-        crate::runtime::watchdog::watch(|| owner.watch());
-        owner
-    }
-
-    pub(crate) fn watch(&self) -> ContextWatch {
-        ContextWatch::new(self.engine(), &self.0.alive, &self.0.info)
-    }
-
-    pub(crate) fn downgrade(&self) -> WeakOwner {
-        WeakOwner(Arc::downgrade(&self.0))
-    }
-
-    /// No other context has it as long as this one lives.
-    pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
-    }
-
-    /// The slot of the default queue, if that was ever used.
-    pub(crate) fn default_slot(&self) -> Option<Slot> {
-        self.0.default_queue.get().and_then(|slot| slot.clone().ok())
-    }
-
-    pub(crate) fn engine(&self) -> &Arc<Engine> {
-        &self.0.engine
-    }
-
-    pub(crate) fn kernels(&self) -> &Arc<Kernels> {
-        &self.0.kernels
-    }
-
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn compilers(&self) -> &Compilers {
-        &self.0.compilers
-    }
-
-    pub(crate) fn wgpu(&self) -> Option<&WgpuDevice> {
-        self.0.wgpu.as_ref().map(|device| &***device)
-    }
-
-    #[cfg(cpu)]
-    pub(crate) fn cpu(&self) -> Option<&CpuDevice> {
-        self.0.cpu.as_deref()
-    }
-
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn threads(&self) -> &crate::runtime::context_threads::Threads {
-        &self.0.threads
-    }
-
-    pub(crate) fn device(&self) -> &dyn Device {
-        &*self.0.engine.device
-    }
-
-    /// Whether both are handles of one context.
-    pub(crate) fn is(&self, other: &Owner) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl WeakOwner {
-    pub(crate) fn upgrade(&self) -> Option<Owner> {
-        self.0.upgrade().map(Owner)
-    }
-
-    pub(crate) fn lives(&self) -> bool {
-        self.0.strong_count() > 0
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.kernels.clear();
-        #[cfg(not(target_arch = "wasm32"))]
-        self.threads.end(&self.engine, &self.alive);
-        #[cfg(target_arch = "wasm32")]
-        if let Err(lost) = self.engine.flush_all() {
-            log::debug!("while a context ended: {lost}");
-        }
-    }
 }
 
 impl Context {
@@ -213,7 +83,8 @@ impl Context {
             let way = options.recorder.or_variable()?.way(&adapter.get_info());
             let open =
                 OpenOptions { immediates, native, shared_memory, way, alone: true, lateness, kernel_folder };
-            let (device, lanes) = WgpuDevice::open(&adapter, open).await?;
+            let device = WgpuDevice::open(&adapter, open).await?;
+            let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.engine().lock().lost()?;
             Ok(context)
@@ -237,8 +108,8 @@ impl Context {
     pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue, policy: Policy) -> Context {
         let info = AdapterInfo::of_device(&device);
         let open = OpenOptions { native: false, alone: false, ..OpenOptions::default() };
-        let adopted = WgpuDevice::adopt(device, queue, open);
-        let (device, lanes) = adopted.expect("only what is native can be refused");
+        let device = WgpuDevice::adopt(device, queue, open);
+        let lanes = open_lanes(&device).expect("only what is native can be refused");
         Self::on_wgpu(device, lanes, policy, info, true)
     }
 
@@ -264,7 +135,8 @@ impl Context {
         let open =
             OpenOptions { immediates, native, way, alone, lateness, kernel_folder, ..OpenOptions::default() };
         let info = AdapterInfo::of_device(&device);
-        let (device, lanes) = WgpuDevice::adopt(device, queue, open)?;
+        let device = WgpuDevice::adopt(device, queue, open);
+        let lanes = open_lanes(&device)?;
         Ok(Self::on_wgpu(device, lanes, policy, info, threads))
     }
 
@@ -283,6 +155,11 @@ impl Context {
             Some(device),
             info,
         );
+        Self::of(owner)
+    }
+
+    fn of(owner: Owner) -> Context {
+        context_registry::note(owner.downgrade());
         Self { owner }
     }
 
@@ -310,12 +187,12 @@ impl Context {
     pub fn on_cpu_with(options: CpuOptions, policy: Policy) -> Context {
         let (device, lanes) = cpu::open(&options);
         let engine = Engine::new(device.clone(), lanes, policy, options.threads);
-        Self { owner: Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()) }
+        Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()))
     }
 
     /// The adapter.
     pub fn info(&self) -> &AdapterInfo {
-        &self.owner.0.info
+        self.owner.info()
     }
 
     /// What records and submits its work: the name of a [`RecorderChoice`](crate::RecorderChoice), in small letters.
@@ -369,7 +246,7 @@ impl Context {
     pub fn default_queue(&self) -> CommandQueue {
         let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
         let make = || self.owner.engine().new_queue(&options.label, options.priority, options.timing);
-        let slot = self.owner.0.default_queue.get_or_init(make).clone();
+        let slot = self.owner.default_queue(make);
         CommandQueue::shared(self.owner.clone(), slot, options)
     }
 
@@ -517,7 +394,7 @@ impl Context {
 
     /// The state of all queues and lanes as text, for people who look for what a program waits for.
     pub fn state_dump(&self) -> String {
-        self.owner.engine().dump(&self.owner.0.info)
+        self.owner.engine().dump(self.owner.info())
     }
 
     /// Something that shows [`state_dump`](Self::state_dump) later and keeps nothing alive.

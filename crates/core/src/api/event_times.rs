@@ -1,8 +1,8 @@
 //! How long the device took: the time between two events.
 
-use crate::api::context::Owner;
 use crate::error::{Kind, Result};
 use crate::runtime::event::{Event, Recording};
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, PointLate};
 use crate::scheduler::handle_points::Past;
 use crate::scheduler::queue_times::Moment;

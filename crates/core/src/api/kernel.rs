@@ -1,6 +1,6 @@
 //! A kernel made ready for a context.
 
-use crate::api::context::Owner;
+use crate::runtime::owner::Owner;
 use crate::work::compiled_kernel::KernelInner;
 use fencepost_kernels::{Interface, KernelArgs, Plan};
 use std::marker::PhantomData;

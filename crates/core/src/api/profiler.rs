@@ -1,9 +1,10 @@
 //! Starting and finishing a profile.
 
-use crate::api::context::{Context, Owner};
+use crate::api::context::Context;
 use crate::api::profile_report as report;
 use crate::error::{Kind, Result};
 use crate::profile::Profile;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, may_block};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::wait::Deadline;

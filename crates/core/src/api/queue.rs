@@ -8,9 +8,9 @@ pub(crate) mod region_transfer;
 pub(crate) mod transfer;
 pub(crate) mod tuning;
 
-use crate::api::context::Owner;
 use crate::error::{Error, Result};
 use crate::runtime::event::{Event, EventOptions, Events, Recording, same_context};
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, PointLate};
 use crate::scheduler::queue_state::Priority;
 use fencepost_sync::Slot;
@@ -215,7 +215,7 @@ impl CommandQueue {
         let (slot, engine, at) = (self.slot()?, self.owner().engine(), Location::caller());
         events.for_each(&mut |event| {
             if !event.owner.is(self.owner()) {
-                return crate::scheduler::relay::wait(engine, slot, event, at);
+                return crate::multi::event_wait::wait(engine, slot, event, at);
             }
             match event.recording() {
                 Recording::Never => Ok(()),

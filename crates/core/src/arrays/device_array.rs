@@ -1,10 +1,8 @@
 //! Typed, shaped device memory.
 
-use crate::api::context::Owner;
-use crate::arrays::allocation_tracker::Entries;
 use crate::arrays::any_array::AnyArray;
+use crate::arrays::storage::Storage;
 use crate::error::{Kind, Result};
-use crate::memory::block::Block;
 use crate::memory::region_iter::Frame;
 use crate::memory::shape::count;
 use crate::work::step::Span;
@@ -13,45 +11,7 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
-
-/// Device memory and whom it belongs to; given to the pool when the last array on it goes.
-pub(crate) struct Storage {
-    block: Option<Arc<Block>>,
-    label: Arc<str>,
-    /// What the program calls it.
-    name: OnceLock<Arc<str>>,
-    pub(crate) owner: Owner,
-    /// Where it is noted.
-    _entries: Entries,
-}
-
-impl Storage {
-    pub(crate) fn new(block: Arc<Block>, label: Arc<str>, owner: Owner) -> Arc<Self> {
-        Self::tracked(block, label, owner, Entries::default())
-    }
-
-    pub(crate) fn tracked(block: Arc<Block>, label: Arc<str>, owner: Owner, entries: Entries) -> Arc<Self> {
-        Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, _entries: entries })
-    }
-
-    /// What messages call it.
-    pub(crate) fn label(&self) -> &str {
-        self.name.get().unwrap_or(&self.label)
-    }
-
-    pub(crate) fn block(&self) -> &Arc<Block> {
-        self.block.as_ref().expect("bug: a storage keeps its block until it is dropped")
-    }
-}
-
-impl Drop for Storage {
-    fn drop(&mut self) {
-        if let Some(block) = self.block.take() {
-            self.owner.engine().free(block);
-        }
-    }
-}
+use std::sync::Arc;
 
 /// An array without its type: a range of a storage.
 #[derive(Clone)]

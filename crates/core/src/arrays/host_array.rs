@@ -1,15 +1,16 @@
 //! Pinned host memory.
 
-use crate::api::context::Owner;
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_elements as bytes;
+use crate::arrays::storage::Storage;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Heap;
+use crate::memory::host_access::Want;
 use crate::memory::region_iter::Frame;
 use crate::memory::shape::count;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
-use crate::scheduler::host_guard::Want;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::wait::Deadline;
 use fencepost_kernels::Element;
@@ -242,7 +243,7 @@ fn ordinary<T: Element>(owner: &Owner, len: usize, object: &str) -> Result<Vec<T
 fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize, label: &Arc<str>) -> Result<ArrayRef> {
     let bytes = len as u64 * T::DTYPE.size() as u64;
     let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Fill, at: Location::caller() };
-    let storage = owner.allocate(heap, bytes, label, by)?;
+    let storage = Storage::allocate(owner, heap, bytes, label, by)?;
     let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
     clear::<T>(&array)?;
     Ok(array)

@@ -1,7 +1,7 @@
 //! The elements behind a right of the host.
 
 use crate::memory::block::Memory;
-use crate::scheduler::host_guard::HostAccess;
+use crate::memory::host_access::HostAccess;
 use fencepost_kernels::Element;
 
 /// Calls `f` with `len` elements from byte `offset` of the block on: in place where the host has a view.

@@ -1,15 +1,16 @@
 //! Guards that show device memory to the host.
 
-use crate::api::context::Owner;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_elements as bytes;
 use crate::arrays::read::Reading;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
+use crate::memory::host_access::Want;
 use crate::memory::staging::Payload;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, Seat, may_block};
 use crate::scheduler::handle_points::Past;
-use crate::scheduler::host_guard::{Claim, HostAccess, Want};
+use crate::scheduler::host_guard::{Claim, HostGuard};
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::wait::Deadline;
 use crate::work::step::Work;
@@ -33,7 +34,7 @@ pub struct WriteMap<T: Element>(Mapped<T>);
 struct Mapped<T: Element> {
     array: ArrayRef,
     /// Gone only while the guard is being dropped.
-    access: Option<HostAccess>,
+    access: Option<HostGuard>,
     copy: Option<Vec<T>>,
     write: bool,
 }
@@ -84,7 +85,7 @@ struct Mapper<T: Element> {
     write: bool,
     at: &'static Location<'static>,
     /// The right, and the read of what the host cannot reach in place.
-    copying: Option<(HostAccess, Reading<T>)>,
+    copying: Option<(HostGuard, Reading<T>)>,
     seat: Seat,
     #[expect(
         dead_code,
@@ -108,13 +109,13 @@ impl<T: Element> Mapper<T> {
         Want::Map { write: self.write }
     }
 
-    fn mapped(&self, access: HostAccess, copy: Option<Vec<T>>) -> Mapped<T> {
+    fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> Mapped<T> {
         access.tell(self.array.span().range());
         Mapped { array: self.array.clone(), access: Some(access), copy, write: self.write }
     }
 
     /// What the right allows at once, or the start of a copy.
-    fn given(&mut self, access: HostAccess) -> Result<Option<Mapped<T>>> {
+    fn given(&mut self, access: HostGuard) -> Result<Option<Mapped<T>>> {
         self.array.words()?;
         let block = access.block().clone();
         if block.view().is_some() {

@@ -7,4 +7,5 @@ pub(crate) mod host_array;
 pub(crate) mod host_elements;
 pub(crate) mod map;
 pub(crate) mod read;
+pub(crate) mod storage;
 pub(crate) mod upload_source;

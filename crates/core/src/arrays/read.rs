@@ -1,8 +1,8 @@
 //! The late result of a read.
 
-use crate::api::context::Owner;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::{Place, ReadSlot};
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Seat, may_block};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::Past;

@@ -1,10 +1,10 @@
 //! Where an upload's elements come from.
 
-use crate::api::context::Owner;
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_array::{HostArray, HostPlace, Upload};
 use crate::error::Result;
 use crate::memory::region_iter::Frame;
+use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 

@@ -1,20 +1,24 @@
 //! What the rest of a context needs of a graphics interface below wgpu.
 
-use crate::device::recorder::Recorder;
-use crate::device::wgpu_device::{Reach, WgpuDevice};
+#[cfg(native)]
+use crate::device::hal_pipeline::HalPipeline;
+use crate::device::wgpu_device::WgpuDevice;
+#[cfg(native)]
+use crate::driver::backend::{Backend, BackendVisitor, with_backend};
+#[cfg(native)]
+use crate::driver::hal_encoder::knows;
+use crate::driver::reach::Reach;
 use crate::error::Result;
+#[cfg(native)]
+use crate::memory::native_memory;
 use crate::memory::native_memory::{NativeMemory, Refused};
 use crate::memory::wgpu_memory::Wanted;
-use crate::record::lane_fence::LaneFence;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
-use fencepost_sync::backend::Fence;
-use std::sync::Arc;
-
-/// What a lane past wgpu consists of.
-pub(crate) type Direct = (Box<dyn Recorder>, Arc<dyn Fence>);
+#[cfg(native)]
+use std::marker::PhantomData;
 
 /// A backend behind a trait object.
-pub(crate) trait Bare: Send + Sync {
+pub(crate) trait NativeBackend: Send + Sync {
     /// The most of a device's memory that the host can reach for good.
     fn reach(&self) -> Reach;
 
@@ -38,13 +42,55 @@ pub(crate) trait Bare: Send + Sync {
 
     /// What names the driver's build, if the driver gives out what it has compiled.
     fn driver_key(&self, device: &wgpu::Device) -> Option<[u8; 16]>;
+}
 
-    /// Records for a lane and submits through wgpu's queue.
-    fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder>;
+/// Returns the backend of a device if it can be used past wgpu.
+#[cfg(native)]
+pub(crate) fn native_backend(backend: wgpu::Backend) -> Option<&'static dyn NativeBackend> {
+    struct Find;
+    impl BackendVisitor for Find {
+        type Output = &'static dyn NativeBackend;
 
-    /// Records for a lane and submits past wgpu: for who is alone with the queue.
-    ///
-    /// # Errors
-    /// The driver's.
-    fn direct(&self, device: Arc<WgpuDevice>) -> Result<Direct>;
+        fn visit<A: Backend>(self) -> &'static dyn NativeBackend {
+            &Of::<A>(PhantomData)
+        }
+    }
+    with_backend(backend, Find)
+}
+
+/// Returns `None`: no backend of this target can be used past wgpu.
+#[cfg(not(native))]
+pub(crate) fn native_backend(_: wgpu::Backend) -> Option<&'static dyn NativeBackend> {
+    None
+}
+
+#[cfg(native)]
+struct Of<A>(PhantomData<fn(A)>);
+
+#[cfg(native)]
+impl<A: Backend> NativeBackend for Of<A> {
+    fn reach(&self) -> Reach {
+        A::REACH
+    }
+
+    fn allocate(&self, device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<NativeMemory>, Refused> {
+        native_memory::allocate::<A>(device, wanted)
+    }
+
+    fn compile(&self, device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Pipeline> {
+        let made = HalPipeline::<A>::new(device, recipe)?;
+        Ok(Pipeline::Device(Box::new(made)))
+    }
+
+    fn knows(&self, device: &wgpu::Device) -> bool {
+        knows::<A>(device)
+    }
+
+    fn address(&self, device: &wgpu::Device) -> Option<usize> {
+        native_memory::address::<A>(device)
+    }
+
+    fn driver_key(&self, device: &wgpu::Device) -> Option<[u8; 16]> {
+        native_memory::driver_key::<A>(device)
+    }
 }

@@ -1,23 +1,17 @@
 //! Opening a device, or taking over the caller's.
 
+use crate::device::Pace;
 use crate::device::kernel_folder::KernelFolder;
-use crate::device::native_backend::{Bare, Direct};
-use crate::device::recorder::Recorder;
-use crate::device::wgpu_device::{Opened, Reach, Way, WgpuDevice};
-use crate::device::{Lane, Pace};
-#[cfg(native)]
-use crate::driver::backend::bare;
+use crate::device::native_backend::{NativeBackend, native_backend};
+use crate::device::wgpu_device::{Opened, Way, WgpuDevice};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::Gate;
+use crate::driver::reach::Reach;
 use crate::error::{Kind, Result};
 use crate::memory::block::Heap;
-#[cfg(not(native))]
-use crate::memory::native_memory::bare;
 use crate::memory::wgpu_memory::Wanted;
-use crate::record::lane_fence::LaneFence;
-use crate::record::wgpu::wgpu_recorder::WgpuRecorder;
-use fencepost_sync::backend::{LostFlag, PortableFence};
+use fencepost_sync::backend::LostFlag;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,10 +56,7 @@ impl WgpuDevice {
     ///
     /// # Errors
     /// `Device` if the driver refuses.
-    pub(crate) async fn open(
-        adapter: &wgpu::Adapter,
-        options: OpenOptions,
-    ) -> Result<(Arc<Self>, Vec<Lane>)> {
+    pub(crate) async fn open(adapter: &wgpu::Adapter, options: OpenOptions) -> Result<Arc<Self>> {
         let info = adapter.get_info();
         let requested = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("fencepost"),
@@ -83,18 +74,14 @@ impl WgpuDevice {
         let (device, queue) = requested.await.map_err(refused)?;
         let lost = LostFlag::default();
         listen(&device, &lost);
-        assemble(device, queue, &info, Some(lost), options)
+        Ok(assemble(device, queue, &info, Some(lost), options))
     }
 
     /// Takes over the caller's device and queue; none of its handlers are touched.
     ///
     /// # Errors
     /// `Device` if the driver refuses what is native of the options.
-    pub(crate) fn adopt(
-        device: wgpu::Device,
-        queue: wgpu::Queue,
-        options: OpenOptions,
-    ) -> Result<(Arc<Self>, Vec<Lane>)> {
+    pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: OpenOptions) -> Arc<Self> {
         let info = device.adapter_info();
         assemble(device, queue, &info, None, options)
     }
@@ -107,31 +94,42 @@ fn assemble(
     info: &wgpu::AdapterInfo,
     told: Option<LostFlag>,
     options: OpenOptions,
-) -> Result<(Arc<WgpuDevice>, Vec<Lane>)> {
+) -> Arc<WgpuDevice> {
     let (told, lost) = (told.is_some(), told.unwrap_or_default());
     let gate = Gate::new(info.backend);
-    let bare = bare(info.backend);
-    let hardware = bare.and_then(|bare| bare.address(&device));
-    let bare = bare.filter(|_| options.native);
-    let way = way(&options, bare.is_some());
-    let reach = bare.map_or(Reach::Nothing, |bare| reach(bare, &device, info, way));
+    let native = native_backend(info.backend);
+    let hardware = native.and_then(|native| native.address(&device));
+    let native = native.filter(|_| options.native);
+    let way = way(&options, native.is_some());
+    let reach = native.map_or(Reach::Nothing, |native| reach(native, &device, info, way));
     let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
     let caps = caps(&device, info, options.immediates);
     let shared = !options.alone;
     let kernel_folder = kernel_folder(&device, info, way, options.kernel_folder);
-    let opened =
-        Opened { device, queue, caps, lost, told, gate, reach, bare, way, shared, hardware, kernel_folder };
-    let opened = Arc::new(WgpuDevice::new(opened));
-    let (recorder, fence) = recorder(&opened)?;
-    // GL runs a submission inside the call; on an adopted queue somebody else may have work before ours, behind which
-    // some drivers block.
+    // GL runs a submission inside the call. On an adopted queue the work of others may come before, behind which some drivers
+    // block.
     let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
     let pace = match info.backend {
         _ if options.lateness == Duration::MAX => Pace::Unknown,
         wgpu::Backend::Noop => Pace::Instant,
         _ => Pace::Measured(options.lateness),
     };
-    Ok((opened, vec![Lane { recorder, fence, async_submit, pace }]))
+    Arc::new(WgpuDevice::new(Opened {
+        device,
+        queue,
+        caps,
+        lost,
+        told,
+        gate,
+        reach,
+        native,
+        way,
+        shared,
+        hardware,
+        kernel_folder,
+        async_submit,
+        pace,
+    }))
 }
 
 /// Where compiled kernels are kept, for devices whose driver gives them out.
@@ -142,7 +140,7 @@ fn kernel_folder(
     path: Option<PathBuf>,
 ) -> Option<Arc<KernelFolder>> {
     let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
-    let driver = bare(info.backend)?.driver_key(device)?;
+    let driver = native_backend(info.backend)?.driver_key(device)?;
     // The wgpu recorder's data begin with a head of wgpu's own. Another version of wgpu, which a version of this crate
     // names exactly, may make other code of a kernel.
     let (past_wgpu, version) = (way != Way::Wgpu, env!("CARGO_PKG_VERSION"));
@@ -152,26 +150,12 @@ fn kernel_folder(
 }
 
 /// The way that is wanted, or the one that comes closest.
-fn way(options: &OpenOptions, bare: bool) -> Way {
+fn way(options: &OpenOptions, native: bool) -> Way {
     match options.way {
-        _ if !bare => Way::Wgpu,
+        _ if !native => Way::Wgpu,
         Way::Direct if !options.alone => Way::Hal,
         way => way,
     }
-}
-
-fn recorder(device: &Arc<WgpuDevice>) -> Result<Direct> {
-    if let Some(bare) = device.bare.filter(|_| device.way == Way::Direct) {
-        return bare.direct(device.clone());
-    }
-    let (lost, turn) = (device.lost.clone(), device.gate.turn().clone());
-    let fence = LaneFence::new(PortableFence::new(&device.device, lost, turn));
-    let shared = fence.shared();
-    let recorder: Box<dyn Recorder> = match device.bare.filter(|_| device.way == Way::Hal) {
-        Some(bare) => bare.recorder(device.clone(), fence),
-        None => Box::new(WgpuRecorder::new(device.clone(), fence)),
-    };
-    Ok((recorder, shared))
 }
 
 /// Errors that no scope of ours catches come from elsewhere, or late in the browser: they must not panic.
@@ -182,11 +166,11 @@ fn listen(device: &wgpu::Device, lost: &LostFlag) {
 }
 
 /// Asked of the device itself, by mapping a few bytes. wgpu takes only Vulkan's memory from us.
-fn reach(bare: &dyn Bare, device: &wgpu::Device, info: &wgpu::AdapterInfo, way: Way) -> Reach {
+fn reach(native: &dyn NativeBackend, device: &wgpu::Device, info: &wgpu::AdapterInfo, way: Way) -> Reach {
     let probe = |heap| Wanted { heap, mapped: true, size: 256, label: "probe" };
-    let reaches = |heap| matches!(bare.allocate(device, probe(heap)), Ok(Some(_)));
+    let reaches = |heap| matches!(native.allocate(device, probe(heap)), Ok(Some(_)));
     let used = way != Way::Wgpu || info.backend == wgpu::Backend::Vulkan;
-    let most = if used { bare.reach() } else { Reach::Nothing };
+    let most = if used { native.reach() } else { Reach::Nothing };
     if most == Reach::Nothing || !reaches(Heap::Upload) || !reaches(Heap::Download) {
         return Reach::Nothing;
     }

@@ -1,5 +1,6 @@
 //! A pipeline cache of wgpu's for one form of a kernel, from a file and back to it.
 
+#[cfg(native)]
 use crate::device::hal_pipeline::portable_cache;
 use crate::device::kernel_folder::KernelFile;
 
@@ -27,4 +28,10 @@ impl PipelineCache {
             self.file.keep(&data);
         }
     }
+}
+
+/// Returns `None`: no driver of this target gives out what it compiles.
+#[cfg(not(native))]
+fn portable_cache(_: &wgpu::Device, _: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
+    None
 }

@@ -1,14 +1,15 @@
 //! A wgpu device, as a context needs it.
 
 use crate::device::Device;
+use crate::device::Pace;
 use crate::device::bind_groups::BindGroups;
 use crate::device::kernel_folder::KernelFolder;
-use crate::device::native_backend::Bare;
+use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::driver::caps::Caps;
-use crate::driver::erased::Opaque;
 use crate::driver::error_scopes::{Doing, scoped, scoped_memory};
 use crate::driver::gl_gate::Gate;
+use crate::driver::reach::Reach;
 use crate::error::{Kind, Result};
 use crate::memory::block::{Allocate, Block, BlockId, Heap, Memory};
 use crate::memory::byte_meter::{Heaped, Meter};
@@ -42,12 +43,15 @@ pub(crate) struct WgpuDevice {
     pub(crate) gate: Arc<Gate>,
     pub(crate) reach: Reach,
     /// The backend below wgpu, if it may be used.
-    pub(crate) bare: Option<&'static dyn Bare>,
+    pub(crate) native: Option<&'static dyn NativeBackend>,
     pub(crate) way: Way,
     /// Whether others submit to its queue.
     shared: bool,
     hardware: Option<usize>,
     kernel_folder: Option<Arc<KernelFolder>>,
+    /// As its lane has it.
+    pub(crate) async_submit: bool,
+    pub(crate) pace: Pace,
     staging: Arc<Meter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
@@ -58,16 +62,6 @@ pub(crate) struct WgpuDevice {
     foreign: Arc<ForeignBlocks>,
     /// When it was last asked whether it is still there.
     probed: Mutex<Option<Instant>>,
-}
-
-/// Which memory the host reaches where it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Reach {
-    Nothing,
-    /// Staging memory and pinned arrays.
-    Staging,
-    /// Those, and the device's own: it is the same memory.
-    All,
 }
 
 /// The way of a batch to the device.
@@ -100,12 +94,14 @@ pub(crate) struct Opened {
     pub(crate) told: bool,
     pub(crate) gate: Arc<Gate>,
     pub(crate) reach: Reach,
-    pub(crate) bare: Option<&'static dyn Bare>,
+    pub(crate) native: Option<&'static dyn NativeBackend>,
     pub(crate) way: Way,
     pub(crate) shared: bool,
     /// Where the device below wgpu is: wgpu's own numbers begin anew in each of its instances.
     pub(crate) hardware: Option<usize>,
     pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
+    pub(crate) async_submit: bool,
+    pub(crate) pace: Pace,
 }
 
 impl WgpuDevice {
@@ -124,11 +120,13 @@ impl WgpuDevice {
             told: opened.told,
             gate: opened.gate,
             reach: opened.reach,
-            bare: opened.bare,
+            native: opened.native,
             way: opened.way,
             shared: opened.shared,
             hardware: opened.hardware,
             kernel_folder: opened.kernel_folder,
+            async_submit: opened.async_submit,
+            pace: opened.pace,
             staging,
             uploads,
             downloads,
@@ -156,7 +154,7 @@ impl WgpuDevice {
 
     /// Whether wgpu still knows the device, as far as there is a way to ask.
     pub(crate) fn is_known(&self) -> bool {
-        self.bare.is_none_or(|bare| bare.knows(&self.device))
+        self.native.is_none_or(|native| native.knows(&self.device))
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {
@@ -235,8 +233,8 @@ impl WgpuDevice {
 
     /// Memory below wgpu; `None` without such memory.
     fn native(&self, wanted: Wanted<'_>) -> Result<Option<WgpuMemory>> {
-        let Some(bare) = self.bare else { return Ok(None) };
-        let made = bare.allocate(&self.device, wanted);
+        let Some(backend) = self.native else { return Ok(None) };
+        let made = backend.allocate(&self.device, wanted);
         match made.map_err(|error| refused(&error, wanted.label, wanted.size))? {
             None => Ok(None),
             Some(native) if self.past_wgpu() => Ok(Some(WgpuMemory::bare(native, &self.gate))),
@@ -377,10 +375,10 @@ impl Device for WgpuDevice {
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         self.alive(&recipe.interface.entry)?;
         let _inside = self.gate.enter();
-        if let Some(bare) = self.bare.filter(|_| self.past_wgpu()) {
-            return bare.compile(self, recipe);
+        if let Some(native) = self.native.filter(|_| self.past_wgpu()) {
+            return native.compile(self, recipe);
         }
-        WgpuPipeline::new(self, recipe).map(Opaque::new).map(Pipeline::Wgpu)
+        WgpuPipeline::new(self, recipe).map(|made| Pipeline::Device(Box::new(made)))
     }
 
     fn nanoseconds_a_tick(&self) -> f64 {

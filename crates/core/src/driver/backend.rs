@@ -1,19 +1,6 @@
 //! Graphics interfaces below wgpu, and what they do differently.
 
-use crate::device::hal_pipeline::HalPipeline;
-use crate::device::native_backend::{Bare, Direct};
-use crate::device::recorder::Recorder;
-use crate::device::wgpu_device::{Reach, WgpuDevice};
-use crate::error::{Kind, Result};
-use crate::memory::native_memory as native;
-use crate::memory::native_memory::{NativeMemory, Refused};
-use crate::memory::wgpu_memory::Wanted;
-use crate::record::hal::hal_recorder::HalRecorder;
-use crate::record::lane_fence::LaneFence;
-use crate::work::compiled_kernel::{Pipeline, Recipe};
-use fencepost_sync::backend::HalFence;
-use std::marker::PhantomData;
-use std::sync::Arc;
+use crate::driver::reach::Reach;
 use wgpu::hal::{self, api};
 
 /// A graphics interface, as the native recorder uses it.
@@ -54,62 +41,25 @@ impl Backend for api::Noop {
     const REACH: Reach = Reach::All;
 }
 
-/// The backend of a device, if it is one of those that can be used past wgpu.
-pub(crate) fn bare(backend: wgpu::Backend) -> Option<&'static dyn Bare> {
-    match backend {
-        #[cfg(vulkan)]
-        wgpu::Backend::Vulkan => Some(&Of::<api::Vulkan>(PhantomData)),
-        #[cfg(gles)]
-        wgpu::Backend::Gl => Some(&Of::<api::Gles>(PhantomData)),
-        #[cfg(metal)]
-        wgpu::Backend::Metal => Some(&Of::<api::Metal>(PhantomData)),
-        #[cfg(dx12)]
-        wgpu::Backend::Dx12 => Some(&Of::<api::Dx12>(PhantomData)),
-        wgpu::Backend::Noop => Some(&Of::<api::Noop>(PhantomData)),
-        _ => None,
-    }
+/// Runs code that is generic over the backend.
+pub(crate) trait BackendVisitor {
+    type Output;
+
+    fn visit<A: Backend>(self) -> Self::Output;
 }
 
-struct Of<A>(PhantomData<fn(A)>);
-
-impl<A: Backend> Bare for Of<A> {
-    fn reach(&self) -> Reach {
-        A::REACH
-    }
-
-    fn allocate(&self, device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<NativeMemory>, Refused> {
-        native::allocate::<A>(device, wanted)
-    }
-
-    fn compile(&self, device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Pipeline> {
-        let made = HalPipeline::<A>::new(device, recipe)?;
-        Ok(Pipeline::Hal(Box::new(made)))
-    }
-
-    fn knows(&self, device: &wgpu::Device) -> bool {
-        crate::record::hal::hal_recorder::knows::<A>(device)
-    }
-
-    fn address(&self, device: &wgpu::Device) -> Option<usize> {
-        native::address::<A>(device)
-    }
-
-    fn driver_key(&self, device: &wgpu::Device) -> Option<[u8; 16]> {
-        native::driver_key::<A>(device)
-    }
-
-    fn recorder(&self, device: Arc<WgpuDevice>, fence: LaneFence) -> Box<dyn Recorder> {
-        Box::new(HalRecorder::<A>::through_wgpu(device, fence))
-    }
-
-    fn direct(&self, device: Arc<WgpuDevice>) -> Result<Direct> {
-        let (lost, turn) = (device.lost().clone(), device.gate().turn().clone());
-        let made = HalFence::<A>::new(device.raw(), lost, turn);
-        let refused = |error: fencepost_sync::Error| Kind::Device {
-            object: "a fence".into(),
-            message: error.to_string(),
-        };
-        let fence = Arc::new(made.map_err(refused)?);
-        Ok((Box::new(HalRecorder::direct(device, fence.clone())), fence))
+/// Calls `visitor` with the backend of a device; `None` if that backend cannot be used past wgpu.
+pub(crate) fn with_backend<V: BackendVisitor>(backend: wgpu::Backend, visitor: V) -> Option<V::Output> {
+    match backend {
+        #[cfg(vulkan)]
+        wgpu::Backend::Vulkan => Some(visitor.visit::<api::Vulkan>()),
+        #[cfg(gles)]
+        wgpu::Backend::Gl => Some(visitor.visit::<api::Gles>()),
+        #[cfg(metal)]
+        wgpu::Backend::Metal => Some(visitor.visit::<api::Metal>()),
+        #[cfg(dx12)]
+        wgpu::Backend::Dx12 => Some(visitor.visit::<api::Dx12>()),
+        wgpu::Backend::Noop => Some(visitor.visit::<api::Noop>()),
+        _ => None,
     }
 }

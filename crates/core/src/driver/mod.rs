@@ -6,3 +6,6 @@ pub(crate) mod caps;
 pub(crate) mod erased;
 pub(crate) mod error_scopes;
 pub(crate) mod gl_gate;
+#[cfg(native)]
+pub(crate) mod hal_encoder;
+pub(crate) mod reach;

@@ -1,10 +1,12 @@
 //! The memory behind arrays: blocks, the uses of their bytes, staging memory, the pool.
 
+pub(crate) mod allocation_book;
 pub(crate) mod allocation_report;
 pub(crate) mod block;
 pub(crate) mod byte_meter;
 pub(crate) mod cpu_memory;
 pub(crate) mod external_buffers;
+pub(crate) mod host_access;
 #[cfg(native)]
 pub(crate) mod native_memory;
 #[cfg(not(native))]

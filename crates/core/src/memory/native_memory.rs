@@ -6,9 +6,9 @@
 
 use crate::driver::backend::Backend;
 use crate::memory::block::Heap;
+use crate::memory::host_access::HostAccess;
 use crate::memory::staging::Claim;
 use crate::memory::wgpu_memory::Wanted;
-use crate::scheduler::host_guard::HostAccess;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::any::Any;

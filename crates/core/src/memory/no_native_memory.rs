@@ -1,9 +1,8 @@
 //! Stands for mapped memory on targets where there is none.
 
-use crate::device::native_backend::Bare;
+use crate::memory::host_access::HostAccess;
 use crate::memory::staging::Claim;
 use crate::memory::wgpu_memory::Wanted;
-use crate::scheduler::host_guard::HostAccess;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::ops::Range;
@@ -20,16 +19,6 @@ pub(crate) type Refused = std::convert::Infallible;
 /// Whether it has none left.
 pub(crate) fn out_of_memory(refused: &Refused) -> bool {
     match *refused {}
-}
-
-/// No backend can be used past wgpu here.
-pub(crate) fn bare(_: wgpu::Backend) -> Option<&'static dyn Bare> {
-    None
-}
-
-/// Drivers give out nothing of what they compile.
-pub(crate) fn portable_cache(_: &wgpu::Device, _: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
-    None
 }
 
 /// Lends nothing.

@@ -4,15 +4,16 @@
 //! enqueued on, the other is made for it. Piece i is written after it was read, and piece i + 2 is read after piece i
 //! was written: so one piece is read while the one before is written, and memory is bounded, however large the copy.
 
-use crate::api::context::Owner;
 use crate::arrays::read::Reading;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::{Payload, Staged};
 use crate::multi::copy_pieces::{Between, DEPTH, End, cut, meets_itself};
-use crate::multi::enqueueing;
+use crate::multi::event_wait::enqueueing;
+use crate::multi::event_wait::wait;
 use crate::runtime::event::{Event, Recording};
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::Seat;
 use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
@@ -20,7 +21,7 @@ use crate::scheduler::handle_points::Past;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::queue_state::Priority;
-use crate::scheduler::relay::{Origin, Relay, wait};
+use crate::scheduler::relay::{Origin, Relay};
 use crate::scheduler::user_signal::Signaller;
 use crate::work::region_copy::{RegionCopy, Rows};
 use crate::work::step::{Pattern, Span, Work, Works};

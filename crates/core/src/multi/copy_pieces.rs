@@ -1,9 +1,9 @@
 //! The pieces of a copy between contexts, and where their bytes are on either side.
 
-use crate::api::context::Owner;
-use crate::arrays::device_array::Storage;
+use crate::arrays::storage::Storage;
 use crate::error::Result;
 use crate::memory::block::{Block, Heap, overlap};
+use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admit::Admission;
 use crate::work::region_copy::{RegionCopy, Rows, Stretch, WORD, extent};
@@ -113,7 +113,7 @@ impl Between {
         let Some(&most) = sizes.iter().max() else { return Ok(Self(Vec::new())) };
         let label = Arc::from("a copy between contexts");
         let allocate = || {
-            let storage = owner.allocate(Heap::Device, most, &label, by)?;
+            let storage = Storage::allocate(owner, Heap::Device, most, &label, by)?;
             owner.engine().note_making(by, storage.block());
             Ok(storage)
         };

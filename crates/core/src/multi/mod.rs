@@ -6,12 +6,4 @@
 
 pub(crate) mod context_copy;
 pub(crate) mod copy_pieces;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Held while waits and copies between contexts are enqueued, and nothing else is done. A copy has a place in two contexts; nobody may come
-/// between the two with a wait of one context for the other, or each could wait for the other for ever.
-pub(crate) fn enqueueing() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub(crate) mod event_wait;

@@ -7,6 +7,7 @@ pub(crate) mod external_blocks;
 pub(crate) mod hal;
 pub(crate) mod lane_fence;
 pub(crate) mod mapped_buffers;
+pub(crate) mod open_lanes;
 pub(crate) mod program_commands;
 pub(crate) mod recorder_choice;
 pub(crate) mod region_kernels;

@@ -1,6 +1,6 @@
 //! The threads of a context that compile kernels.
 
-use crate::api::context::Owner;
+use crate::runtime::context_threads::Threads;
 use crate::scheduler::engine::Engine;
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::VecDeque;
@@ -25,7 +25,7 @@ struct Waiting {
 
 impl Compilers {
     /// Has a thread of the context run the task, in the order of these calls. If the system has no thread left, this one does.
-    pub(crate) fn add(&self, owner: &Owner, task: Task) {
+    pub(crate) fn add(&self, threads: &Threads, engine: &Arc<Engine>, task: Task) {
         let mut waiting = lock(&self.0);
         waiting.tasks.push_back(task);
         if waiting.threads == MOST {
@@ -35,8 +35,8 @@ impl Compilers {
         drop(waiting);
         let compilers = self.clone();
         let work = move |engine: &Engine| compilers.work(engine);
-        if owner.threads().add("fencepost compiler".into(), owner.engine(), work).is_err() {
-            self.work(owner.engine());
+        if threads.add("fencepost compiler".into(), engine, work).is_err() {
+            self.work(engine);
         }
     }
 
@@ -81,7 +81,7 @@ mod tests {
                 done.send(number).expect("the test waits");
                 assert!(number % MOST != 0, "on purpose");
             };
-            ctx.owner.compilers().add(&ctx.owner, Box::new(task));
+            ctx.owner.compilers().add(ctx.owner.threads(), ctx.owner.engine(), Box::new(task));
         }
         drop(done);
         let mut done: Vec<_> = all_done.iter().collect();

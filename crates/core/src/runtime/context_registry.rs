@@ -1,6 +1,6 @@
 //! The contexts of this process.
 
-use crate::api::context::{Owner, WeakOwner};
+use crate::runtime::owner::{Owner, WeakOwner};
 use std::sync::{Mutex, PoisonError};
 
 /// All that have not ended, in the order in which they were made. `std`'s lock, models or not: it is made while Rust

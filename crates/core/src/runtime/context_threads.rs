@@ -1,10 +1,10 @@
 //! The threads of a context: two a lane, one for host callbacks.
 
 use crate::scheduler::engine::Engine;
-use crate::scheduler::thread_posts::take_post;
+use crate::scheduler::thread_posts::{Post, take_post};
 use fencepost_sync::prim::{Mutex, lock};
 use std::io;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 /// Threads to be joined at the end.
@@ -16,24 +16,6 @@ pub(crate) struct Threads(Arc<Mutex<Vec<JoinHandle<()>>>>);
 enum Role {
     Submits,
     Completes,
-}
-
-/// The place of a thread at a lane.
-pub(crate) struct Post {
-    engine: Weak<Engine>,
-    threads: Weak<Mutex<Vec<JoinHandle<()>>>>,
-    lane: usize,
-    role: Role,
-}
-
-impl Post {
-    /// Starts another thread in this place. If the system has none left, the context is lost.
-    pub(crate) fn replace(self) {
-        let (Some(engine), Some(threads)) = (self.engine.upgrade(), self.threads.upgrade()) else { return };
-        if let Err(error) = Threads(threads).add_to_lane(&engine, self.lane, self.role) {
-            engine.lose(&refused(&error));
-        }
-    }
 }
 
 fn refused(error: &io::Error) -> String {
@@ -62,7 +44,7 @@ impl Threads {
     }
 
     fn add_to_lane(&self, engine: &Arc<Engine>, lane: usize, role: Role) -> io::Result<()> {
-        let post = Post { engine: Arc::downgrade(engine), threads: Arc::downgrade(&self.0), lane, role };
+        let post = Post::new(self.replacement(engine, lane, role));
         let name = match role {
             Role::Submits => format!("fencepost lane {lane}"),
             Role::Completes => format!("fencepost completer {lane}"),
@@ -74,6 +56,17 @@ impl Threads {
                 Role::Completes => engine.completer(lane),
             }
         })
+    }
+
+    /// Returns a call that starts another thread for the same work. If the system has no thread left, the context is lost.
+    fn replacement(&self, engine: &Arc<Engine>, lane: usize, role: Role) -> impl FnOnce() + Send + 'static {
+        let (engine, threads) = (Arc::downgrade(engine), Arc::downgrade(&self.0));
+        move || {
+            let (Some(engine), Some(threads)) = (engine.upgrade(), threads.upgrade()) else { return };
+            if let Err(error) = Threads(threads).add_to_lane(&engine, lane, role) {
+                engine.lose(&refused(&error));
+            }
+        }
     }
 
     /// Starts a thread that is joined when the context ends.

@@ -1,9 +1,10 @@
 //! Points in the work of a queue.
 
-use crate::api::context::Owner;
 use crate::error::{Error, Kind, Result};
-use crate::runtime::pending;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
+use crate::runtime::pending::PointLate;
+use crate::runtime::pending::UserLate;
 use crate::scheduler::handle_points::Past;
 use crate::scheduler::queue_times::Moment;
 use crate::scheduler::user_signal::UserState;
@@ -108,7 +109,7 @@ impl Event {
     /// # Errors
     /// As [`wait`](Self::wait).
     pub fn done(&self) -> Pending<()> {
-        pending::of_recording(self.owner.clone(), self.recording())
+        of_recording(self.owner.clone(), self.recording())
     }
 
     /// Whether everything before this event is done. Flushes first, so that asking again and again ends.
@@ -122,6 +123,16 @@ impl Event {
             Recording::User(user) => self.owner.engine().is_signalled(&user),
             Recording::Failed(error) => Err(error),
         }
+    }
+}
+
+/// The end of what an event stands for.
+fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
+    match recording {
+        Recording::Never => Pending::ready(Ok(())),
+        Recording::Point(point, past, _) => Pending::late(PointLate::new(owner, point, past)),
+        Recording::User(event) => Pending::late(UserLate::new(owner, event)),
+        Recording::Failed(error) => Pending::ready(Err(error)),
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod context_threads;
 pub(crate) mod context_watch;
 pub(crate) mod event;
 pub(crate) mod kernel_cache;
+pub(crate) mod owner;
 pub(crate) mod pending;
 pub(crate) mod user_event;
 #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]

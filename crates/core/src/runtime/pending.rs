@@ -1,8 +1,7 @@
 //! Late results of this crate.
 
-use crate::api::context::Owner;
 use crate::error::{Error, Result};
-use crate::runtime::event::Recording;
+use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::Past;
 use crate::scheduler::thread_posts::stand_aside;
@@ -19,16 +18,6 @@ use std::time::Duration;
 /// A result that comes later: `.wait()`, `.wait_timeout(..)` or `.await` on any executor. Dropping it cancels
 /// nothing.
 pub type Pending<T> = fencepost_sync::Pending<T, Error>;
-
-/// The end of what an event stands for.
-pub(crate) fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
-    match recording {
-        Recording::Never => Pending::ready(Ok(())),
-        Recording::Point(point, past, _) => Pending::late(PointLate::new(owner, point, past)),
-        Recording::User(event) => Pending::late(UserLate { seat: Seat::default(), owner, event }),
-        Recording::Failed(error) => Pending::ready(Err(error)),
-    }
-}
 
 /// The place of a late result in the tables of a context: it has one waker there, whatever task polls it, and none once
 /// this is dropped.
@@ -115,10 +104,16 @@ impl Drop for PointLate {
 }
 
 /// An event of the host.
-struct UserLate {
+pub(crate) struct UserLate {
     seat: Seat,
     owner: Owner,
     event: Arc<UserState>,
+}
+
+impl UserLate {
+    pub(crate) fn new(owner: Owner, event: Arc<UserState>) -> Self {
+        Self { seat: Seat::default(), owner, event }
+    }
 }
 
 impl Late<(), Error> for UserLate {

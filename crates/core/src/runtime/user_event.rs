@@ -1,9 +1,8 @@
 //! Events that the host signals.
 
-use crate::api::context::Owner;
 use crate::runtime::event::{Event, Recording};
+use crate::runtime::owner::Owner;
 use crate::scheduler::user_signal::Signaller;
-use std::ops::Deref;
 use std::sync::Arc;
 
 /// The right to signal an event by hand. Device work that waits for the event is held back on the host until

@@ -1,7 +1,9 @@
 //! The host at the bytes of a block.
 
 use crate::error::{Kind, Result};
-use crate::memory::block::{Block, HostUse, Memory, Order};
+use crate::memory::block::{Block, HostUse, Order};
+use crate::memory::host_access::HostAccess;
+use crate::memory::host_access::Want;
 use crate::memory::read_slot::{Place, ReadSlot};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::Past;
@@ -10,35 +12,32 @@ use crate::scheduler::state::State;
 use crate::scheduler::wait::Deadline;
 use crate::work::step::Span;
 use fencepost_sync::Point;
+use std::ops::Deref;
+use std::ops::DerefMut;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The right of the host to read, or to write, a range of a block, until it is dropped.
+/// Gives the host the bytes of a block until it is dropped.
 ///
-/// It says nothing to the program before [`tell`](Self::tell). Only the scheduler gives it out, and only while no work that
-/// was enqueued before can still touch the range (or
-/// write it, if the right is to read). Work that was enqueued after waits on the host until it is dropped. So
-/// whoever holds a right to write is alone with the bytes.
-pub(crate) struct HostAccess {
+/// The scheduler makes it while no work that was enqueued before can still touch the range, or write it if the host reads.
+/// Work that is enqueued after it waits on the host until it is dropped. It says nothing to the program before
+/// [`tell`](Self::tell).
+pub(crate) struct HostGuard {
     engine: Arc<Engine>,
-    block: Arc<Block>,
-    want: Want,
+    access: HostAccess,
 }
 
-/// What the host wants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Want {
-    Read,
-    Write,
-    /// To keep the bytes mapped: whatever is enqueued meanwhile is refused, not held.
-    Map {
-        write: bool,
-    },
+impl Deref for HostGuard {
+    type Target = HostAccess;
+
+    fn deref(&self) -> &HostAccess {
+        &self.access
+    }
 }
 
-impl Want {
-    fn writes(self) -> bool {
-        matches!(self, Want::Write | Want::Map { write: true })
+impl DerefMut for HostGuard {
+    fn deref_mut(&mut self) -> &mut HostAccess {
+        &mut self.access
     }
 }
 
@@ -49,7 +48,7 @@ impl Engine {
         span: &Span,
         want: Want,
         deadline: Deadline,
-    ) -> Result<Option<HostAccess>> {
+    ) -> Result<Option<HostGuard>> {
         loop {
             match self.claim(span, want)? {
                 Claim::Given(access) => return Ok(Some(access)),
@@ -68,7 +67,7 @@ impl Engine {
     }
 
     /// The right to `span` if the host can have it now; flushes nothing.
-    pub(crate) fn try_host_access(self: &Arc<Self>, span: &Span, want: Want) -> Result<Option<HostAccess>> {
+    pub(crate) fn try_host_access(self: &Arc<Self>, span: &Span, want: Want) -> Result<Option<HostGuard>> {
         match self.claim(span, want)? {
             Claim::Given(access) => Ok(Some(access)),
             Claim::After(_) | Claim::Shared => Ok(None),
@@ -85,16 +84,15 @@ impl Engine {
         if let Some(point) = blocker(&state, &order, span, want.writes()) {
             return Ok(Claim::After(point));
         }
-        if !order.join(want) {
+        let Some(access) = HostAccess::join(&span.block, &mut order, want) else {
             return Ok(Claim::Shared);
-        }
+        };
         state.host_uses += 1;
-        let access = HostAccess { engine: self.clone(), block: span.block.clone(), want };
         order.fresh &= !want.writes();
         if want != Want::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
         }
-        Ok(Claim::Given(access))
+        Ok(Claim::Given(HostGuard { engine: self.clone(), access }))
     }
 
     /// Has batches end behind what uses `span` and is not planned, as a map waits for that. What it gives is to live as long as
@@ -124,40 +122,11 @@ impl Engine {
 
 /// What came of asking for a right.
 pub(crate) enum Claim {
-    Given(HostAccess),
+    Given(HostGuard),
     /// Only after this point.
     After(Point),
     /// Another host thread is at the bytes.
     Shared,
-}
-
-impl Order {
-    /// Takes one more use of the host in, if it can be at once with those there are.
-    fn join(&mut self, want: Want) -> bool {
-        let free = match want {
-            Want::Read => self.host != HostUse::Writing,
-            Want::Write | Want::Map { write: true } => self.host == HostUse::Idle && self.readers == 0,
-            Want::Map { write: false } => self.host == HostUse::Idle,
-        };
-        match want {
-            _ if !free => {}
-            Want::Read => self.readers += 1,
-            Want::Write => self.host = HostUse::Writing,
-            Want::Map { .. } => self.host = HostUse::Mapped,
-        }
-        free
-    }
-
-    fn leave(&mut self, want: Want) {
-        match want {
-            Want::Read => self.readers -= 1,
-            Want::Write | Want::Map { .. } => self.host = HostUse::Idle,
-        }
-    }
-
-    fn host_idle(&self) -> bool {
-        self.host == HostUse::Idle && self.readers == 0
-    }
 }
 
 /// The first earlier use that the host has to wait for.
@@ -183,7 +152,7 @@ impl Engine {
         self: &Arc<Self>,
         block: &Arc<Block>,
         read: &Arc<ReadSlot>,
-    ) -> Option<(HostAccess, Vec<Range<u64>>)> {
+    ) -> Option<(HostGuard, Vec<Range<u64>>)> {
         let mut state = self.lock();
         let mut order = block.order();
         let left = order.lazy.extract_if(.., |(_, slot)| Arc::ptr_eq(slot, read));
@@ -191,9 +160,9 @@ impl Engine {
         if ranges.is_empty() {
             return None;
         }
-        order.readers += 1;
         state.host_uses += 1;
-        Some((HostAccess { engine: self.clone(), block: block.clone(), want: Want::Read }, ranges))
+        let access = HostAccess::of_lazy_read(block, &mut order);
+        Some((HostGuard { engine: self.clone(), access }, ranges))
     }
 
     /// Nobody wants the bytes of `read` any more.
@@ -206,58 +175,25 @@ impl Engine {
     }
 }
 
-impl HostAccess {
+impl HostGuard {
     /// Tells the program, which is about to be given the bytes of `range`, that what this right had to wait for is over.
     pub(crate) fn tell(&self, range: Range<u64>) {
         let mut state = self.engine.lock();
-        let order = self.block.order();
-        state.tell_uses(order.uses.conflicts(range, self.want.writes()));
-    }
-
-    pub(crate) fn block(&self) -> &Arc<Block> {
-        &self.block
-    }
-
-    /// The bytes of a range, in place; none if the host has no view.
-    pub(crate) fn bytes(&self, range: Range<u64>) -> &[u8] {
-        self.block.view().map_or(&[], |view| view.slice(range, self))
-    }
-
-    /// Copies bytes of the block from `offset` on into `out`.
-    ///
-    /// # Panics
-    /// If the host cannot reach the block: who asks has looked at [`Block::direct`].
-    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
-        match (&self.block.memory, self.block.view()) {
-            (Memory::Host(cells), _) => cells.read(offset, out),
-            (_, Some(view)) => view.read(offset, out, self),
-            _ => unreachable!("bug: the host cannot reach {:?}", self.block),
-        }
-    }
-
-    /// Copies `bytes` to `offset` of the block and on.
-    ///
-    /// # Panics
-    /// As [`read`](Self::read).
-    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
-        match (&self.block.memory, self.block.view()) {
-            (Memory::Host(cells), _) => cells.write(offset, bytes),
-            (_, Some(view)) => view.write(offset, bytes, self),
-            _ => unreachable!("bug: the host cannot reach {:?}", self.block),
-        }
+        let order = self.access.block().order();
+        state.tell_uses(order.uses.conflicts(range, self.access.want().writes()));
     }
 }
 
-impl Drop for HostAccess {
+impl Drop for HostGuard {
     fn drop(&mut self) {
         let mut state = self.engine.lock();
-        let mut order = self.block.order();
-        order.leave(self.want);
+        let mut order = self.access.block().order();
+        self.access.leave(&mut order);
         let idle = order.host_idle();
         drop(order);
         state.host_uses -= 1;
         if idle {
-            let id = self.block.id;
+            let id = self.access.block().id;
             if state.release(|hold| hold == Hold::Host(id)) && !self.engine.threads {
                 state.wake_everybody(); // a task that found nothing to do goes on with what was held
             }
@@ -271,32 +207,12 @@ impl Drop for HostAccess {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::block::Memory;
     use crate::memory::block::{BlockId, Heap};
     use crate::memory::cpu_memory::Cells;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::policy::Policy;
-
-    #[test]
-    fn m06_the_host_writes_alone_and_reads_beside_readers() {
-        let map = |write| Want::Map { write };
-        // What is there, and whether a read, a write, a map to read and a map to write may join it.
-        let table = [
-            (None, [true, true, true, true]),
-            (Some(Want::Read), [true, false, true, false]),
-            (Some(Want::Write), [false, false, false, false]),
-            (Some(map(false)), [true, false, false, false]),
-            (Some(map(true)), [true, false, false, false]),
-        ];
-        for (there, expected) in table {
-            let joins = [Want::Read, Want::Write, map(false), map(true)].map(|want| {
-                let mut order = Order::default();
-                assert!(there.is_none_or(|there| order.join(there)));
-                order.join(want)
-            });
-            assert_eq!(joins, expected, "beside {there:?}");
-        }
-    }
 
     #[test]
     fn m02_a_read_that_is_dropped_is_forgotten() {
@@ -310,17 +226,5 @@ mod tests {
         let order = block.order();
         let [(range, left)] = order.lazy.as_slice() else { panic!("{} are left", order.lazy.len()) };
         assert!(*range == (0..16) && Arc::ptr_eq(left, &kept) && matches!(dropped.place(), Place::Dropped));
-    }
-
-    #[test]
-    fn m06_the_host_is_idle_only_after_its_last_use() {
-        let mut order = Order::default();
-        assert!(order.join(Want::Read) && order.join(Want::Read));
-        order.leave(Want::Read);
-        assert!(!order.host_idle());
-        order.leave(Want::Read);
-        assert!(order.host_idle() && order.join(Want::Write) && !order.host_idle());
-        order.leave(Want::Write);
-        assert!(order.host_idle());
     }
 }

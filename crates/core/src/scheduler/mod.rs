@@ -18,6 +18,7 @@ pub(crate) mod engine;
 pub(crate) mod enqueue;
 pub(crate) mod failed_batch;
 pub(crate) mod failure_history;
+pub(crate) mod free_blocks;
 pub(crate) mod handle_points;
 pub(crate) mod hardware_queue;
 pub(crate) mod host_clock;

@@ -1,17 +1,13 @@
 //! A wait of one context for another.
 
 use crate::error::{Error, Kind, Result};
-use crate::multi::enqueueing;
-use crate::runtime::event::{Event, Recording};
 use crate::scheduler::deferred_calls::{in_turn, leave_relay};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::Stretch;
 use crate::scheduler::user_signal::{Signaller, UserState};
 use crate::scheduler::wait::Deadline;
 use fencepost_sync::Point;
-use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
-use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Poll, Wake, Waker};
@@ -51,46 +47,6 @@ pub(crate) enum Origin {
 
 /// What has to be done between the arrival and the signal.
 pub(crate) type Then = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
-
-/// Has a queue of one context wait for an event of another.
-///
-/// # Errors
-/// That of the queue; that of a queue that could not be made.
-pub(crate) fn wait(
-    engine: &Arc<Engine>,
-    slot: Slot,
-    event: &Event,
-    at: &'static Location<'static>,
-) -> Result<()> {
-    let Some((origin, name)) = origin(event)? else { return Ok(()) };
-    let signaller = Signaller::new(engine, &name);
-    let turn = enqueueing();
-    engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
-    drop(turn);
-    Relay::attach(engine, signaller, origin, None);
-    Ok(())
-}
-
-/// What an event of another context stands for, and what messages call it; `None` if it was never recorded.
-///
-/// # Errors
-/// That of a queue that could not be made.
-fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
-    let engine = event.owner.engine();
-    match event.recording() {
-        Recording::Never => Ok(None),
-        Recording::Point(point, past, _) => {
-            let name = Origin::name(engine, point);
-            engine.lock().queue_mut(point.slot).note_use();
-            Ok(Some((Origin::Point(Arc::downgrade(engine), point, past.stretch.clone()), name)))
-        }
-        Recording::User(user) => {
-            let name = format!("user event `{}`", user.label());
-            Ok(Some((Origin::User(user), name)))
-        }
-        Recording::Failed(error) => Err(error),
-    }
-}
 
 impl Origin {
     /// What messages call a point of another context.

@@ -3,19 +3,16 @@
 //! A waker may wait, and so may what is dropped with a command: for something that this very thread would submit, or notice the
 //! end of. So another thread takes its place first, and this one ends when that code returns.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::runtime::context_threads::Post;
 use fencepost_sync::prim::thread_local;
 use std::cell::{Cell, RefCell};
 
-/// The web has no thread of a lane.
-#[cfg(target_arch = "wasm32")]
-enum Post {}
+/// The place of a thread at a lane: the call that starts another thread in it.
+pub(crate) struct Post(Box<dyn FnOnce() + Send>);
 
-#[cfg(target_arch = "wasm32")]
 impl Post {
-    fn replace(self) {
-        match self {}
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn new(replace: impl FnOnce() + Send + 'static) -> Self {
+        Self(Box::new(replace))
     }
 }
 
@@ -47,7 +44,7 @@ pub(crate) fn is_replaced() -> bool {
 pub(crate) fn stand_aside() {
     if let Some(post) = POST.with(RefCell::take) {
         REPLACED.with(|replaced| replaced.set(true));
-        post.replace();
+        post.0();
     }
 }
 

@@ -1,13 +1,12 @@
 //! A kernel, compiled for a device.
 
-use crate::device::wgpu_pipeline::WgpuPipeline;
-use crate::driver::erased::Opaque;
 use crate::error::Result;
 use crate::error::site::KernelId;
 use fencepost_kernels::HostKernel;
 use fencepost_kernels::Interface;
 use fencepost_kernels::Module;
 use fencepost_kernels::ShaderSource;
+use std::any::Any;
 use std::sync::Arc;
 /// A kernel, compiled and checked, shared by all its launches.
 pub(crate) struct KernelInner {
@@ -19,10 +18,8 @@ pub(crate) struct KernelInner {
 
 /// What runs it.
 pub(crate) enum Pipeline {
-    Wgpu(Opaque<WgpuPipeline>),
-    /// The native recorder's, of its backend.
-    #[cfg(native)]
-    Hal(Box<dyn std::any::Any + Send + Sync>),
+    /// Holds the pipeline of the wgpu recorder, or that of the native recorder for its backend.
+    Device(Box<dyn Any + Send + Sync>),
     /// The CPU recorder's.
     Host(Arc<dyn HostKernel>),
 }

@@ -186,6 +186,8 @@ impl Reader {
         while at < tokens.len() {
             match &tokens[at] {
                 TokenTree::Group(group) => self.tokens(group.stream()),
+                // The path of a macro's own crate names what the macro writes into the program.
+                TokenTree::Ident(_) if at > 0 && is_dollar(&tokens[at - 1]) => {}
                 TokenTree::Ident(first) => {
                     let line = first.span().start().line;
                     let names = path_at(&tokens[at..]);
@@ -199,6 +201,10 @@ impl Reader {
             at += 1;
         }
     }
+}
+
+fn is_dollar(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == '$')
 }
 
 /// Returns the names of the path that `tokens` begins with, which are at least one.

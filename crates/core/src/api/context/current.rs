@@ -1,8 +1,9 @@
 //! The queue, and the context, that a thread works with where it names none.
 
-use crate::api::context::{Context, Owner, WeakOwner};
+use crate::api::context::Context;
 use crate::api::queue::{CommandQueue, WeakQueue};
 use crate::error::{Kind, Result};
+use crate::runtime::owner::{Owner, WeakOwner};
 use crate::scheduler::ordering::policy::Policy;
 use fencepost_sync::prim::thread_local;
 use std::cell::RefCell;

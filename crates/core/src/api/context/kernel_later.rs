@@ -1,8 +1,8 @@
 //! Kernels that are compiled while the program goes on.
 
-use crate::api::context::Owner;
 use crate::api::context::kernels::Job;
 use crate::error::{Error, Result};
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::may_block;
 use crate::scheduler::thread_posts::stand_aside;
 use crate::scheduler::wait::Deadline;
@@ -94,7 +94,7 @@ fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<Desk>> {
         let compile = std::panic::AssertUnwindSafe(|| job.run_on(engine, &kernels));
         leave.leave(std::panic::catch_unwind(compile));
     };
-    owner.compilers().add(owner, Box::new(compile));
+    owner.compilers().add(owner.threads(), owner.engine(), Box::new(compile));
     Some(desk)
 }
 

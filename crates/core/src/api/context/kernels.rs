@@ -1,11 +1,12 @@
 //! A context compiles kernels.
 
+use crate::api::context::Context;
 use crate::api::context::kernel_later::KernelLate;
-use crate::api::context::{Context, Owner};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::driver::caps::Caps;
 use crate::error::{Kind, Result};
 use crate::runtime::kernel_cache::{Kernels, Key};
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::scheduler::engine::Engine;
 use crate::work::compiled_kernel::{KernelInner, Recipe};

@@ -1,8 +1,9 @@
 //! Waiting for everything.
 
-use crate::api::context::{Context, Owner};
+use crate::api::context::Context;
 use crate::error::{Error, Kind, Result};
-use crate::runtime::context_registry as living;
+use crate::runtime::context_registry;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, Seat, may_block};
 use crate::scheduler::handle_points::Past;
 use crate::scheduler::wait::Deadline;
@@ -81,7 +82,7 @@ impl Context {
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 pub fn synchronize_all() -> Pending<()> {
-    all(living::all())
+    all(context_registry::all())
 }
 
 fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {

@@ -1,10 +1,12 @@
 //! Arrays on wgpu buffers, which the program's own commands can use.
 
-use crate::api::context::{Context, Owner};
-use crate::arrays::device_array::{ArrayRef, DeviceArray, Storage};
+use crate::api::context::Context;
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::arrays::storage::Storage;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::error::{Kind, Result};
 use crate::memory::shape::elements;
+use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use std::panic::Location;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! Moving parts of arrays that have gaps: regions, and the windows of padded arrays.
 
-use crate::api::context::Owner;
 use crate::api::queue::CommandQueue;
 use crate::api::queue::transfer::{Maker, same_shape};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
@@ -14,6 +13,7 @@ use crate::memory::region_iter::{Frame, Picked};
 use crate::memory::shape::count;
 use crate::memory::staging::Payload;
 use crate::runtime::event::same_context;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::work::region_copy::{RegionCopy, Rows, WORD};
 use crate::work::step::{Pattern, Span, Work, Works};

@@ -1,21 +1,23 @@
 //! Moving bytes: making arrays, uploads, downloads, reads, copies, fills.
 
-use crate::api::context::Owner;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostPlace, Upload};
 use crate::arrays::read::Reading;
+use crate::arrays::storage::Storage;
 use crate::arrays::upload_source::{HostBytes, HostRef, SOURCE, Source, SourceRef};
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
 use crate::memory::block::Heap;
+use crate::memory::host_access::Want;
 use crate::memory::read_slot::{Place, ReadSlot};
 use crate::memory::region_iter::Frame;
 use crate::memory::shape::elements;
 use crate::memory::staging::{Payload, Staged};
 use crate::runtime::event::same_context;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, Seat};
-use crate::scheduler::host_guard::{HostAccess, Want};
+use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::work::region_copy::RegionCopy;
@@ -48,7 +50,7 @@ impl Maker<'_> {
         Frame::new(&object, &shape, &padded)?;
         let len = elements::<T>(&object, &padded)?;
         let bytes = len as u64 * T::DTYPE.size() as u64;
-        let storage = self.owner.allocate(Heap::Device, bytes, &label, self.by)?;
+        let storage = Storage::allocate(self.owner, Heap::Device, bytes, &label, self.by)?;
         self.owner.engine().note_making(self.by, storage.block());
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
         Ok(DeviceArray::padded(array, shape, padded))
@@ -177,7 +179,7 @@ impl Maker<'_> {
     }
 
     /// The right to write bytes that the host reaches, if nothing on its way uses them.
-    pub(crate) fn access_now(&self, dst: &Span) -> Result<Option<HostAccess>> {
+    pub(crate) fn access_now(&self, dst: &Span) -> Result<Option<HostGuard>> {
         let counts_on_the_program_only = {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
@@ -191,7 +193,7 @@ impl Maker<'_> {
     }
 
     /// Gives that right back; `bytes` were written.
-    pub(crate) fn written_now(&self, access: HostAccess, bytes: u64) {
+    pub(crate) fn written_now(&self, access: HostGuard, bytes: u64) {
         drop(access);
         let mut state = self.owner.engine().lock();
         if state.queue(self.by.slot).timing.is_some() {

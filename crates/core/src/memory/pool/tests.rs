@@ -1,11 +1,16 @@
 use crate::api::context::Context;
+use crate::arrays::storage::Storage;
+use crate::error::Kind;
 use crate::error::site::CommandKind;
+use crate::memory::block::BlockId;
 use crate::memory::block::Memory;
 use crate::memory::cpu_memory::Cells;
 use crate::memory::pool::*;
 use crate::memory::recent_peak::WINDOW;
 use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::scheduler::ordering::admit::Admission;
 use crate::work::step::{Pattern, Span, Work};
+use fencepost_sync::Slot;
 use std::panic::Location;
 
 #[test]
@@ -116,7 +121,7 @@ fn by(slot: Slot) -> Admission {
 }
 
 fn allocate(ctx: &Context, bytes: u64, label: &str, slot: Slot) -> Result<Arc<Storage>> {
-    ctx.owner.allocate(Heap::Device, bytes, &label.into(), by(slot))
+    Storage::allocate(&ctx.owner, Heap::Device, bytes, &label.into(), by(slot))
 }
 
 #[test]

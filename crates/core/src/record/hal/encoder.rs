@@ -2,7 +2,6 @@
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
 use crate::device::hal_pipeline::{Group, HalPipeline, Queries};
-use crate::device::recorder::Failure;
 use crate::device::wgpu_pipeline::LayoutId;
 use crate::driver::backend::Backend;
 use crate::memory::block::Block;
@@ -239,18 +238,4 @@ fn change<A: Backend>(encoder: &mut A::CommandEncoder, lent: &Lent<A>, changes: 
     });
     // SAFETY: the buffers were made for these uses, and are in the states that they are said to be in.
     unsafe { encoder.transition_buffers(barriers) };
-}
-
-/// Records commands into a fresh encoder of wgpu's, and closes it if `check` finds no fault then; `None` if the device is
-/// gone.
-pub(crate) fn record<A: Backend, T>(
-    device: &wgpu::Device,
-    commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, Failure>,
-    check: impl FnOnce() -> Result<(), Failure>,
-) -> Option<Result<(wgpu::CommandBuffer, T), Failure>> {
-    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
-    // SAFETY: nothing is recorded into this encoder by wgpu's own calls, and every pass that is begun is ended.
-    let outcome = unsafe { encoder.as_hal_mut::<A, _, _>(|raw| raw.map(commands)) }?;
-    let checked = outcome.and_then(|outcome| check().map(|()| outcome));
-    Some(checked.map(|outcome| (encoder.finish(), outcome)))
 }

@@ -133,11 +133,6 @@ pub(crate) struct Part<'a> {
     pub(crate) size: u64,
 }
 
-/// Whether wgpu still records for the device.
-pub(crate) fn knows<A: Backend>(device: &wgpu::Device) -> bool {
-    crate::record::hal::encoder::record::<A, _>(device, |_| Ok(()), || Ok(())).is_some()
-}
-
 impl<A: Backend> HalRecorder<A> {
     /// A recorder whose batches wgpu submits.
     pub(crate) fn through_wgpu(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
@@ -194,8 +189,9 @@ impl<A: Backend> HalRecorder<A> {
             let lent = Lent::of(named)?;
             self.record_steps(device, encoder, steps, named, &lent, read)
         };
-        match crate::record::hal::encoder::record::<A, _>(device.raw(), commands, || Lent::<A>::check(named))
-        {
+        match crate::driver::hal_encoder::record::<A, _, _>(device.raw(), commands, || {
+            Lent::<A>::check(named)
+        }) {
             None => Err(submitter::failure(device, None, true)),
             Some(recorded) => {
                 recorded.map(|(commands, kept)| (home.into_iter().chain([commands]).collect(), kept))
@@ -512,7 +508,7 @@ fn refused(error: &hal::DeviceError) -> Kind {
 /// If the kernel was compiled for another recorder: a bug.
 fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
     let found = match &launch.kernel().pipeline {
-        Pipeline::Hal(pipeline) => pipeline.downcast_ref(),
+        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
         _ => None,
     };
     found.expect("bug: a kernel of another recorder")

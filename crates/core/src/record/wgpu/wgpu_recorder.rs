@@ -152,9 +152,7 @@ fn several_queues(steps: &[Step]) -> bool {
 }
 
 fn record_launch(passes: &mut Passes<'_>, transfers: &mut Transfers, launch: &Launch) -> Result<()> {
-    let Pipeline::Wgpu(pipeline) = &launch.kernel().pipeline else {
-        unreachable!("bug: kernel `{}` is the CPU recorder's", launch.kernel().name)
-    };
+    let pipeline = pipeline_of(launch);
     let aside;
     let size = match &launch.indirect {
         None if launch.groups.contains(&0) => return Ok(()),
@@ -170,6 +168,16 @@ fn record_launch(passes: &mut Passes<'_>, transfers: &mut Transfers, launch: &La
         bindings.map(|b| Part { block: &b.block, offset: b.offset, size: b.size }).collect();
     let mixed = pipeline.both_ways() && mixed(launch, pipeline);
     passes.dispatch(&Dispatch { pipeline, mixed, params: launch.params.bytes(), parts: &parts, size })
+}
+
+/// # Panics
+/// If the kernel was compiled for another recorder: a bug.
+fn pipeline_of(launch: &Launch) -> &WgpuPipeline {
+    let found = match &launch.kernel().pipeline {
+        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
+        Pipeline::Host(_) => None,
+    };
+    found.expect("bug: a kernel of another recorder")
 }
 
 /// Whether a launch binds the block that its size is read from to a writable binding.

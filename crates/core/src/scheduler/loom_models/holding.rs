@@ -2,8 +2,9 @@
 
 use crate::error::Kind;
 use crate::memory::block::Block;
+use crate::memory::host_access::Want;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::host_guard::{HostAccess, Want};
+use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::loom_models::{
     Model, block, enqueue, enqueue_wait, enqueue_work, explore, here, join, wait,
 };
@@ -109,7 +110,7 @@ fn two_hosts_write_one_after_the_other() {
     });
 }
 
-fn host_access(engine: &Arc<Engine>, block: &Arc<Block>) -> HostAccess {
+fn host_access(engine: &Arc<Engine>, block: &Arc<Block>) -> HostGuard {
     let access = engine.host_access(&whole(block), Want::Write, Deadline::after(None));
     access.expect("the device is there").expect("a wait without limit has an end")
 }

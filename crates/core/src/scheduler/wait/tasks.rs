@@ -3,10 +3,10 @@
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, BlockId, Heap, Memory};
 use crate::memory::cpu_memory::Cells;
+use crate::memory::host_access::Want;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::runtime::context_threads::Threads;
-use crate::scheduler::host_guard::Want;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::relay::Origin;

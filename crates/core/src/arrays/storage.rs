@@ -1,0 +1,151 @@
+//! The memory that the handles of an array share.
+
+use crate::error::Kind;
+use crate::error::Result;
+use crate::memory::allocation_book::Book;
+use crate::memory::allocation_book::Entries;
+use crate::memory::allocation_book::Made;
+use crate::memory::block::Block;
+use crate::memory::block::BlockId;
+use crate::memory::block::Heap;
+use crate::memory::pool::size_for;
+use crate::memory::uses::Tracker;
+use crate::runtime::owner::Owner;
+use crate::scheduler::free_blocks::usable;
+use crate::scheduler::ordering::admit::Admission;
+use fencepost_sync::Slot;
+use std::sync::Arc;
+use std::sync::OnceLock;
+/// Device memory and whom it belongs to; given to the pool when the last array on it goes.
+pub(crate) struct Storage {
+    block: Option<Arc<Block>>,
+    label: Arc<str>,
+    /// What the program calls it.
+    pub(crate) name: OnceLock<Arc<str>>,
+    pub(crate) owner: Owner,
+    /// Where it is noted.
+    _entries: Entries,
+}
+
+impl Storage {
+    pub(crate) fn new(block: Arc<Block>, label: Arc<str>, owner: Owner) -> Arc<Self> {
+        Self::tracked(block, label, owner, Entries::default())
+    }
+
+    pub(crate) fn tracked(block: Arc<Block>, label: Arc<str>, owner: Owner, entries: Entries) -> Arc<Self> {
+        Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, _entries: entries })
+    }
+
+    /// What messages call it.
+    pub(crate) fn label(&self) -> &str {
+        self.name.get().unwrap_or(&self.label)
+    }
+
+    pub(crate) fn block(&self) -> &Arc<Block> {
+        self.block.as_ref().expect("bug: a storage keeps its block until it is dropped")
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        if let Some(block) = self.block.take() {
+            self.owner.engine().free(block);
+        }
+    }
+}
+
+impl Storage {
+    /// A storage of at least `bytes`, for commands of the queue that asks, or of the context itowner.
+    ///
+    /// A free block is used again at once by a queue that comes after all its earlier uses, by the context once
+    /// nothing on its way uses it.
+    pub(crate) fn allocate(
+        owner: &Owner,
+        heap: Heap,
+        bytes: u64,
+        label: &Arc<str>,
+        by: Admission,
+    ) -> Result<Arc<Storage>> {
+        let limit = owner.device().caps().max_block;
+        if bytes > limit {
+            return Err(Kind::TooLarge { object: format!("array `{label}`"), bytes, limit }.into());
+        }
+        let size = size_for(bytes, limit);
+        let (block, tracked) = Self::reuse(owner, heap, size, label, by.slot)?;
+        let block = match block {
+            Some(block) => block,
+            None => Self::make(owner, heap, size, label)?,
+        };
+        let entries = tracked.map_or_else(Entries::default, |(books, queue)| {
+            Entries::new(books, &Made { label, bytes, pinned: heap != Heap::Device, queue, at: by.at })
+        });
+        Ok(Storage::tracked(block, label.clone(), owner.clone(), entries))
+    }
+
+    /// A block of new memory. Free memory goes first if it is more than is kept, if there is no other, or if no more is
+    /// allowed.
+    fn make(owner: &Owner, heap: Heap, size: u64, label: &Arc<str>) -> Result<Arc<Block>> {
+        owner.engine().make_room(size);
+        Self::reserve(owner, heap, size, label)?;
+        let memory = match owner.device().allocate(heap, size, label) {
+            Err(error) if matches!(error.kind(), Kind::OutOfMemory { .. }) => {
+                owner.engine().trim();
+                owner.device().allocate(heap, size, label)
+            }
+            memory => memory,
+        };
+        let memory = owner.engine().checked(memory).inspect_err(|_| {
+            let mut state = owner.engine().lock();
+            if state.lost.is_none() {
+                state.pool.unreserve(heap, size);
+            }
+        })?;
+        let block = Arc::new(Block::new(BlockId::next(), heap, size, memory));
+        block.order().label = label.clone();
+        Ok(block)
+    }
+
+    /// # Errors
+    /// `OutOfMemory` if the pool's limit is in the way.
+    fn reserve(owner: &Owner, heap: Heap, size: u64, label: &Arc<str>) -> Result<()> {
+        let reserve = || owner.engine().lock().pool.reserve(heap, size);
+        let reserved = reserve().or_else(|_| {
+            owner.engine().trim();
+            reserve()
+        });
+        reserved.map_err(|limit| {
+            let (object, limit) = (format!("array `{label}`"), Some(limit));
+            Kind::OutOfMemory { object, bytes: size, limit }.into()
+        })
+    }
+
+    /// A free block, if one fits; and who wants to know, with the label of the queue.
+    fn reuse(
+        owner: &Owner,
+        heap: Heap,
+        size: u64,
+        label: &Arc<str>,
+        slot: Slot,
+    ) -> Result<(Option<Arc<Block>>, Option<Tracked>)> {
+        let mut guard = owner.engine().lock();
+        guard.check(slot)?;
+        let mut pool = std::mem::take(&mut guard.pool);
+        let block = pool.take(heap, size, |block| usable(&guard, block, slot));
+        guard.pool = pool;
+        if let Some(block) = &block {
+            let mut order = block.order();
+            order.label = label.clone();
+            order.host_reads = false;
+            if slot == Slot::CONTEXT {
+                // All of its uses are done.
+                order.uses = Tracker::default();
+            }
+        }
+        let books = &guard.pool.books;
+        let tracked = (!books.is_empty()).then(|| (books.clone(), guard.queue(slot).label.clone()));
+        Ok((block, tracked))
+    }
+}
+
+/// Who wants to know of an allocation, and its queue.
+type Tracked = (Vec<Arc<Book>>, Arc<str>);

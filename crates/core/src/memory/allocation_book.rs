@@ -1,0 +1,150 @@
+//! The accounts of allocation trackers.
+
+use crate::Allocation;
+use crate::AllocationReport;
+use crate::AllocationSite;
+use fencepost_sync::prim::Mutex;
+use fencepost_sync::prim::lock;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+/// The account of one tracker.
+pub(crate) struct Book {
+    /// No other book has it: memory may be that of a book before.
+    pub(crate) number: u64,
+    pages: Mutex<Pages>,
+}
+
+#[derive(Default)]
+pub(crate) struct Pages {
+    next: u64,
+    live: BTreeMap<u64, (Allocation, usize)>,
+    live_bytes: u64,
+    peak_bytes: u64,
+    count: u64,
+    sites: Vec<AllocationSite>,
+}
+
+/// What is known of an array when it is made.
+pub(crate) struct Made<'a> {
+    pub(crate) label: &'a Arc<str>,
+    pub(crate) bytes: u64,
+    pub(crate) pinned: bool,
+    pub(crate) queue: Arc<str>,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// The places of an array in the books, struck out when it goes.
+#[derive(Default)]
+pub(crate) struct Entries(Vec<(Arc<Book>, u64)>);
+
+impl Entries {
+    /// Enters an array into all `books`.
+    pub(crate) fn new(books: Vec<Arc<Book>>, made: &Made<'_>) -> Self {
+        let enter = |book: Arc<Book>| {
+            let id = book.enter(made);
+            (book, id)
+        };
+        Self(books.into_iter().map(enter).collect())
+    }
+}
+
+impl Drop for Entries {
+    fn drop(&mut self) {
+        for (book, id) in &self.0 {
+            lock(&book.pages).strike_out(*id);
+        }
+    }
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { number: NEXT.fetch_add(1, Ordering::Relaxed), pages: Mutex::default() }
+    }
+}
+
+impl Book {
+    /// Returns what was made so far, and what of it is there.
+    pub(crate) fn report(&self) -> AllocationReport {
+        lock(&self.pages).report()
+    }
+
+    /// Forgets every array, also those that are there.
+    pub(crate) fn clear(&self) {
+        let before = {
+            let mut pages = lock(&self.pages);
+            let next = pages.next;
+            std::mem::replace(&mut *pages, Pages { next, ..Pages::default() })
+        };
+        drop(before);
+    }
+
+    fn enter(self: &Arc<Self>, made: &Made<'_>) -> u64 {
+        let scope = scope_in(self);
+        let Made { label, bytes, pinned, queue, at } = made;
+        let (label, queue) = (Arc::clone(label), queue.clone());
+        let entry = Allocation { label, bytes: *bytes, pinned: *pinned, queue, location: at, scope };
+        lock(&self.pages).enter(entry)
+    }
+}
+
+impl Pages {
+    fn enter(&mut self, entry: Allocation) -> u64 {
+        let (id, bytes, at) = (self.next, entry.bytes, self.site_of(&entry));
+        self.next += 1;
+        self.count += 1;
+        self.live_bytes += bytes;
+        self.peak_bytes = self.peak_bytes.max(self.live_bytes);
+        let site = &mut self.sites[at];
+        site.count += 1;
+        site.live += 1;
+        site.live_bytes += bytes;
+        site.peak_bytes = site.peak_bytes.max(site.live_bytes);
+        self.live.insert(id, (entry, at));
+        id
+    }
+
+    fn site_of(&mut self, entry: &Allocation) -> usize {
+        let same = |site: &AllocationSite| site.location == entry.location && site.scope == entry.scope;
+        self.sites.iter().position(same).unwrap_or_else(|| {
+            self.sites.push(AllocationSite::new(entry.location, entry.scope.clone()));
+            self.sites.len() - 1
+        })
+    }
+
+    fn strike_out(&mut self, id: u64) {
+        // Unknown if the book was cleared meanwhile.
+        let Some((entry, at)) = self.live.remove(&id) else { return };
+        self.live_bytes -= entry.bytes;
+        self.sites[at].live -= 1;
+        self.sites[at].live_bytes -= entry.bytes;
+    }
+
+    fn report(&self) -> AllocationReport {
+        let mut sites = self.sites.clone();
+        sites.sort_by_key(|site| std::cmp::Reverse((site.live_bytes, site.peak_bytes)));
+        AllocationReport {
+            live_bytes: self.live_bytes,
+            peak_bytes: self.peak_bytes,
+            count: self.count,
+            sites,
+            live: self.live.values().map(|(entry, _)| entry.clone()).collect(),
+        }
+    }
+}
+
+thread_local! {
+    /// The scopes that this thread is in, outermost first, each with its book.
+    pub(crate) static SCOPES: RefCell<Vec<(u64, String)>> = const { RefCell::new(Vec::new()) };
+}
+
+fn scope_in(book: &Book) -> String {
+    SCOPES.with_borrow(|scopes| {
+        let own = scopes.iter().filter(|(of, _)| *of == book.number).map(|(_, name)| name.as_str());
+        own.collect::<Vec<_>>().join("/")
+    })
+}

@@ -1,0 +1,157 @@
+//! The right of the host to the bytes of a block.
+
+use crate::memory::block::Block;
+use crate::memory::block::HostUse;
+use crate::memory::block::Memory;
+use crate::memory::block::Order;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The right of the host to read, or to write, a block. The bytes can be reached with it only.
+///
+/// A block admits several readers at once, or one writer. The scheduler makes one only while no work that was enqueued before
+/// can still touch the range, or write it if the right is to read; so the holder of a right to write is alone with the bytes.
+pub(crate) struct HostAccess {
+    block: Arc<Block>,
+    want: Want,
+}
+
+/// What the host wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Want {
+    Read,
+    Write,
+    /// To keep the bytes mapped: whatever is enqueued meanwhile is refused, not held.
+    Map {
+        write: bool,
+    },
+}
+
+impl Want {
+    pub(crate) fn writes(self) -> bool {
+        matches!(self, Want::Write | Want::Map { write: true })
+    }
+}
+
+impl HostAccess {
+    /// Admits one more use of the host; `None` if the uses that there are exclude it.
+    pub(crate) fn join(block: &Arc<Block>, order: &mut Order, want: Want) -> Option<Self> {
+        order.admit_host(want).then(|| Self { block: block.clone(), want })
+    }
+
+    /// Returns the right to read what a read has left in place: every later writer of those bytes, the host too, saves them
+    /// first.
+    pub(crate) fn of_lazy_read(block: &Arc<Block>, order: &mut Order) -> Self {
+        order.readers += 1;
+        Self { block: block.clone(), want: Want::Read }
+    }
+
+    /// Ends the use in the block's books, which are given as `order`. The caller does it once, when it drops the right.
+    pub(crate) fn leave(&self, order: &mut Order) {
+        order.dismiss_host(self.want);
+    }
+
+    pub(crate) fn want(&self) -> Want {
+        self.want
+    }
+
+    pub(crate) fn block(&self) -> &Arc<Block> {
+        &self.block
+    }
+
+    /// The bytes of a range, in place; none if the host has no view.
+    pub(crate) fn bytes(&self, range: Range<u64>) -> &[u8] {
+        self.block.view().map_or(&[], |view| view.slice(range, self))
+    }
+
+    /// Copies bytes of the block from `offset` on into `out`.
+    ///
+    /// # Panics
+    /// If the host cannot reach the block: who asks has looked at [`Block::direct`].
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
+        match (&self.block.memory, self.block.view()) {
+            (Memory::Host(cells), _) => cells.read(offset, out),
+            (_, Some(view)) => view.read(offset, out, self),
+            _ => unreachable!("bug: the host cannot reach {:?}", self.block),
+        }
+    }
+
+    /// Copies `bytes` to `offset` of the block and on.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
+        match (&self.block.memory, self.block.view()) {
+            (Memory::Host(cells), _) => cells.write(offset, bytes),
+            (_, Some(view)) => view.write(offset, bytes, self),
+            _ => unreachable!("bug: the host cannot reach {:?}", self.block),
+        }
+    }
+}
+
+impl Order {
+    /// Takes one more use of the host in, if it can be at once with those there are.
+    fn admit_host(&mut self, want: Want) -> bool {
+        let free = match want {
+            Want::Read => self.host != HostUse::Writing,
+            Want::Write | Want::Map { write: true } => self.host == HostUse::Idle && self.readers == 0,
+            Want::Map { write: false } => self.host == HostUse::Idle,
+        };
+        match want {
+            _ if !free => {}
+            Want::Read => self.readers += 1,
+            Want::Write => self.host = HostUse::Writing,
+            Want::Map { .. } => self.host = HostUse::Mapped,
+        }
+        free
+    }
+
+    fn dismiss_host(&mut self, want: Want) {
+        match want {
+            Want::Read => self.readers -= 1,
+            Want::Write | Want::Map { .. } => self.host = HostUse::Idle,
+        }
+    }
+
+    pub(crate) fn host_idle(&self) -> bool {
+        self.host == HostUse::Idle && self.readers == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m06_the_host_writes_alone_and_reads_beside_readers() {
+        let map = |write| Want::Map { write };
+        // What is there, and whether a read, a write, a map to read and a map to write may join it.
+        let table = [
+            (None, [true, true, true, true]),
+            (Some(Want::Read), [true, false, true, false]),
+            (Some(Want::Write), [false, false, false, false]),
+            (Some(map(false)), [true, false, false, false]),
+            (Some(map(true)), [true, false, false, false]),
+        ];
+        for (there, expected) in table {
+            let joins = [Want::Read, Want::Write, map(false), map(true)].map(|want| {
+                let mut order = Order::default();
+                assert!(there.is_none_or(|there| order.admit_host(there)));
+                order.admit_host(want)
+            });
+            assert_eq!(joins, expected, "beside {there:?}");
+        }
+    }
+
+    #[test]
+    fn m06_the_host_is_idle_only_after_its_last_use() {
+        let mut order = Order::default();
+        assert!(order.admit_host(Want::Read) && order.admit_host(Want::Read));
+        order.dismiss_host(Want::Read);
+        assert!(!order.host_idle());
+        order.dismiss_host(Want::Read);
+        assert!(order.host_idle() && order.admit_host(Want::Write) && !order.host_idle());
+        order.dismiss_host(Want::Write);
+        assert!(order.host_idle());
+    }
+}

@@ -1,0 +1,59 @@
+//! The wait of a queue for an event of another context.
+
+use crate::Event;
+use crate::error::Result;
+use crate::runtime::event::Recording;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::relay::Origin;
+use crate::scheduler::relay::Relay;
+use crate::scheduler::user_signal::Signaller;
+use fencepost_sync::Slot;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::PoisonError;
+/// Has a queue of one context wait for an event of another.
+///
+/// # Errors
+/// That of the queue; that of a queue that could not be made.
+pub(crate) fn wait(
+    engine: &Arc<Engine>,
+    slot: Slot,
+    event: &Event,
+    at: &'static Location<'static>,
+) -> Result<()> {
+    let Some((origin, name)) = origin(event)? else { return Ok(()) };
+    let signaller = Signaller::new(engine, &name);
+    let turn = enqueueing();
+    engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
+    drop(turn);
+    Relay::attach(engine, signaller, origin, None);
+    Ok(())
+}
+
+/// What an event of another context stands for, and what messages call it; `None` if it was never recorded.
+///
+/// # Errors
+/// That of a queue that could not be made.
+fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
+    let engine = event.owner.engine();
+    match event.recording() {
+        Recording::Never => Ok(None),
+        Recording::Point(point, past, _) => {
+            let name = Origin::name(engine, point);
+            engine.lock().queue_mut(point.slot).note_use();
+            Ok(Some((Origin::Point(Arc::downgrade(engine), point, past.stretch.clone()), name)))
+        }
+        Recording::User(user) => {
+            let name = format!("user event `{}`", user.label());
+            Ok(Some((Origin::User(user), name)))
+        }
+        Recording::Failed(error) => Err(error),
+    }
+}
+
+/// Held while waits and copies between contexts are enqueued, and nothing else is done. A copy has a place in two contexts; nobody may come
+/// between the two with a wait of one context for the other, or each could wait for the other for ever.
+pub(crate) fn enqueueing() -> std::sync::MutexGuard<'static, ()> {
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}

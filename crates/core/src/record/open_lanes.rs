@@ -1,0 +1,75 @@
+//! The lanes of an opened device.
+
+use crate::device::Lane;
+use crate::device::recorder::Recorder;
+use crate::device::wgpu_device::{Way, WgpuDevice};
+#[cfg(native)]
+use crate::driver::backend::{Backend, BackendVisitor, with_backend};
+#[cfg(native)]
+use crate::error::Kind;
+use crate::error::Result;
+#[cfg(native)]
+use crate::record::hal::hal_recorder::HalRecorder;
+use crate::record::lane_fence::LaneFence;
+use crate::record::wgpu::wgpu_recorder::WgpuRecorder;
+#[cfg(native)]
+use fencepost_sync::backend::HalFence;
+use fencepost_sync::backend::{Fence, PortableFence};
+use std::sync::Arc;
+
+/// Returns the lane of the device's one queue.
+///
+/// # Errors
+/// `Device` if the driver refuses what a native recorder needs.
+pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
+    let (recorder, fence) = recorder(device)?;
+    Ok(vec![Lane { recorder, fence, async_submit: device.async_submit, pace: device.pace }])
+}
+
+/// A recorder and the fence that tells how far its submissions are.
+type Recording = (Box<dyn Recorder>, Arc<dyn Fence>);
+
+/// Submits through wgpu's queue unless the device is to be used past wgpu.
+fn recorder(device: &Arc<WgpuDevice>) -> Result<Recording> {
+    #[cfg(native)]
+    if device.native.is_some() && device.way != Way::Wgpu {
+        let native = with_backend(device.raw().adapter_info().backend, NativeRecorder(device));
+        if let Some(recording) = native {
+            return recording;
+        }
+    }
+    let fence = wgpu_fence(device);
+    let shared = fence.shared();
+    Ok((Box::new(WgpuRecorder::new(device.clone(), fence)), shared))
+}
+
+fn wgpu_fence(device: &WgpuDevice) -> LaneFence {
+    let (lost, turn) = (device.lost.clone(), device.gate.turn().clone());
+    LaneFence::new(PortableFence::new(&device.device, lost, turn))
+}
+
+/// Makes the native recorder of a device.
+#[cfg(native)]
+struct NativeRecorder<'a>(&'a Arc<WgpuDevice>);
+
+#[cfg(native)]
+impl BackendVisitor for NativeRecorder<'_> {
+    type Output = Result<Recording>;
+
+    fn visit<A: Backend>(self) -> Result<Recording> {
+        let device = self.0.clone();
+        if device.way == Way::Hal {
+            let fence = wgpu_fence(&device);
+            let shared = fence.shared();
+            return Ok((Box::new(HalRecorder::<A>::through_wgpu(device, fence)), shared));
+        }
+        let (lost, turn) = (device.lost().clone(), device.gate().turn().clone());
+        let made = HalFence::<A>::new(device.raw(), lost, turn);
+        let refused = |error: fencepost_sync::Error| Kind::Device {
+            object: "a fence".into(),
+            message: error.to_string(),
+        };
+        let fence = Arc::new(made.map_err(refused)?);
+        Ok((Box::new(HalRecorder::direct(device, fence.clone())), fence))
+    }
+}

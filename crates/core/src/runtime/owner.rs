@@ -1,0 +1,151 @@
+//! What every handle of a context keeps alive.
+
+use crate::AdapterInfo;
+use crate::ContextWatch;
+use crate::device::Device;
+use crate::device::wgpu_device::WgpuDevice;
+use crate::driver::erased::Opaque;
+use crate::error::Result;
+use crate::record::cpu::cpu_recorder::CpuDevice;
+use crate::runtime::compiler_threads::Compilers;
+use crate::runtime::kernel_cache::Kernels;
+use crate::scheduler::engine::Engine;
+use fencepost_sync::Slot;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::Weak;
+/// A handle that keeps a context going.
+#[derive(Clone)]
+pub(crate) struct Owner(Arc<Shared>);
+
+/// A context that is not kept going for it.
+#[derive(Clone)]
+pub(crate) struct WeakOwner(Weak<Shared>);
+
+struct Shared {
+    kernels: Arc<Kernels>,
+    #[cfg(not(target_arch = "wasm32"))]
+    compilers: Compilers,
+    engine: Arc<Engine>,
+    #[cfg(cpu)]
+    cpu: Option<Arc<CpuDevice>>,
+    wgpu: Option<Opaque<Arc<WgpuDevice>>>,
+    info: AdapterInfo,
+    default_queue: OnceLock<Result<Slot>>,
+    #[cfg(not(target_arch = "wasm32"))]
+    threads: crate::runtime::context_threads::Threads,
+    /// Dropped last: as long as it is there, something of the context is, and be it the device.
+    alive: Arc<()>,
+}
+
+impl Owner {
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        #[cfg(cpu)] cpu: Option<Arc<CpuDevice>>,
+        wgpu: Option<Arc<WgpuDevice>>,
+        info: AdapterInfo,
+    ) -> Self {
+        let owner = Self(Arc::new(Shared {
+            #[cfg(not(target_arch = "wasm32"))]
+            threads: crate::runtime::context_threads::Threads::start(&engine),
+            kernels: Arc::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            compilers: Compilers::default(),
+            engine,
+            #[cfg(cpu)]
+            cpu,
+            wgpu: wgpu.map(Opaque::new),
+            info,
+            default_queue: OnceLock::new(),
+            alive: Arc::default(),
+        }));
+        #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
+        crate::runtime::watchdog::watch(|| owner.watch());
+        owner
+    }
+
+    pub(crate) fn info(&self) -> &AdapterInfo {
+        &self.0.info
+    }
+
+    /// Returns the slot of the default queue, which the first call makes.
+    pub(crate) fn default_queue(&self, make: impl FnOnce() -> Result<Slot>) -> Result<Slot> {
+        self.0.default_queue.get_or_init(make).clone()
+    }
+
+    pub(crate) fn watch(&self) -> ContextWatch {
+        ContextWatch::new(self.engine(), &self.0.alive, &self.0.info)
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakOwner {
+        WeakOwner(Arc::downgrade(&self.0))
+    }
+
+    /// No other context has it as long as this one lives.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// The slot of the default queue, if that was ever used.
+    pub(crate) fn default_slot(&self) -> Option<Slot> {
+        self.0.default_queue.get().and_then(|slot| slot.clone().ok())
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.0.engine
+    }
+
+    pub(crate) fn kernels(&self) -> &Arc<Kernels> {
+        &self.0.kernels
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn compilers(&self) -> &Compilers {
+        &self.0.compilers
+    }
+
+    pub(crate) fn wgpu(&self) -> Option<&WgpuDevice> {
+        self.0.wgpu.as_ref().map(|device| &***device)
+    }
+
+    #[cfg(cpu)]
+    pub(crate) fn cpu(&self) -> Option<&CpuDevice> {
+        self.0.cpu.as_deref()
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn threads(&self) -> &crate::runtime::context_threads::Threads {
+        &self.0.threads
+    }
+
+    pub(crate) fn device(&self) -> &dyn Device {
+        &*self.0.engine.device
+    }
+
+    /// Whether both are handles of one context.
+    pub(crate) fn is(&self, other: &Owner) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl WeakOwner {
+    pub(crate) fn upgrade(&self) -> Option<Owner> {
+        self.0.upgrade().map(Owner)
+    }
+
+    pub(crate) fn lives(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.kernels.clear();
+        #[cfg(not(target_arch = "wasm32"))]
+        self.threads.end(&self.engine, &self.alive);
+        #[cfg(target_arch = "wasm32")]
+        if let Err(lost) = self.engine.flush_all() {
+            log::debug!("while a context ended: {lost}");
+        }
+    }
+}
