@@ -5,7 +5,7 @@ use crate::arrays::storage::Storage;
 use crate::error::{Kind, Result};
 use crate::memory::region_iter::Frame;
 use crate::memory::shape::count;
-use crate::work::step::Span;
+use crate::work::span::Span;
 use fencepost_kernels::{BufferArg, DType, Element, TypedBuffer};
 use std::any::Any;
 use std::fmt;

@@ -5,7 +5,7 @@ use crate::arrays::host_elements as bytes;
 use crate::arrays::storage::Storage;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
-use crate::memory::block::Heap;
+use crate::memory::heap::Heap;
 use crate::memory::host_access::Want;
 use crate::memory::region_iter::Frame;
 use crate::memory::shape::count;

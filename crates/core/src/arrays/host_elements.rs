@@ -12,7 +12,7 @@ pub(crate) fn with<T: Element, R>(
     f: impl FnOnce(&[T]) -> R,
 ) -> R {
     match access.block().view() {
-        Some(view) => f(bytemuck::cast_slice(view.slice(offset..offset + size::<T>(len), access))),
+        Some(view) => f(bytemuck::cast_slice(view.slice(offset..offset + size::<T>(len), access.right()))),
         None => f(&copied(access, offset, len)),
     }
 }
@@ -26,7 +26,7 @@ pub(crate) fn with_mut<T: Element, R>(
 ) -> R {
     let block = access.block().clone();
     if let Some(view) = block.view() {
-        return f(bytemuck::cast_slice_mut(view.slice_mut(offset..offset + size::<T>(len), access)));
+        return f(bytemuck::cast_slice_mut(view.slice_mut(offset..offset + size::<T>(len), access.right_mut())));
     }
     let mut elements = copied(access, offset, len);
     let result = f(&mut elements);

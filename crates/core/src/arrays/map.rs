@@ -6,7 +6,7 @@ use crate::arrays::read::Reading;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
 use crate::memory::host_access::Want;
-use crate::memory::staging::Payload;
+use crate::memory::staged_bytes::Payload;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, Seat, may_block};
 use crate::scheduler::handle_points::Past;
@@ -214,7 +214,7 @@ impl<T: Element> Mapped<T> {
         let view = self.array.storage.block().view();
         match (&mut self.copy, &mut self.access, view) {
             (Some(copy), ..) => copy,
-            (None, Some(access), Some(view)) => bytemuck::cast_slice_mut(view.slice_mut(range, access)),
+            (None, Some(access), Some(view)) => bytemuck::cast_slice_mut(view.slice_mut(range, access.right_mut())),
             _ => &mut [],
         }
     }

@@ -7,7 +7,7 @@ use crate::runtime::pending::{Seat, may_block};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::Past;
 use crate::scheduler::wait::Deadline;
-use crate::work::step::Span;
+use crate::work::span::Span;
 use fencepost_kernels::Element;
 use fencepost_sync::Late;
 use fencepost_sync::Point;

@@ -1,7 +1,7 @@
 //! Bind groups made once and used again, without keeping a dead buffer alive.
 
 use crate::device::wgpu_pipeline::LayoutId;
-use crate::memory::block::BlockId;
+use crate::memory::heap::BlockId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most groups kept; over that, all go and are made again when needed.

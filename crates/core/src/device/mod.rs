@@ -20,7 +20,7 @@ use crate::device::recorder::Recorder;
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::memory::block::{Allocate, Block};
-use crate::memory::staging::Staged;
+use crate::memory::staged_bytes::Staged;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::Fence;
 

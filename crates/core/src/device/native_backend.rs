@@ -12,7 +12,7 @@ use crate::error::Result;
 #[cfg(native)]
 use crate::memory::native_memory;
 use crate::memory::native_memory::{NativeMemory, Refused};
-use crate::memory::wgpu_memory::Wanted;
+use crate::memory::heap::Wanted;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;

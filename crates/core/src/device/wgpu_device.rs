@@ -11,12 +11,16 @@ use crate::driver::error_scopes::{Doing, scoped, scoped_memory};
 use crate::driver::gl_gate::Gate;
 use crate::driver::reach::Reach;
 use crate::error::{Kind, Result};
-use crate::memory::block::{Allocate, Block, BlockId, Heap, Memory};
+use crate::memory::block::{Allocate, Block, Memory};
+use crate::memory::heap::{BlockId, Heap};
 use crate::memory::byte_meter::{Heaped, Meter};
-use crate::memory::external_buffers::{ForeignBlocks, Gone, bring_home};
+use crate::memory::external_buffers::bring_home;
+use crate::memory::external_blocks_by_buffer::{ForeignBlocks, Gone};
 use crate::memory::spare_buffers::Spares;
-use crate::memory::staging::{Arena, Piece, Staged};
-use crate::memory::wgpu_memory::{Wanted, WgpuMemory, refused};
+use crate::memory::staging::{Arena, Piece};
+use crate::memory::staged_bytes::Staged;
+use crate::memory::wgpu_memory::{WgpuMemory, refused};
+use crate::memory::heap::Wanted;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
@@ -286,7 +290,7 @@ impl WgpuDevice {
         }
         Ok(self.foreign.block(buffer, || {
             let id = BlockId::next();
-            let memory = WgpuMemory::foreign_on(buffer, id, &self.gate, &self.foreign);
+            let memory = WgpuMemory::foreign_on(buffer, id, &self.gate, self.foreign.clone());
             Arc::new(Block::foreign(id, buffer.size(), Memory::Wgpu(memory), label))
         }))
     }

@@ -1,5 +1,8 @@
 //! The memory behind an array.
 
+use crate::memory::heap::BlockId;
+use crate::memory::heap::Heap;
+use crate::memory::heap::overlap;
 use crate::error::Result;
 use crate::memory::cpu_memory::Cells;
 use crate::memory::native_memory::HostView;
@@ -10,30 +13,7 @@ use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Names a block for as long as the process lives.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct BlockId(pub(crate) u64);
-
-impl BlockId {
-    /// One that no other block has.
-    pub(crate) fn next() -> Self {
-        static IDS: AtomicU64 = AtomicU64::new(1);
-        Self(IDS.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// What a block is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Heap {
-    /// Read and written by kernels and copies.
-    Device,
-    /// Pinned: written by the host, read by copies.
-    Upload,
-    /// Pinned: written by copies, read by the host.
-    Download,
-}
+use std::sync::atomic::AtomicU64;
 
 /// One allocation. Arrays, and commands on their way, share it.
 pub(crate) struct Block {
@@ -178,9 +158,4 @@ pub(crate) trait Allocate {
     /// # Errors
     /// `OutOfMemory` or `TooLarge`, naming `label`.
     fn allocate(&self, heap: Heap, size: u64, label: &str) -> Result<Memory>;
-}
-
-/// Whether two byte ranges share a byte.
-pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
-    a.start < b.end && b.start < a.end
 }

@@ -1,20 +1,14 @@
 //! Buffers of the program's own, on which arrays lie.
 
-use crate::memory::block::{Block, BlockId};
-use fencepost_sync::prim::{Mutex, lock};
-use rustc_hash::FxHashMap;
+use crate::memory::heap::BlockId;
 #[cfg(native)]
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-/// Blocks that are gone and may still be bound in a recorder's groups.
-pub(crate) type Gone = Arc<Mutex<Vec<BlockId>>>;
-
-/// The blocks on buffers of the program's own. All arrays on one buffer share its block, and with it the uses of its
-/// bytes.
-pub(crate) struct ForeignBlocks {
-    blocks: Mutex<FxHashMap<wgpu::Buffer, (BlockId, Weak<Block>)>>,
-    gone: Gone,
+/// The books of the blocks on buffers of the program.
+pub(crate) trait ExternalOwner: Send + Sync {
+    /// Forgets a block that is gone. Another block on the same buffer may have taken its place.
+    fn remove(&self, buffer: &wgpu::Buffer, id: BlockId);
 }
 
 /// What the memory of such a block knows of itself.
@@ -24,49 +18,17 @@ pub(crate) struct Foreign {
     /// Whether wgpu counts all of its bytes as written: if not, it zeroes them before it uses them.
     #[cfg(native)]
     settled: AtomicBool,
-    all: Arc<ForeignBlocks>,
-}
-
-impl ForeignBlocks {
-    pub(crate) fn new(gone: &Gone) -> Arc<Self> {
-        Arc::new(Self { blocks: Mutex::default(), gone: gone.clone() })
-    }
-
-    /// Whether there are any.
-    pub(crate) fn any(&self) -> bool {
-        !lock(&self.blocks).is_empty()
-    }
-
-    /// The block on `buffer`; `make` makes it if no array lies there.
-    pub(crate) fn block(&self, buffer: &wgpu::Buffer, make: impl FnOnce() -> Arc<Block>) -> Arc<Block> {
-        let mut blocks = lock(&self.blocks);
-        let known = blocks.get(buffer).and_then(|(_, block)| block.upgrade());
-        known.unwrap_or_else(|| {
-            let block = make();
-            blocks.insert(buffer.clone(), (block.id, Arc::downgrade(&block)));
-            block
-        })
-    }
-
-    /// Forgets a block that is gone. Another on the same buffer may have taken its place.
-    fn remove(&self, buffer: &wgpu::Buffer, id: BlockId) {
-        lock(&self.gone).push(id);
-        let mut blocks = lock(&self.blocks);
-        let current = blocks.get(buffer).is_some_and(|(known, _)| *known == id);
-        let removed = current.then(|| blocks.remove_entry(buffer));
-        drop(blocks);
-        drop(removed); // a buffer of wgpu's goes outside the lock
-    }
+    all: Arc<dyn ExternalOwner>,
 }
 
 impl Foreign {
-    pub(crate) fn new(id: BlockId, buffer: &wgpu::Buffer, all: &Arc<ForeignBlocks>) -> Self {
+    pub(crate) fn new(id: BlockId, buffer: &wgpu::Buffer, all: Arc<dyn ExternalOwner>) -> Self {
         Self {
             id,
             buffer: buffer.clone(),
             #[cfg(native)]
             settled: AtomicBool::new(false),
-            all: all.clone(),
+            all,
         }
     }
 

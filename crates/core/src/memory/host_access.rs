@@ -1,5 +1,6 @@
 //! The right of the host to the bytes of a block.
 
+use crate::memory::host_right::HostRight;
 use crate::memory::block::Block;
 use crate::memory::block::HostUse;
 use crate::memory::block::Memory;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub(crate) struct HostAccess {
     block: Arc<Block>,
     want: Want,
+    right: HostRight,
 }
 
 /// What the host wants.
@@ -36,19 +38,29 @@ impl Want {
 impl HostAccess {
     /// Admits one more use of the host; `None` if the uses that there are exclude it.
     pub(crate) fn join(block: &Arc<Block>, order: &mut Order, want: Want) -> Option<Self> {
-        order.admit_host(want).then(|| Self { block: block.clone(), want })
+        order.admit_host(want).then(|| Self { block: block.clone(), want, right: HostRight::granted() })
     }
 
     /// Returns the right to read what a read has left in place: every later writer of those bytes, the host too, saves them
     /// first.
     pub(crate) fn of_lazy_read(block: &Arc<Block>, order: &mut Order) -> Self {
         order.readers += 1;
-        Self { block: block.clone(), want: Want::Read }
+        Self { block: block.clone(), want: Want::Read, right: HostRight::granted() }
     }
 
     /// Ends the use in the block's books, which are given as `order`. The caller does it once, when it drops the right.
     pub(crate) fn leave(&self, order: &mut Order) {
         order.dismiss_host(self.want);
+    }
+
+    /// Returns the proof to read where the bytes are.
+    pub(crate) fn right(&self) -> &HostRight {
+        &self.right
+    }
+
+    /// Returns the proof to write where the bytes are.
+    pub(crate) fn right_mut(&mut self) -> &mut HostRight {
+        &mut self.right
     }
 
     pub(crate) fn want(&self) -> Want {
@@ -61,7 +73,7 @@ impl HostAccess {
 
     /// The bytes of a range, in place; none if the host has no view.
     pub(crate) fn bytes(&self, range: Range<u64>) -> &[u8] {
-        self.block.view().map_or(&[], |view| view.slice(range, self))
+        self.block.view().map_or(&[], |view| view.slice(range, &self.right))
     }
 
     /// Copies bytes of the block from `offset` on into `out`.
@@ -71,7 +83,7 @@ impl HostAccess {
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
         match (&self.block.memory, self.block.view()) {
             (Memory::Host(cells), _) => cells.read(offset, out),
-            (_, Some(view)) => view.read(offset, out, self),
+            (_, Some(view)) => view.read(offset, out, &self.right),
             _ => unreachable!("bug: the host cannot reach {:?}", self.block),
         }
     }
@@ -83,7 +95,7 @@ impl HostAccess {
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
         match (&self.block.memory, self.block.view()) {
             (Memory::Host(cells), _) => cells.write(offset, bytes),
-            (_, Some(view)) => view.write(offset, bytes, self),
+            (_, Some(view)) => view.write(offset, bytes, &self.right),
             _ => unreachable!("bug: the host cannot reach {:?}", self.block),
         }
     }

@@ -5,8 +5,11 @@ pub(crate) mod allocation_report;
 pub(crate) mod block;
 pub(crate) mod byte_meter;
 pub(crate) mod cpu_memory;
+pub(crate) mod external_blocks_by_buffer;
 pub(crate) mod external_buffers;
+pub(crate) mod heap;
 pub(crate) mod host_access;
+pub(crate) mod host_right;
 #[cfg(native)]
 pub(crate) mod native_memory;
 #[cfg(not(native))]
@@ -19,6 +22,7 @@ pub(crate) mod region;
 pub(crate) mod region_iter;
 pub(crate) mod shape;
 pub(crate) mod spare_buffers;
+pub(crate) mod staged_bytes;
 pub(crate) mod staging;
 pub(crate) mod uses;
 pub(crate) mod wgpu_memory;

@@ -5,10 +5,10 @@
 #![allow(unsafe_code, reason = "memory mapped for good, which wgpu's own buffers are not")]
 
 use crate::driver::backend::Backend;
-use crate::memory::block::Heap;
-use crate::memory::host_access::HostAccess;
+use crate::memory::heap::Heap;
+use crate::memory::host_right::HostRight;
 use crate::memory::staging::Claim;
-use crate::memory::wgpu_memory::Wanted;
+use crate::memory::heap::Wanted;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::any::Any;
@@ -112,7 +112,7 @@ pub(crate) fn lend(device: &wgpu::Device, memory: &NativeMemory, wanted: Wanted<
     let desc = wgpu::BufferDescriptor {
         label: Some(wanted.label),
         size: wanted.size,
-        usage: crate::memory::wgpu_memory::usages(wanted.heap),
+        usage: crate::memory::heap::usages(wanted.heap),
         mapped_at_creation: false,
     };
     // SAFETY: made by this very device with `uses`, which covers `usages`; not empty, and zeroed.
@@ -304,12 +304,12 @@ impl HostView {
     }
 
     /// Copies bytes from `offset` on into `out`.
-    pub(crate) fn read(&self, offset: u64, out: &mut [u8], access: &HostAccess) {
-        out.copy_from_slice(self.slice(offset..offset + out.len() as u64, access));
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8], right: &HostRight) {
+        out.copy_from_slice(self.slice(offset..offset + out.len() as u64, right));
     }
 
     /// Copies `bytes` to `offset` and on.
-    pub(crate) fn write(&self, offset: u64, bytes: &[u8], _: &HostAccess) {
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8], _: &HostRight) {
         let to = self.at(&(offset..offset + bytes.len() as u64));
         // SAFETY: in bounds, mapped and coherent; the scheduler gave the access, so neither the device nor another
         // host use touches these bytes, and `bytes` is a reference, so it is not these bytes either.
@@ -317,14 +317,14 @@ impl HostView {
     }
 
     /// The bytes of `range`.
-    pub(crate) fn slice<'a>(&'a self, range: Range<u64>, _: &'a HostAccess) -> &'a [u8] {
+    pub(crate) fn slice<'a>(&'a self, range: Range<u64>, _: &'a HostRight) -> &'a [u8] {
         // SAFETY: in bounds, mapped, coherent and written before; the scheduler gave the access, so nobody writes
         // these bytes as long as it lasts.
         unsafe { std::slice::from_raw_parts(self.at(&range).as_ptr(), (range.end - range.start) as usize) }
     }
 
     /// The bytes of `range`, to be changed.
-    pub(crate) fn slice_mut<'a>(&'a self, range: Range<u64>, _: &'a mut HostAccess) -> &'a mut [u8] {
+    pub(crate) fn slice_mut<'a>(&'a self, range: Range<u64>, _: &'a mut HostRight) -> &'a mut [u8] {
         // SAFETY: as in `slice`; and the access is borrowed mutably, so this is the only slice made by it.
         unsafe {
             std::slice::from_raw_parts_mut(self.at(&range).as_ptr(), (range.end - range.start) as usize)

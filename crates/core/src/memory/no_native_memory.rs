@@ -1,8 +1,8 @@
 //! Stands for mapped memory on targets where there is none.
 
-use crate::memory::host_access::HostAccess;
+use crate::memory::host_right::HostRight;
 use crate::memory::staging::Claim;
-use crate::memory::wgpu_memory::Wanted;
+use crate::memory::heap::Wanted;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::ops::Range;
@@ -46,19 +46,19 @@ impl NativeMemory {
 }
 
 impl HostView {
-    pub(crate) fn read(&self, _: u64, _: &mut [u8], _: &HostAccess) {
+    pub(crate) fn read(&self, _: u64, _: &mut [u8], _: &HostRight) {
         match *self {}
     }
 
-    pub(crate) fn write(&self, _: u64, _: &[u8], _: &HostAccess) {
+    pub(crate) fn write(&self, _: u64, _: &[u8], _: &HostRight) {
         match *self {}
     }
 
-    pub(crate) fn slice<'a>(&'a self, _: Range<u64>, _: &'a HostAccess) -> &'a [u8] {
+    pub(crate) fn slice<'a>(&'a self, _: Range<u64>, _: &'a HostRight) -> &'a [u8] {
         match *self {}
     }
 
-    pub(crate) fn slice_mut<'a>(&'a self, _: Range<u64>, _: &'a mut HostAccess) -> &'a mut [u8] {
+    pub(crate) fn slice_mut<'a>(&'a self, _: Range<u64>, _: &'a mut HostRight) -> &'a mut [u8] {
         match *self {}
     }
 

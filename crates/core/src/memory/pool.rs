@@ -2,7 +2,8 @@
 
 use crate::error::{PoolLimit, Result};
 use crate::memory::allocation_book::Book;
-use crate::memory::block::{Block, Heap};
+use crate::memory::block::Block;
+use crate::memory::heap::Heap;
 use crate::memory::recent_peak::Lately;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The last uses of a block's bytes.
 
 use crate::error::site::CommandKind;
-use crate::memory::block::overlap;
+use crate::memory::heap::overlap;
 use fencepost_sync::Point;
 use fencepost_sync::{Clock, Slot, Stamp};
 use smallvec::SmallVec;

@@ -1,26 +1,17 @@
 //! Memory on a wgpu device, with the host's view of it where there is one.
 
+use crate::memory::external_buffers::ExternalOwner;
+use crate::memory::heap::Wanted;
+use crate::memory::heap::usages;
 use crate::driver::erased::Opaque;
 use crate::driver::error_scopes::{Doing, reasons, scoped};
 use crate::driver::gl_gate::Gate;
 use crate::error::{Kind, Result};
-use crate::memory::block::{BlockId, Heap};
-use crate::memory::external_buffers::{Foreign, ForeignBlocks};
+use crate::memory::heap::BlockId;
+use crate::memory::external_buffers::Foreign;
 use crate::memory::native_memory as native;
 use crate::memory::native_memory::{HostView, NativeMemory};
 use std::sync::Arc;
-use wgpu::BufferUsages as Usages;
-
-/// What is wanted of a buffer.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) heap: Heap,
-    /// Whether the host is to reach it for good.
-    #[cfg_attr(not(native), expect(dead_code, reason = "there is no such memory"))]
-    pub(crate) mapped: bool,
-    pub(crate) size: u64,
-    pub(crate) label: &'a str,
-}
 
 /// The memory of a block or of a staging chunk.
 pub(crate) struct WgpuMemory {
@@ -81,7 +72,7 @@ impl WgpuMemory {
         buffer: &wgpu::Buffer,
         id: BlockId,
         gate: &Arc<Gate>,
-        all: &Arc<ForeignBlocks>,
+        all: Arc<dyn ExternalOwner>,
     ) -> Self {
         let mut memory = Self::new(Some(buffer.clone()), None, gate);
         memory.foreign = Some(Opaque::new(Foreign::new(id, buffer, all)));
@@ -123,15 +114,6 @@ impl WgpuMemory {
 impl Drop for WgpuMemory {
     fn drop(&mut self) {
         self.gate.bury((self.buffer.as_ref().map(|buffer| wgpu::Buffer::clone(buffer)), self.native.take()));
-    }
-}
-
-/// What a buffer of each heap may be used for.
-pub(crate) fn usages(heap: Heap) -> Usages {
-    match heap {
-        Heap::Device => Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST | Usages::INDIRECT,
-        Heap::Upload => Usages::COPY_SRC,
-        Heap::Download => Usages::COPY_DST,
     }
 }
 

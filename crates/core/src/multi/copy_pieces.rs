@@ -2,12 +2,14 @@
 
 use crate::arrays::storage::Storage;
 use crate::error::Result;
-use crate::memory::block::{Block, Heap, overlap};
+use crate::memory::block::Block;
+use crate::memory::heap::{Heap, overlap};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admit::Admission;
 use crate::work::region_copy::{RegionCopy, Rows, Stretch, WORD, extent};
-use crate::work::step::{Span, Work};
+use crate::work::step::Work;
+use crate::work::span::Span;
 use smallvec::SmallVec;
 use std::iter::repeat_with;
 use std::sync::Arc;
@@ -97,8 +99,8 @@ impl End {
             inside *= axis.count;
         }
         match self {
-            End::Source => RegionCopy::new(array, memory, Rows { to: 0, ..rows }).work(),
-            End::Target => RegionCopy::new(memory, array, Rows { from: 0, ..rows }).work(),
+            End::Source => RegionCopy::new(array, memory, Rows { to: 0, ..rows }).into(),
+            End::Target => RegionCopy::new(memory, array, Rows { from: 0, ..rows }).into(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Noticing what the device has done.
 
+use crate::work::step::Step;
 use crate::device::recorder::KeepAlive;
 use crate::error::{Error, Kind};
 use crate::scheduler::batch::Submitted;
@@ -99,7 +100,7 @@ impl Engine {
         // The memory of what is done is free before anybody is told of it.
         for Submitted { steps, keep, .. } in done {
             drop(keep);
-            Arc::into_inner(steps).into_iter().for_each(|steps| self.launches.take_back(steps));
+            Arc::into_inner(steps).into_iter().for_each(|steps| self.launches.take_back(steps.into_iter().map(Step::launch)));
         }
         self.ring(&alarm);
         shield::wake_all(wakers);
@@ -201,9 +202,10 @@ mod tests {
     use crate::device::{Device, Lane};
     use crate::driver::caps::Caps;
     use crate::error::site::CommandKind;
-    use crate::memory::block::{Allocate, Block, BlockId, Heap, Memory};
+    use crate::memory::block::{Allocate, Block, Memory};
+    use crate::memory::heap::{BlockId, Heap};
     use crate::memory::cpu_memory::Cells;
-    use crate::memory::staging::Staged;
+    use crate::memory::staged_bytes::Staged;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::runtime::context_threads::Threads;

@@ -182,13 +182,14 @@ mod tests {
     use super::*;
     use crate::error::Kind;
     use crate::error::site::CommandKind;
-    use crate::memory::block::{Block, BlockId, Heap, Memory};
+    use crate::memory::block::{Block, Memory};
+    use crate::memory::heap::{BlockId, Heap};
     use crate::memory::cpu_memory::Cells;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::admit::Admission;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::work::step::{Pattern, Span};
+    use crate::work::span::{Pattern, Span};
     use std::panic::Location;
 
     fn engine() -> Arc<Engine> {

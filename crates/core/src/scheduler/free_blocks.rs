@@ -5,7 +5,7 @@ use crate::error::Kind;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::pool::Pool;
-use crate::memory::staging::Staged;
+use crate::memory::staged_bytes::Staged;
 use crate::memory::uses::Use;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;

@@ -10,7 +10,7 @@ use crate::scheduler::handle_points::Past;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::wait::Deadline;
-use crate::work::step::Span;
+use crate::work::span::Span;
 use fencepost_sync::Point;
 use std::ops::Deref;
 use std::ops::DerefMut;
@@ -208,7 +208,7 @@ impl Drop for HostGuard {
 mod tests {
     use super::*;
     use crate::memory::block::Memory;
-    use crate::memory::block::{BlockId, Heap};
+    use crate::memory::heap::{BlockId, Heap};
     use crate::memory::cpu_memory::Cells;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;

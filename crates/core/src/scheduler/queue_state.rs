@@ -1,7 +1,7 @@
 //! One command queue as the scheduler sees it.
 
 use crate::error::Error;
-use crate::memory::block::BlockId;
+use crate::memory::heap::BlockId;
 use crate::scheduler::chunked_list::Chunks;
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::failure_history::Failures;

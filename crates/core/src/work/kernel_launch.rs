@@ -2,7 +2,7 @@
 
 use crate::memory::block::Block;
 use crate::work::compiled_kernel::KernelInner;
-use crate::work::step::{Span, Step, Touch, Work, touches};
+use crate::work::span::{Span, Touch};
 use fencepost_kernels::{Access, ParamsBlock};
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
@@ -54,13 +54,11 @@ impl Boxes {
     }
 
     /// Takes the launches of a batch that is over.
-    pub(crate) fn take_back(&self, steps: Vec<Step>) {
-        let mut over = Vec::with_capacity(steps.len());
-        for step in steps {
-            if let Work::Launch(mut launch) = step.work {
-                launch.clear();
-                over.push(launch);
-            }
+    pub(crate) fn take_back(&self, launches: impl ExactSizeIterator<Item = Option<Box<Launch>>>) {
+        let mut over = Vec::with_capacity(launches.len());
+        for mut launch in launches.flatten() {
+            launch.clear();
+            over.push(launch);
         }
         let mut boxes = lock(&self.0);
         over.truncate(MOST.saturating_sub(boxes.len()));
@@ -110,6 +108,24 @@ impl Launch {
     pub(crate) fn is_empty(&self) -> bool {
         self.indirect.is_none() && self.groups == [0; 3]
     }
+}
+
+/// What bindings touch, and what is read and written besides. One loop over both, for the sake of launches: what is
+/// done with a touch is compiled into it.
+#[inline]
+pub(crate) fn touches<'a>(
+    bound: &'a [Bound],
+    spans: [Option<&'a Span>; 2],
+) -> impl Iterator<Item = Touch<'a>> {
+    let others = if spans.iter().any(Option::is_some) { spans.len() } else { 0 };
+    (0..bound.len() + others).filter_map(move |at| match bound.get(at) {
+        Some(bound) => bound.touch(),
+        None => spans[at - bound.len()].map(|span| of_span(span, at > bound.len())),
+    })
+}
+
+fn of_span(span: &Span, write: bool) -> Touch<'_> {
+    Touch { block: &span.block, range: span.range(), write }
 }
 
 impl Bound {

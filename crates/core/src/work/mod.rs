@@ -3,6 +3,7 @@
 pub(crate) mod compiled_kernel;
 pub(crate) mod kernel_launch;
 pub(crate) mod region_copy;
+pub(crate) mod span;
 pub(crate) mod step;
 pub(crate) mod time_slot;
 pub(crate) mod wgpu_commands;

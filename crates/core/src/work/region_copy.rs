@@ -1,8 +1,9 @@
 //! A copy of a region as a plain command: rows of bytes, so far apart on either side.
 
-use crate::memory::block::{Block, overlap};
+use crate::memory::block::Block;
+use crate::memory::heap::overlap;
 use crate::memory::region_iter::Picked;
-use crate::work::step::{Span, Work};
+use crate::work::span::Span;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -53,11 +54,6 @@ impl RegionCopy {
     /// Whether the two sides may share words.
     pub(crate) fn meets_itself(&self) -> bool {
         Arc::ptr_eq(&self.src.block, &self.dst.block) && overlap(&self.src.range(), &self.dst.range())
-    }
-
-    /// The command for it.
-    pub(crate) fn work(self) -> Work {
-        Work::Region(Box::new(self))
     }
 }
 

@@ -1,15 +1,19 @@
 //! The one plain command that queue lists, batches and recorders speak.
 
-use crate::memory::block::{Block, Heap};
+use crate::work::kernel_launch::touches;
+use crate::work::span::Pattern;
+use crate::work::span::Span;
+use crate::work::span::Touch;
+use crate::memory::block::Block;
+use crate::memory::heap::Heap;
 use crate::memory::read_slot::ReadSlot;
-use crate::memory::staging::Payload;
+use crate::memory::staged_bytes::Payload;
 use crate::work::kernel_launch::{Bound, Launch};
 use crate::work::region_copy::RegionCopy;
 use crate::work::time_slot::TimeSlot;
 use crate::work::wgpu_commands::Encoded;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// What a device does: the only part of a command that a recorder sees.
@@ -51,61 +55,6 @@ pub(crate) enum Work {
 
 /// The commands of one call.
 pub(crate) type Works = SmallVec<[Work; 3]>;
-
-/// A range of a block.
-#[derive(Clone)]
-pub(crate) struct Span {
-    pub(crate) block: Arc<Block>,
-    /// Bytes from the start of the block.
-    pub(crate) offset: u64,
-    /// Bytes.
-    pub(crate) size: u64,
-}
-
-impl Span {
-    pub(crate) fn range(&self) -> Range<u64> {
-        self.offset..self.offset + self.size
-    }
-}
-
-/// Up to 16 bytes, repeated over a range. `len` is 4, 8 or 16.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    pub(crate) bytes: [u8; 16],
-    pub(crate) len: u8,
-}
-
-impl Pattern {
-    pub(crate) const ZERO: Pattern = Pattern { bytes: [0; 16], len: 4 };
-
-    /// `value`'s bytes, repeated to 4, 8 or 16; `None` if a pattern cannot hold them.
-    pub(crate) fn of(value: &[u8]) -> Option<Self> {
-        if value.iter().all(|&byte| byte == 0) {
-            return Some(Self::ZERO);
-        }
-        if ![1, 2, 4, 8, 16].contains(&value.len()) {
-            return None;
-        }
-        let bytes = std::array::from_fn(|at| value[at % value.len()]);
-        Some(Self { bytes, len: value.len().max(4) as u8 })
-    }
-
-    pub(crate) fn is_zero(&self) -> bool {
-        self.bytes == [0; 16]
-    }
-
-    /// The bytes that are repeated.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
-}
-
-/// What a command does to bytes of a block, as far as order is concerned.
-pub(crate) struct Touch<'a> {
-    pub(crate) block: &'a Arc<Block>,
-    pub(crate) range: Range<u64>,
-    pub(crate) write: bool,
-}
 
 /// Whether the memory is the program's to read, or to fill again, when a copy is done.
 fn is_pinned(span: &Span) -> bool {
@@ -170,24 +119,6 @@ impl Work {
     }
 }
 
-/// What bindings touch, and what is read and written besides. One loop over both, for the sake of launches: what is
-/// done with a touch is compiled into it.
-#[inline]
-pub(crate) fn touches<'a>(
-    bound: &'a [Bound],
-    spans: [Option<&'a Span>; 2],
-) -> impl Iterator<Item = Touch<'a>> {
-    let others = if spans.iter().any(Option::is_some) { spans.len() } else { 0 };
-    (0..bound.len() + others).filter_map(move |at| match bound.get(at) {
-        Some(bound) => bound.touch(),
-        None => spans[at - bound.len()].map(|span| of_span(span, at > bound.len())),
-    })
-}
-
-fn of_span(span: &Span, write: bool) -> Touch<'_> {
-    Touch { block: &span.block, range: span.range(), write }
-}
-
 /// A command in a batch.
 pub(crate) struct Step {
     pub(crate) slot: Slot,
@@ -198,4 +129,17 @@ pub(crate) struct Step {
     /// Steps of the same batch, earlier in it, that come first besides the ones of the same queue.
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) work: Work,
+}
+
+impl Step {
+    /// Returns the launch of the step, if it is one, and drops everything else.
+    pub(crate) fn launch(self) -> Option<Box<Launch>> {
+        if let Work::Launch(launch) = self.work { Some(launch) } else { None }
+    }
+}
+
+impl From<RegionCopy> for Work {
+    fn from(copy: RegionCopy) -> Self {
+        Work::Region(Box::new(copy))
+    }
 }

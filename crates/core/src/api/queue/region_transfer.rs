@@ -11,12 +11,13 @@ use crate::error::site::CommandKind;
 use crate::memory::region::Region;
 use crate::memory::region_iter::{Frame, Picked};
 use crate::memory::shape::count;
-use crate::memory::staging::Payload;
+use crate::memory::staged_bytes::Payload;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::work::region_copy::{RegionCopy, Rows, WORD};
-use crate::work::step::{Pattern, Span, Work, Works};
+use crate::work::step::{Work, Works};
+use crate::work::span::{Pattern, Span};
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 use smallvec::smallvec;
@@ -93,11 +94,11 @@ impl Maker<'_> {
             return crate::multi::context_copy::copy(self.owner, self.by, (src.owner(), dst.owner()), &copy);
         }
         if !copy.meets_itself() {
-            return self.enqueue(self.by.what, copy.work());
+            return self.enqueue(self.by.what, copy.into());
         }
         let shape = src.picked.shape();
         let (between, mut works) = self.gather(src, Frame { shape: &shape, padded: &shape })?;
-        works.push(between.copy_to(dst).work());
+        works.push(between.copy_to(dst).into());
         self.enqueue_whole(works)
     }
 
@@ -114,7 +115,7 @@ impl Maker<'_> {
         let src = self.stage(span.size, bytes)?;
         self.enqueue_whole(smallvec![
             Work::Upload { src: Payload::Here(src), dst: span },
-            between.copy_to(dst).work()
+            between.copy_to(dst).into()
         ])
     }
 
@@ -131,7 +132,7 @@ impl Maker<'_> {
         let src = self.stage(span.size, element)?;
         self.enqueue_whole(smallvec![
             Work::Upload { src: Payload::Here(src), dst: span },
-            one.copy_to(&dst).work()
+            one.copy_to(&dst).into()
         ])
     }
 
@@ -163,7 +164,7 @@ impl Maker<'_> {
         let over = pinned.words()?;
         let between = self.between(&dst.array, pinned.len, src.picked)?;
         let over = Work::Copy { src: over, dst: between.array.span() };
-        self.enqueue_whole(smallvec![over, between.copy_to(dst).work()])
+        self.enqueue_whole(smallvec![over, between.copy_to(dst).into()])
     }
 
     /// Copies elements to pinned memory, where they lie as `like` says, with zeros as padding.
@@ -215,7 +216,7 @@ impl Maker<'_> {
         if !like.is_full() {
             works.push(Work::Fill { dst: between.array.span(), pattern: Pattern::ZERO });
         }
-        works.push(src.copy_to(&between).work());
+        works.push(src.copy_to(&between).into());
         Ok((between, works))
     }
 

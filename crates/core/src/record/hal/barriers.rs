@@ -1,6 +1,6 @@
 //! Where a batch needs barriers: as few as keep every command after what it depends on.
 
-use crate::memory::block::BlockId;
+use crate::memory::heap::BlockId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wgpu::BufferUses;
 

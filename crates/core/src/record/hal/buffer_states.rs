@@ -1,6 +1,6 @@
 //! The states of buffers, where a backend wants each to be in exactly the one of its use.
 
-use crate::memory::block::BlockId;
+use crate::memory::heap::BlockId;
 use crate::record::hal::barriers::{Barrier, Touch};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -4,7 +4,7 @@
 use crate::device::recorder::Failure;
 use crate::driver::backend::Backend;
 use crate::error::Kind;
-use crate::memory::block::BlockId;
+use crate::memory::heap::BlockId;
 use crate::record::external_blocks::{Named, buffer};
 use crate::record::hal::snatch_guard::Keeper;
 use rustc_hash::FxHashMap;

@@ -3,13 +3,14 @@
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::error::{Kind, Result};
-use crate::memory::block::overlap;
+use crate::memory::heap::overlap;
 use crate::memory::read_slot::{Place, ReadSlot};
-use crate::memory::staging::{Piece, Staged};
+use crate::memory::staging::Piece;
+use crate::memory::staged_bytes::Staged;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::hal::hal_recorder::{Batch, native};
 use crate::record::wgpu::wgpu_transfers::{DETOUR, PinnedRead, detour_pieces, words};
-use crate::work::step::Span;
+use crate::work::span::Span;
 use fencepost_sync::Value;
 use fencepost_sync::backend::Fence;
 use std::sync::Arc;

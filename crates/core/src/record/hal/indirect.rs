@@ -9,7 +9,7 @@ use crate::record::hal::encoder::Size;
 use crate::record::hal::hal_recorder::{Batch, Dispatch, Part, native_of};
 use crate::record::hal::scratch::Scratch;
 use crate::work::compiled_kernel::Recipe;
-use crate::work::step::Span;
+use crate::work::span::Span;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 

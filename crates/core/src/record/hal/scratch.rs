@@ -2,7 +2,8 @@
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::error::Result;
-use crate::memory::block::{Block, BlockId, Heap, Memory};
+use crate::memory::block::{Block, Memory};
+use crate::memory::heap::{BlockId, Heap};
 use std::sync::Arc;
 
 /// Bytes of an ordinary page.

@@ -3,7 +3,7 @@
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::{Doing, scoped};
 use crate::error::Result;
-use crate::memory::block::BlockId;
+use crate::memory::heap::BlockId;
 
 /// Bytes of one page; parameters of one launch never straddle two.
 const PAGE: u64 = 64 << 10;

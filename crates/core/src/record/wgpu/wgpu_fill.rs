@@ -6,7 +6,7 @@ use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
 use crate::record::wgpu::passes::{Dispatch, Part, Passes, Size, buffer_of};
 use crate::work::compiled_kernel::Recipe;
-use crate::work::step::{Pattern, Span};
+use crate::work::span::{Pattern, Span};
 
 /// Bytes that one dispatch fills, at most: a number of workgroups that every device takes, which is below 65536.
 pub(crate) const PIECE: u64 = 32 << 20;

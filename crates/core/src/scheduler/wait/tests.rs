@@ -2,7 +2,8 @@
 
 use crate::error::Kind;
 use crate::error::site::CommandKind;
-use crate::memory::block::{Block, BlockId, Heap, Memory};
+use crate::memory::block::{Block, Memory};
+use crate::memory::heap::{BlockId, Heap};
 use crate::memory::cpu_memory::Cells;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
@@ -10,7 +11,8 @@ use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::user_signal::Signaller;
 use crate::scheduler::wait::*;
-use crate::work::step::{Pattern, Span, Work};
+use crate::work::step::Work;
+use crate::work::span::{Pattern, Span};
 use fencepost_sync::Lost;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
