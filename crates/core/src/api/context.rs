@@ -1,5 +1,6 @@
 //! One device and everything made on it.
 
+pub(crate) mod compile_job;
 pub(crate) mod current;
 pub(crate) mod current_verbs;
 pub(crate) mod kernel_later;
@@ -14,7 +15,7 @@ use crate::api::queue::{CommandQueue, QueueOptions};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
 use crate::device::adapter;
-use crate::device::adapter::AdapterInfo;
+use crate::device::adapter_info::AdapterInfo;
 use crate::device::open::OpenOptions;
 use crate::device::wgpu_device::{Way, WgpuDevice};
 use crate::device::{Device, Lane};

@@ -1,10 +1,10 @@
 //! From notes to a profile.
 
-use crate::api::profiler::Taking;
 use crate::error::site::CommandKind;
 use crate::profile::clock::{Axis, Sighting};
 use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
 use crate::profile::{Batch, Profile};
+use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::profile_notes::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
 use crate::work::time_slot::{Ticks, TimeSlot};
@@ -15,6 +15,34 @@ use fencepost_sync::Stamp;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use web_time::Instant;
+
+/// A part of the context's notes, which are there as long as this is.
+pub(crate) struct Taking {
+    pub(crate) owner: Owner,
+    pub(crate) epoch: Instant,
+    pub(crate) from: usize,
+    /// What the device's clock showed at the start, and at the end.
+    pub(crate) looks: Vec<Arc<TimeSlot>>,
+}
+
+impl Taking {
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        self.owner.engine()
+    }
+
+    /// Another holder of the same part.
+    pub(crate) fn share(&mut self) -> Self {
+        self.engine().join_notes();
+        let (owner, looks) = (self.owner.clone(), std::mem::take(&mut self.looks));
+        Self { owner, epoch: self.epoch, from: self.from, looks }
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        self.engine().leave_notes();
+    }
+}
 
 /// The profile of what was noted.
 pub(crate) fn of(engine: &Engine, taking: &Taking, notes: &Notes, seconds: f64) -> Profile {

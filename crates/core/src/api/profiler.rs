@@ -2,16 +2,13 @@
 
 use crate::api::context::Context;
 use crate::api::profile_report as report;
+use crate::api::profile_report::Taking;
 use crate::error::{Kind, Result};
 use crate::profile::Profile;
-use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, may_block};
-use crate::scheduler::engine::Engine;
 use crate::scheduler::wait::Deadline;
-use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Late;
 use fencepost_sync::Point;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use web_time::Instant;
@@ -22,15 +19,6 @@ pub struct Profiler {
     notes: Taking,
     /// Whether it still notes.
     running: bool,
-}
-
-/// A part of the context's notes, which are there as long as this is.
-pub(crate) struct Taking {
-    owner: Owner,
-    pub(crate) epoch: Instant,
-    from: usize,
-    /// What the device's clock showed at the start, and at the end.
-    pub(crate) looks: Vec<Arc<TimeSlot>>,
 }
 
 /// The notes of a profiler, complete once these points are reached.
@@ -90,25 +78,6 @@ impl Drop for Profiler {
         if self.running {
             self.notes.engine().stop_notes();
         }
-    }
-}
-
-impl Taking {
-    pub(crate) fn engine(&self) -> &Arc<Engine> {
-        self.owner.engine()
-    }
-
-    /// Another holder of the same part.
-    fn share(&mut self) -> Self {
-        self.engine().join_notes();
-        let (owner, looks) = (self.owner.clone(), std::mem::take(&mut self.looks));
-        Self { owner, epoch: self.epoch, from: self.from, looks }
-    }
-}
-
-impl Drop for Taking {
-    fn drop(&mut self) {
-        self.engine().leave_notes();
     }
 }
 

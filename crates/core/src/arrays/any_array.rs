@@ -95,3 +95,10 @@ impl fmt::Debug for AnyArray {
         write!(f, "AnyArray `{}` of {} {:?}", self.array.storage.label(), self.dtype(), self.shape)
     }
 }
+
+impl<T: Element, const D: usize> DeviceArray<T, D> {
+    /// The array with its type and shape known at run time only.
+    pub fn any(&self) -> AnyArray {
+        AnyArray::new(self.array.clone(), self.frame())
+    }
+}

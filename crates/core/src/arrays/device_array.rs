@@ -1,6 +1,5 @@
 //! Typed, shaped device memory.
 
-use crate::arrays::any_array::AnyArray;
 use crate::arrays::storage::Storage;
 use crate::error::{Kind, Result};
 use crate::memory::region_iter::Frame;
@@ -208,11 +207,6 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
             return Err(Kind::Shape { object, found, expected, remedy }.into());
         }
         Ok(DeviceArray::new(self.array.clone(), shape))
-    }
-
-    /// The array with its type and shape known at run time only.
-    pub fn any(&self) -> AnyArray {
-        AnyArray::new(self.array.clone(), self.frame())
     }
 
     pub(crate) fn array_ref(&self) -> ArrayRef {

@@ -26,7 +26,9 @@ pub(crate) fn with_mut<T: Element, R>(
 ) -> R {
     let block = access.block().clone();
     if let Some(view) = block.view() {
-        return f(bytemuck::cast_slice_mut(view.slice_mut(offset..offset + size::<T>(len), access.right_mut())));
+        return f(bytemuck::cast_slice_mut(
+            view.slice_mut(offset..offset + size::<T>(len), access.right_mut()),
+        ));
     }
     let mut elements = copied(access, offset, len);
     let result = f(&mut elements);

@@ -214,7 +214,9 @@ impl<T: Element> Mapped<T> {
         let view = self.array.storage.block().view();
         match (&mut self.copy, &mut self.access, view) {
             (Some(copy), ..) => copy,
-            (None, Some(access), Some(view)) => bytemuck::cast_slice_mut(view.slice_mut(range, access.right_mut())),
+            (None, Some(access), Some(view)) => {
+                bytemuck::cast_slice_mut(view.slice_mut(range, access.right_mut()))
+            }
             _ => &mut [],
         }
     }

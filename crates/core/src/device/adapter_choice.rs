@@ -1,6 +1,6 @@
 //! Which adapter is meant.
 
-use crate::device::adapter::{AdapterInfo, AdapterKind};
+use crate::device::adapter_info::{AdapterInfo, AdapterKind};
 use crate::device::driver_remedy::remedy;
 use crate::error::{Error, Kind};
 use std::fmt;

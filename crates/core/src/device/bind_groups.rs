@@ -1,6 +1,6 @@
 //! Bind groups made once and used again, without keeping a dead buffer alive.
 
-use crate::device::wgpu_pipeline::LayoutId;
+use crate::device::bind_layout::LayoutId;
 use crate::memory::heap::BlockId;
 use rustc_hash::{FxHashMap, FxHashSet};
 

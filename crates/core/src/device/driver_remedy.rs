@@ -11,7 +11,7 @@ const PACKAGES: [(&str, &str); 5] = [
 
 /// What to do on this machine.
 pub(crate) fn remedy() -> String {
-    if !crate::device::adapter::has_interface() {
+    if !crate::device::instance::has_interface() {
         return "the program is built without a graphics interface of this system: switch on the feature `vulkan`, `metal`, `dx12` \
                 or `gles` of fencepost"
             .into();

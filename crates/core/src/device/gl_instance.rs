@@ -17,6 +17,6 @@ pub(crate) async fn own(adapter: wgpu::Adapter) -> wgpu::Adapter {
     if info.backend != Backend::Gl {
         return adapter;
     }
-    let found = crate::device::adapter::make_instance(Backends::GL).enumerate_adapters(Backends::GL).await;
+    let found = crate::device::instance::make_instance(Backends::GL).enumerate_adapters(Backends::GL).await;
     found.into_iter().find(|other| other.get_info().name == info.name).unwrap_or(adapter)
 }

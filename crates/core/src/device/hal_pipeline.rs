@@ -2,9 +2,10 @@
 #![allow(unsafe_code, reason = "objects that wgpu itself does not know")]
 
 use crate::device::Device as _;
+use crate::device::bind_layout::{Carry, LayoutId};
 use crate::device::kernel_folder::KernelFile;
-use crate::device::wgpu_device::WgpuDevice;
-use crate::device::wgpu_pipeline::{Carry, LayoutId, Origin, check, make_writable};
+use crate::device::kernel_origin::CompileTarget;
+use crate::device::kernel_origin::{Origin, check, make_writable};
 use crate::driver::backend::Backend;
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::Gate;
@@ -82,10 +83,10 @@ impl<A: Backend> HalPipeline<A> {
     ///
     /// # Errors
     /// As the wgpu recorder's pipelines.
-    pub(crate) fn new(device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Self> {
-        check(device.caps(), recipe.interface)?;
-        let origin = Arc::new(Origin::new(device, recipe));
-        Self::of(device.raw(), device.gate(), origin, false)
+    pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
+        check(target.caps, recipe.interface)?;
+        let origin = Arc::new(Origin::new(target, recipe));
+        Self::of(target.device, target.gate, origin, false)
     }
 
     fn of(device: &wgpu::Device, gate: &Arc<Gate>, origin: Arc<Origin>, all_writable: bool) -> Result<Self> {
@@ -359,16 +360,16 @@ impl<A: Backend> Queries<A> {
     ///
     /// # Errors
     /// The driver's.
-    pub(crate) fn new(device: &WgpuDevice, count: u32) -> Result<Self> {
+    pub(crate) fn new(device: &wgpu::Device, count: u32) -> Result<Self> {
         let gone = || hal::DeviceError::Lost;
         // SAFETY: the handle is only used to make queries of our own.
-        let raw = unsafe { device.raw().as_hal::<A>() };
+        let raw = unsafe { device.as_hal::<A>() };
         let desc =
             wgpu::wgt::QuerySetDescriptor { label: Some("times"), ty: wgpu::QueryType::Timestamp, count };
         // SAFETY: the device has timestamps, or nothing would be timed.
         let made = raw.ok_or_else(gone).and_then(|raw| unsafe { raw.create_query_set(&desc) });
         let native = made.map_err(|error| refused(&error, "queries for times", 8 * u64::from(count)))?;
-        Ok(Self { native: Some(native), count, device: device.raw().clone() })
+        Ok(Self { native: Some(native), count, device: device.clone() })
     }
 
     pub(crate) fn native(&self) -> &A::QuerySet {

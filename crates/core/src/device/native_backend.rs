@@ -2,17 +2,17 @@
 
 #[cfg(native)]
 use crate::device::hal_pipeline::HalPipeline;
-use crate::device::wgpu_device::WgpuDevice;
+use crate::device::kernel_origin::CompileTarget;
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
 #[cfg(native)]
 use crate::driver::hal_encoder::knows;
 use crate::driver::reach::Reach;
 use crate::error::Result;
+use crate::memory::heap::Wanted;
 #[cfg(native)]
 use crate::memory::native_memory;
 use crate::memory::native_memory::{NativeMemory, Refused};
-use crate::memory::heap::Wanted;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
@@ -32,7 +32,7 @@ pub(crate) trait NativeBackend: Send + Sync {
     ///
     /// # Errors
     /// As the wgpu recorder's pipelines.
-    fn compile(&self, device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Pipeline>;
+    fn compile(&self, target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Pipeline>;
 
     /// Whether wgpu still records for the device: one that is gone takes what is submitted, and says nothing.
     fn knows(&self, device: &wgpu::Device) -> bool;
@@ -77,8 +77,8 @@ impl<A: Backend> NativeBackend for Of<A> {
         native_memory::allocate::<A>(device, wanted)
     }
 
-    fn compile(&self, device: &WgpuDevice, recipe: &Recipe<'_>) -> Result<Pipeline> {
-        let made = HalPipeline::<A>::new(device, recipe)?;
+    fn compile(&self, target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Pipeline> {
+        let made = HalPipeline::<A>::new(target, recipe)?;
         Ok(Pipeline::Device(Box::new(made)))
     }
 

@@ -4,6 +4,7 @@ use crate::device::Device;
 use crate::device::Pace;
 use crate::device::bind_groups::BindGroups;
 use crate::device::kernel_folder::KernelFolder;
+use crate::device::kernel_origin::CompileTarget;
 use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::driver::caps::Caps;
@@ -12,15 +13,15 @@ use crate::driver::gl_gate::Gate;
 use crate::driver::reach::Reach;
 use crate::error::{Kind, Result};
 use crate::memory::block::{Allocate, Block, Memory};
-use crate::memory::heap::{BlockId, Heap};
 use crate::memory::byte_meter::{Heaped, Meter};
-use crate::memory::external_buffers::bring_home;
 use crate::memory::external_blocks_by_buffer::{ForeignBlocks, Gone};
-use crate::memory::spare_buffers::Spares;
-use crate::memory::staging::{Arena, Piece};
-use crate::memory::staged_bytes::Staged;
-use crate::memory::wgpu_memory::{WgpuMemory, refused};
+use crate::memory::external_buffers::bring_home;
 use crate::memory::heap::Wanted;
+use crate::memory::heap::{BlockId, Heap};
+use crate::memory::spare_buffers::Spares;
+use crate::memory::staged_bytes::Staged;
+use crate::memory::staging::{Arena, Piece};
+use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
@@ -142,9 +143,10 @@ impl WgpuDevice {
         }
     }
 
-    /// Where compiled kernels are kept.
-    pub(crate) fn kernel_folder(&self) -> Option<&Arc<KernelFolder>> {
-        self.kernel_folder.as_ref()
+    /// Returns the parts that a compiler needs.
+    pub(crate) fn compile_target(&self) -> CompileTarget<'_> {
+        let folder = self.kernel_folder.as_ref();
+        CompileTarget { device: &self.device, gate: &self.gate, caps: &self.caps, folder }
     }
 
     fn past_wgpu(&self) -> bool {
@@ -380,9 +382,9 @@ impl Device for WgpuDevice {
         self.alive(&recipe.interface.entry)?;
         let _inside = self.gate.enter();
         if let Some(native) = self.native.filter(|_| self.past_wgpu()) {
-            return native.compile(self, recipe);
+            return native.compile(self.compile_target(), recipe);
         }
-        WgpuPipeline::new(self, recipe).map(|made| Pipeline::Device(Box::new(made)))
+        WgpuPipeline::new(self.compile_target(), recipe).map(|made| Pipeline::Device(Box::new(made)))
     }
 
     fn nanoseconds_a_tick(&self) -> f64 {

@@ -1,8 +1,8 @@
 //! The accounts of allocation trackers.
 
-use crate::Allocation;
-use crate::AllocationReport;
-use crate::AllocationSite;
+use crate::memory::allocation_report::Allocation;
+use crate::memory::allocation_report::AllocationReport;
+use crate::memory::allocation_report::AllocationSite;
 use fencepost_sync::prim::Mutex;
 use fencepost_sync::prim::lock;
 use std::cell::RefCell;

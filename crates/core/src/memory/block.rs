@@ -1,10 +1,10 @@
 //! The memory behind an array.
 
+use crate::error::Result;
+use crate::memory::cpu_memory::Cells;
 use crate::memory::heap::BlockId;
 use crate::memory::heap::Heap;
 use crate::memory::heap::overlap;
-use crate::error::Result;
-use crate::memory::cpu_memory::Cells;
 use crate::memory::native_memory::HostView;
 use crate::memory::read_slot::Parts;
 use crate::memory::uses::Tracker;

@@ -1,13 +1,13 @@
 //! The blocks on wgpu buffers of the program.
 
-use rustc_hash::FxHashMap;
 use crate::memory::block::Block;
 use crate::memory::external_buffers::ExternalOwner;
 use crate::memory::heap::BlockId;
+use fencepost_sync::prim::Mutex;
 use fencepost_sync::prim::lock;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::Weak;
-use fencepost_sync::prim::Mutex;
 /// Blocks that are gone and may still be bound in a recorder's groups.
 pub(crate) type Gone = Arc<Mutex<Vec<BlockId>>>;
 
@@ -38,7 +38,6 @@ impl ForeignBlocks {
             block
         })
     }
-
 }
 
 impl ExternalOwner for ForeignBlocks {

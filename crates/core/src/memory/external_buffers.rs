@@ -1,9 +1,9 @@
 //! Buffers of the program's own, on which arrays lie.
 
 use crate::memory::heap::BlockId;
+use std::sync::Arc;
 #[cfg(native)]
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 
 /// The books of the blocks on buffers of the program.
 pub(crate) trait ExternalOwner: Send + Sync {

@@ -6,9 +6,9 @@
 
 use crate::driver::backend::Backend;
 use crate::memory::heap::Heap;
+use crate::memory::heap::Wanted;
 use crate::memory::host_right::HostRight;
 use crate::memory::staging::Claim;
-use crate::memory::heap::Wanted;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::any::Any;

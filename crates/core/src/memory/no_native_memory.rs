@@ -1,8 +1,8 @@
 //! Stands for mapped memory on targets where there is none.
 
+use crate::memory::heap::Wanted;
 use crate::memory::host_right::HostRight;
 use crate::memory::staging::Claim;
-use crate::memory::heap::Wanted;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::ops::Range;

@@ -5,11 +5,11 @@ use crate::memory::byte_meter::Heaped;
 use crate::memory::staging::Piece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::memory::wgpu_memory::refused;
-use std::sync::OnceLock;
+use fencepost_sync::Lost;
 use fencepost_sync::Value;
 use fencepost_sync::backend::Fence;
 use std::sync::Arc;
-use fencepost_sync::Lost;
+use std::sync::OnceLock;
 /// Bytes that were copied from the program when a call was made.
 pub(crate) enum Staged {
     /// On the heap: the recorder moves them on.

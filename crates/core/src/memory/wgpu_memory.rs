@@ -1,14 +1,14 @@
 //! Memory on a wgpu device, with the host's view of it where there is one.
 
-use crate::memory::external_buffers::ExternalOwner;
-use crate::memory::heap::Wanted;
-use crate::memory::heap::usages;
 use crate::driver::erased::Opaque;
 use crate::driver::error_scopes::{Doing, reasons, scoped};
 use crate::driver::gl_gate::Gate;
 use crate::error::{Kind, Result};
-use crate::memory::heap::BlockId;
+use crate::memory::external_buffers::ExternalOwner;
 use crate::memory::external_buffers::Foreign;
+use crate::memory::heap::BlockId;
+use crate::memory::heap::Wanted;
+use crate::memory::heap::usages;
 use crate::memory::native_memory as native;
 use crate::memory::native_memory::{HostView, NativeMemory};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The wait of a queue for an event of another context.
 
-use crate::Event;
 use crate::error::Result;
+use crate::runtime::event::Event;
 use crate::runtime::event::Recording;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::relay::Origin;

@@ -1,6 +1,6 @@
 //! Looking at a context without keeping it alive.
 
-use crate::device::adapter::AdapterInfo;
+use crate::device::adapter_info::AdapterInfo;
 use crate::scheduler::engine::Engine;
 use std::fmt;
 use std::sync::{Arc, Weak};

@@ -1,13 +1,13 @@
 //! What every handle of a context keeps alive.
 
-use crate::AdapterInfo;
-use crate::ContextWatch;
 use crate::device::Device;
+use crate::device::adapter_info::AdapterInfo;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::erased::Opaque;
 use crate::error::Result;
 use crate::record::cpu::cpu_recorder::CpuDevice;
 use crate::runtime::compiler_threads::Compilers;
+use crate::runtime::context_watch::ContextWatch;
 use crate::runtime::kernel_cache::Kernels;
 use crate::scheduler::engine::Engine;
 use fencepost_sync::Slot;

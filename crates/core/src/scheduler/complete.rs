@@ -1,6 +1,5 @@
 //! Noticing what the device has done.
 
-use crate::work::step::Step;
 use crate::device::recorder::KeepAlive;
 use crate::error::{Error, Kind};
 use crate::scheduler::batch::Submitted;
@@ -8,6 +7,7 @@ use crate::scheduler::command_costs::Expected;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
 use crate::scheduler::user_code as shield;
+use crate::work::step::Step;
 use fencepost_sync::Value;
 use std::sync::Arc;
 use std::task::Waker;
@@ -100,7 +100,9 @@ impl Engine {
         // The memory of what is done is free before anybody is told of it.
         for Submitted { steps, keep, .. } in done {
             drop(keep);
-            Arc::into_inner(steps).into_iter().for_each(|steps| self.launches.take_back(steps.into_iter().map(Step::launch)));
+            Arc::into_inner(steps)
+                .into_iter()
+                .for_each(|steps| self.launches.take_back(steps.into_iter().map(Step::launch)));
         }
         self.ring(&alarm);
         shield::wake_all(wakers);
@@ -203,8 +205,8 @@ mod tests {
     use crate::driver::caps::Caps;
     use crate::error::site::CommandKind;
     use crate::memory::block::{Allocate, Block, Memory};
-    use crate::memory::heap::{BlockId, Heap};
     use crate::memory::cpu_memory::Cells;
+    use crate::memory::heap::{BlockId, Heap};
     use crate::memory::staged_bytes::Staged;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;

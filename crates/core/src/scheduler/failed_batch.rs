@@ -183,8 +183,8 @@ mod tests {
     use crate::error::Kind;
     use crate::error::site::CommandKind;
     use crate::memory::block::{Block, Memory};
-    use crate::memory::heap::{BlockId, Heap};
     use crate::memory::cpu_memory::Cells;
+    use crate::memory::heap::{BlockId, Heap};
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::admit::Admission;

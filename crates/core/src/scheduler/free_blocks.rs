@@ -1,6 +1,5 @@
 //! Free memory in the order of queues: which free block a queue may use again, and what goes back to the driver.
 
-use crate::Policy;
 use crate::error::Kind;
 use crate::error::Result;
 use crate::memory::block::Block;
@@ -8,6 +7,7 @@ use crate::memory::pool::Pool;
 use crate::memory::staged_bytes::Staged;
 use crate::memory::uses::Use;
 use crate::scheduler::engine::Engine;
+use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::state::State;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::MutexGuard;

@@ -208,8 +208,8 @@ impl Drop for HostGuard {
 mod tests {
     use super::*;
     use crate::memory::block::Memory;
-    use crate::memory::heap::{BlockId, Heap};
     use crate::memory::cpu_memory::Cells;
+    use crate::memory::heap::{BlockId, Heap};
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::policy::Policy;

@@ -1,6 +1,6 @@
 //! The state of everything, as text.
 
-use crate::device::adapter::AdapterInfo;
+use crate::device::adapter_info::AdapterInfo;
 use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, QueueState};

@@ -1,15 +1,15 @@
 //! The one plain command that queue lists, batches and recorders speak.
 
-use crate::work::kernel_launch::touches;
-use crate::work::span::Pattern;
-use crate::work::span::Span;
-use crate::work::span::Touch;
 use crate::memory::block::Block;
 use crate::memory::heap::Heap;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Payload;
+use crate::work::kernel_launch::touches;
 use crate::work::kernel_launch::{Bound, Launch};
 use crate::work::region_copy::RegionCopy;
+use crate::work::span::Pattern;
+use crate::work::span::Span;
+use crate::work::span::Touch;
 use crate::work::time_slot::TimeSlot;
 use crate::work::wgpu_commands::Encoded;
 use fencepost_sync::{Slot, Stamp};

@@ -1,6 +1,6 @@
 //! Kernels that are compiled while the program goes on.
 
-use crate::api::context::kernels::Job;
+use crate::api::context::compile_job::Job;
 use crate::error::{Error, Result};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::may_block;

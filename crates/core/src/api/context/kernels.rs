@@ -1,86 +1,18 @@
 //! A context compiles kernels.
 
 use crate::api::context::Context;
+use crate::api::context::compile_job::Job;
 use crate::api::context::kernel_later::KernelLate;
 use crate::api::kernel::{DynKernel, Kernel};
-use crate::driver::caps::Caps;
 use crate::error::{Kind, Result};
-use crate::runtime::kernel_cache::{Kernels, Key};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
-use crate::scheduler::engine::Engine;
-use crate::work::compiled_kernel::{KernelInner, Recipe};
+use crate::work::compiled_kernel::KernelInner;
 #[cfg(cpu)]
 use fencepost_kernels::HostKernel;
-use fencepost_kernels::{ArgField, Interface, KernelArgs, Module, ShaderSource};
+use fencepost_kernels::{ArgField, KernelArgs, ShaderSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// What is to be compiled.
-pub(crate) struct Job {
-    source: ShaderSource,
-    entry: String,
-    overrides: Vec<(String, f64)>,
-}
-
-impl Job {
-    fn new(source: ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
-        let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        Self { source, entry: entry.into(), overrides }
-    }
-
-    fn run(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
-        self.run_on(owner.engine(), owner.kernels())
-    }
-
-    /// The kernel as the context has it, or compiled.
-    pub(crate) fn run_on(&self, engine: &Engine, kernels: &Kernels) -> Result<Arc<KernelInner>> {
-        let overrides = self.overrides();
-        kernels.get(self.key(), || compile(engine, &self.source, &self.entry, &overrides))
-    }
-
-    pub(crate) fn key(&self) -> Key {
-        Key::new(&self.source, &self.entry, &self.overrides())
-    }
-
-    fn overrides(&self) -> Vec<(&str, f64)> {
-        self.overrides.iter().map(|(name, value)| (&**name, *value)).collect()
-    }
-}
-
-fn compile(
-    engine: &Engine,
-    source: &ShaderSource,
-    entry: &str,
-    overrides: &[(&str, f64)],
-) -> Result<Arc<KernelInner>> {
-    let module = Module::parse(source)?;
-    let interface = module.interface(entry, overrides)?;
-    check_limits(engine.device.caps(), &interface)?;
-    let reference = source.reference();
-    let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
-    let pipeline = engine.checked(engine.device.compile(&recipe))?;
-    let (id, name) = engine.new_kernel(entry);
-    Ok(Arc::new(KernelInner { id, name, interface, pipeline }))
-}
-
-fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
-    let kernel = interface.entry.clone();
-    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
-    if found > limit as usize {
-        return Err(Kind::TooManyBindings { kernel, found, limit }.into());
-    }
-    let (found, limit) = (interface.workgroup, caps.max_workgroup);
-    let total: u64 = found.iter().fold(1, |all: u64, &n| all.saturating_mul(u64::from(n)));
-    if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
-        return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
-    }
-    let (found, limit) = (interface.workgroup_memory, caps.max_workgroup_memory);
-    if found > limit {
-        return Err(Kind::WorkgroupMemory { kernel, found, limit }.into());
-    }
-    Ok(())
-}
 
 /// The kernel for arguments with these fields, if they fit.
 fn typed<F: KernelArgs>(owner: &Owner, inner: Arc<KernelInner>, fields: &[ArgField]) -> Result<Kernel<F>> {

@@ -2,15 +2,15 @@ use crate::api::context::Context;
 use crate::arrays::storage::Storage;
 use crate::error::Kind;
 use crate::error::site::CommandKind;
-use crate::memory::heap::BlockId;
 use crate::memory::block::Memory;
 use crate::memory::cpu_memory::Cells;
+use crate::memory::heap::BlockId;
 use crate::memory::pool::*;
 use crate::memory::recent_peak::WINDOW;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::scheduler::ordering::admit::Admission;
-use crate::work::step::Work;
 use crate::work::span::{Pattern, Span};
+use crate::work::step::Work;
 use fencepost_sync::Slot;
 use std::panic::Location;
 

@@ -1,14 +1,14 @@
 //! The calls of one native encoder, each behind the barrier that it needs.
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
+use crate::device::bind_layout::LayoutId;
 use crate::device::hal_pipeline::{Group, HalPipeline, Queries};
-use crate::device::wgpu_pipeline::LayoutId;
 use crate::driver::backend::Backend;
 use crate::memory::block::Block;
 use crate::record::hal::barriers::{Barrier, Hazards, Touch};
 use crate::record::hal::buffer_states::{Change, States};
 use crate::record::hal::external_handles::Lent;
-use crate::record::hal::hal_recorder::buffer_of;
+use crate::record::hal::native_buffers::buffer_of;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};

@@ -2,26 +2,25 @@
 
 use crate::device::Device as _;
 use crate::device::bind_groups::{BindGroups, Key};
-use crate::device::hal_pipeline::{Bind, Group, HalPipeline};
+use crate::device::hal_pipeline::{Group, HalPipeline};
 use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
 use crate::device::wgpu_device::WgpuDevice;
-use crate::device::wgpu_pipeline::Carry;
 use crate::driver::backend::Backend;
-use crate::error::{Kind, Result};
-use crate::memory::block::{Block, Memory};
+use crate::error::Result;
 use crate::memory::staging::Piece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::external_blocks as foreign;
 use crate::record::external_blocks::{Named, blame};
-use crate::record::hal::barriers::Touch;
 use crate::record::hal::direct::Direct;
-use crate::record::hal::encoder::{Calls, Size};
+use crate::record::hal::encoder::Calls;
 use crate::record::hal::external_handles::Lent;
 use crate::record::hal::external_state::Home;
+use crate::record::hal::hal_batch::Batch;
 use crate::record::hal::hal_regions::RegionKernels;
 use crate::record::hal::hal_times::Times;
 use crate::record::hal::hal_transfers::Transfers;
 use crate::record::hal::indirect::Sizes;
+use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::Zeroed;
 use crate::record::lane_fence::LaneFence;
@@ -29,17 +28,11 @@ use crate::record::program_commands as encoded;
 use crate::record::submitter;
 use crate::record::submitter::Submitter;
 use crate::record::wgpu::passes::CommandBuffers;
-use crate::record::wgpu::wgpu_fill as fill;
-use crate::record::wgpu::wgpu_fill::{PIECE, WORDS_EACH, WORKGROUP};
-use crate::work::compiled_kernel::Pipeline;
-use crate::work::kernel_launch::Launch;
 use crate::work::step::{Step, Work};
-use crate::work::span::{Pattern, Span};
 use fencepost_sync::Value;
 use fencepost_sync::backend::{Fence, HalFence};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use wgpu::BufferUses as Uses;
 use wgpu::hal;
 
 /// Records the batches of one lane.
@@ -95,43 +88,6 @@ struct Kept<A: Backend> {
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _uniforms: Vec<Piece<WgpuMemory>>,
     zeroed: Zeroed,
-}
-
-/// A batch while it is recorded.
-pub(crate) struct Batch<'e, A: Backend> {
-    pub(crate) device: &'e WgpuDevice,
-    pub(crate) lent: &'e Lent<A>,
-    pub(crate) calls: Calls<'e, A>,
-    pub(crate) groups: &'e mut BindGroups<Arc<Group<A>>>,
-    pub(crate) kept: Vec<Arc<Group<A>>>,
-    pub(crate) pipelines: Vec<Arc<HalPipeline<A>>>,
-    pub(crate) uniforms: Vec<Piece<WgpuMemory>>,
-    pub(crate) places: &'e mut Scratch,
-    pub(crate) zeroed: Zeroed,
-    /// What is being looked up, admitted, bound; kept for its memory.
-    pub(crate) key: Key,
-    pub(crate) touches: Vec<Touch<'e, &'e Block>>,
-}
-
-/// A dispatch, resolved to blocks.
-pub(crate) struct Dispatch<'a, A: Backend, P> {
-    pub(crate) pipeline: &'a HalPipeline<A>,
-    pub(crate) params: &'a [u8],
-    /// What is bound, in the order of the interface.
-    pub(crate) parts: P,
-    pub(crate) size: Size<'a, A>,
-}
-
-/// What a dispatch binds, part by part.
-pub(crate) trait Parts<'p>: Iterator<Item = Part<'p>> + Clone {}
-impl<'p, P: Iterator<Item = Part<'p>> + Clone> Parts<'p> for P {}
-
-/// A range of a block.
-#[derive(Clone, Copy)]
-pub(crate) struct Part<'a> {
-    pub(crate) block: &'a Block,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
 }
 
 impl<A: Backend> HalRecorder<A> {
@@ -238,7 +194,7 @@ impl<A: Backend> HalRecorder<A> {
         device.take_gone(|block| self.groups.forget(block));
         let Self { order, groups, transfers, sizes, times, stretch, uniforms: places, fill, regions, .. } =
             self;
-        let key = Key { layout: crate::device::wgpu_pipeline::LayoutId::none(), parts: Vec::new() };
+        let key = Key { layout: crate::device::bind_layout::LayoutId::none(), parts: Vec::new() };
         let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
         let calls = Calls::new(encoder, lent, *stretch);
         let mut batch =
@@ -321,219 +277,4 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         };
         Ok(Some(keep))
     }
-}
-
-impl<'e, A: Backend> Batch<'e, A> {
-    /// Orders what is recorded next behind what it depends on: what it uses of which blocks, and whether it writes.
-    pub(crate) fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
-        self.touches.clear();
-        for &(block, uses, write) in uses {
-            self.touch(block, uses, write);
-        }
-        self.calls.admit(&self.touches);
-    }
-
-    pub(crate) fn buffer(&self, block: &'e Block) -> &'e A::Buffer {
-        buffer_of(block, self.lent)
-    }
-
-    /// Has what is recorded come after what wgpu does to a block of the program's own at the head of the submission.
-    fn come_after(&mut self, block: &'e Block) {
-        let uses = Uses::STORAGE_READ_WRITE;
-        let touch = Touch { block: block.id, mark: &block.mark, buffer: block, uses, write: true };
-        self.calls.come_after(&touch);
-    }
-
-    /// Adds to what is admitted next. Memory that nobody has zeroed yet is.
-    #[inline]
-    fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
-        let touch = Touch { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
-        if self.zeroed.take(block) {
-            self.calls.admit(&[Touch { uses: Uses::COPY_DST, write: true, ..touch }]);
-            self.calls.clear(self.buffer(block), 0..block.size);
-        }
-        self.touches.push(touch);
-    }
-
-    fn launch(&mut self, sizes: &mut Sizes<A>, launch: &'e Launch) -> Result<()> {
-        let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
-        if launch.indirect.is_none() && launch.groups.contains(&0) {
-            return Ok(());
-        }
-        let limited = launch.indirect.as_ref().map(|span| sizes.limit(self, span)).transpose()?;
-        self.touches.clear();
-        for (at, bound) in launch.bindings.iter().enumerate() {
-            if let Some((uses, write)) = pipeline.uses(at, bound) {
-                self.touch(&bound.block, uses, write);
-            }
-        }
-        self.calls.admit(&self.touches);
-        let parts = launch.bindings.iter().map(|b| Part { block: &b.block, offset: b.offset, size: b.size });
-        let size = match &limited {
-            None => Size::Groups(launch.groups),
-            Some((block, offset)) => Size::Indirect(native_of::<A>(block), *offset),
-        };
-        let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts, size });
-        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
-            self.calls.separate(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
-        }
-        done
-    }
-
-    fn fill(
-        &mut self,
-        kernel: &mut Option<Arc<HalPipeline<A>>>,
-        dst: &'e Span,
-        pattern: &Pattern,
-    ) -> Result<()> {
-        let size = dst.size.next_multiple_of(4);
-        if pattern.is_zero() {
-            self.admit(&[(&dst.block, Uses::COPY_DST, true)]);
-            self.calls.clear(self.buffer(&dst.block), dst.offset..dst.offset + size);
-            return Ok(());
-        }
-        self.admit(&[(&dst.block, Uses::STORAGE_READ_WRITE, true)]);
-        let pipeline =
-            self.own(kernel, |device| fill::with_recipe(|recipe| HalPipeline::new(device, recipe)))?;
-        let caps = self.device.caps();
-        for piece in fill::pieces(dst.offset, size, caps.binding_alignment, PIECE.min(caps.max_binding)) {
-            let groups = u64::from(piece.count).div_ceil(WORKGROUP * WORDS_EACH) as u32;
-            self.dispatch(&Dispatch {
-                pipeline: &pipeline,
-                params: &fill::params(pattern, piece),
-                parts: [Part { block: &dst.block, offset: piece.offset, size: piece.size }].into_iter(),
-                size: Size::Groups([groups, 1, 1]),
-            })?;
-        }
-        Ok(())
-    }
-
-    /// A kernel of the recorder's own, compiled when it is first needed and kept as long as a batch uses it.
-    pub(crate) fn own(
-        &mut self,
-        kernel: &mut Option<Arc<HalPipeline<A>>>,
-        compile: impl FnOnce(&WgpuDevice) -> Result<HalPipeline<A>>,
-    ) -> Result<Arc<HalPipeline<A>>> {
-        let made = match kernel.take() {
-            Some(made) => made,
-            None => Arc::new(compile(self.device)?),
-        };
-        self.pipelines.push(made.clone());
-        Ok(kernel.insert(made).clone())
-    }
-
-    pub(crate) fn dispatch<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<()> {
-        let carry = dispatch.pipeline.carry;
-        let uniform = matches!(carry, Carry::Uniform { .. });
-        let group = if uniform { self.with_uniform(dispatch)? } else { self.cached(dispatch)? };
-        let unaligned;
-        let immediates = match (carry, bytemuck::try_cast_slice(dispatch.params)) {
-            (Carry::Immediates, Ok(words)) => words,
-            (Carry::Immediates, Err(_)) => {
-                unaligned = bytemuck::pod_collect_to_vec::<u8, u32>(dispatch.params);
-                &unaligned[..]
-            }
-            _ => &[],
-        };
-        let offsets: &[u32] = if uniform { &[0] } else { &[] };
-        self.calls.dispatch(dispatch.pipeline, &group, offsets, immediates, &dispatch.size);
-        self.kept.push(group);
-        Ok(())
-    }
-
-    /// A group with the values of this launch in memory of their own.
-    fn with_uniform<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<Group<A>>> {
-        let piece = crate::record::hal::hal_transfers::staged(self.device, dispatch.params)?;
-        let staged = native::<A>(piece.memory());
-        let group = if piece.memory().view().is_some() {
-            self.make(dispatch, Some((staged, piece.offset())))
-        } else {
-            let size = dispatch.params.len().next_multiple_of(16) as u64;
-            let (page, offset) = self.places.place(self.device, size)?;
-            let buffer = native_of::<A>(&page);
-            self.calls.copy(staged, piece.offset(), buffer, offset, size);
-            self.calls.separate(buffer, Uses::COPY_DST, Uses::UNIFORM);
-            self.make(dispatch, Some((buffer, offset)))
-        };
-        self.uniforms.push(piece);
-        group
-    }
-
-    /// The group of what is bound, made once.
-    fn cached<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<Group<A>>> {
-        self.key.layout = dispatch.pipeline.id;
-        self.key.parts.clear();
-        for part in dispatch.parts.clone() {
-            self.key.parts.push((part.block.id, part.offset, part.size));
-        }
-        if let Some(group) = self.groups.known(&self.key) {
-            return Ok(group.clone());
-        }
-        let group = self.make(dispatch, None)?;
-        self.groups.get(&self.key, || group.clone());
-        Ok(group)
-    }
-
-    /// A group of what is bound and the values at a place.
-    fn make<'p, P: Parts<'p>>(
-        &self,
-        dispatch: &Dispatch<'_, A, P>,
-        uniform: Option<(&A::Buffer, u64)>,
-    ) -> Result<Arc<Group<A>>> {
-        let mut binds: SmallVec<[Bind<'_, A>; 8]> = SmallVec::new();
-        for (part, &index) in dispatch.parts.clone().zip(&dispatch.pipeline.indices) {
-            assert!(part.offset + part.size <= part.block.size, "bug: more is bound than there is");
-            binds.push(Bind {
-                index,
-                buffer: buffer_of(part.block, self.lent),
-                offset: part.offset,
-                size: part.size,
-            });
-        }
-        if let (Some((buffer, offset)), Carry::Uniform { index, size }) = (uniform, dispatch.pipeline.carry) {
-            binds.push(Bind { index, buffer, offset, size: u64::from(size) });
-        }
-        dispatch.pipeline.group(&binds).map_err(|error| refused(&error).into())
-    }
-}
-
-fn refused(error: &hal::DeviceError) -> Kind {
-    let object = "a bind group".to_owned();
-    match error {
-        hal::DeviceError::OutOfMemory => Kind::OutOfMemory { object, bytes: 0, limit: None },
-        other => Kind::Device { object, message: other.to_string() },
-    }
-}
-
-/// # Panics
-/// If the kernel was compiled for another recorder: a bug.
-fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
-    let found = match &launch.kernel().pipeline {
-        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
-        _ => None,
-    };
-    found.expect("bug: a kernel of another recorder")
-}
-
-/// The buffer of a block, the program's own among them.
-///
-/// # Panics
-/// If the block is another recorder's, or is not lent: a bug.
-pub(crate) fn buffer_of<'a, A: Backend>(block: &'a Block, lent: &'a Lent<A>) -> &'a A::Buffer {
-    lent.get(block.id).unwrap_or_else(|| native_of::<A>(block))
-}
-
-/// # Panics
-/// If the block is not native memory: a bug.
-pub(crate) fn native_of<A: Backend>(block: &Block) -> &A::Buffer {
-    match &block.memory {
-        Memory::Wgpu(memory) => native::<A>(memory),
-        Memory::Host(_) => unreachable!("bug: {block:?} is the CPU recorder's"),
-    }
-}
-
-/// # Panics
-/// If the memory is wgpu's own: a bug.
-pub(crate) fn native<A: Backend>(memory: &WgpuMemory) -> &A::Buffer {
-    memory.native().and_then(|native| native.buffer::<A>()).expect("bug: memory that is not native")
 }

@@ -5,7 +5,7 @@ use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::record::hal::encoder::Size;
-use crate::record::hal::hal_recorder::{Batch, Dispatch, Part};
+use crate::record::hal::hal_batch::{Batch, Dispatch, Part};
 use crate::record::region_kernels::{Binding, Unit, pieces, row_by_row};
 use crate::work::region_copy::RegionCopy;
 use std::sync::Arc;
@@ -41,8 +41,9 @@ impl<'e, A: Backend> Batch<'e, A> {
             Unit::Word => &mut kernels.words,
             Unit::Half | Unit::Byte => &mut kernels.small,
         };
-        let pipeline =
-            self.own(kernel, |device| unit.with_recipe(|recipe| HalPipeline::new(device, recipe)))?;
+        let pipeline = self.own(kernel, |device| {
+            unit.with_recipe(|recipe| HalPipeline::new(device.compile_target(), recipe))
+        })?;
         pieces(&copy.rows, self.device.caps(), &mut |piece| {
             // Of pieces too, though they share no word: what is bound for them may overlap.
             self.admit(&[(src, Uses::STORAGE_READ_WRITE, false), (dst, Uses::STORAGE_READ_WRITE, true)]);

@@ -6,8 +6,8 @@ use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::memory::read_slot::{Place, ReadSlot};
 use crate::record::hal::encoder::Calls;
-use crate::record::hal::hal_recorder::native;
 use crate::record::hal::hal_transfers::Transfers;
+use crate::record::hal::native_buffers::native;
 use crate::record::time_pages as times;
 use crate::record::time_pages::QUERIES_A_PAGE;
 use crate::work::time_slot::{TickPage, TimeSlot};
@@ -26,7 +26,7 @@ pub(crate) fn start<A: Backend>(
     (level, time): (u32, &Arc<TimeSlot>),
 ) {
     let open = |idle: Option<Queries<A>>| {
-        let queries = idle.map_or_else(|| Queries::new(device, QUERIES_A_PAGE), Ok)?;
+        let queries = idle.map_or_else(|| Queries::new(device.raw(), QUERIES_A_PAGE), Ok)?;
         calls.reset(&queries);
         Ok(queries)
     };

@@ -6,7 +6,8 @@ use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::record::hal::encoder::Size;
-use crate::record::hal::hal_recorder::{Batch, Dispatch, Part, native_of};
+use crate::record::hal::hal_batch::{Batch, Dispatch, Part};
+use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::work::compiled_kernel::Recipe;
 use crate::work::span::Span;
@@ -44,7 +45,7 @@ impl<A: Backend> Sizes<A> {
         let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
         batch.admit(&[(&span.block, read, false)]);
         let kernel = batch.own(&mut self.kernel, |device| {
-            let compile = |recipe: &Recipe<'_>| HalPipeline::new(device, recipe);
+            let compile = |recipe: &Recipe<'_>| HalPipeline::new(device.compile_target(), recipe);
             Recipe::own("limit_groups", include_str!("limit_groups.wgsl"), compile)
         })?;
         let caps = batch.device.caps();

@@ -1,8 +1,9 @@
 //! One encoder, and in it compute passes that know what is set in them.
 
 use crate::device::bind_groups::{BindGroups, Key};
+use crate::device::bind_layout::{Carry, LayoutId};
 use crate::device::wgpu_device::WgpuDevice;
-use crate::device::wgpu_pipeline::{Carry, LayoutId, WgpuPipeline};
+use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
 use crate::memory::block::{Block, Memory};
 use crate::record::wgpu::uniforms::{Slot, Uniforms};

@@ -63,7 +63,7 @@ impl FillKernel {
 }
 
 fn compile(device: &WgpuDevice) -> Result<WgpuPipeline> {
-    with_recipe(|recipe| WgpuPipeline::new(device, recipe))
+    with_recipe(|recipe| WgpuPipeline::new(device.compile_target(), recipe))
 }
 
 /// Compiles the kernel.

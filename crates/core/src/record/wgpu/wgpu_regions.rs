@@ -49,7 +49,7 @@ impl RegionKernels {
         };
         let made = match kernel.take() {
             Some(made) => made,
-            None => unit.with_recipe(|recipe| WgpuPipeline::new(device, recipe))?,
+            None => unit.with_recipe(|recipe| WgpuPipeline::new(device.compile_target(), recipe))?,
         };
         Ok(kernel.insert(made))
     }

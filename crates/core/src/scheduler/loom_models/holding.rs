@@ -10,8 +10,8 @@ use crate::scheduler::loom_models::{
 };
 use crate::scheduler::user_signal::Signaller;
 use crate::scheduler::wait::Deadline;
-use crate::work::step::Work;
 use crate::work::span::{Pattern, Span};
+use crate::work::step::Work;
 use fencepost_sync::Point;
 use fencepost_sync::Slot;
 use std::sync::Arc;

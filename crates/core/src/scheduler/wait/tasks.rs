@@ -2,8 +2,8 @@
 
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, Memory};
-use crate::memory::heap::{BlockId, Heap};
 use crate::memory::cpu_memory::Cells;
+use crate::memory::heap::{BlockId, Heap};
 use crate::memory::host_access::Want;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
@@ -14,8 +14,8 @@ use crate::scheduler::relay::Origin;
 use crate::scheduler::user_signal::Signaller;
 use crate::scheduler::wait::tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
 use crate::scheduler::wait::*;
-use crate::work::step::Work;
 use crate::work::span::{Pattern, Span};
+use crate::work::step::Work;
 use fencepost_sync::prim::{Mutex, lock};
 use std::panic::Location;
 use std::sync::Weak;

@@ -3,16 +3,16 @@
 use crate::error::Kind;
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, Memory};
-use crate::memory::heap::{BlockId, Heap};
 use crate::memory::cpu_memory::Cells;
+use crate::memory::heap::{BlockId, Heap};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::scheduler::ordering::admit::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::user_signal::Signaller;
 use crate::scheduler::wait::*;
-use crate::work::step::Work;
 use crate::work::span::{Pattern, Span};
+use crate::work::step::Work;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};

@@ -1,0 +1,40 @@
+//! The wgpu instance of the process.
+
+use std::env;
+use std::sync::OnceLock;
+/// The variable that has the drivers' validation layers watch, if it is 1.
+const VALIDATION: &str = "FENCEPOST_VALIDATION";
+
+/// Whether the program was built with a graphics interface of this system.
+pub(crate) fn has_interface() -> bool {
+    wgpu::Instance::enabled_backend_features().intersects(backends())
+}
+
+pub(crate) fn backends() -> wgpu::Backends {
+    use wgpu::Backends as B;
+    B::VULKAN | B::METAL | B::DX12 | B::GL | B::BROWSER_WEBGPU
+}
+
+/// The one instance of the process.
+pub(crate) fn instance() -> &'static wgpu::Instance {
+    static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
+    INSTANCE.get_or_init(|| make_instance(backends()))
+}
+
+/// What the layers say comes through only with debug names, to which layers of before 2024 object themselves.
+pub(crate) fn make_instance(backends: wgpu::Backends) -> wgpu::Instance {
+    let mut flags = wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
+    if env::var(VALIDATION).is_ok_and(|value| value == "1") {
+        flags |= wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;
+    }
+    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    wgpu::Instance::new(wgpu::InstanceDescriptor { backends, flags, ..descriptor })
+}
+
+/// What the validation layers complained about since the last call. Only with the feature `validation`, a debug
+/// build of wgpu-hal and `FENCEPOST_VALIDATION=1` is anybody listening.
+#[cfg(feature = "validation")]
+#[doc(hidden)]
+pub fn validation_messages() -> Vec<String> {
+    wgpu_hal::VALIDATION_CANARY.get_and_reset()
+}
