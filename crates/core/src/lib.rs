@@ -76,7 +76,7 @@ pub use crate::runtime::pending::Pending;
 pub use crate::runtime::user_event::UserEvent;
 pub use crate::scheduler::ordering::policy::Policy;
 pub use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
-pub use crate::scheduler::queue_state::Priority;
+pub use crate::scheduler::priority::Priority;
 /// The cause in [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
 

@@ -34,7 +34,7 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::{FutureLate, Pending};
 use crate::runtime::user_event::UserEvent;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use fencepost_kernels::{Element, Number};
 use fencepost_sync::Slot;

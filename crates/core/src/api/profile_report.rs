@@ -6,7 +6,7 @@ use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCaus
 use crate::profile::{Batch, Profile};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::profile_notes::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
+use crate::scheduler::profile_log::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
 use crate::work::time_slot::{Ticks, TimeSlot};
 use fencepost_sync::Point;
 use fencepost_sync::Seq;

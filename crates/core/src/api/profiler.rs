@@ -6,7 +6,7 @@ use crate::api::profile_report::Taking;
 use crate::error::{Kind, Result};
 use crate::profile::Profile;
 use crate::runtime::pending::{Pending, may_block};
-use crate::scheduler::wait::Deadline;
+use crate::scheduler::deadline::Deadline;
 use fencepost_sync::Late;
 use fencepost_sync::Point;
 use std::task::Poll;

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::runtime::event::{Event, EventOptions, Events, Recording, same_context};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, PointLate};
-use crate::scheduler::queue_state::Priority;
+use crate::scheduler::priority::Priority;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;

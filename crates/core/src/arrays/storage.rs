@@ -12,7 +12,7 @@ use crate::memory::pool::size_for;
 use crate::memory::uses::Tracker;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::usable;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use fencepost_sync::Slot;
 use std::sync::Arc;
 use std::sync::OnceLock;

@@ -6,7 +6,7 @@ use crate::memory::block::Block;
 use crate::memory::heap::{Heap, overlap};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::work::region_copy::{RegionCopy, Rows, Stretch, WORD, extent};
 use crate::work::span::Span;
 use crate::work::step::Work;

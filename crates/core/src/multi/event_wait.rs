@@ -6,7 +6,7 @@ use crate::runtime::event::Recording;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::relay::Origin;
 use crate::scheduler::relay::Relay;
-use crate::scheduler::user_signal::Signaller;
+use crate::scheduler::signaller::Signaller;
 use fencepost_sync::Slot;
 use std::panic::Location;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
         }
         Recording::User(user) => {
             let name = format!("user event `{}`", user.label());
-            Ok(Some((Origin::User(user), name)))
+            Ok(Some((Origin::User(Arc::downgrade(engine), user), name)))
         }
         Recording::Failed(error) => Err(error),
     }

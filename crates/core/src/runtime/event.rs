@@ -6,7 +6,7 @@ use crate::runtime::pending::Pending;
 use crate::runtime::pending::PointLate;
 use crate::runtime::pending::UserLate;
 use crate::scheduler::handle_points::Past;
-use crate::scheduler::queue_times::Moment;
+use crate::scheduler::queue_timing::Moment;
 use crate::scheduler::user_signal::UserState;
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, lock};

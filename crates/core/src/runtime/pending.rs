@@ -2,11 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::runtime::owner::Owner;
+use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::Past;
 use crate::scheduler::thread_posts::stand_aside;
 use crate::scheduler::user_signal::UserState;
-use crate::scheduler::wait::Deadline;
 use fencepost_sync::Point;
 use fencepost_sync::{Bell, Late};
 use std::future::Future;

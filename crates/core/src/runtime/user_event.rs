@@ -2,7 +2,7 @@
 
 use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
-use crate::scheduler::user_signal::Signaller;
+use crate::scheduler::signaller::Signaller;
 use std::sync::Arc;
 
 /// The right to signal an event by hand. Device work that waits for the event is held back on the host until

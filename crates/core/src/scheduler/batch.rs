@@ -2,7 +2,7 @@
 
 use crate::device::recorder::{Keep, LaneValue};
 use crate::scheduler::command_costs::Expected;
-use crate::scheduler::queue_state::Priority;
+use crate::scheduler::priority::Priority;
 use crate::work::step::Step;
 use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Value};

@@ -5,8 +5,9 @@
 //! the waits can end, and one of them is refused.
 
 use crate::error::{Error, Kind, Result};
-use crate::scheduler::callbacks::{Before, ThreadId, this_thread};
+use crate::scheduler::callback_state::Before;
 use crate::scheduler::engine::Engine;
+use crate::scheduler::thread_state::{ThreadId, this_thread};
 use fencepost_sync::Point;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -233,7 +234,7 @@ fn refuse(cycle: &[Link]) -> bool {
     };
     drop(noted);
     drop(gone);
-    crate::scheduler::user_code::wake_all(asked);
+    crate::scheduler::deferred_calls::wake_all(asked);
     refused
 }
 
@@ -244,7 +245,7 @@ mod tests {
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::callbacks::Inside;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::queue_state::Priority;
+    use crate::scheduler::priority::Priority;
     use fencepost_sync::HoldId;
     use std::sync::mpsc::channel;
     use std::thread;

@@ -2,73 +2,30 @@
 
 use crate::error::Kind;
 use crate::scheduler::callback_cycles as cycles;
+use crate::scheduler::callback_state::Before;
 use crate::scheduler::command::{Callback, Op};
 use crate::scheduler::deferred_calls::leave_calls;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_thread_of_a_lane;
+use crate::scheduler::thread_state::enter_callback;
+use crate::scheduler::thread_state::leave_callback;
+use crate::scheduler::thread_state::signals;
+use crate::scheduler::thread_state::this_thread;
 use fencepost_sync::HoldId;
 use fencepost_sync::Point;
 use fencepost_sync::Slot;
-use fencepost_sync::prim::{MutexGuard, thread_local};
-use std::cell::Cell;
+use fencepost_sync::prim::MutexGuard;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A thread. The standard library's number does not tell the threads of a model apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ThreadId(u64);
-
-static THREADS: AtomicU64 = AtomicU64::new(0);
-
-thread_local! {
-    static THIS_THREAD: ThreadId = ThreadId(THREADS.fetch_add(1, Ordering::Relaxed));
-    /// How many callbacks run on this thread, one inside the other; the thread of a context for them counts as one.
-    static DEPTH: Cell<u32> = Cell::default();
-    /// Whether this thread signals an event for the program.
-    static SIGNALS: Cell<bool> = Cell::default();
-}
-
-/// Signals an event of the program's. Contexts that go on by that run no callbacks on this thread.
-pub(crate) fn signal(run: impl FnOnce()) {
-    let _signals = Signals::set(true);
-    run();
-}
-
-/// Whether this thread signals an event, until this is dropped. A wait inside a signal does not: a waker may wait, and nothing
-/// comes of the thread before that is over.
-pub(crate) struct Signals(bool);
-
-impl Signals {
-    pub(crate) fn set(now: bool) -> Self {
-        Self(SIGNALS.with(|signals| signals.replace(now)))
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        SIGNALS.with(|signals| signals.set(self.0));
-    }
-}
-
-pub(crate) fn this_thread() -> ThreadId {
-    THIS_THREAD.with(|thread| *thread)
-}
-
-/// Whether callbacks have to wait until this call returns: those that run on this thread, and those of a context whose
-/// callback thread this is.
-pub(crate) fn inside() -> bool {
-    DEPTH.with(Cell::get) > 0
-}
+use std::time::Duration;
 
 /// Makes this thread one [inside](inside) callbacks until it is dropped.
 pub(crate) struct Inside(());
 
 impl Inside {
     pub(crate) fn enter() -> Self {
-        DEPTH.with(|depth| depth.set(depth.get() + 1));
+        enter_callback();
         Self(())
     }
 }
@@ -76,26 +33,9 @@ impl Inside {
 impl Drop for Inside {
     /// What the callback has polled it does not poll again.
     fn drop(&mut self) {
-        DEPTH.with(|depth| depth.set(depth.get() - 1));
+        leave_callback();
         cycles::forget_polls(this_thread());
     }
-}
-
-/// The host functions of a context that run at this moment, and the thread for those that are due.
-#[derive(Default)]
-pub(crate) struct Callbacks {
-    running: Vec<(HoldId, ThreadId)>,
-    /// None in a context without threads: there any thread that asks runs what is due.
-    pub(crate) thread: Option<ThreadId>,
-}
-
-/// The callback that a point comes after.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Before {
-    pub(crate) callback: HoldId,
-    pub(crate) queue: Arc<str>,
-    /// The thread that runs it, or the only one that can.
-    pub(crate) thread: Option<ThreadId>,
 }
 
 impl Engine {
@@ -104,7 +44,7 @@ impl Engine {
     /// So it may for a thread that is at relays, which runs them when it has looked at all.
     pub(crate) fn run_calls(&self) -> bool {
         let mut state = self.lock();
-        if is_thread_of_a_lane() || SIGNALS.with(Cell::get) {
+        if is_thread_of_a_lane() || signals() {
             // Once: a relay among those that are woken asks again on this very thread.
             if !state.calls.is_empty() && !std::mem::replace(&mut state.calls_told, true) {
                 state.wake_everybody();
@@ -112,7 +52,10 @@ impl Engine {
             self.unlock(state);
             return false;
         }
-        if !state.calls.is_empty() && leave_calls(&self.me) {
+        if !state.calls.is_empty() && {
+            let engine = self.me.clone();
+            leave_calls(move || engine.upgrade().into_iter().for_each(|engine| engine.turn(Duration::ZERO)))
+        } {
             return false;
         }
         let mut any = false;
@@ -191,8 +134,8 @@ mod tests {
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::queue_state::Priority;
-    use crate::scheduler::user_signal::Signaller;
+    use crate::scheduler::priority::Priority;
+    use crate::scheduler::signaller::Signaller;
     use std::panic::Location;
 
     #[test]

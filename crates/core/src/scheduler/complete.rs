@@ -6,7 +6,6 @@ use crate::scheduler::batch::Submitted;
 use crate::scheduler::command_costs::Expected;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
-use crate::scheduler::user_code as shield;
 use crate::work::step::Step;
 use fencepost_sync::Value;
 use std::sync::Arc;
@@ -105,7 +104,7 @@ impl Engine {
                 .for_each(|steps| self.launches.take_back(steps.into_iter().map(Step::launch)));
         }
         self.ring(&alarm);
-        shield::wake_all(wakers);
+        crate::scheduler::deferred_calls::wake_all(wakers);
         if surplus {
             self.let_surplus_go();
         }
@@ -144,7 +143,7 @@ impl Engine {
         log::warn!("{} submissions and everything in them are leaked with the device", leaked.len());
         std::mem::forget(leaked);
         self.stir();
-        shield::wake_all(wakers);
+        crate::scheduler::deferred_calls::wake_all(wakers);
     }
 }
 
@@ -211,10 +210,10 @@ mod tests {
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::runtime::context_threads::Threads;
-    use crate::scheduler::ordering::admit::Admission;
+    use crate::scheduler::deadline::Deadline;
+    use crate::scheduler::ordering::admission::Admission;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::queue_state::Priority;
-    use crate::scheduler::wait::Deadline;
+    use crate::scheduler::priority::Priority;
     use crate::work::compiled_kernel::{Pipeline, Recipe};
     use crate::work::step::{Step, Work};
     use fencepost_sync::Point;

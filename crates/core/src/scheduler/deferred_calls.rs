@@ -1,20 +1,25 @@
 //! In which order a thread does what comes of a step: relays, then destructors of the program, then its tasks, then its callbacks.
 
-use crate::scheduler::engine::Engine;
-use crate::scheduler::relay::Relay;
-use crate::scheduler::user_code::{drop_all, wake_each};
+use crate::scheduler::user_code::shielded;
+use crate::scheduler::user_code::wake_each;
+use fencepost_sync::InTask;
 use fencepost_sync::TasksLater;
 use fencepost_sync::prim::thread_local;
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// A step that a thread leaves for the end of the step that it is at.
+pub(crate) trait Deferred {
+    fn run(self: Arc<Self>);
+}
 
 thread_local! {
     /// Relays that were woken on this thread while it is at one.
-    static WOKEN: RefCell<Option<VecDeque<Arc<Relay>>>> = RefCell::default();
+    static WOKEN: RefCell<Option<VecDeque<Arc<dyn Deferred>>>> = RefCell::default();
     /// Contexts whose callbacks this thread has left for later.
-    static LEFT: RefCell<Vec<Weak<Engine>>> = RefCell::default();
+    static LEFT: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
     /// What this thread drops later.
     static DROPS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
 }
@@ -31,7 +36,7 @@ pub(crate) fn in_turn<R>(first: impl FnOnce() -> R) -> R {
     let later = TasksLater::enter();
     let result = first();
     while let Some(relay) = outermost.then(next).flatten() {
-        relay.look_or_start();
+        relay.run();
     }
     let tasks = later.end();
     if outermost {
@@ -40,16 +45,37 @@ pub(crate) fn in_turn<R>(first: impl FnOnce() -> R) -> R {
     wake_each(tasks);
     if outermost {
         let left = LEFT.with(RefCell::take);
-        left.iter().filter_map(Weak::upgrade).for_each(|engine| engine.turn(Duration::ZERO));
+        left.into_iter().for_each(|run| run());
     }
     result
 }
 
+/// Calls `wakers`: first those of the library, then those of tasks, which may wait.
+pub(crate) fn wake_all(wakers: Vec<Waker>) {
+    if !wakers.is_empty() {
+        in_turn(|| wake_each(wakers));
+    }
+}
+
+/// Drops `things`, one after the other: what they hold of the program's may wait in its destructor. A thread that is at relays
+/// does so later.
+pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
+    if things.is_empty() {
+        return;
+    }
+    if let Some(things) = leave_drops(things) {
+        for thing in things {
+            let _in = InTask::enter();
+            shielded("a destructor", || drop(thing));
+        }
+    }
+}
+
 /// Leaves the callbacks of a context for when this thread has looked at all relays; whether it is at them.
-pub(crate) fn leave_calls(engine: &Weak<Engine>) -> bool {
+pub(crate) fn leave_calls(run: impl FnOnce() + 'static) -> bool {
     let is_at_relays = woken(|list| list.is_some());
     if is_at_relays {
-        LEFT.with(|left| left.borrow_mut().push(engine.clone()));
+        LEFT.with(|left| left.borrow_mut().push(Box::new(run)));
     }
     is_at_relays
 }
@@ -64,12 +90,12 @@ pub(crate) fn leave_drops<T: 'static>(things: Vec<T>) -> Option<Vec<T>> {
 }
 
 /// Leaves a relay for when this thread has looked at those before; whether it is at one.
-pub(crate) fn leave_relay(relay: &Arc<Relay>) -> bool {
+pub(crate) fn leave_relay(relay: &Arc<impl Deferred + 'static>) -> bool {
     woken(|list| list.as_mut().map(|list| list.push_back(relay.clone())).is_some())
 }
 
 /// The relay that was woken first; if there is none, nobody is at one any more.
-fn next() -> Option<Arc<Relay>> {
+fn next() -> Option<Arc<dyn Deferred>> {
     woken(|list| {
         let first = list.as_mut().and_then(VecDeque::pop_front);
         if first.is_none() {
@@ -79,7 +105,7 @@ fn next() -> Option<Arc<Relay>> {
     })
 }
 
-fn woken<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<Relay>>>) -> R) -> R {
+fn woken<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<dyn Deferred>>>) -> R) -> R {
     WOKEN.with(|woken| look(&mut woken.borrow_mut()))
 }
 
@@ -89,9 +115,10 @@ mod tests {
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::queue_state::Priority;
+    use crate::scheduler::priority::Priority;
     use crate::scheduler::relay::Origin;
-    use crate::scheduler::user_signal::{Signaller, UserState};
+    use crate::scheduler::signaller::Signaller;
+    use crate::scheduler::user_signal::UserState;
     use fencepost_sync::Bell;
     use std::panic::Location;
     use std::sync::Mutex;
@@ -134,7 +161,7 @@ mod tests {
         let (near, far, notes) = (engine(), engine(), Notes::default());
         let (from, to) = (Signaller::new(&near, "from"), Signaller::new(&far, "to"));
         let signalled = to.state().clone();
-        Relay::attach(&far, to, Origin::User(from.state().clone()), None);
+        Relay::attach(&far, to, Origin::User(Arc::downgrade(&near), from.state().clone()), None);
         let slot = far.new_queue("q", Priority::Normal, false).expect("the device is there");
         let noting = notes.clone();
         let callback = Box::new(move || noting.lock().expect("no panic").push("callback"));
@@ -150,5 +177,28 @@ mod tests {
             assert!(notes.lock().expect("no panic").is_empty());
         });
         assert_eq!(*notes.lock().expect("no panic"), ["drop", "task", "callback"]);
+    }
+}
+
+#[cfg(test)]
+mod drop_tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    struct Bomb(Rc<Cell<u32>>);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+            assert!(self.0.get() != 1, "on purpose");
+        }
+    }
+
+    #[test]
+    fn one_panic_keeps_nothing_else_from_being_dropped() {
+        let dropped = Rc::<Cell<u32>>::default();
+        drop_all(vec![Bomb(dropped.clone()), Bomb(dropped.clone()), Bomb(dropped.clone())]);
+        assert_eq!(dropped.get(), 3);
     }
 }

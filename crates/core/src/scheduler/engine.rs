@@ -5,10 +5,10 @@ use crate::device::{Device, Lane};
 use crate::error::Error;
 use crate::error::site::KernelId;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::queue_state::{Hold, Priority};
-use crate::scheduler::queue_times::Timing;
+use crate::scheduler::priority::Priority;
+use crate::scheduler::queue_state::Hold;
+use crate::scheduler::queue_timing::Timing;
 use crate::scheduler::state::{After, State};
-use crate::scheduler::user_code as shield;
 use crate::scheduler::wakers::Place;
 use crate::work::kernel_launch::Boxes;
 use fencepost_sync::HoldId;
@@ -117,9 +117,9 @@ impl Engine {
         let alarm = state.alarm();
         drop(state);
         drop(times);
-        shield::drop_all(dropped);
+        crate::scheduler::deferred_calls::drop_all(dropped);
         self.ring(&alarm);
-        shield::wake_all(wakers);
+        crate::scheduler::deferred_calls::wake_all(wakers);
     }
 
     /// As [`unlock`](Self::unlock), for a caller who looks for the end of what was submitted on a lane: its completer is not

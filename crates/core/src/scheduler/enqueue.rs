@@ -8,9 +8,9 @@ use crate::scheduler::failure_history::Stretch;
 use crate::scheduler::handle_points::Past;
 use crate::scheduler::lane_state::Rest;
 use crate::scheduler::ordering;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::profile_notes::Cause;
+use crate::scheduler::profile_log::Cause;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::{UserState, UserWait};
@@ -119,7 +119,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(slot)?;
         if state.wait_log.is_some() {
-            ordering::wait_log::note_asked(&mut state, slot, at, point, clock);
+            ordering::note_waits::note_asked(&mut state, slot, at, point, clock);
         }
         state.queue_mut(slot).clock.join(clock);
         state.note_wait(slot, point, Cause::Program, at);
@@ -232,7 +232,7 @@ impl State {
 
     /// Enqueues what the policy has `work` wait for.
     fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
-        ordering::wait_log::note_added(self, by, work, waits);
+        ordering::note_waits::note_added(self, by, work, waits);
         for &point in waits {
             self.note_wait(by.slot, point, Cause::Policy, by.at);
             self.push_wait(by.slot, point);

@@ -6,7 +6,7 @@ use crate::scheduler::batch::{Batch, Status};
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::command_costs::Expected;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue_state::Priority;
+use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use crate::work::step::{Step, Work};
 use fencepost_sync::Point;
@@ -187,7 +187,7 @@ mod tests {
     use crate::memory::heap::{BlockId, Heap};
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::scheduler::ordering::admit::Admission;
+    use crate::scheduler::ordering::admission::Admission;
     use crate::scheduler::ordering::policy::Policy;
     use crate::work::span::{Pattern, Span};
     use std::panic::Location;

@@ -8,10 +8,6 @@ use crate::scheduler::state::State;
 use fencepost_sync::Clock;
 use fencepost_sync::Point;
 
-/// The points that the program was told are over, with all that their queues came after there.
-#[derive(Default)]
-pub(crate) struct Told(Clock);
-
 impl Engine {
     /// As [`State::tell`].
     pub(crate) fn tell(&self, point: Point, clock: &Clock, answer: &Result<()>) {
@@ -22,7 +18,7 @@ impl Engine {
 impl State {
     /// What the program was told is over.
     pub(crate) fn host_clock(&self) -> &Clock {
-        &self.told.0
+        &self.told
     }
 
     /// Tells the program `answer`, which a call for `point` is about to return. The program knows from it that the work is
@@ -51,9 +47,9 @@ impl State {
             return;
         }
         if let Some(clock) = clock {
-            self.told.0.join(clock);
+            self.told.join(clock);
         }
-        self.told.0.see(point.slot, point.stamp);
+        self.told.see(point.slot, point.stamp);
     }
 }
 
@@ -64,7 +60,7 @@ mod tests {
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::queue_state::Priority;
+    use crate::scheduler::priority::Priority;
     use fencepost_sync::{Slot, Stamp};
     use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::device::Pace;
 use crate::scheduler::batch::{Batch, Submitted};
 use crate::scheduler::command_costs::Costs;
-use crate::scheduler::queue_state::Priority;
+use crate::scheduler::priority::Priority;
 use fencepost_sync::Timeline;
 use std::collections::VecDeque;
 

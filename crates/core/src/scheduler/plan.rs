@@ -10,7 +10,8 @@ use crate::scheduler::batch::{Batch, Status};
 use crate::scheduler::command::Op;
 use crate::scheduler::command_costs::Kind;
 use crate::scheduler::plan::open_batch::{Open, read_in_place};
-use crate::scheduler::queue_state::{Hold, Priority, QueueState, Reached};
+use crate::scheduler::priority::Priority;
+use crate::scheduler::queue_state::{Hold, QueueState, Reached};
 use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
@@ -18,7 +19,6 @@ use fencepost_sync::Point;
 use fencepost_sync::Seq;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
-use std::task::Waker;
 
 /// Steps of the largest batch, and commands of one planning: what comes later is encoded while this one runs.
 const LARGEST: usize = 4096;
@@ -273,8 +273,8 @@ impl Planner<'_> {
             Op::WaitUser(event) => match event.result() {
                 None => {
                     // Another context is to signal it: that is asked to, once S is released.
-                    let (hold, relay) = (Hold::User(event.hold), event.relay());
-                    self.state.after.wakers.extend(relay.map(Waker::from));
+                    let (hold, relay) = (Hold::User(event.hold), event.source());
+                    self.state.after.wakers.extend(relay.map(|source| source.waker()));
                     Next::Held(hold)
                 }
                 Some(Ok(())) if event.is_sent() => {

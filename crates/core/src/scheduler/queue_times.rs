@@ -1,61 +1,19 @@
 //! What a timed queue notes of its commands.
 
+use crate::scheduler::queue_timing::Moment;
+use crate::scheduler::queue_timing::Timing;
 use fencepost_sync::Point;
 
-use crate::scheduler::command::Timed;
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::Past;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::State;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::{Slot, Stamp};
 use std::sync::Arc;
-
-/// The times of a queue's commands.
-pub(crate) struct Timing {
-    /// Whether its markers have times: the program asked for that, and nobody only profiles.
-    pub(crate) marked: bool,
-    /// Whether the device has a clock.
-    clocked: bool,
-    /// The last command, unless the queue waits for something since.
-    last: Option<(Stamp, Arc<TimeSlot>)>,
-    /// The launches since a tuning started.
-    tuned: Option<Vec<Arc<TimeSlot>>>,
-}
-
-impl Timing {
-    /// For a queue whose events are asked for times.
-    pub(crate) fn for_events() -> Box<Self> {
-        Box::new(Self { marked: true, clocked: true, last: None, tuned: None })
-    }
-
-    /// For a queue whose commands are only noted.
-    pub(crate) fn for_notes(clocked: bool) -> Box<Self> {
-        Box::new(Self { marked: false, clocked, last: None, tuned: None })
-    }
-
-    /// Whether no event and no tuning asks for times.
-    pub(crate) fn for_notes_only(&self) -> bool {
-        !self.marked && self.tuned.is_none()
-    }
-
-    /// A command whose time is told to `time`.
-    pub(crate) fn op(work: Work, time: &Arc<TimeSlot>, clocked: bool) -> Op {
-        Op::Timed(Box::new(Timed { work, time: time.clone(), clocked }))
-    }
-}
-
-/// When a queue is past a point.
-pub(crate) struct Moment {
-    pub(crate) queue: Arc<str>,
-    pub(crate) lane: usize,
-    /// The command whose end it is.
-    pub(crate) stamp: Stamp,
-    pub(crate) time: Arc<TimeSlot>,
-}
 
 impl Engine {
     /// As [`marker`](Self::marker), with the moment at which the queue is there if it is timed, or the event is.

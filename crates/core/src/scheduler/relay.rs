@@ -1,13 +1,17 @@
 //! A wait of one context for another.
 
 use crate::error::{Error, Kind, Result};
+use crate::scheduler::deadline::Deadline;
+use crate::scheduler::deferred_calls::Deferred;
 use crate::scheduler::deferred_calls::{in_turn, leave_relay};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::Stretch;
-use crate::scheduler::user_signal::{Signaller, UserState};
-use crate::scheduler::wait::Deadline;
+use crate::scheduler::signaller::Signaller;
+use crate::scheduler::user_signal::SignalSource;
+use crate::scheduler::user_signal::UserState;
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Poll, Wake, Waker};
@@ -42,7 +46,8 @@ struct Progress {
 pub(crate) enum Origin {
     /// With the right to hear whether it failed.
     Point(Weak<Engine>, Point, #[expect(dead_code, reason = "held, not looked at")] Stretch),
-    User(Arc<UserState>),
+    /// An event of this context.
+    User(Weak<Engine>, Arc<UserState>),
 }
 
 /// What has to be done between the arrival and the signal.
@@ -64,7 +69,10 @@ impl Origin {
                     Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
                 }
             },
-            Origin::User(user) => user.attend(waker),
+            Origin::User(engine, user) => match engine.upgrade() {
+                Some(engine) => engine.attend_user(user, waker),
+                None => user.result(),
+            },
         }
     }
 
@@ -72,7 +80,7 @@ impl Origin {
     fn engine(&self) -> Option<Arc<Engine>> {
         match self {
             Origin::Point(engine, ..) => engine.upgrade(),
-            Origin::User(user) => user.engine(),
+            Origin::User(engine, _) => engine.upgrade(),
         }
     }
 
@@ -86,12 +94,19 @@ impl Origin {
 }
 
 impl Relay {
+    /// Returns the relay that has still to signal `event`.
+    pub(crate) fn of(event: &UserState) -> Option<Arc<Relay>> {
+        let source: Arc<dyn Any + Send + Sync> = event.source()?;
+        source.downcast().ok()
+    }
+
     /// Signals `signaller`, of the context `waiter`, when `origin` is there and `then` is done. Flushes nothing.
     pub(crate) fn attach(waiter: &Arc<Engine>, signaller: Signaller, origin: Origin, then: Option<Then>) {
         let progress = Mutex::new(Progress { then, over: false });
         let abandoned = AtomicBool::new(false);
         let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress, abandoned });
-        relay.signaller.state().sent_by(&relay);
+        let source: Arc<dyn SignalSource> = relay.clone();
+        relay.signaller.state().set_source(Arc::downgrade(&source));
         relay.look();
     }
 
@@ -135,15 +150,6 @@ impl Relay {
         }
         sent
     }
-
-    /// Has the other context forget it, as no queue waits for the signal any more.
-    pub(crate) fn abandon(self: &Arc<Self>) {
-        self.abandoned.store(true, Ordering::Relaxed);
-        if let Some(engine) = self.origin.engine() {
-            engine.forget(&Waker::from(self.clone()));
-        }
-    }
-
     fn failed(&self, error: Error) -> Error {
         let object = self.signaller.state().label().to_owned();
         Kind::OtherContext { object, error }.into()
@@ -172,7 +178,7 @@ impl Relay {
             each(&at);
             let next = match &at.origin {
                 Origin::Point(engine, point, _) => engine.upgrade().and_then(|engine| engine.held_by(*point)),
-                Origin::User(_) => None,
+                Origin::User(..) => None,
             };
             match next {
                 Some(next) => at = next,
@@ -200,8 +206,8 @@ impl Relay {
                     Ok(true) | Err(_) => engine.turn(limit),
                 }
             }
-            Origin::User(user) => {
-                let idle = user.idle_context();
+            Origin::User(engine, user) => {
+                let idle = idle_context(engine);
                 if let Some(engine) = &idle {
                     engine.turn(limit);
                 }
@@ -251,8 +257,8 @@ impl Relay {
                     }
                 }
             }
-            Origin::User(user) => {
-                if let Some(engine) = user.idle_context() {
+            Origin::User(engine, _) => {
+                if let Some(engine) = idle_context(engine) {
                     engine.turn(Duration::ZERO);
                     waker.wake_by_ref();
                 }
@@ -268,6 +274,31 @@ impl Relay {
             self.start();
         }
     }
+}
+
+impl SignalSource for Relay {
+    /// Has the other context forget it.
+    fn abandon(self: Arc<Self>) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        if let Some(engine) = self.origin.engine() {
+            engine.forget(&Waker::from(self.clone()));
+        }
+    }
+
+    fn waker(self: Arc<Self>) -> Waker {
+        Waker::from(self)
+    }
+}
+
+impl Deferred for Relay {
+    fn run(self: Arc<Self>) {
+        self.look_or_start();
+    }
+}
+
+/// Returns the context of an event if its callbacks may signal it, no thread of its own makes progress, and it has work to do.
+fn idle_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
+    engine.upgrade().filter(|engine| !engine.threads && engine.lock().busy())
 }
 
 impl Wake for Relay {

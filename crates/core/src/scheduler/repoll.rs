@@ -1,12 +1,16 @@
 //! Tasks that have to ask once more, as something else holds their queue back now.
 
 use crate::error::Result;
+use crate::scheduler::callback_cycles::forget_polls_of;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
+use crate::scheduler::wakers::WakerOwner;
 use fencepost_sync::Point;
 use fencepost_sync::Stamp;
 use fencepost_sync::prim::MutexGuard;
+use std::sync::Arc;
+use std::sync::Weak;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -63,5 +67,29 @@ impl Engine {
         }
         let error = self.check_poll(point, waker).or_else(|| self.get_on(point, waker));
         error.map(Err)
+    }
+}
+
+impl Engine {
+    /// Has nothing call `waker` any more, here and in the contexts that it was passed on to.
+    pub(crate) fn forget(&self, waker: &Waker) {
+        forget_polls_of(waker);
+        let (removed, beyond) = self.lock().wakers.remove(waker);
+        drop(removed);
+        for engine in beyond.iter().filter_map(Weak::upgrade) {
+            engine.forget(waker);
+        }
+    }
+
+    /// Notes that `waker` waits here for what another context has to do, and was left there too.
+    pub(crate) fn pass_on(&self, waker: &Waker, to: &Arc<Engine>) {
+        let to: Arc<dyn WakerOwner> = to.clone();
+        self.lock().wakers.pass_on(waker, &to);
+    }
+}
+
+impl WakerOwner for Engine {
+    fn forget(&self, waker: &Waker) {
+        Engine::forget(self, waker);
     }
 }

@@ -14,7 +14,7 @@ impl Engine {
         // None is held by a user event of the program's any more: handles of those keep a context going.
         let ends = self.lock().ends();
         for end in ends {
-            if let Err(error) = self.wait(end, crate::scheduler::wait::Deadline::after(None)) {
+            if let Err(error) = self.wait(end, crate::scheduler::deadline::Deadline::after(None)) {
                 log::debug!("while a context ended: {error}");
             }
         }
@@ -27,7 +27,7 @@ impl Engine {
     pub(crate) fn waits_across(&self) -> bool {
         let state = self.lock();
         let mut pending = state.queues.iter().flat_map(|queue| queue.pending.iter());
-        pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.relay().is_some()))
+        pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.source().is_some()))
     }
 
     /// Keeps an error that came up where nobody could be told; the first one stays.

@@ -8,16 +8,16 @@ use crate::memory::block::Block;
 use crate::memory::pool::Pool;
 use crate::memory::uses::Use;
 use crate::scheduler::batch::Batches;
-use crate::scheduler::callbacks::Callbacks;
+use crate::scheduler::callback_state::Callbacks;
 use crate::scheduler::command::{Callback, Command};
-use crate::scheduler::host_clock::Told;
 use crate::scheduler::kernel_names::KernelNames;
 use crate::scheduler::lane_state::LaneState;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::ordering::wait_log::WaitLog;
-use crate::scheduler::profile_notes::{Cause, Log};
-use crate::scheduler::queue_state::{Hold, Priority, QueueState, Reached};
-use crate::scheduler::queue_times::Timing;
+use crate::scheduler::priority::Priority;
+use crate::scheduler::profile_log::{Cause, Log};
+use crate::scheduler::queue_state::{Hold, QueueState, Reached};
+use crate::scheduler::queue_timing::Timing;
 use crate::scheduler::wakers::{Place, Wakers};
 use fencepost_sync::HoldId;
 use fencepost_sync::Point;
@@ -92,7 +92,7 @@ pub(crate) struct State {
     policy: Policy,
     /// Commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
-    pub(crate) told: Told,
+    pub(crate) told: Clock,
     holds: u64,
 }
 
@@ -123,7 +123,7 @@ impl State {
             kernels: KernelNames::default(),
             policy,
             compared: Cell::new(0),
-            told: Told::default(),
+            told: Clock::default(),
             holds: 0,
         }
     }

@@ -80,7 +80,7 @@ fn describe_op(op: &Op) -> String {
         Op::Work(work) => describe_work(work),
         Op::Timed(timed) => describe_work(&timed.work),
         Op::Wait(point) => format!("wait for queue {} at {}", point.slot.0, point.stamp),
-        Op::WaitUser(event) if event.relay().is_some() => {
+        Op::WaitUser(event) if event.source().is_some() => {
             format!("wait for {}, in another context", event.label())
         }
         Op::WaitUser(event) => format!("wait for user event `{}`", event.label()),

@@ -6,7 +6,7 @@ use crate::scheduler::batch::{Batch, Status, Submitted};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failed_batch::Refused;
 use crate::scheduler::plan::Due;
-use crate::scheduler::queue_state::Priority;
+use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, lock};

@@ -1,11 +1,12 @@
 //! What the threads of a context do: two a lane, one for host callbacks.
 
-use crate::scheduler::callbacks::{Inside, this_thread};
+use crate::scheduler::callbacks::Inside;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::lane_state::Rest;
 use crate::scheduler::plan::Due;
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_replaced;
+use crate::scheduler::thread_state::this_thread;
 use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
 use std::time::Duration;

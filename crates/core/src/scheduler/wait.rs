@@ -3,15 +3,15 @@
 use crate::error::{Error, Result};
 use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
-use crate::scheduler::callbacks;
 use crate::scheduler::command::Op;
-use crate::scheduler::engine::{Engine, SLICE};
+use crate::scheduler::deadline::Deadline;
+use crate::scheduler::engine::Engine;
 use crate::scheduler::plan::{Due, Rest};
-use crate::scheduler::queue_state::{Hold, Priority, Reached};
+use crate::scheduler::priority::Priority;
+use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::relay::Relay;
 use crate::scheduler::state::{After, State};
 use crate::scheduler::thread_posts::{stand_aside, stand_aside_in_a_task};
-use crate::scheduler::user_code as shield;
 use crate::scheduler::user_signal::UserState;
 use crate::scheduler::wakers::Place;
 use fencepost_sync::HoldId;
@@ -22,42 +22,8 @@ use fencepost_sync::{Clock, Slot, Value};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
-use web_time::Instant;
 
 pub(crate) mod plan_ahead;
-
-/// When a wait has to end, if ever.
-#[derive(Clone, Copy)]
-pub(crate) struct Deadline(Option<Instant>);
-
-impl Deadline {
-    pub(crate) fn after(limit: Option<Duration>) -> Self {
-        Self(limit.and_then(|limit| Instant::now().checked_add(limit)))
-    }
-
-    /// At once.
-    pub(crate) fn now() -> Self {
-        Self(Some(Instant::now()))
-    }
-
-    /// What is left of it.
-    pub(crate) fn left(self) -> Duration {
-        self.0.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
-    }
-
-    /// What is left of it, at most a slice.
-    pub(crate) fn slice(self) -> Duration {
-        self.0.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
-    }
-
-    fn is_endless(self) -> bool {
-        self.0.is_none()
-    }
-
-    pub(crate) fn over(self) -> bool {
-        self.0.is_some_and(|end| Instant::now() >= end)
-    }
-}
 
 /// What a wait is for.
 #[derive(Clone, Copy)]
@@ -114,7 +80,7 @@ impl State {
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let held = self.queues.iter().filter_map(|queue| queue.pending.front());
         held.filter(|_| self.reached(point) == Reached::Unplanned).find_map(|front| match &front.op {
-            Op::WaitUser(event) if event.hold == hold => event.relay(),
+            Op::WaitUser(event) if event.hold == hold => Relay::of(event),
             _ => None,
         })
     }
@@ -164,7 +130,7 @@ impl Engine {
     fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
         // Even a wait of no time takes one turn: asked again and again, it ends.
         let (mut turned, mut blocked, mut planned) = (false, None, Rest::default());
-        let _waits = callbacks::Signals::set(false);
+        let _waits = crate::scheduler::thread_state::Signals::set(false);
         stand_aside();
         loop {
             let mut state = self.lock();
@@ -179,7 +145,7 @@ impl Engine {
                 }
                 return Ok(false);
             }
-            if callbacks::inside() {
+            if crate::scheduler::thread_state::inside() {
                 self.unlock(state);
                 self.check_wait(target, deadline, &mut blocked)?;
                 state = self.lock();
@@ -305,8 +271,8 @@ impl Engine {
         let After { dropped, wakers, times, .. } = std::mem::take(&mut state.after);
         drop(state);
         drop(times);
-        shield::drop_all(dropped);
-        shield::wake_all(wakers);
+        crate::scheduler::deferred_calls::drop_all(dropped);
+        crate::scheduler::deferred_calls::wake_all(wakers);
     }
 
     /// Starts everything enqueued on a queue, with all that it waits for.
@@ -399,7 +365,7 @@ impl Engine {
             Ok(state) => state,
             Err(over) => return Some(over),
         };
-        if callbacks::inside() {
+        if crate::scheduler::thread_state::inside() {
             return self.poll_inside(state, point, waker);
         }
         self.flush_to(state, point);

@@ -1,6 +1,4 @@
 //! What is woken when.
-use crate::scheduler::callback_cycles::forget_polls_of;
-use crate::scheduler::engine::Engine;
 use fencepost_sync::HoldId;
 use fencepost_sync::Point;
 use fencepost_sync::Seq;
@@ -9,6 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
+
+/// A context that keeps wakers.
+pub(crate) trait WakerOwner: Send + Sync {
+    /// Calls `waker` no more, here and in the contexts that it was passed on to.
+    fn forget(&self, waker: &Waker);
+}
 
 /// What a waker waits for. The order counts: what the device completes comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -60,7 +64,7 @@ pub(crate) struct Wakers {
     left: BTreeMap<(Place, Name), Waker>,
     places: BTreeSet<(Name, Place)>,
     /// The other contexts that a waker was left with on behalf of this one.
-    beyond: BTreeMap<Name, Vec<Weak<Engine>>>,
+    beyond: BTreeMap<Name, Vec<Weak<dyn WakerOwner>>>,
 }
 
 impl Wakers {
@@ -74,7 +78,7 @@ impl Wakers {
     }
 
     /// Notes that `waker` was left with another context too.
-    pub(crate) fn pass_on(&mut self, waker: &Waker, to: &Arc<Engine>) {
+    pub(crate) fn pass_on(&mut self, waker: &Waker, to: &Arc<dyn WakerOwner>) {
         let Some(name) = Name::of(waker) else { return };
         let known = self.beyond.entry(name).or_default();
         if !known.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(to))) {
@@ -83,7 +87,7 @@ impl Wakers {
     }
 
     /// Takes a waker out wherever it is: what has to be dropped, and the other contexts that have it.
-    pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<Engine>>) {
+    pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<dyn WakerOwner>>) {
         let Some(name) = Name::of(waker) else { return Default::default() };
         let places = self.places.range((name, Place::FIRST)..).take_while(|at| at.0 == name);
         let at: Vec<Place> = places.map(|at| at.1).collect();
@@ -173,23 +177,6 @@ impl Wakers {
     fn take_one(&mut self, place: Place, name: Name) -> Option<Waker> {
         self.places.remove(&(name, place));
         self.left.remove(&(place, name))
-    }
-}
-
-impl Engine {
-    /// Has nothing call `waker` any more, here and in the contexts that it was passed on to.
-    pub(crate) fn forget(&self, waker: &Waker) {
-        forget_polls_of(waker);
-        let (removed, beyond) = self.lock().wakers.remove(waker);
-        drop(removed);
-        for engine in beyond.iter().filter_map(Weak::upgrade) {
-            engine.forget(waker);
-        }
-    }
-
-    /// Notes that `waker` waits here for what another context has to do, and was left there too.
-    pub(crate) fn pass_on(&self, waker: &Waker, to: &Arc<Engine>) {
-        self.lock().wakers.pass_on(waker, to);
     }
 }
 

@@ -41,7 +41,7 @@ impl Job {
     }
 }
 
-fn compile(
+pub(crate) fn compile(
     engine: &Engine,
     source: &ShaderSource,
     entry: &str,

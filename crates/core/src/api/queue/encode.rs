@@ -7,7 +7,7 @@ use crate::driver::error_scopes::{Doing, scoped};
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
 use crate::runtime::event::same_context;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::work::kernel_launch::Bound;
 use crate::work::step::Work;
 use crate::work::wgpu_commands::Encoded;

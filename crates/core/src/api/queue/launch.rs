@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::heap::overlap;
 use crate::runtime::event::same_context;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::work::compiled_kernel::KernelInner;
 use crate::work::kernel_launch::{Bound, Launch};
 use crate::work::span::Span;

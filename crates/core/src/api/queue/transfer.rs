@@ -18,7 +18,7 @@ use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, Seat};
 use crate::scheduler::host_guard::HostGuard;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};

@@ -3,7 +3,7 @@
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::pending::{Pending, PointLate};
-use crate::scheduler::wait::Deadline;
+use crate::scheduler::deadline::Deadline;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Late;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::memory::heap::BlockId;
 use crate::memory::pool::*;
 use crate::memory::recent_peak::WINDOW;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Work;
 use fencepost_sync::Slot;

@@ -13,14 +13,11 @@ use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::hal::barriers::Touch;
 use crate::record::hal::encoder::{Calls, Size};
 use crate::record::hal::external_handles::Lent;
-use crate::record::hal::indirect::Sizes;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::Zeroed;
 use crate::record::wgpu::wgpu_fill as fill;
 use crate::record::wgpu::wgpu_fill::{PIECE, WORDS_EACH, WORKGROUP};
-use crate::work::compiled_kernel::Pipeline;
-use crate::work::kernel_launch::Launch;
 use crate::work::span::{Pattern, Span};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -87,38 +84,13 @@ impl<'e, A: Backend> Batch<'e, A> {
 
     /// Adds to what is admitted next. Memory that nobody has zeroed yet is.
     #[inline]
-    fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
+    pub(crate) fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
         let touch = Touch { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
         if self.zeroed.take(block) {
             self.calls.admit(&[Touch { uses: Uses::COPY_DST, write: true, ..touch }]);
             self.calls.clear(self.buffer(block), 0..block.size);
         }
         self.touches.push(touch);
-    }
-
-    pub(crate) fn launch(&mut self, sizes: &mut Sizes<A>, launch: &'e Launch) -> Result<()> {
-        let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
-        if launch.indirect.is_none() && launch.groups.contains(&0) {
-            return Ok(());
-        }
-        let limited = launch.indirect.as_ref().map(|span| sizes.limit(self, span)).transpose()?;
-        self.touches.clear();
-        for (at, bound) in launch.bindings.iter().enumerate() {
-            if let Some((uses, write)) = pipeline.uses(at, bound) {
-                self.touch(&bound.block, uses, write);
-            }
-        }
-        self.calls.admit(&self.touches);
-        let parts = launch.bindings.iter().map(|b| Part { block: &b.block, offset: b.offset, size: b.size });
-        let size = match &limited {
-            None => Size::Groups(launch.groups),
-            Some((block, offset)) => Size::Indirect(native_of::<A>(block), *offset),
-        };
-        let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts, size });
-        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
-            self.calls.separate(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
-        }
-        done
     }
 
     pub(crate) fn fill(
@@ -185,7 +157,7 @@ impl<'e, A: Backend> Batch<'e, A> {
 
     /// A group with the values of this launch in memory of their own.
     fn with_uniform<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<Group<A>>> {
-        let piece = crate::record::hal::hal_transfers::staged(self.device, dispatch.params)?;
+        let piece = crate::record::hal::hal_batch::staged(self.device, dispatch.params)?;
         let staged = native::<A>(piece.memory());
         let group = if piece.memory().view().is_some() {
             self.make(dispatch, Some((staged, piece.offset())))
@@ -247,12 +219,13 @@ fn refused(error: &hal::DeviceError) -> Kind {
     }
 }
 
-/// # Panics
-/// If the kernel was compiled for another recorder: a bug.
-fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
-    let found = match &launch.kernel().pipeline {
-        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
-        _ => None,
-    };
-    found.expect("bug: a kernel of another recorder")
+/// Bytes in staging memory, with zeros behind them up to the next multiple of 16.
+pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<Piece<WgpuMemory>> {
+    let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
+    Ok(piece.ok_or_else(gone)?)
+}
+
+pub(crate) fn gone() -> Kind {
+    let message = "memory that the host reaches is gone".into();
+    Kind::Device { object: "staging memory".into(), message }
 }

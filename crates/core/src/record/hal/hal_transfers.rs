@@ -2,13 +2,15 @@
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::memory::heap::overlap;
 use crate::memory::read_slot::{Place, ReadSlot};
 use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::Piece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::hal::hal_batch::Batch;
+use crate::record::hal::hal_batch::gone;
+use crate::record::hal::hal_batch::staged;
 use crate::record::hal::native_buffers::native;
 use crate::record::wgpu::wgpu_transfers::{DETOUR, PinnedRead, detour_pieces, words};
 use crate::work::span::Span;
@@ -130,15 +132,4 @@ impl Transfers {
         };
         Ok(self.detour.insert(made))
     }
-}
-
-/// Bytes in staging memory, with zeros behind them up to the next multiple of 16.
-pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<Piece<WgpuMemory>> {
-    let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
-    Ok(piece.ok_or_else(gone)?)
-}
-
-fn gone() -> Kind {
-    let message = "memory that the host reaches is gone".into();
-    Kind::Device { object: "staging memory".into(), message }
 }

@@ -3,13 +3,13 @@
 use crate::error::Kind;
 use crate::memory::block::Block;
 use crate::memory::host_access::Want;
+use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::loom_models::{
     Model, block, enqueue, enqueue_wait, enqueue_work, explore, here, join, wait,
 };
-use crate::scheduler::user_signal::Signaller;
-use crate::scheduler::wait::Deadline;
+use crate::scheduler::signaller::Signaller;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Work;
 use fencepost_sync::Point;

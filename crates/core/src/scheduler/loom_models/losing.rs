@@ -56,7 +56,7 @@ fn who_waits_for_the_host_is_told_of_the_loss() {
     explore(|| {
         let model = Model::by_hand(1);
         let (queue, gated) = (model.queue(), model.queue());
-        let gate = crate::scheduler::user_signal::Signaller::new(&model.engine, "gate");
+        let gate = crate::scheduler::signaller::Signaller::new(&model.engine, "gate");
         model.engine.enqueue_user_wait(gated, gate.state().clone(), here()).expect("nothing has failed");
         let behind = enqueue(&model.engine, gated);
         let running = enqueue(&model.engine, queue);

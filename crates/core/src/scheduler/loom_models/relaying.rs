@@ -3,7 +3,7 @@
 use crate::error::{Kind, Result};
 use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
 use crate::scheduler::relay::{Origin, Relay};
-use crate::scheduler::user_signal::Signaller;
+use crate::scheduler::signaller::Signaller;
 use fencepost_sync::Point;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, lock};

@@ -4,6 +4,7 @@ use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::uses::{Origin, Tracker, Use};
+use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::state::State;
 use crate::work::span::Touch;
@@ -11,16 +12,7 @@ use crate::work::step::Work;
 use fencepost_sync::Point;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
-use std::panic::Location;
 use std::sync::Arc;
-
-/// A command that asks to be let in.
-#[derive(Clone, Copy)]
-pub(crate) struct Admission {
-    pub(crate) slot: Slot,
-    pub(crate) what: CommandKind,
-    pub(crate) at: &'static Location<'static>,
-}
 
 /// Checks `work` against all earlier uses of its bytes and gives the waits that must be enqueued before it.
 ///

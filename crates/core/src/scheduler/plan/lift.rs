@@ -3,7 +3,7 @@
 use fencepost_sync::Seq;
 
 use crate::scheduler::batch::{Info, Status};
-use crate::scheduler::queue_state::Priority;
+use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,7 +1,7 @@
 //! How far a wait plans ahead of the device.
 
 use crate::scheduler::plan::{Due, Rest};
-use crate::scheduler::queue_state::Priority;
+use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use crate::scheduler::wait::{Found, Target};
 use fencepost_sync::Slot;

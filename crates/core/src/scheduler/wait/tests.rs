@@ -7,9 +7,9 @@ use crate::memory::cpu_memory::Cells;
 use crate::memory::heap::{BlockId, Heap};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::ordering::admit::Admission;
+use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::user_signal::Signaller;
+use crate::scheduler::signaller::Signaller;
 use crate::scheduler::wait::*;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Work;
@@ -465,11 +465,11 @@ fn e05_every_task_that_awaits_an_event_of_the_host_is_woken_once() {
     let gate = Signaller::new(&engine, "gate");
     let [(one, first), (two, second)] = [Task::new(), Task::new()];
     for waker in [&first, &second, &first] {
-        assert!(gate.state().attend(waker).is_none());
+        assert!(engine.attend_user(gate.state(), waker).is_none());
     }
     gate.signal();
     assert_eq!([one.woken(), two.woken()], [1, 1]);
-    assert!(gate.state().attend(&first).is_some());
+    assert!(engine.attend_user(gate.state(), &first).is_some());
 }
 
 /// A late result of each kind that has something to wait for, and what ends the wait.

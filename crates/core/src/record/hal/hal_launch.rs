@@ -1,0 +1,50 @@
+//! The dispatch of a launch.
+
+use crate::device::hal_pipeline::HalPipeline;
+use crate::driver::backend::Backend;
+use crate::error::Result;
+use crate::record::hal::encoder::Size;
+use crate::record::hal::hal_batch::Batch;
+use crate::record::hal::hal_batch::Dispatch;
+use crate::record::hal::hal_batch::Part;
+use crate::record::hal::indirect::Sizes;
+use crate::record::hal::native_buffers::native_of;
+use crate::work::compiled_kernel::Pipeline;
+use crate::work::kernel_launch::Launch;
+use wgpu::BufferUses as Uses;
+impl<'e, A: Backend> Batch<'e, A> {
+    pub(crate) fn launch(&mut self, sizes: &mut Sizes<A>, launch: &'e Launch) -> Result<()> {
+        let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
+        if launch.indirect.is_none() && launch.groups.contains(&0) {
+            return Ok(());
+        }
+        let limited = launch.indirect.as_ref().map(|span| sizes.limit(self, span)).transpose()?;
+        self.touches.clear();
+        for (at, bound) in launch.bindings.iter().enumerate() {
+            if let Some((uses, write)) = pipeline.uses(at, bound) {
+                self.touch(&bound.block, uses, write);
+            }
+        }
+        self.calls.admit(&self.touches);
+        let parts = launch.bindings.iter().map(|b| Part { block: &b.block, offset: b.offset, size: b.size });
+        let size = match &limited {
+            None => Size::Groups(launch.groups),
+            Some((block, offset)) => Size::Indirect(native_of::<A>(block), *offset),
+        };
+        let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts, size });
+        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
+            self.calls.separate(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
+        }
+        done
+    }
+}
+
+/// # Panics
+/// If the kernel was compiled for another recorder: a bug.
+fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
+    let found = match &launch.kernel().pipeline {
+        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
+        _ => None,
+    };
+    found.expect("bug: a kernel of another recorder")
+}

@@ -1,0 +1,57 @@
+//! The right to signal a user event.
+
+use crate::error::Kind;
+use crate::error::Result;
+use crate::scheduler::command::Op;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::thread_state::signal;
+use crate::scheduler::user_signal::HoldOwner;
+use crate::scheduler::user_signal::UserState;
+use crate::scheduler::user_signal::UserWait;
+use fencepost_sync::HoldId;
+use std::sync::Arc;
+/// Abandons the event when the last clone goes.
+pub(crate) struct Signaller(Arc<UserState>);
+
+impl Signaller {
+    pub(crate) fn new(engine: &Arc<Engine>, label: &str) -> Self {
+        let owner: Arc<dyn HoldOwner> = engine.clone();
+        Self(Arc::new(UserState::new(engine.new_hold(), label, Arc::downgrade(&owner))))
+    }
+
+    pub(crate) fn state(&self) -> &Arc<UserState> {
+        &self.0
+    }
+
+    pub(crate) fn signal(&self) {
+        signal(|| self.complete(Ok(())));
+    }
+
+    /// The wait for it, as a command.
+    pub(crate) fn wait(&self) -> Op {
+        Op::WaitUser(UserWait(self.0.clone()))
+    }
+
+    /// Ends the event, for good or for bad.
+    pub(crate) fn complete(&self, result: Result<()>) {
+        self.0.complete(result);
+    }
+
+    /// Ends the event for who submits to the hardware queue that has what it stands for.
+    pub(crate) fn send(&self) {
+        self.0.send();
+    }
+}
+
+impl Drop for Signaller {
+    fn drop(&mut self) {
+        let event = self.0.label().to_string();
+        signal(|| self.0.complete(Err(Kind::Abandoned { event }.into())));
+    }
+}
+
+impl HoldOwner for Engine {
+    fn release(&self, hold: HoldId) {
+        Engine::release(self, hold);
+    }
+}
