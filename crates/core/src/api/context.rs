@@ -14,11 +14,10 @@ use crate::api::options::{AdoptOptions, ContextOptions};
 use crate::api::queue::{CommandQueue, QueueOptions};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
-use crate::device::adapter;
 use crate::device::adapter_info::AdapterInfo;
 use crate::device::open::OpenOptions;
 use crate::device::wgpu_device::{Way, WgpuDevice};
-use crate::device::{Device, Lane};
+use crate::device::{Lane, adapter};
 use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
 #[cfg(cpu)]

@@ -1,7 +1,6 @@
 //! How many invocations a launch has.
 
-use crate::arrays::device_array::ArrayRef;
-use crate::arrays::device_array::DeviceArray;
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Error, Kind};
 use std::fmt;
 

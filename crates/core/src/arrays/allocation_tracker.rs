@@ -1,7 +1,6 @@
 //! Who allocates what: noted while somebody wants to know.
 
-use crate::memory::allocation_book::Book;
-use crate::memory::allocation_book::SCOPES;
+use crate::memory::allocation_book::{Book, SCOPES};
 use crate::memory::allocation_report::AllocationReport;
 use crate::runtime::owner::Owner;
 use std::fmt;

@@ -1,21 +1,17 @@
 //! The memory that the handles of an array share.
 
-use crate::error::Kind;
-use crate::error::Result;
-use crate::memory::allocation_book::Book;
-use crate::memory::allocation_book::Entries;
-use crate::memory::allocation_book::Made;
+use crate::error::{Kind, Result};
+use crate::memory::allocation_book::{Book, Entries, Made};
 use crate::memory::block::Block;
-use crate::memory::heap::BlockId;
-use crate::memory::heap::Heap;
+use crate::memory::heap::{BlockId, Heap};
 use crate::memory::pool::size_for;
 use crate::memory::uses::Tracker;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::usable;
 use crate::scheduler::ordering::admission::Admission;
 use fencepost_sync::Slot;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
 /// Device memory and whom it belongs to; given to the pool when the last array on it goes.
 pub(crate) struct Storage {
     block: Option<Arc<Block>>,

@@ -1,13 +1,8 @@
 //! Which devices this machine has, and which of them is meant.
 
-use crate::device::adapter_choice::AdapterChoice;
-use crate::device::adapter_choice::no_adapter;
-use crate::device::adapter_info::AdapterInfo;
-use crate::device::adapter_info::describe;
-use crate::device::adapter_info::kind;
-use crate::device::instance::backends;
-use crate::device::instance::has_interface;
-use crate::device::instance::instance;
+use crate::device::adapter_choice::{AdapterChoice, no_adapter};
+use crate::device::adapter_info::{AdapterInfo, describe, kind};
+use crate::device::instance::{backends, has_interface, instance};
 use crate::error::Result;
 use std::env;
 use wgpu::Backend;

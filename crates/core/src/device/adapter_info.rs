@@ -2,6 +2,7 @@
 
 use std::fmt;
 use wgpu::{Backend, DeviceType, Features};
+
 /// What an adapter is and can do. The limits are those that errors speak of.
 ///
 /// # Example

@@ -1,7 +1,7 @@
 //! The names of bind group layouts, and how parameters reach a shader.
 
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 /// Names a bind group layout for as long as the process lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LayoutId(u32);

@@ -1,11 +1,9 @@
 //! Pipelines and bind groups of wgpu-hal's, on a device that wgpu opened.
 #![allow(unsafe_code, reason = "objects that wgpu itself does not know")]
 
-use crate::device::Device as _;
 use crate::device::bind_layout::{Carry, LayoutId};
 use crate::device::kernel_folder::KernelFile;
-use crate::device::kernel_origin::CompileTarget;
-use crate::device::kernel_origin::{Origin, check, make_writable};
+use crate::device::kernel_origin::{CompileTarget, Origin, check, make_writable};
 use crate::driver::backend::Backend;
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::Gate;

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::sync::OnceLock;
+
 /// The variable that has the drivers' validation layers watch, if it is 1.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
 

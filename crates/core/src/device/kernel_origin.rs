@@ -1,17 +1,15 @@
 //! What every form of a kernel is compiled from, and whether a device can run it.
 
 use crate::device::bind_layout::Carry;
-use crate::device::kernel_folder::KernelFile;
-use crate::device::kernel_folder::KernelFolder;
+use crate::device::kernel_folder::{KernelFile, KernelFolder};
 use crate::driver::caps::Caps;
 use crate::driver::gl_gate::Gate;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Recipe;
-use fencepost_kernels::Access;
-use fencepost_kernels::Module;
-use fencepost_kernels::{Interface, Needs};
+use fencepost_kernels::{Access, Interface, Module, Needs};
 use std::num::NonZeroU64;
 use std::sync::Arc;
+
 /// The parts of a device that a compiler needs.
 #[derive(Clone, Copy)]
 pub(crate) struct CompileTarget<'a> {

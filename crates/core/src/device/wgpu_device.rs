@@ -1,12 +1,11 @@
 //! A wgpu device, as a context needs it.
 
-use crate::device::Device;
-use crate::device::Pace;
 use crate::device::bind_groups::BindGroups;
 use crate::device::kernel_folder::KernelFolder;
 use crate::device::kernel_origin::CompileTarget;
 use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::WgpuPipeline;
+use crate::device::{Device, Pace};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Doing, scoped, scoped_memory};
 use crate::driver::gl_gate::Gate;
@@ -16,8 +15,7 @@ use crate::memory::block::{Allocate, Block, Memory};
 use crate::memory::byte_meter::{Heaped, Meter};
 use crate::memory::external_blocks_by_buffer::{ForeignBlocks, Gone};
 use crate::memory::external_buffers::bring_home;
-use crate::memory::heap::Wanted;
-use crate::memory::heap::{BlockId, Heap};
+use crate::memory::heap::{BlockId, Heap, Wanted};
 use crate::memory::spare_buffers::Spares;
 use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::{Arena, Piece};

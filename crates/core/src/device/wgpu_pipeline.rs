@@ -1,12 +1,7 @@
 //! A kernel becomes a compute pipeline.
 
-use crate::device::Device as _;
-use crate::device::bind_layout::Carry;
-use crate::device::bind_layout::LayoutId;
-use crate::device::kernel_origin::CompileTarget;
-use crate::device::kernel_origin::Origin;
-use crate::device::kernel_origin::check;
-use crate::device::kernel_origin::make_writable;
+use crate::device::bind_layout::{Carry, LayoutId};
+use crate::device::kernel_origin::{CompileTarget, Origin, check, make_writable};
 use crate::device::pipeline_cache::PipelineCache;
 use crate::driver::error_scopes::{Doing, reasons, scoped};
 use crate::driver::gl_gate::Gate;

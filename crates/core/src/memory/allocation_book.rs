@@ -1,16 +1,13 @@
 //! The accounts of allocation trackers.
 
-use crate::memory::allocation_report::Allocation;
-use crate::memory::allocation_report::AllocationReport;
-use crate::memory::allocation_report::AllocationSite;
-use fencepost_sync::prim::Mutex;
-use fencepost_sync::prim::lock;
+use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};
+use fencepost_sync::prim::{Mutex, lock};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// The account of one tracker.
 pub(crate) struct Book {
     /// No other book has it: memory may be that of a book before.

@@ -2,9 +2,7 @@
 
 use crate::error::Result;
 use crate::memory::cpu_memory::Cells;
-use crate::memory::heap::BlockId;
-use crate::memory::heap::Heap;
-use crate::memory::heap::overlap;
+use crate::memory::heap::{BlockId, Heap, overlap};
 use crate::memory::native_memory::HostView;
 use crate::memory::read_slot::Parts;
 use crate::memory::uses::Tracker;
@@ -13,6 +11,7 @@ use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+#[cfg(native)]
 use std::sync::atomic::AtomicU64;
 
 /// One allocation. Arrays, and commands on their way, share it.

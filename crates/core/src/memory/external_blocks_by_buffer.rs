@@ -3,11 +3,10 @@
 use crate::memory::block::Block;
 use crate::memory::external_buffers::ExternalOwner;
 use crate::memory::heap::BlockId;
-use fencepost_sync::prim::Mutex;
-use fencepost_sync::prim::lock;
+use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
+
 /// Blocks that are gone and may still be bound in a recorder's groups.
 pub(crate) type Gone = Arc<Mutex<Vec<BlockId>>>;
 

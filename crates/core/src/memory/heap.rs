@@ -1,9 +1,9 @@
 //! The kinds of memory, and the names of blocks.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use wgpu::BufferUsages as Usages;
+
 /// Names a block for as long as the process lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BlockId(pub(crate) u64);

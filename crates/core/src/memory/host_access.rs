@@ -1,9 +1,6 @@
 //! The right of the host to the bytes of a block.
 
-use crate::memory::block::Block;
-use crate::memory::block::HostUse;
-use crate::memory::block::Memory;
-use crate::memory::block::Order;
+use crate::memory::block::{Block, HostUse, Memory, Order};
 use crate::memory::host_right::HostRight;
 use std::ops::Range;
 use std::sync::Arc;

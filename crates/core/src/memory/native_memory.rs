@@ -5,8 +5,7 @@
 #![allow(unsafe_code, reason = "memory mapped for good, which wgpu's own buffers are not")]
 
 use crate::driver::backend::Backend;
-use crate::memory::heap::Heap;
-use crate::memory::heap::Wanted;
+use crate::memory::heap::{Heap, Wanted};
 use crate::memory::host_right::HostRight;
 use crate::memory::staging::Claim;
 use fencepost_sync::backend::Fence;

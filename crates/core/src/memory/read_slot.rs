@@ -1,7 +1,6 @@
 //! Where the bytes of a read are to be found.
-use fencepost_sync::Lost;
-use fencepost_sync::Seq;
 use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Lost, Seq};
 use std::ops::Range;
 use std::sync::Arc;
 

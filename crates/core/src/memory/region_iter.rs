@@ -1,8 +1,7 @@
 //! Which elements of an array a region picks, and where in its memory they lie.
 
 use crate::error::{Error, Kind, Result};
-use crate::memory::region::Item;
-use crate::memory::region::Region;
+use crate::memory::region::{Item, Region};
 use crate::memory::shape::count;
 use smallvec::{SmallVec, smallvec};
 

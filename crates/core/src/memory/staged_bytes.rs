@@ -3,13 +3,11 @@
 use crate::error::Result;
 use crate::memory::byte_meter::Heaped;
 use crate::memory::staging::Piece;
-use crate::memory::wgpu_memory::WgpuMemory;
-use crate::memory::wgpu_memory::refused;
-use fencepost_sync::Lost;
-use fencepost_sync::Value;
+use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use fencepost_sync::backend::Fence;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use fencepost_sync::{Lost, Value};
+use std::sync::{Arc, OnceLock};
+
 /// Bytes that were copied from the program when a call was made.
 pub(crate) enum Staged {
     /// On the heap: the recorder moves them on.

@@ -2,8 +2,7 @@
 
 use crate::error::site::CommandKind;
 use crate::memory::heap::overlap;
-use fencepost_sync::Point;
-use fencepost_sync::{Clock, Slot, Stamp};
+use fencepost_sync::{Clock, Point, Slot, Stamp};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::panic::Location;

@@ -1,16 +1,14 @@
 //! The wait of a queue for an event of another context.
 
 use crate::error::Result;
-use crate::runtime::event::Event;
-use crate::runtime::event::Recording;
+use crate::runtime::event::{Event, Recording};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::relay::Origin;
-use crate::scheduler::relay::Relay;
+use crate::scheduler::relay::{Origin, Relay};
 use crate::scheduler::signaller::Signaller;
 use fencepost_sync::Slot;
 use std::panic::Location;
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
+
 /// Has a queue of one context wait for an event of another.
 ///
 /// # Errors

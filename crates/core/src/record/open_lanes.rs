@@ -2,7 +2,9 @@
 
 use crate::device::Lane;
 use crate::device::recorder::Recorder;
-use crate::device::wgpu_device::{Way, WgpuDevice};
+#[cfg(native)]
+use crate::device::wgpu_device::Way;
+use crate::device::wgpu_device::WgpuDevice;
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
 #[cfg(native)]

@@ -2,9 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::Pending;
-use crate::runtime::pending::PointLate;
-use crate::runtime::pending::UserLate;
+use crate::runtime::pending::{Pending, PointLate, UserLate};
 use crate::scheduler::handle_points::Past;
 use crate::scheduler::queue_timing::Moment;
 use crate::scheduler::user_signal::UserState;

@@ -5,15 +5,16 @@ use crate::device::adapter_info::AdapterInfo;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::erased::Opaque;
 use crate::error::Result;
+#[cfg(cpu)]
 use crate::record::cpu::cpu_recorder::CpuDevice;
+#[cfg(not(target_arch = "wasm32"))]
 use crate::runtime::compiler_threads::Compilers;
 use crate::runtime::context_watch::ContextWatch;
 use crate::runtime::kernel_cache::Kernels;
 use crate::scheduler::engine::Engine;
 use fencepost_sync::Slot;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::Weak;
+use std::sync::{Arc, OnceLock, Weak};
+
 /// A handle that keeps a context going.
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<Shared>);

@@ -3,6 +3,7 @@
 use crate::scheduler::thread_state::ThreadId;
 use fencepost_sync::HoldId;
 use std::sync::Arc;
+
 /// The host functions of a context that run at this moment, and the thread for those that are due.
 #[derive(Default)]
 pub(crate) struct Callbacks {

@@ -9,14 +9,9 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_thread_of_a_lane;
-use crate::scheduler::thread_state::enter_callback;
-use crate::scheduler::thread_state::leave_callback;
-use crate::scheduler::thread_state::signals;
-use crate::scheduler::thread_state::this_thread;
-use fencepost_sync::HoldId;
-use fencepost_sync::Point;
-use fencepost_sync::Slot;
+use crate::scheduler::thread_state::{enter_callback, leave_callback, signals, this_thread};
 use fencepost_sync::prim::MutexGuard;
+use fencepost_sync::{HoldId, Point, Slot};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 

@@ -4,10 +4,9 @@ use crate::scheduler::user_signal::UserWait;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
-use fencepost_sync::HoldId;
-use fencepost_sync::Point;
-use fencepost_sync::Stamp;
+use fencepost_sync::{HoldId, Point, Stamp};
 use std::sync::Arc;
+
 /// A command in the list of its queue.
 pub(crate) struct Command {
     /// Its place in the order of all enqueueing calls of the context.

@@ -3,6 +3,7 @@
 use crate::scheduler::engine::SLICE;
 use std::time::Duration;
 use web_time::Instant;
+
 /// When a wait has to end, if ever.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);

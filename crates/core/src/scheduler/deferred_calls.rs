@@ -1,10 +1,8 @@
 //! In which order a thread does what comes of a step: relays, then destructors of the program, then its tasks, then its callbacks.
 
-use crate::scheduler::user_code::shielded;
-use crate::scheduler::user_code::wake_each;
-use fencepost_sync::InTask;
-use fencepost_sync::TasksLater;
+use crate::scheduler::user_code::{shielded, wake_each};
 use fencepost_sync::prim::thread_local;
+use fencepost_sync::{InTask, TasksLater};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -114,15 +112,18 @@ mod tests {
     use super::*;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::scheduler::engine::Engine;
     use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::priority::Priority;
     use crate::scheduler::relay::Origin;
+    use crate::scheduler::relay::Relay;
     use crate::scheduler::signaller::Signaller;
     use crate::scheduler::user_signal::UserState;
     use fencepost_sync::Bell;
     use std::panic::Location;
     use std::sync::Mutex;
     use std::task::{Wake, Waker};
+    use std::time::Duration;
 
     fn engine() -> Arc<Engine> {
         let (device, lanes) = cpu::open(&CpuOptions { threads: false, ..CpuOptions::default() });

@@ -9,9 +9,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use crate::work::step::{Step, Work};
-use fencepost_sync::Point;
-use fencepost_sync::Seq;
-use fencepost_sync::{Slot, Stamp};
+use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! Free memory in the order of queues: which free block a queue may use again, and what goes back to the driver.
 
-use crate::error::Kind;
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::pool::Pool;
 use crate::memory::staged_bytes::Staged;
@@ -12,6 +11,7 @@ use crate::scheduler::state::State;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::MutexGuard;
 use std::sync::Arc;
+
 /// Whether whatever `slot` enqueues next comes after every use of a free block.
 pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     if slot == Slot::CONTEXT {

@@ -1,8 +1,7 @@
 //! The points of a queue that handles of the program stand for.
 
 use crate::scheduler::failure_history::Stretch;
-use fencepost_sync::Clock;
-use fencepost_sync::Stamp;
+use fencepost_sync::{Clock, Stamp};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 

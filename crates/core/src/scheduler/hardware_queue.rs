@@ -3,8 +3,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::Place;
-use fencepost_sync::Point;
-use fencepost_sync::Stamp;
+use fencepost_sync::{Point, Stamp};
 use std::sync::Arc;
 use std::task::Waker;
 

@@ -5,8 +5,7 @@ use crate::memory::uses::Use;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
-use fencepost_sync::Clock;
-use fencepost_sync::Point;
+use fencepost_sync::{Clock, Point};
 
 impl Engine {
     /// As [`State::tell`].

@@ -2,8 +2,7 @@
 
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse, Order};
-use crate::memory::host_access::HostAccess;
-use crate::memory::host_access::Want;
+use crate::memory::host_access::{HostAccess, Want};
 use crate::memory::read_slot::{Place, ReadSlot};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
@@ -12,9 +11,7 @@ use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::work::span::Span;
 use fencepost_sync::Point;
-use std::ops::Deref;
-use std::ops::DerefMut;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 /// Gives the host the bytes of a block until it is dropped.

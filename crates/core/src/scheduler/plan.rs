@@ -15,9 +15,7 @@ use crate::scheduler::queue_state::{Hold, QueueState, Reached};
 use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
-use fencepost_sync::Point;
-use fencepost_sync::Seq;
-use fencepost_sync::{Slot, Stamp};
+use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 
 /// Steps of the largest batch, and commands of one planning: what comes later is encoded while this one runs.

@@ -3,16 +3,13 @@
 use crate::error::site::CommandKind;
 use crate::scheduler::user_signal::UserState;
 use crate::work::time_slot::TimeSlot;
-use fencepost_sync::Point;
-use fencepost_sync::Seq;
-use fencepost_sync::Slot;
-use fencepost_sync::Stamp;
-use fencepost_sync::prim::Mutex;
-use fencepost_sync::prim::lock;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
 use std::sync::Arc;
 use web_time::Instant;
+
 /// The notes of a context, as long as there is a profiler or a reader of them.
 #[derive(Default)]
 pub(crate) struct Log {
@@ -69,7 +66,7 @@ pub(crate) struct QueueKey {
 
 /// When the host function of a callback began and ended.
 #[derive(Default)]
-pub(crate) struct CallTime(Mutex<Option<(Instant, Instant)>>);
+pub(crate) struct CallTime(pub(crate) Mutex<Option<(Instant, Instant)>>);
 
 /// A batch between host and device.
 #[derive(Clone, Copy)]

@@ -4,24 +4,16 @@ use crate::scheduler::command::{Callback, Command};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::profile_log::BatchTimes;
-use crate::scheduler::profile_log::CallTime;
-use crate::scheduler::profile_log::Cause;
-use crate::scheduler::profile_log::Entry;
-use crate::scheduler::profile_log::Log;
-use crate::scheduler::profile_log::Noted;
-use crate::scheduler::profile_log::NotedCommand;
-use crate::scheduler::profile_log::Notes;
-use crate::scheduler::profile_log::QueueKey;
+use crate::scheduler::profile_log::{
+    BatchTimes, CallTime, Cause, Entry, Log, Noted, NotedCommand, Notes, QueueKey,
+};
 use crate::scheduler::queue_timing::Timing;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::UserState;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
-use fencepost_sync::Point;
-use fencepost_sync::Seq;
 use fencepost_sync::prim::lock;
-use fencepost_sync::{Slot, Stamp};
+use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
 use std::sync::Arc;

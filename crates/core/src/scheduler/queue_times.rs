@@ -1,7 +1,6 @@
 //! What a timed queue notes of its commands.
 
-use crate::scheduler::queue_timing::Moment;
-use crate::scheduler::queue_timing::Timing;
+use crate::scheduler::queue_timing::{Moment, Timing};
 use fencepost_sync::Point;
 
 use crate::scheduler::command::{Command, Op};

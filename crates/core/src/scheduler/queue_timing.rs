@@ -1,11 +1,11 @@
 //! How a queue is timed, and the time of a point.
 
-use crate::scheduler::command::Op;
-use crate::scheduler::command::Timed;
+use crate::scheduler::command::{Op, Timed};
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Stamp;
 use std::sync::Arc;
+
 /// The times of a queue's commands.
 pub(crate) struct Timing {
     /// Whether its markers have times: the program asked for that, and nobody only profiles.

@@ -2,13 +2,11 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::deferred_calls::Deferred;
-use crate::scheduler::deferred_calls::{in_turn, leave_relay};
+use crate::scheduler::deferred_calls::{Deferred, in_turn, leave_relay};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::Stretch;
 use crate::scheduler::signaller::Signaller;
-use crate::scheduler::user_signal::SignalSource;
-use crate::scheduler::user_signal::UserState;
+use crate::scheduler::user_signal::{SignalSource, UserState};
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::any::Any;

@@ -6,11 +6,9 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::WakerOwner;
-use fencepost_sync::Point;
-use fencepost_sync::Stamp;
 use fencepost_sync::prim::MutexGuard;
-use std::sync::Arc;
-use std::sync::Weak;
+use fencepost_sync::{Point, Stamp};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 

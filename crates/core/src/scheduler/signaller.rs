@@ -1,15 +1,13 @@
 //! The right to signal a user event.
 
-use crate::error::Kind;
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_state::signal;
-use crate::scheduler::user_signal::HoldOwner;
-use crate::scheduler::user_signal::UserState;
-use crate::scheduler::user_signal::UserWait;
+use crate::scheduler::user_signal::{HoldOwner, UserState, UserWait};
 use fencepost_sync::HoldId;
 use std::sync::Arc;
+
 /// Abandons the event when the last clone goes.
 pub(crate) struct Signaller(Arc<UserState>);
 

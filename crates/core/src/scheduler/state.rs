@@ -1,8 +1,7 @@
 //! What the state lock guards.
 
 use crate::device::Pace;
-use crate::error::site::KernelId;
-use crate::error::site::{CommandKind, Site};
+use crate::error::site::{CommandKind, KernelId, Site};
 use crate::error::{Error, Result};
 use crate::memory::block::Block;
 use crate::memory::pool::Pool;
@@ -19,10 +18,7 @@ use crate::scheduler::profile_log::{Cause, Log};
 use crate::scheduler::queue_state::{Hold, QueueState, Reached};
 use crate::scheduler::queue_timing::Timing;
 use crate::scheduler::wakers::{Place, Wakers};
-use fencepost_sync::HoldId;
-use fencepost_sync::Point;
-use fencepost_sync::Seq;
-use fencepost_sync::{Clock, Slot, Stamp};
+use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::Location;

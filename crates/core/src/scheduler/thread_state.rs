@@ -1,8 +1,8 @@
 //! What the current thread does for the program: callbacks and signals.
 
 use std::cell::Cell;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// A thread. The standard library's number does not tell the threads of a model apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ThreadId(u64);

@@ -1,17 +1,14 @@
 //! The state behind a user event, which the host or another context signals.
 
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use fencepost_sync::HoldId;
-use fencepost_sync::prim::Mutex;
-use fencepost_sync::prim::lock;
+use fencepost_sync::prim::{Mutex, lock};
 use std::any::Any;
 use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::Weak;
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 use web_time::Instant;
+
 /// A context in which an event holds queues back.
 pub(crate) trait HoldOwner: Send + Sync {
     /// Continues the queues that `hold` holds back.

@@ -1,8 +1,5 @@
 //! What is woken when.
-use fencepost_sync::HoldId;
-use fencepost_sync::Point;
-use fencepost_sync::Seq;
-use fencepost_sync::{Slot, Stamp};
+use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 use std::sync::{Arc, Weak};

@@ -2,12 +2,10 @@
 
 use crate::error::Result;
 use crate::error::site::KernelId;
-use fencepost_kernels::HostKernel;
-use fencepost_kernels::Interface;
-use fencepost_kernels::Module;
-use fencepost_kernels::ShaderSource;
+use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource};
 use std::any::Any;
 use std::sync::Arc;
+
 /// A kernel, compiled and checked, shared by all its launches.
 pub(crate) struct KernelInner {
     pub(crate) id: KernelId,

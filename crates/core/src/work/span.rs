@@ -3,6 +3,7 @@
 use crate::memory::block::Block;
 use std::ops::Range;
 use std::sync::Arc;
+
 /// A range of a block.
 #[derive(Clone)]
 pub(crate) struct Span {

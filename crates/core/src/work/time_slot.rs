@@ -1,9 +1,8 @@
 //! When a device did a command.
 
 use crate::memory::read_slot::{Place, ReadSlot};
-use fencepost_sync::Lost;
-use fencepost_sync::Seq;
 use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Lost, Seq};
 use std::sync::{Arc, OnceLock};
 
 /// When a device did one command: whoever records it says where that is to be found.

@@ -4,7 +4,9 @@ use crate::api::context::Context;
 use crate::api::context::compile_job::Job;
 use crate::api::context::kernel_later::KernelLate;
 use crate::api::kernel::{DynKernel, Kernel};
-use crate::error::{Kind, Result};
+#[cfg(cpu)]
+use crate::error::Kind;
+use crate::error::Result;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::work::compiled_kernel::KernelInner;
@@ -196,6 +198,7 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::context::compile_job::compile;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use std::sync::mpsc;
     use std::task::Poll;

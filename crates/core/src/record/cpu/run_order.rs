@@ -2,8 +2,7 @@
 
 use crate::device::recorder::LaneValue;
 use crate::work::step::{Step, Work};
-use fencepost_sync::Slot;
-use fencepost_sync::Value;
+use fencepost_sync::{Slot, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 

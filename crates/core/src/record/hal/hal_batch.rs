@@ -21,8 +21,8 @@ use crate::record::wgpu::wgpu_fill::{PIECE, WORDS_EACH, WORKGROUP};
 use crate::work::span::{Pattern, Span};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use wgpu::BufferUses as Uses;
-use wgpu::hal;
+use wgpu::{BufferUses as Uses, hal};
+
 /// A batch while it is recorded.
 pub(crate) struct Batch<'e, A: Backend> {
     pub(crate) device: &'e WgpuDevice,

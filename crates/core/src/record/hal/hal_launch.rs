@@ -4,14 +4,13 @@ use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::record::hal::encoder::Size;
-use crate::record::hal::hal_batch::Batch;
-use crate::record::hal::hal_batch::Dispatch;
-use crate::record::hal::hal_batch::Part;
+use crate::record::hal::hal_batch::{Batch, Dispatch, Part};
 use crate::record::hal::indirect::Sizes;
 use crate::record::hal::native_buffers::native_of;
 use crate::work::compiled_kernel::Pipeline;
 use crate::work::kernel_launch::Launch;
 use wgpu::BufferUses as Uses;
+
 impl<'e, A: Backend> Batch<'e, A> {
     pub(crate) fn launch(&mut self, sizes: &mut Sizes<A>, launch: &'e Launch) -> Result<()> {
         let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;

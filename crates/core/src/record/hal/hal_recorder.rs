@@ -1,6 +1,5 @@
 //! Batches through wgpu-hal: barriers of our own, on memory of our own, in encoders that wgpu submits.
 
-use crate::device::Device as _;
 use crate::device::bind_groups::{BindGroups, Key};
 use crate::device::hal_pipeline::{Group, HalPipeline};
 use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
@@ -9,7 +8,6 @@ use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::memory::staging::Piece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::external_blocks as foreign;
 use crate::record::external_blocks::{Named, blame};
 use crate::record::hal::direct::Direct;
 use crate::record::hal::encoder::Calls;
@@ -24,10 +22,9 @@ use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::Zeroed;
 use crate::record::lane_fence::LaneFence;
-use crate::record::program_commands as encoded;
-use crate::record::submitter;
 use crate::record::submitter::Submitter;
 use crate::record::wgpu::passes::CommandBuffers;
+use crate::record::{external_blocks as foreign, program_commands as encoded, submitter};
 use crate::work::step::{Step, Work};
 use fencepost_sync::Value;
 use fencepost_sync::backend::{Fence, HalFence};

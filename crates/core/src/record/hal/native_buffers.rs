@@ -1,10 +1,10 @@
 //! The native buffer behind a block.
 
 use crate::driver::backend::Backend;
-use crate::memory::block::Block;
-use crate::memory::block::Memory;
+use crate::memory::block::{Block, Memory};
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::hal::external_handles::Lent;
+
 /// The buffer of a block, the program's own among them.
 ///
 /// # Panics

@@ -12,8 +12,7 @@ use crate::scheduler::loom_models::{
 use crate::scheduler::signaller::Signaller;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Work;
-use fencepost_sync::Point;
-use fencepost_sync::Slot;
+use fencepost_sync::{Point, Slot};
 use std::sync::Arc;
 
 #[test]

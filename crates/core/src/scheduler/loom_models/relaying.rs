@@ -4,9 +4,8 @@ use crate::error::{Kind, Result};
 use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
 use crate::scheduler::relay::{Origin, Relay};
 use crate::scheduler::signaller::Signaller;
-use fencepost_sync::Point;
-use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Point, Slot};
 use loom::thread;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -209,7 +208,7 @@ fn waiter(model: &Model, point: Point) -> thread::JoinHandle<()> {
 /// Has one command of a queue of `near` wait for a gate of `far`: that, and the point behind the command.
 fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
     let (queue, gate) = (near.queue(), Signaller::new(&far.engine, "gate"));
-    wait_across((near, queue), Origin::User(gate.state().clone()));
+    wait_across((near, queue), Origin::User(Arc::downgrade(&far.engine), gate.state().clone()));
     (gate, enqueue(&near.engine, queue))
 }
 

@@ -1,9 +1,8 @@
 //! Whatever is enqueued is submitted, once, and in an order that ends.
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::{Model, enqueue, enqueue_wait, explore, join, wait};
-use fencepost_sync::Point;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
-use fencepost_sync::{Clock, Slot};
+use fencepost_sync::{Clock, Point, Slot};
 use loom::thread;
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 use crate::error::site::CommandKind;
 use fencepost_sync::Slot;
 use std::panic::Location;
+
 /// A command that asks to be let in.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission {

@@ -9,8 +9,7 @@ use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::state::State;
 use crate::work::span::Touch;
 use crate::work::step::Work;
-use fencepost_sync::Point;
-use fencepost_sync::{Slot, Stamp};
+use fencepost_sync::{Point, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

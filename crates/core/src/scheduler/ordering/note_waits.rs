@@ -1,15 +1,16 @@
 //! Waits that the policy adds, and waits that add nothing, are noted while a report is wanted.
 
+use crate::memory::uses::Use;
 use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::ordering::wait_log::Redundant;
-use crate::scheduler::ordering::wait_report::Already;
+use crate::scheduler::ordering::admit::{access, label};
+use crate::scheduler::ordering::wait_log::{Added, Line, Redundant, Times, WaitLog};
+use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
 use crate::scheduler::state::State;
 use crate::work::step::Work;
-use fencepost_sync::Clock;
-use fencepost_sync::Point;
-use fencepost_sync::Slot;
-use fencepost_sync::Stamp;
+use fencepost_sync::{Clock, Point, Slot, Stamp};
+use std::cmp::Reverse;
 use std::panic::Location;
+
 /// Notes `waits`, which the policy adds before `work`, if somebody records: each with the last of the uses that it is
 /// for.
 #[cold]
@@ -56,5 +57,49 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
         () if all(&ordered) => Some(Already::Ordered),
         () if all(&told) => Some(Already::Told),
         () => None,
+    }
+}
+
+impl WaitLog {
+    pub(crate) fn note_wait(&mut self, state: &State, by: Admission, work: &Work, wait: Point) {
+        let is_for = |earlier: &&Use| (earlier.slot, earlier.stamp) == (wait.slot, wait.stamp);
+        for touch in work.touches() {
+            let order = touch.block.order();
+            let Some(earlier) = order.uses.conflicts(touch.range.clone(), touch.write).find(is_for) else {
+                continue;
+            };
+            let added = Added {
+                later: Line { queue: state.queue(by.slot).label.clone(), what: by.what, at: by.at },
+                earlier: Line { queue: label(state, earlier), what: earlier.what, at: earlier.at },
+                array: order.label.clone(),
+            };
+            let range = touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end);
+            return self.added.entry(added).or_insert(Times::none(&range)).count(range, earlier.write);
+        }
+    }
+
+    /// All of it, the most frequent first.
+    pub(crate) fn report(&self, state: &State) -> WaitReport {
+        let site = |line: &Line| state.site(line.queue.clone(), line.what, line.at);
+        let added = |(wait, times): (&Added, &Times)| AddedWait {
+            later: site(&wait.later),
+            earlier: site(&wait.earlier),
+            array: wait.array.to_string(),
+            range: times.range.clone(),
+            access: access(times.write),
+            count: times.count,
+        };
+        let redundant = |(wait, &count): (&Redundant, &u64)| RedundantWait {
+            queue: wait.queue.clone(),
+            location: wait.at,
+            waited_for: wait.waited_for.clone(),
+            already: wait.already,
+            count,
+        };
+        let mut added: Vec<AddedWait> = self.added.iter().map(added).collect();
+        let mut redundant: Vec<RedundantWait> = self.redundant.iter().map(redundant).collect();
+        added.sort_by_key(|wait| (Reverse(wait.count), wait.later.location, wait.earlier.location));
+        redundant.sort_by_key(|wait| (Reverse(wait.count), wait.location));
+        WaitReport { added, redundant }
     }
 }

@@ -4,9 +4,7 @@
 //! first command with a later stamp, and those that take little time even earlier, with the first batch that there is.
 use crate::scheduler::plan::{LARGEST, Next, Planner};
 use crate::scheduler::state::State;
-use fencepost_sync::Point;
-use fencepost_sync::Slot;
-use fencepost_sync::Stamp;
+use fencepost_sync::{Point, Slot, Stamp};
 
 /// The most of them in one planning: each costs the planner as much as several launches.
 pub(crate) const MOST: usize = 512;

@@ -7,9 +7,7 @@ use crate::scheduler::command_costs::{Expected, transfer};
 use crate::work::kernel_launch::Launch;
 use crate::work::span::{Span, Touch};
 use crate::work::step::{Step, Work};
-use fencepost_sync::Point;
-use fencepost_sync::Seq;
-use fencepost_sync::{Slot, Stamp};
+use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

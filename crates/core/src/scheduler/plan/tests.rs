@@ -27,6 +27,7 @@ use std::ops::RangeBounds;
 use std::panic::Location;
 use std::sync::Arc;
 use std::task::Wake;
+use std::task::Waker;
 
 /// An engine without threads, so that nothing is planned or submitted unasked.
 fn engine(lanes: usize) -> Arc<Engine> {

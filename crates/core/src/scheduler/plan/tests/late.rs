@@ -2,6 +2,7 @@
 
 use crate::scheduler::plan::tests::*;
 use crate::scheduler::wakers::Place as Awaited;
+use std::task::Waker;
 
 #[test]
 fn e02_a_batch_ends_before_a_command_that_would_make_what_is_in_it_late() {
