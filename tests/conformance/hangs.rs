@@ -1,4 +1,4 @@
-//! R04: a hang is a failure that shows what everything waits for.
+//! R04: a hang is a failure that shows the commands for which each queue waits.
 //!
 //! R03, the models of scheduler and waiters under loom, runs by `cargo xtask model`.
 
@@ -10,16 +10,16 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("r04_a_hang_is_a_failure_with_a_dump_of_all_queues", hang),
         case("r04_a_panic_is_a_failure_with_its_message", panic),
-        case("r04_what_returns_in_time_is_no_failure", in_time),
+        case("r04_a_case_that_returns_in_time_is_no_failure", in_time),
     ]
 }
 
-/// A limit that is over before the case is.
+/// Ends before the case does.
 const LIMIT: Duration = Duration::from_millis(200);
-/// A limit that no case reaches.
+/// Is longer than any case takes.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Everything is enqueued before the limit begins, so the dump shows it however slow the machine is.
+/// Enqueues everything before the limit begins, so that the dump shows it on a machine of any speed.
 fn hang(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("hangs here"), ctx.user_event("never signalled"));
