@@ -34,7 +34,7 @@ fn hang(subject: &Subject) {
         assert!(failure.contains(part), "`{part}` is missing in:\n{failure}");
     }
     gate.signal();
-    assert_eq!(queue.read(&x).wait().unwrap(), [1; 8], "what hangs goes on once it can");
+    assert_eq!(queue.read(&x).wait().unwrap(), [1; 8], "the held read completes after the signal");
 }
 
 fn panic(subject: &Subject) {
