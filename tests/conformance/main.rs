@@ -1,6 +1,6 @@
 //! Tests the rules of docs/semantics.md on every adapter of the machine and on the CPU recorder.
 //!
-//! The name of a test begins with its rule and ends with the device it ran on: `q01_enqueueing_never_blocks::lavapipe`.
+//! The name of a test begins with its rule and ends with the device it ran on: `q02_one_queue_runs_in_order::lavapipe`.
 #![allow(unreachable_pub, reason = "modules of a program")]
 
 #[path = "../common/mod.rs"]
@@ -28,7 +28,7 @@ mod warp_copy;
 use common::host_side;
 
 fn main() {
-    let quiet = env_logger::Env::default().default_filter_or("off"); // the tests provoke failures, which are not worth a log
+    let quiet = env_logger::Env::default().default_filter_or("off"); // tests provoke failures
     env_logger::Builder::from_env(quiet).init();
     let modules = [
         queues::cases,
