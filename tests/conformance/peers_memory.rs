@@ -84,7 +84,11 @@ fn pinned_again(s: &Subject) {
     assert_eq!(again.read(|host| host.to_vec()).unwrap(), [0; N], "the array has no stale byte");
     assert_eq!(ctx.pool_stats().blocks, blocks);
     let (down, other): (HostArray<u32, Download>, _) = (ctx.pinned([N]).unwrap(), up(N / 4));
-    assert_eq!(ctx.pool_stats().blocks, 3 * blocks, "another direction and another size need blocks of their own");
+    assert_eq!(
+        ctx.pool_stats().blocks,
+        3 * blocks,
+        "another direction and another size need blocks of their own"
+    );
     drop((again, down, other));
     assert_eq!(ctx.pool_stats().pinned, 0);
     ctx.trim();

@@ -21,7 +21,8 @@ pub fn cases() -> Vec<Case> {
         case("d01_an_adapter_is_chosen_by_its_index", by_place).gpu_only(NO_ADAPTER),
         case("d01_an_adapter_is_chosen_by_its_kind", by_kind).gpu_only(NO_ADAPTER),
         case("d01_an_adapter_is_chosen_by_its_name", by_name).gpu_only(NO_ADAPTER),
-        case("d01_choosing_a_missing_adapter_is_an_error_that_lists_all_adapters", not_there).gpu_only(NO_ADAPTER),
+        case("d01_choosing_a_missing_adapter_is_an_error_that_lists_all_adapters", not_there)
+            .gpu_only(NO_ADAPTER),
         case(BY_ENVIRONMENT, by_environment).gpu_only(NO_ADAPTER),
         case("d01_a_context_uses_the_recorder_that_its_options_name", recorders).gpu_only(NO_ADAPTER),
     ]

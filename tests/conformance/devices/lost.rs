@@ -21,8 +21,10 @@ pub fn cases() -> Vec<Case> {
         case("d03_results_before_the_loss_is_noticed_are_right", right_until_then),
         case("d03_a_context_with_pending_work_is_freed_after_the_loss", ends),
         case("d03_a_new_context_works_in_the_same_process", new_context),
-        case("d03_nothing_runs_after_the_loss", nothing_runs).cpu_only("an adapter does not report which work it has not run"),
-        case("d03_a_loss_at_any_step_ends_all_waits", any_step).cpu_only("only the CPU recorder loses its device at a given step"),
+        case("d03_nothing_runs_after_the_loss", nothing_runs)
+            .cpu_only("an adapter does not report which work it has not run"),
+        case("d03_a_loss_at_any_step_ends_all_waits", any_step)
+            .cpu_only("only the CPU recorder loses its device at a given step"),
     ]
 }
 
@@ -317,7 +319,12 @@ fn new_context(s: &Subject) {
         let queue = ctx.queue("q");
         let mut x = ctx.zeros([N]).unwrap();
         queue.fill(&mut x, 9_u32).unwrap();
-        assert_eq!(queue.read(&x).wait().unwrap(), [9; N], "a new context beside a lost one: {}", doomed.name);
+        assert_eq!(
+            queue.read(&x).wait().unwrap(),
+            [9; N],
+            "a new context beside a lost one: {}",
+            doomed.name
+        );
     }
 }
 

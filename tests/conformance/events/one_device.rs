@@ -16,10 +16,13 @@ pub fn cases() -> Vec<Case> {
             .gpu_only(NO_DEVICE),
         case("e07_on_one_device_a_wait_ends_when_the_awaited_work_is_submitted", submitted_later)
             .gpu_only(NO_DEVICE),
-        case("e07_on_one_device_later_commands_complete_after_the_awaited_work", not_early).gpu_only(NO_DEVICE),
-        case("e07_on_one_device_reads_and_uploads_in_place_come_after_the_wait", in_place).gpu_only(NO_DEVICE),
+        case("e07_on_one_device_later_commands_complete_after_the_awaited_work", not_early)
+            .gpu_only(NO_DEVICE),
+        case("e07_on_one_device_reads_and_uploads_in_place_come_after_the_wait", in_place)
+            .gpu_only(NO_DEVICE),
         case("e07_on_one_device_copies_between_contexts_are_in_order", copies).gpu_only(NO_DEVICE),
-        case("e07_devices_of_two_wgpu_instances_are_not_taken_for_one_device", two_instances).gpu_only(NO_DEVICE),
+        case("e07_devices_of_two_wgpu_instances_are_not_taken_for_one_device", two_instances)
+            .gpu_only(NO_DEVICE),
         case("m09_a_copy_between_arrays_of_two_contexts_on_one_buffer_is_exact", one_buffer)
             .gpu_only(NO_DEVICE),
         case("e07_on_one_device_contexts_take_turns_on_a_buffer", turns).gpu_only(NO_DEVICE),

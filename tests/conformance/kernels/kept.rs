@@ -10,10 +10,14 @@ use std::time::{Duration, SystemTime};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("k09_compiled_kernels_are_stored_in_a_folder_and_loaded_from_it", kept).gpu_only("only a driver compiles kernels"),
-        case("k09_the_driver_receives_the_stored_bytes", given).vulkan_only("the test records the calls of a Vulkan driver"),
-        case("k09_damaged_kernel_files_are_ignored_and_written_again", damaged).gpu_only("only a driver compiles kernels"),
-        case("k09_contexts_may_use_one_kernel_folder_at_the_same_time", shared).gpu_only("only a driver compiles kernels"),
+        case("k09_compiled_kernels_are_stored_in_a_folder_and_loaded_from_it", kept)
+            .gpu_only("only a driver compiles kernels"),
+        case("k09_the_driver_receives_the_stored_bytes", given)
+            .vulkan_only("the test records the calls of a Vulkan driver"),
+        case("k09_damaged_kernel_files_are_ignored_and_written_again", damaged)
+            .gpu_only("only a driver compiles kernels"),
+        case("k09_contexts_may_use_one_kernel_folder_at_the_same_time", shared)
+            .gpu_only("only a driver compiles kernels"),
         case("k09_a_kernel_folder_that_cannot_be_written_is_no_error", refused)
             .gpu_only("only a driver compiles kernels"),
     ]
@@ -106,7 +110,10 @@ fn given(s: &Subject) {
             cached::given(name)
         };
         assert_eq!(given(), [0], "the first run has no stored bytes for the driver");
-        assert!(matches!(given()[..], [bytes] if bytes > 0), "the second run passes the bytes of the first to the driver");
+        assert!(
+            matches!(given()[..], [bytes] if bytes > 0),
+            "the second run passes the bytes of the first to the driver"
+        );
     }
 }
 
@@ -130,7 +137,11 @@ fn damaged(s: &Subject) {
             }
             age(&folder);
             run(s, recorder, &folder.0);
-            assert_eq!((old(&folder), folder.files()), (0, files.clone()), "every damaged file is written again");
+            assert_eq!(
+                (old(&folder), folder.files()),
+                (0, files.clone()),
+                "every damaged file is written again"
+            );
         }
     }
 }

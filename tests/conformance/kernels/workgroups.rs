@@ -49,6 +49,10 @@ fn barriers(s: &Subject) {
         }
         let expected: Vec<u32> =
             counted(1024).chunks(workgroup).flat_map(|part| part.iter().rev().copied()).collect();
-        assert_eq!(queue.read(&x).wait().unwrap(), expected, "reversed three times, {workgroup} elements at once");
+        assert_eq!(
+            queue.read(&x).wait().unwrap(),
+            expected,
+            "reversed three times, {workgroup} elements at once"
+        );
     }
 }

@@ -57,7 +57,10 @@ fn padded(s: &Subject) {
                 queue.finish().wait().unwrap();
                 for (ctx, before) in [source, target].into_iter().zip(before) {
                     let more = ctx.pool_stats().high_water - before;
-                    assert!(more < 4 * LEN as u64 * 3 / 4, "{what}: the copy takes {more} bytes, more than two pieces");
+                    assert!(
+                        more < 4 * LEN as u64 * 3 / 4,
+                        "{what}: the copy takes {more} bytes, more than two pieces"
+                    );
                 }
                 assert!(*y.map_read().wait().unwrap() == laid_out(&counted(LEN), to, 9), "{what}");
             }

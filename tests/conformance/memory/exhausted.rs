@@ -17,15 +17,15 @@ pub fn cases() -> Vec<Case> {
         case("m10_a_queue_works_on_after_staging_memory_runs_out", staging).cpu_only(CPU),
         case("m10_both_contexts_work_on_after_a_copy_between_them_has_no_memory", across).cpu_only(CPU),
         case("m10_a_context_works_on_after_its_driver_refuses_memory", by_the_driver).vulkan_only(DRIVER),
-        case("m10_a_queue_works_on_after_its_driver_refuses_staging_memory", driver_staging).vulkan_only(DRIVER),
+        case("m10_a_queue_works_on_after_its_driver_refuses_staging_memory", driver_staging)
+            .vulkan_only(DRIVER),
         case("m10_both_contexts_work_on_after_a_driver_refuses_memory_for_a_copy", driver_across)
             .vulkan_only(DRIVER),
         case("m10_an_array_over_the_limit_of_the_device_is_the_error_too_large", too_large),
     ]
 }
 
-const CPU: &str =
-    "only the CPU recorder has a memory size that a test can set; another case covers drivers";
+const CPU: &str = "only the CPU recorder has a memory size that a test can set; another case covers drivers";
 const DRIVER: &str = "the test refuses memory by replacing functions of a Vulkan driver";
 
 const N: usize = 1 << 18;

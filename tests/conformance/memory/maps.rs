@@ -205,7 +205,11 @@ fn leaked(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [8; 64]);
     drop(x);
     let again = ctx.zeros::<u32, 1>([64]).unwrap();
-    assert_eq!(queue.read(&again).wait().unwrap(), [0; 64], "the memory of the leaked guard is not used again");
+    assert_eq!(
+        queue.read(&again).wait().unwrap(),
+        [0; 64],
+        "the memory of the leaked guard is not used again"
+    );
     s.leaks(); // the leaked guard keeps the context
 }
 

@@ -184,11 +184,19 @@ fn held(s: &Subject) {
     let (first, second) = (queue.read(&x), queue.read(&x));
     let map = x.map_read().wait().unwrap();
     gate.signal();
-    assert_eq!(first.wait().unwrap(), counted(64), "the first read completes while the array is mapped for reading");
+    assert_eq!(
+        first.wait().unwrap(),
+        counted(64),
+        "the first read completes while the array is mapped for reading"
+    );
     assert_eq!(*map, counted(64));
     drop(map);
     x.map_write().wait().unwrap().fill(9);
-    assert_eq!(second.wait().unwrap(), counted(64), "the second read returns the bytes from before the write of the host");
+    assert_eq!(
+        second.wait().unwrap(),
+        counted(64),
+        "the second read returns the bytes from before the write of the host"
+    );
     assert_eq!(queue.read(&x).wait().unwrap(), [9; 64]);
 }
 

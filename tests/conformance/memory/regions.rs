@@ -14,9 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("m04_random_regions_of_three_bytes_match_plain_loops", |s| {
             random(s, |i| [i as u8, (i >> 8) as u8, 7])
         }),
-        case("m04_random_regions_of_vectors_match_plain_loops", |s| {
-            random(s, |i| [i as f32, 0.5, 1.5, 2.5])
-        }),
+        case("m04_random_regions_of_vectors_match_plain_loops", |s| random(s, |i| [i as f32, 0.5, 1.5, 2.5])),
         case("m04_a_region_may_overlap_its_target", overlapping),
         case("m04_rows_of_any_number_and_length_are_copied", rows),
         case("m04_regions_of_more_axes_than_the_kernel_takes_are_copied", many_axes),

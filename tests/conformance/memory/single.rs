@@ -65,7 +65,11 @@ fn get_and_set(s: &Subject) {
         (expected[28], expected[4]) = (77, 55);
         assert_eq!(queue.read(&x).wait().unwrap(), expected);
         let part = x.slice(1..2).unwrap();
-        assert_eq!(queue.get(&part, [0, 2, 3]).wait().unwrap(), 77, "an index counts from the start of the slice");
+        assert_eq!(
+            queue.get(&part, [0, 2, 3]).wait().unwrap(),
+            77,
+            "an index counts from the start of the slice"
+        );
     }
     let mut number = ctx.zeros::<f32, 0>([]).unwrap();
     ctx.set(&mut number, [], 2.5).unwrap();

@@ -70,7 +70,10 @@ fn hazard(s: &Subject) {
         by_all.fill(&mut x, 4).unwrap();
         assert_eq!(by_all.read(&x).wait().unwrap(), [4; N]);
     }
-    assert!(texts.iter().all(|text| *text == texts[0]), "the message depends on the progress of the device: {texts:#?}");
+    assert!(
+        texts.iter().all(|text| *text == texts[0]),
+        "the message depends on the progress of the device: {texts:#?}"
+    );
 }
 
 /// Copies to the context by a queue of another context. The context does its part of the copy on a queue of its own,

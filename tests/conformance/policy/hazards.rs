@@ -127,7 +127,8 @@ fn however_far(s: &Subject) {
             }
             one.fill(&mut x, 1).unwrap();
             one.flush().unwrap();
-            let error = verb.run(&bench, &two, &x).expect_err("no call has told the host that the fill is done");
+            let error =
+                verb.run(&bench, &two, &x).expect_err("no call has told the host that the fill is done");
             assert!(matches!(error.kind(), Kind::Hazard { .. }), "{verb:?}: {error}");
             gate.signal();
         }

@@ -19,9 +19,7 @@ pub fn cases() -> Vec<Case> {
         case("p05_unchecked_a_refused_read_enqueues_no_wait", refused_reads),
         case("p05_unchecked_later_commands_come_after_a_read_without_a_queue", before_what_follows),
         case("p05_unchecked_a_read_on_the_current_queue_waits_for_that_queue", current_queue),
-        case("p05_no_kind_of_read_waits_for_a_later_kernel", kernel_behind)
-            .vulkan_only(RUNS)
-            .host_side(),
+        case("p05_no_kind_of_read_waits_for_a_later_kernel", kernel_behind).vulkan_only(RUNS).host_side(),
     ]
 }
 
@@ -67,7 +65,11 @@ fn behind(s: &Subject) {
         queue.wait_for(&gate.event()).unwrap();
         queue.fill(&mut x, 2).unwrap();
         queue.flush().unwrap();
-        assert_eq!(read.wait_timeout(LONG).unwrap().expect("the held fill comes after the read"), [1; N], "{policy:?}");
+        assert_eq!(
+            read.wait_timeout(LONG).unwrap().expect("the held fill comes after the read"),
+            [1; N],
+            "{policy:?}"
+        );
         let mut last = queue.read(&x);
         for _ in 0..2 {
             assert!(last.wait_timeout(NOW).unwrap().is_none(), "the held fill comes before the read");

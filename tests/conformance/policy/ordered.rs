@@ -116,7 +116,11 @@ fn one_queue(s: &Subject) {
             queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
             queue.fill(&mut z, 3).unwrap();
         }
-        assert_eq!(enqueued(&ctx, &queue) - before, 100, "the context enqueues the commands and nothing else, {policy:?}");
+        assert_eq!(
+            enqueued(&ctx, &queue) - before,
+            100,
+            "the context enqueues the commands and nothing else, {policy:?}"
+        );
         assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
     }
 }

@@ -164,7 +164,8 @@ fn failed_map(s: &Subject) {
     let odd = x.slice(1..3).unwrap();
     assert!(matches!(odd.map_read().wait().map(drop).unwrap_err().kind(), Kind::Alignment { .. }));
     assert!(matches!(odd.map_write().wait().map(drop).unwrap_err().kind(), Kind::Alignment { .. }));
-    let error = two.fill(&mut x, half::f16::ZERO).expect_err("no call has told the host that the fill is done");
+    let error =
+        two.fill(&mut x, half::f16::ZERO).expect_err("no call has told the host that the fill is done");
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
     drop(x.map_read().wait().unwrap());
     two.fill(&mut x, half::f16::ZERO).unwrap();
@@ -203,7 +204,11 @@ fn in_place(s: &Subject) {
     one.upload(&[2; N], &mut x).unwrap();
     two.fill(&mut x, 3).unwrap();
     let report = ctx.wait_report();
-    assert_eq!(report.added.len(), 1, "no call has told the host that the fill of the first queue is done: {report}");
+    assert_eq!(
+        report.added.len(),
+        1,
+        "no call has told the host that the fill of the first queue is done: {report}"
+    );
     two.wait_for_queue(&one).unwrap();
     assert_eq!(two.read(&x).wait().unwrap(), [3; N]);
 }

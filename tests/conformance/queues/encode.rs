@@ -316,7 +316,10 @@ fn timed(subject: &Subject) {
     copy(&queue, &x, &mut y).unwrap();
     let end = queue.marker();
     if queue.is_timed() {
-        assert!(end.seconds_since(&start).wait().unwrap() > 0.0, "the marker after the copy has a later time than the marker after the fill");
+        assert!(
+            end.seconds_since(&start).wait().unwrap() > 0.0,
+            "the marker after the copy has a later time than the marker after the fill"
+        );
     }
     assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
 }

@@ -12,7 +12,8 @@ pub fn cases() -> Vec<Case> {
         case("q01_every_verb_returns_while_its_queue_is_held", behind_a_gate),
         case("q01_every_verb_returns_before_a_busy_kernel_is_done", behind_a_busy_kernel).one_lane(ONE_LOCK),
         case("q01_other_queues_take_work_while_a_kernel_is_busy", beside_a_busy_kernel).one_lane(ONE_LOCK),
-        case("q01_calls_that_take_new_memory_return_before_a_busy_kernel_is_done", new_memory).one_lane(ONE_LOCK),
+        case("q01_calls_that_take_new_memory_return_before_a_busy_kernel_is_done", new_memory)
+            .one_lane(ONE_LOCK),
     ]
 }
 

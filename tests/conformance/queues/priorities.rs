@@ -13,7 +13,8 @@ const ONE_LANE: &str = "a priority decides which batch one hardware queue takes 
 pub fn cases() -> Vec<Case> {
     vec![
         case("q10_numbers_out_of_range_clamp_and_a_queue_returns_its_priority", numbers),
-        case("q10_high_work_is_first_whichever_queue_was_made_or_filled_first", high_first).one_lane(ONE_LANE),
+        case("q10_high_work_is_first_whichever_queue_was_made_or_filled_first", high_first)
+            .one_lane(ONE_LANE),
         case("q10_high_work_overtakes_low_work_that_is_flushed", high_overtakes).one_lane(ONE_LANE),
         case("q10_low_work_that_high_work_waits_for_is_lifted", needed_is_lifted).one_lane(ONE_LANE),
         case("q10_waiting_for_a_low_queue_lifts_it", waited_for_is_lifted),
@@ -157,7 +158,10 @@ fn needed_is_lifted(subject: &Subject) {
     race.run(&normal, 10..50);
     race.run(&high, 50..60);
     let times = race.times(&[&normal, &high], || gate.signal());
-    assert!(last(&times[..10]) < first(&times[50..60]), "high work comes after the low work for which it waits: {times:?}");
+    assert!(
+        last(&times[..10]) < first(&times[50..60]),
+        "high work comes after the low work for which it waits: {times:?}"
+    );
     assert!(last(&times[50..60]) < first(&times[10..50]), "high work comes before normal work: {times:?}");
 }
 

@@ -13,9 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("q07_synchronize_waits_for_all_queues_and_flushes_them", all_queues),
         case("q07_synchronize_submits_the_work_of_all_queues_before_any_wait", flushes),
         case("q07_synchronize_does_not_wait_for_later_work", not_later),
-        case("q07_synchronize_does_not_wait_for_a_later_kernel", kernel_behind)
-            .vulkan_only(RUNS)
-            .host_side(),
+        case("q07_synchronize_does_not_wait_for_a_later_kernel", kernel_behind).vulkan_only(RUNS).host_side(),
         case("q07_synchronize_waits_for_the_work_of_a_dropped_queue", gone),
         case("q07_synchronize_returns_the_first_error_and_waits_for_all_other_queues", errors),
         case("q07_synchronize_tells_the_host_that_all_work_is_over", known),
@@ -23,7 +21,8 @@ pub fn cases() -> Vec<Case> {
         case("q07_synchronize_in_a_callback_returns_would_deadlock_at_once", would_deadlock),
         case("q07_synchronize_all_waits_for_every_context", every_context),
         case("q07_synchronize_all_keeps_no_context_alive", weak),
-        case("q07_synchronize_waits_for_the_owner_of_an_adopted_device", owner).gpu_only("there is no wgpu device"),
+        case("q07_synchronize_waits_for_the_owner_of_an_adopted_device", owner)
+            .gpu_only("there is no wgpu device"),
     ]
 }
 
@@ -135,7 +134,10 @@ fn errors(subject: &Subject) {
     second.fill(&mut ctx.zeros::<u32, 1>([N]).unwrap(), 1).unwrap();
     let mut all = ctx.synchronize();
     [&first, &third].iter().for_each(|queue| _ = queue.finish().wait().unwrap_err());
-    assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none(), "the result still waits for the second queue");
+    assert!(
+        all.wait_timeout(Duration::ZERO).unwrap().is_none(),
+        "the result still waits for the second queue"
+    );
     assert!(dump::is_held(&ctx, "second"));
     gate.signal();
     let error = all.wait().unwrap_err();
