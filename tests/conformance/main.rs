@@ -1,6 +1,6 @@
 //! Tests the rules of docs/semantics.md on every adapter of the machine and on the CPU recorder.
 //!
-//! The name of a test begins with its rule and ends with the device it ran on: `q03_an_event_orders_two_queues::lavapipe`.
+//! The name of a test begins with its rule and ends with its device: `q03_an_event_orders_two_queues::lavapipe`.
 #![allow(unreachable_pub, reason = "modules of a program")]
 
 #[path = "../common/mod.rs"]

@@ -124,7 +124,6 @@ const WAITS: &[Wait] = &[
 
 /// Makes all waits at once, each on a thread of its own, and loses the device after all have begun. Another queue works
 /// before the loss, so that each wait has polled its result at least once.
-/// the waits have had their turns.
 fn every_wait(s: &Subject) {
     for doomed in doomed(s) {
         let beside = doomed.ctx.queue("beside"); // a queue made after the held work would wait for it
@@ -160,13 +159,10 @@ fn every_wait(s: &Subject) {
 /// Awaits a future of the held work.
 type Future = fn(&Held) -> Result<(), Error>;
 
-/// Awaits one future on each context. No call blocks on such a context and polls the device, so its lane thread has to
-/// poll.
+/// Awaits one future on each context. No call blocks on these contexts, so only their lane threads poll the devices.
 ///
 /// All contexts lose their devices together, because each takes a while to notice. The lane threads of the first
 /// contexts become idle while the later contexts are opened.
-///
-/// All contexts are lost together, as each takes a while to notice. The threads of one come to rest while others are opened.
 fn lonely(s: &Subject) {
     let futures: [Future; 3] = [
         |held| pollster::block_on(held.queue.finish()),

@@ -102,15 +102,11 @@ fn while_busy(s: &Subject) {
     if s.is_cpu() { beside_a_kernel_that_waits(s) } else { beside_a_long_kernel(s) }
 }
 
-/// Doubles the kernel's time until the copies of the other context end before the kernel, which a busy machine may
-/// delay. If one context waits for the kernel of the other, no time is long enough.
+/// Lengthens the kernel until the copies of the other context end before it, because a busy machine delays the copies.
+/// If one context waits for the kernel of the other, no length is enough.
 ///
 /// The kernel has one workgroup and the other context only copies. SwiftShader runs the workgroups of all devices on
 /// the same threads, where a second workgroup may run after the kernel, and runs copies on a thread of each device.
-/// other, none is.
-///
-/// The kernel is of one workgroup, and the other context only copies: SwiftShader gives the workgroups of all devices to
-/// the same threads, where one may come behind the kernel, and copies on a thread of each device.
 fn beside_a_long_kernel(s: &Subject) {
     let (busy, ctx) = (s.ctx(), s.ctx());
     let (long, spin) = (busy.queue("long"), busy.kernel::<Spin>().unwrap());

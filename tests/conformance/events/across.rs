@@ -33,7 +33,6 @@ const N: usize = 64;
 
 /// Calls `each` with a context of the subject and one of each partner, in both directions. All pairs share the context
 /// of the subject; in the full suite each pair has its own.
-/// context; in a full run each has its own.
 fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     if full() {
         return partners::each_pair(s, each);

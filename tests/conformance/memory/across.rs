@@ -325,7 +325,7 @@ fn refused(s: &Subject) {
 
 fn failures(s: &Subject) {
     for threads in [true, false] {
-        // Enough steps for the fill and for some of the pieces.
+        // The device is lost at a step of the fill or of one of the pieces.
         for lost_after in [0, 1, 3, 5] {
             let options = CpuOptions { lost_after: Some(lost_after), threads, ..CpuOptions::default() };
             for from_lost in [true, false] {
