@@ -1,6 +1,6 @@
 //! R04: a hang is a failure that shows the commands for which each queue waits.
 //!
-//! R03, the models of scheduler and waiters under loom, runs by `cargo xtask model`.
+//! R03 has models of the scheduler and of the waiters instead, which `cargo xtask model` runs under loom.
 
 use crate::common::watchdog::guard;
 use crate::common::{Case, Subject, case};

@@ -214,7 +214,7 @@ fn errors(s: &Subject) {
         (region![7..12], range),
         (region![3..3], range),
         (region![2..6; -1], range),
-        (region![0..20], range), // katsdpsigproc takes it as 0..7
+        (region![0..20], range), // katsdpsigproc takes the range as 0..7
     ];
     for (region, is) in wrong {
         for error in [

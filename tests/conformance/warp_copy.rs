@@ -87,7 +87,7 @@ fn wrong(s: &Subject) {
         (region![0..11], region![]),
         (region![0..10], region![5..15]),
         (region![0..5], region![0..6]),
-        (region![5..5], region![5..5]), // without elements, which Warp takes as all elements
+        (region![5..5], region![5..5]), // Warp takes a count of no elements as all elements
         (region![5..2], region![5..2]),
         (region![-11..], region![]),
     ] {

@@ -51,7 +51,7 @@ fn in_order(_: &Subject) {
     assert!(kinds.is_sorted(), "{kinds:?}");
 }
 
-/// Checks that a request one over a limit is an error, and that the error states the limit of the adapter.
+/// Checks that a request of one more than a limit is an error that states the limit of the adapter.
 fn limits(subject: &Subject) {
     let ctx = subject.ctx();
     let (info, queue) = (ctx.info().clone(), ctx.queue("q"));
@@ -79,7 +79,7 @@ fn limits(subject: &Subject) {
     of_kernels(&ctx, &info);
 }
 
-/// Checks the limits of kernels, each with one over it.
+/// Checks the limits of kernels, each with a kernel of one more than the limit.
 fn of_kernels(ctx: &Context, info: &AdapterInfo) {
     let refused = |text: &str| ctx.kernel_from(text, "over").map(drop).unwrap_err();
     let wide = info.max_invocations + 1;
@@ -217,7 +217,7 @@ fn not_there(_: &Subject) {
 }
 
 const BY_ENVIRONMENT: &str = "d01_the_environment_variable_names_the_adapter";
-/// Names the variable that marks a process that [`by_environment`] starts. The test needs child processes because a
+/// Names the variable that [`by_environment`] sets for its child processes. The test needs child processes because a
 /// process cannot change the environment that it was started with.
 const CHILD: &str = "FENCEPOST_TEST_CHILD";
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("d03_every_kind_of_wait_ends_with_device_lost", every_wait),
-        case("d03_a_future_ends_with_device_lost_though_no_call_blocks", lonely),
+        case("d03_a_future_ends_with_device_lost_though_no_call_blocks", future_alone),
         case("d03_work_that_wgpu_does_not_submit_ends_with_device_lost", not_done)
             .gpu_only("the CPU recorder submits nothing through wgpu"),
         case("d03_every_call_after_the_loss_returns_the_same_error", every_call),
@@ -163,7 +163,7 @@ type Future = fn(&Held) -> Result<(), Error>;
 ///
 /// All contexts lose their devices together, because each takes a while to notice. The lane threads of the first
 /// contexts become idle while the later contexts are opened.
-fn lonely(s: &Subject) {
+fn future_alone(s: &Subject) {
     let futures: [Future; 3] = [
         |held| pollster::block_on(held.queue.finish()),
         |held| pollster::block_on(held.gate.event().done()),

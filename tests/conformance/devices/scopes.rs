@@ -21,7 +21,7 @@ fn current() -> String {
     Context::current().unwrap().current_queue().label().to_owned()
 }
 
-/// Works on the current context.
+/// Fills an array on the current context, and returns its elements.
 fn work(value: u32) -> fencepost::Result<Vec<u32>> {
     let ctx = Context::current()?;
     let mut x = ctx.zeros([10])?;

@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
         case("e07_a_queue_waits_for_all_of_a_queue_of_another_context", for_a_queue),
         case("e07_a_queue_waits_for_a_user_event_of_another_context", user_events),
         case("e07_recording_again_does_not_move_a_wait_of_another_context", recorded_again),
-        case("e07_an_unrecorded_foreign_event_is_no_wait_and_cannot_be_recorded", at_home),
+        case("e07_an_unrecorded_foreign_event_is_no_wait_and_cannot_be_recorded", unrecorded),
         case("e07_a_failure_elsewhere_is_the_error_other_context_and_the_queue_works_on", failures),
         case("e07_a_device_lost_elsewhere_is_the_error_other_context_and_the_queue_works_on", lost),
         case("e07_the_loss_of_the_waiting_device_fails_no_queue_of_the_source", lost_here),
@@ -228,7 +228,7 @@ fn recorded_again(s: &Subject) {
     });
 }
 
-fn at_home(s: &Subject) {
+fn unrecorded(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
         let ctx = s.ctx();
         let (queue, event) = (ctx.queue("main"), other.event());

@@ -12,7 +12,7 @@ const NO_DEVICE: &str = "there is no wgpu device";
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("e07_on_one_device_a_wait_for_submitted_work_does_not_poll_the_source", unasked)
+        case("e07_on_one_device_a_wait_for_submitted_work_does_not_poll_the_source", without_polls)
             .gpu_only(NO_DEVICE),
         case("e07_on_one_device_a_wait_ends_when_the_awaited_work_is_submitted", submitted_later)
             .gpu_only(NO_DEVICE),
@@ -75,7 +75,7 @@ fn filled_late(
 
 /// Checks that the wait needs no poll of the source: without threads a context notices the end of its work only when
 /// polled.
-fn unasked(subject: &Subject) {
+fn without_polls(subject: &Subject) {
     each_two(subject, [false, true], |source, waiter| {
         let to = waiter.queue("to");
         let (ours, from, filled) = filled_late(subject, source, waiter);
@@ -88,7 +88,7 @@ fn unasked(subject: &Subject) {
     });
 }
 
-/// As [`unasked`], but the awaited work is submitted after the wait has held the queue.
+/// Checks the same as [`without_polls`] for work that is submitted after the wait has held the queue.
 fn submitted_later(subject: &Subject) {
     each_two(subject, [false; 2], |source, waiter| {
         let to = waiter.queue("to");
@@ -151,8 +151,8 @@ fn own_and_adopted(subject: &Subject) -> Vec<[Context; 2]> {
     RECORDERS.map(beside).into()
 }
 
-/// Has a third queue wait through the other context, and checks that reads and uploads in place come after the awaited
-/// work.
+/// Has queue `last` wait for queue `from` through a queue of the other context. Reads and uploads in place come after
+/// the work of `from`.
 fn in_place(subject: &Subject) {
     for [own, other] in own_and_adopted(subject) {
         let (from, last, between) = (own.queue("from"), own.queue("last"), other.queue("between"));

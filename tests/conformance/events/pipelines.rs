@@ -90,8 +90,8 @@ fn element(block: u32, i: usize) -> u32 {
     block.wrapping_mul(2_654_435_761).wrapping_add(i as u32)
 }
 
-/// Fills one of two buffers on a copy queue while a compute queue adds the other to a sum; events order them in both
-/// directions.
+/// Fills one of two buffers on a copy queue while a compute queue folds the other into a sum. Events order the two
+/// queues in both directions.
 fn double_buffer(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let (copy, compute) = (ctx.queue("copy"), ctx.queue("compute"));

@@ -268,7 +268,7 @@ fn inside_a_word(s: &Subject) {
     assert!(matches!(error.kind(), Kind::Alignment { offset: 3, needed: 4, .. }), "{error}");
     launch(&x.slice(0..3).unwrap(), &mut y).unwrap(); // a read slice, and a whole array, may end inside a word
     assert_eq!(queue.read(&y).wait().unwrap(), [1, 2, 3, 4, 0, 0]);
-    launch(&y, &mut y.slice(4..6).unwrap()).map(drop).unwrap_err(); // binds `y` twice, or at an unaligned offset
+    launch(&y, &mut y.slice(4..6).unwrap()).map(drop).unwrap_err(); // `y` is bound twice, or the slice is unaligned
     launch(&x, &mut y.slice(0..4).unwrap()).unwrap();
 }
 

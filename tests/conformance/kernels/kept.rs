@@ -32,7 +32,7 @@ impl Temporary {
     fn new(s: &Subject, name: &str) -> Self {
         let name = format!("fencepost-{name}-{}-{}", s.name(), std::process::id());
         let path = std::env::temp_dir().join(name);
-        fs::remove_dir_all(&path).ok(); // left by a run that was killed
+        fs::remove_dir_all(&path).ok(); // a killed run may have left the folder
         Self(path)
     }
 

@@ -1,5 +1,5 @@
-//! D04 without the browser: every adapter gives the same results, integers exactly and floats within the tolerance that
-//! the kernel states.
+//! D04, except for the browser: every adapter gives the same results, integers exactly and floats within the tolerance
+//! that the kernel states.
 
 use crate::common::{Case, Subject, case};
 use fencepost::RecorderChoice;

@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("m09_slices_and_elements_of_several_sizes_are_copied", parts),
         case("m09_a_copy_comes_after_earlier_work_and_before_later_work_of_both", ordered),
         case("m09_a_copy_runs_in_the_order_of_its_queue", in_its_queue),
-        case("m09_a_copy_whose_arrays_are_in_use_does_not_block_the_caller", blocks_nobody),
+        case("m09_a_copy_whose_arrays_are_in_use_does_not_block_the_caller", does_not_block),
         case("m09_under_unchecked_the_source_is_read_at_the_place_of_the_copy", unchecked),
         case("m09_under_checked_a_copy_adds_the_waits_in_the_other_context", checked),
         case("m09_copies_in_both_directions_at_once_end", both_ways),
@@ -119,14 +119,14 @@ fn in_its_queue(s: &Subject) {
             assert!(!copied.is_complete().unwrap(), "{names}");
             gate.signal();
             copied.wait().unwrap();
-            // A map waits for the uses of its bytes only, and the marker says that these are over.
+            // A map waits for the uses of its bytes only, and the marker has shown that these are over.
             let map = y.map_read().wait().unwrap();
             assert!(map.iter().all(|&value| value == 1), "{names}, by the source's queue: {by_source}");
         }
     });
 }
 
-fn blocks_nobody(s: &Subject) {
+fn does_not_block(s: &Subject) {
     each_pair(s, |names, source, target| {
         let (theirs, ours) = (source.queue("source"), target.queue("target"));
         let gates = [source.user_event("source"), target.user_event("target")];

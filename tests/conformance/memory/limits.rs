@@ -78,7 +78,7 @@ fn pinned(s: &Subject) {
     assert_eq!((now.pinned, now.free), (0, pinned));
 }
 
-/// Counts the bytes of an array that shares no block of staging memory with another.
+/// Counts the bytes of an array that is too large to share a block of staging memory.
 const LARGE: u64 = 8 * MIB;
 
 /// Waits until no memory is staged, and returns the statistics. A batch releases its memory shortly after the program
@@ -169,8 +169,8 @@ fn free_goes_first(s: &Subject) {
     }
 }
 
-/// Trims until no memory is free. Memory of completed work can be released only after the threads have let go of the
-/// work.
+/// Trims until no memory is free. Memory of completed work is free only after the threads of the context have released
+/// the work.
 fn settle(ctx: &Context) {
     while ctx.pool_stats().free > 0 {
         ctx.trim();

@@ -28,7 +28,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Bounds a wait that nothing holds up.
+/// Bounds a wait that must succeed.
 const LONG: Duration = Duration::from_secs(20);
 /// Limits a poll of a map that cannot be ready.
 const NOW: Duration = Duration::ZERO;
@@ -210,7 +210,7 @@ fn leaked(s: &Subject) {
         [0; 64],
         "the memory of the leaked guard is not used again"
     );
-    s.leaks(); // the leaked guard keeps the context
+    s.leaks(); // the leaked guard keeps the context alive
 }
 
 fn futures(s: &Subject) {

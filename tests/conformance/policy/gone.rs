@@ -86,7 +86,7 @@ fn helper(s: &Subject) {
         let source = elsewhere.full([N], 5_u32).unwrap();
         drop_queue(&ctx, &mut x, stage);
         away.copy(&source, &mut y).unwrap();
-        later.fill(&mut y.slice(0..1).unwrap(), 6).unwrap(); // waits for the copy
+        later.fill(&mut y.slice(0..1).unwrap(), 6).unwrap(); // this fill waits for the copy
         let error = refused(&later, &mut x);
         assert!(matches!(error.kind(), Kind::Hazard { .. }), "{stage:?}: {error}");
         assert_eq!(later.read(&y).wait().unwrap()[..2], [6, 5]);

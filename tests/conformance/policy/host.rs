@@ -23,7 +23,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Bounds a wait that nothing holds up.
+/// Bounds a wait that must succeed.
 const LONG: Duration = Duration::from_secs(20);
 /// Limits a poll of a result that cannot be ready.
 const NOW: Duration = Duration::ZERO;

@@ -84,7 +84,7 @@ fn redundant(s: &Subject) {
     one.wait_for(&gate.event()).unwrap();
     one.fill(&mut x, 1_u32).unwrap();
     let filled = one.marker();
-    two.wait_for(&filled).unwrap(); // needed
+    two.wait_for(&filled).unwrap(); // this wait is needed
     for _ in 0..3 {
         two.wait_for_queue(&one).unwrap();
     }

@@ -124,7 +124,7 @@ fn refused_checked(s: &Subject) {
 }
 
 /// Returns `true` if `Checked` accepts a write of the array on another queue.
-fn lets_in(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
+fn accepts(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
     match other.fill(&mut x.handle(), 9) {
         Ok(()) => true,
         Err(error) if matches!(error.kind(), Kind::Hazard { .. }) => false,
@@ -147,11 +147,11 @@ fn late_time(s: &Subject) {
     if one.is_timed() {
         assert!(poll_once(&mut time).is_pending() && time.wait_timeout(NOW).unwrap().is_none());
     }
-    assert!(!lets_in(&two, &x), "the host was told of neither event");
+    assert!(!accepts(&two, &x), "the host was told of neither event");
     gate.signal();
     if one.is_timed() {
         assert!(time.wait().unwrap() > 0.0);
-        assert!(lets_in(&two, &x) && lets_in(&two, &y), "the host was told of both events");
+        assert!(accepts(&two, &x) && accepts(&two, &y), "the host was told of both events");
     }
 }
 
@@ -188,7 +188,7 @@ fn late_map(s: &Subject) {
             None => false,
         };
         drop(map);
-        assert_eq!(lets_in(&two, &x), here, "the host is told exactly if the map has the bytes");
+        assert_eq!(accepts(&two, &x), here, "the host is told if the map has the bytes, and only then");
     }
 }
 
@@ -225,11 +225,11 @@ fn failed_work(s: &Subject) {
         one.callback(panic).unwrap();
         one.fill(&mut x, 1_u32).unwrap();
         let (read, end) = (one.read(&x), one.finish());
-        assert!(!lets_in(&two, &x));
+        assert!(!accepts(&two, &x));
         go.send(()).unwrap();
         let error = if by_read { read.wait().map(drop) } else { end.wait() }.unwrap_err();
         assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
-        assert!(lets_in(&two, &x), "the error has told the host that the work is over");
+        assert!(accepts(&two, &x), "the error has told the host that the work is over");
         assert_eq!(two.read(&x).wait().unwrap(), [9; N]);
     }
 }

@@ -10,7 +10,7 @@ const NO_DEVICE: &str = "there is no wgpu device";
 pub fn cases() -> Vec<Case> {
     vec![
         case("q13_a_context_works_on_the_callers_device_and_queue", works).gpu_only(NO_DEVICE),
-        case("q13_the_caller_may_submit_while_the_context_works", caller_goes_on).gpu_only(NO_DEVICE),
+        case("q13_the_caller_may_submit_while_the_context_works", caller_submits).gpu_only(NO_DEVICE),
         case("q13_the_callers_device_outlives_the_context", device_outlives).gpu_only(NO_DEVICE),
         case("q13_two_contexts_may_share_the_callers_device", two_contexts).gpu_only(NO_DEVICE),
         case("q13_the_wgpu_objects_of_a_context_can_be_borrowed", borrowed),
@@ -70,7 +70,7 @@ impl Caller {
     }
 }
 
-fn caller_goes_on(subject: &Subject) {
+fn caller_submits(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     let (ctx, caller) = (adopt(subject, &device, &queue), Caller::new(&device, &queue));
     let (ours, mix) = (ctx.queue("ours"), ctx.kernel::<Mix>().unwrap());

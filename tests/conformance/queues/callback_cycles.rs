@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("q11_one_of_two_callbacks_that_wait_for_each_other_is_refused", two),
         case("q11_one_of_three_callbacks_that_wait_in_a_ring_is_refused", three),
-        case("q11_a_wait_for_a_callback_that_has_polled_once_is_not_refused", looked),
+        case("q11_a_wait_for_a_callback_that_has_polled_once_is_not_refused", polled_once),
         case("q11_an_await_is_refused_once_the_awaited_queue_reaches_a_callback", behind_later),
         case("q11_without_threads_a_callback_may_wait_for_a_callback_on_another_thread", on_another_thread),
         case("q11_without_threads_one_of_two_callbacks_in_a_cycle_is_refused", two_threads),
@@ -103,7 +103,7 @@ fn look<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Task::from_waker(waker))
 }
 
-fn looked(s: &Subject) {
+fn polled_once(s: &Subject) {
     let contexts = [s.ctx(), s.ctx()];
     let [looks, waits] = contexts.each_ref().map(|ctx| ctx.queue("called"));
     let ((go, told), (tell, seen), (end, ended)) = (channel::<()>(), channel(), channel());
@@ -181,7 +181,7 @@ fn run_on_a_thread(
         body();
     };
     queue.callback(run).unwrap();
-    queue.callback(|| ()).unwrap(); // comes after the first callback
+    queue.callback(|| ()).unwrap(); // this callback comes after the first
     let own = queue.clone();
     (thread::spawn(move || own.finish().wait()), begun)
 }

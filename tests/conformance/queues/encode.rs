@@ -202,7 +202,7 @@ fn hazard(subject: &Subject) {
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
     let (x, mut y) = (shared_by(&ctx), shared_by(&ctx));
     copy(&one, &x.slice(0..N / 2).unwrap(), &mut y.slice(0..N / 2).unwrap()).unwrap();
-    // These calls write the other half of `y`, and read `x`.
+    // These calls read `x` and write the other half of `y`, so they need no order.
     copy(&two, &x, &mut shared_by(&ctx)).unwrap();
     two.fill(&mut y.slice(N / 2..N).unwrap(), 1).unwrap();
     let text = two.fill(&mut y, 1).unwrap_err().to_string();

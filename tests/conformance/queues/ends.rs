@@ -214,7 +214,7 @@ fn drop_context(subject: &Subject) {
     }
 }
 
-/// Has a thread of the context enter: the thread that notices the end of some work calls the waker.
+/// Calls [`Threads::enter`] on the thread of the context that notices the end of some work.
 fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
     let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
     queue.wait_for(&gate.event()).unwrap();

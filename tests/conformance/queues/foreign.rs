@@ -201,7 +201,7 @@ fn dropped(subject: &Subject) {
             queue.flush().unwrap();
             drop((x, buffer));
             program.device.poll(wgpu::PollType::Poll).unwrap();
-            let next = program.buffer(N); // may get the memory of the dropped buffer
+            let next = program.buffer(N); // `next` may get the memory of the dropped buffer
             program.put(&[9; N], &next);
             program.queue.submit([]);
             assert_eq!(queue.read(&out).wait().unwrap(), count(start));

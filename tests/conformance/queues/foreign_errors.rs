@@ -84,7 +84,7 @@ fn fails(ctx: &Context, buffer: &wgpu::Buffer) {
     let (good, bad) = (ctx.queue("good"), ctx.queue("bad"));
     let (mut x, mut y) = (ctx.array_on::<u32, 1>(buffer, [16]).unwrap(), good.zeros::<u32, 1>([16]).unwrap());
     good.fill(&mut y, 4).unwrap();
-    bad.wait_for(&good.marker()).unwrap(); // puts the work of both queues into one submission
+    bad.wait_for(&good.marker()).unwrap(); // the wait puts the work of both queues into one submission
     bad.fill(&mut x, 5).unwrap();
     let error = bad.finish().wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
@@ -143,7 +143,7 @@ fn destroyed_meanwhile(subject: &Subject) {
             queue.flush().unwrap();
             program.destroy(&buffer);
             program.device.poll(wgpu::PollType::Poll).unwrap();
-            let next = program.buffer(1 << 16); // may get the memory of the destroyed buffer
+            let next = program.buffer(1 << 16); // `next` may get the memory of the destroyed buffer
             program.put(&[9; 1 << 16], &next);
             program.queue.submit([]);
             assert_eq!(queue.read(&out).wait().unwrap(), [value; 1 << 16]);

@@ -143,7 +143,7 @@ fn high_overtakes(subject: &Subject) {
         assert!(!told || last(&times[..60]) < first(&times[100..200]), "{times:?}");
         told
     });
-    assert!(told, "the machine is too slow to tell");
+    assert!(told, "each busy kernel was done before the queues were filled");
 }
 
 fn needed_is_lifted(subject: &Subject) {
@@ -210,5 +210,5 @@ fn not_starved(subject: &Subject) {
         assert!(!told || times[0] < 10, "low work came after {} batches of high work", times[0]);
         told
     });
-    assert!(told, "the machine is too slow to tell");
+    assert!(told, "each busy kernel was done before the queues were filled");
 }

@@ -72,7 +72,7 @@ fn go_to_current(subject: &Subject) {
     let (bench, other) = (Bench::new(subject, &ctx), ctx.queue("other"));
     for &(name, verb) in VERBS {
         let (queue, gate) = (ctx.queue(name), ctx.user_event("gate"));
-        queue.wait_for(&gate.event()).unwrap(); // holds the work, so no read tells the host of its end
+        queue.wait_for(&gate.event()).unwrap(); // the gate holds the work, so no read tells the host that it is over
         queue.scope(|| {
             let mut x = ctx.zeros([N]).unwrap();
             verb(&bench, &ctx, &mut x).expect(name);
@@ -105,7 +105,7 @@ fn reads(subject: &Subject) {
 fn marker(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
-    ctx.default_queue(); // is made first, because a new queue comes after the held work
+    ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     queue.wait_for(&gate.event()).unwrap();
     queue.callback(|| ()).unwrap();
     assert!(ctx.marker().is_complete().unwrap(), "the default queue has no work");
@@ -119,7 +119,7 @@ fn record_and_wait(subject: &Subject) {
     let ctx = subject.ctx();
     let [first, second] = ["first", "second"].map(|label| ctx.queue(label));
     let (event, gate) = (ctx.event(), ctx.user_event("gate"));
-    ctx.default_queue(); // is made first, because a new queue comes after the held work
+    ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     first.wait_for(&gate.event()).unwrap();
     first.callback(|| ()).unwrap();
     let no_wait = fencepost::ScopeOptions { wait: false };

@@ -10,12 +10,12 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("q05_is_complete_flushes_so_that_polling_ends", polling_ends),
-        case("q05_is_complete_of_a_held_queue_is_false", held_says_no),
+        case("q05_is_complete_of_a_held_queue_is_false", held_is_false),
         case("q05_a_queue_without_work_is_complete", empty_is_complete),
         case("q05_a_queue_is_complete_while_a_kernel_of_another_queue_runs", complete_beside_a_kernel)
             .vulkan_only(RUNS)
             .host_side(),
-        case("q05_is_complete_returns_the_error_of_failed_work", failed_says_so),
+        case("q05_is_complete_returns_the_error_of_failed_work", failed_returns_its_error),
         case("q06_after_a_timeout_the_same_pending_can_be_waited_for", timeout_and_again),
         case("q06_a_wait_with_a_timeout_ends_in_time_behind_a_busy_kernel", timeout_when_busy)
             .gpu_only("on the CPU recorder the waiting thread runs the work"),
@@ -44,7 +44,7 @@ fn polling_ends(subject: &Subject) {
     }
 }
 
-fn held_says_no(subject: &Subject) {
+fn held_is_false(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     let mut x = ctx.zeros([N]).unwrap();
@@ -82,7 +82,7 @@ fn complete_beside_a_kernel(subject: &Subject) {
     );
 }
 
-fn failed_says_so(subject: &Subject) {
+fn failed_returns_its_error(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     queue.wait_for(&gate.event()).unwrap();

@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Checks that the context still runs work, with a wait for the work and without.
-fn goes_on(ctx: &Context, queue: &CommandQueue) {
+fn works_on(ctx: &Context, queue: &CommandQueue) {
     let (sender, receiver) = channel();
     let mut x = ctx.zeros([4]).unwrap();
     queue.fill(&mut x, 3).unwrap();
@@ -58,7 +58,7 @@ fn destructor(subject: &Subject) {
     drop(gate);
     assert!(matches!(done.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
     queue.take_error().unwrap();
-    goes_on(&ctx, &queue);
+    works_on(&ctx, &queue);
 }
 
 fn waker(subject: &Subject) {
@@ -71,7 +71,7 @@ fn waker(subject: &Subject) {
     let bomb = Waker::from(Arc::new(Bomb));
     assert!(Pin::new(&mut done).poll(&mut Task::from_waker(&bomb)).is_pending());
     gate.signal();
-    goes_on(&ctx, &queue);
+    works_on(&ctx, &queue);
     drop(done);
     std::mem::forget(bomb);
 }

@@ -50,7 +50,7 @@ pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
             Err(_) => wrong.push(format!("{name}: panics")),
             Ok(Ok(())) => wrong.push(format!("{name}: is accepted")),
             Ok(Err(error)) if !is(error.kind()) => wrong.push(format!("{name}: {error:?}")),
-            Ok(Err(error)) => says_something(&mut wrong, name, &error),
+            Ok(Err(error)) => has_a_sentence(&mut wrong, name, &error),
         }
         if let Err(error) = still_works(&bench) {
             wrong.push(format!("{name}: the queue fails after it: {error}"));
@@ -61,7 +61,7 @@ pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
 }
 
 /// Checks that a message is a sentence that names objects, and not a debug form.
-fn says_something(wrong: &mut Vec<String>, name: &str, error: &Error) {
+fn has_a_sentence(wrong: &mut Vec<String>, name: &str, error: &Error) {
     let text = error.to_string();
     if text.len() < 20 || text.contains("Kind") || text.contains("Error(") {
         wrong.push(format!("{name}: the message is `{text}`"));

@@ -31,7 +31,7 @@ fn verbs(ctx: &Context) -> Vec<(&'static str, Activity, String)> {
     let mut x = a.full([N], 1_u32).unwrap();
     let mut y = a.full([N], 2_u32).unwrap();
     a.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
-    a.launch(&iota, Grid::groups([0]), Iota { start: 0, step: 0, out: &mut y }).unwrap(); // is no work and has no row
+    a.launch(&iota, Grid::groups([0]), Iota { start: 0, step: 0, out: &mut y }).unwrap(); // an empty launch has no row
     a.copy(&x, &mut y).unwrap();
     b.wait_for_queue(&a).unwrap();
     b.upload(&[5; 8], &mut x.slice(0..8).unwrap()).unwrap();
