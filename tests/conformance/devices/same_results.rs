@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
         })
         .gpu_only("the CPU recorder has neither"),
         case("d04_twenty_seeds_of_the_cpu_recorder_give_the_same_bytes", seeds)
-            .cpu_only("a device has no seed"),
+            .cpu_only("an adapter has no seed"),
     ]
 }
 
