@@ -329,7 +329,7 @@ fn would_deadlock(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    // The contexts wait for each other, and the program keeps neither.
+    // The contexts wait for each other, and the program drops both.
     partners::each_pair(s, |_, source, waiter| {
         let (from, to) = (source.queue("from"), waiter.queue("to"));
         let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());

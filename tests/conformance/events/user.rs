@@ -85,7 +85,7 @@ fn abandoned(subject: &Subject) {
     for error in [event.wait().unwrap_err(), behind.wait().unwrap_err(), read.wait().unwrap_err()] {
         assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
     }
-    // A wait for a failed queue asks for order, not for success.
+    // A wait for a failed queue orders the work and returns no error.
     next.fill(&mut x, 7).unwrap();
     assert_eq!(next.read(&x).wait().unwrap(), [7; N]);
     other.finish().wait().unwrap();

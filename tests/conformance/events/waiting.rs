@@ -97,7 +97,7 @@ fn for_a_queue(subject: &Subject) {
     later.signal();
 }
 
-/// Checks that the wait asks for order and not for success: the read returns the bytes from before the failed fill.
+/// Checks that the wait orders the work and needs no success: the read returns the bytes from before the failed fill.
 fn for_a_failed_queue(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));

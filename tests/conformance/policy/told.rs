@@ -76,9 +76,9 @@ const ASKS: [Ask; 17] = [
     ("a poll of the future of everything", |bed| not_there(poll_once(bed.ctx.synchronize()))),
 ];
 
-/// Runs a callback of one queue. The callback fills an array on that queue, asks for the end of the fill in vain, and
-/// copies the array on another queue. Returns the results of the copy and of a wait for it in the callback, the other
-/// queue, and its copy.
+/// Runs a callback of one queue. The callback fills an array on that queue, calls `ask`, whose wait for the fill is
+/// refused or incomplete, and copies the array on another queue. Returns the results of the copy and of a wait for the
+/// copy in the callback, the other queue, and its copy.
 fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], CommandQueue, DeviceArray<u32>) {
     let options = QueueOptions { label: "asked for".into(), timing: true, ..QueueOptions::default() };
     let (queue, other) = (ctx.queue_with(options), ctx.queue("other"));

@@ -101,7 +101,7 @@ const WAITS: &[(&str, Asks, Wait)] = &[
     ("a pinned array to download to", Asks::Work, |t, _| t.down.read(|host| assert_eq!(host, [7; N]))),
     ("a pinned array to upload from", Asks::WorkOrNothing, |t, _| t.up.write(|host| host.fill(8))),
     ("a time", Asks::WorkOrNothing, |t, way| way.wait(t.after.seconds_since(&t.before))),
-    ("everything", Asks::Context, |t, way| way.wait(t.ctx.synchronize())),
+    ("a synchronize", Asks::Context, |t, way| way.wait(t.ctx.synchronize())),
     ("a profile", Asks::Context, |t, way| {
         let profiler = t.ctx.profile();
         t.queue.fill(&mut t.array, 7)?;
