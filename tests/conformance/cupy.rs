@@ -1,4 +1,4 @@
-//! What the tests of CuPy ask for, where no rule's own test asks it: docs/testing.md has the table.
+//! Covers the requirements of CuPy's tests that no test of a rule covers: docs/testing.md has the table.
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -9,7 +9,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("cupy_a_hundred_downloads_and_callbacks_run_in_order_with_their_bytes", callbacks),
         case("cupy_two_threads_use_and_drop_one_queue", two_threads),
-        case("cupy_a_scope_of_a_queue_that_its_caller_dropped_works", dropped_handle),
+        case("cupy_a_scope_works_after_its_caller_drops_its_handle_of_the_queue", dropped_handle),
     ]
 }
 
@@ -25,7 +25,7 @@ fn callbacks(subject: &Subject) {
         queue.download(&x, &mut host).unwrap();
         let sender = sender.clone();
         let look = move || {
-            let bytes = host.try_read(<[u32]>::to_vec).expect("what is before the callback is over");
+            let bytes = host.try_read(<[u32]>::to_vec).expect("the download before the callback is complete");
             sender.send((turn, bytes)).unwrap();
         };
         queue.callback(look).unwrap();

@@ -1,4 +1,4 @@
-//! The rules of devices.
+//! Holds the tests of the rules of devices.
 
 mod adapters;
 mod lanes;

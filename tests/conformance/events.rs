@@ -1,4 +1,4 @@
-//! The rules of events.
+//! Holds the tests of the rules of events.
 
 mod across;
 mod destructors;

@@ -1,4 +1,4 @@
-//! What the tests of GsTaichi, and of Quadrants, which goes on with it, ask for, where no rule's own test asks it:
+//! Covers the requirements of the tests of GsTaichi, and of its successor Quadrants, that no test of a rule covers:
 //! docs/testing.md has the table.
 
 use crate::common::kernels::Mix;
@@ -7,7 +7,7 @@ use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("gstaichi_the_default_queue_waits_for_events_and_is_waited_for_like_any", default_queue),
+        case("gstaichi_the_default_queue_waits_and_is_awaited_as_any_queue", default_queue),
         case("gstaichi_slow_kernels_on_two_queues_and_events_give_their_sum", slow_kernels),
         case("gstaichi_loops_of_parallel_branches_run_in_order_and_join", branches),
     ]
@@ -21,7 +21,7 @@ fn default_queue(subject: &Subject) {
     let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 4_u32).unwrap();
-    // It orders nobody that is not told to wait.
+    // The default queue does not wait for other queues unless it is told to.
     assert_eq!(default.read(&x).wait().unwrap(), [0; N]);
     default.wait_for(&queue.marker()).unwrap();
     default.copy(&x, &mut y).unwrap();
@@ -31,7 +31,7 @@ fn default_queue(subject: &Subject) {
     assert_eq!(read.wait().unwrap(), [4; N]);
 }
 
-/// 5 on one queue and 7 on another, each behind slow work; a third adds them up.
+/// Fills an array with 5 on one queue and another with 7 on a second, each after slow work; a third queue adds them.
 fn slow_kernels(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
@@ -46,7 +46,8 @@ fn slow_kernels(subject: &Subject) {
     assert_eq!(queues[2].read(&y).wait().unwrap(), [12; N]);
 }
 
-/// Each branch runs two loops, the second on what the first left; what comes behind the join sees both branches.
+/// Runs two loops on each branch, the second on the results of the first; the launch behind the joins sees both
+/// branches.
 fn branches(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
@@ -63,6 +64,7 @@ fn branches(subject: &Subject) {
     }
     let [x, y] = &mut arrays;
     queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();
-    // Three steps to 3 (to 6), then three of ten times that and one (two) more: 3111 (6222).
+    // Branch 0 computes 3 in its first loop and 31, 311, 3111 in its second; branch 1 computes 6 and then 62, 622,
+    // 6222.
     assert_eq!(queue.read(y).wait().unwrap(), [3111 + 6222; N]);
 }

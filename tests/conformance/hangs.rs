@@ -1,6 +1,6 @@
-//! R04: a hang is a failure that shows what everything waits for.
+//! R04: a hang is a failure that shows the commands for which each queue waits.
 //!
-//! R03, the models of scheduler and waiters under loom, runs by `cargo xtask model`.
+//! R03 has models of the scheduler and of the waiters instead, which `cargo xtask model` runs under loom.
 
 use crate::common::watchdog::guard;
 use crate::common::{Case, Subject, case};
@@ -10,16 +10,16 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("r04_a_hang_is_a_failure_with_a_dump_of_all_queues", hang),
         case("r04_a_panic_is_a_failure_with_its_message", panic),
-        case("r04_what_returns_in_time_is_no_failure", in_time),
+        case("r04_a_case_that_returns_in_time_is_no_failure", in_time),
     ]
 }
 
-/// A limit that is over before the case is.
+/// Ends before the case does.
 const LIMIT: Duration = Duration::from_millis(200);
-/// A limit that no case reaches.
+/// Is longer than any case takes.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Everything is enqueued before the limit begins, so the dump shows it however slow the machine is.
+/// Enqueues everything before the limit begins, so that the dump shows it on a machine of any speed.
 fn hang(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("hangs here"), ctx.user_event("never signalled"));
@@ -34,7 +34,7 @@ fn hang(subject: &Subject) {
         assert!(failure.contains(part), "`{part}` is missing in:\n{failure}");
     }
     gate.signal();
-    assert_eq!(queue.read(&x).wait().unwrap(), [1; 8], "what hangs goes on once it can");
+    assert_eq!(queue.read(&x).wait().unwrap(), [1; 8], "the held read completes after the signal");
 }
 
 fn panic(subject: &Subject) {

@@ -1,4 +1,4 @@
-//! What the tests of katsdpsigproc ask for, where no rule's own test asks it: docs/testing.md has the table.
+//! Covers the requirements of katsdpsigproc's tests that no test of a rule covers: docs/testing.md has the table.
 
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, case};
@@ -6,13 +6,13 @@ use fencepost::prelude::*;
 use std::thread;
 
 pub fn cases() -> Vec<Case> {
-    vec![case("katsdpsigproc_a_resource_goes_round_in_the_order_of_acquiring", resource)]
+    vec![case("katsdpsigproc_holders_use_a_resource_in_the_order_of_acquiring", resource)]
 }
 
 const N: usize = 256;
 
-/// Who acquires an array gets a ticket: the event of the holder before, and an event to signal. The holders work in the
-/// order of their tickets, though the last one starts first.
+/// Passes one array between five holders. A holder that acquires the array gets the event of the holder before and an
+/// event to signal. The holders work in the order in which they acquire it, though the last one starts first.
 fn resource(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let (mix, ones) = (ctx.kernel::<Mix>().unwrap(), ctx.full([N], 1_u32).unwrap());

@@ -1,4 +1,4 @@
-//! What katsdpsigproc's tests ask of arrays: `test_accel.py`, its host arrays, device arrays and regions.
+//! Covers the requirements of katsdpsigproc's `test_accel.py` for host arrays, device arrays and regions.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{
@@ -7,9 +7,9 @@ use fencepost::{
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m05_katsdpsigproc_an_array_has_its_shape_and_that_of_its_memory", properties),
-        case("m05_katsdpsigproc_set_and_get_leave_the_padding", set_get),
-        case("m05_katsdpsigproc_an_array_like_another_is_copied_to_it_as_it_is", like),
+        case("m05_katsdpsigproc_an_array_has_a_shape_and_a_padded_shape", properties),
+        case("m05_katsdpsigproc_set_and_get_do_not_touch_the_padding", set_get),
+        case("m05_katsdpsigproc_an_upload_of_the_same_padding_copies_the_padding", like),
         case("m05_katsdpsigproc_zero_and_fill_reach_the_padding", zero),
         case("m03_katsdpsigproc_set_async_and_get_async_return_at_once", in_their_turn),
         case("m04_katsdpsigproc_copy_region_0d", |s| pairs::<0, 0>(s, [], [], vec![(region![], region![])])),
@@ -43,7 +43,7 @@ fn properties(s: &Subject) {
     assert_eq!(
         memory(&x).iter().position(|&element| element == 7),
         Some(2 * 16 + 3),
-        "strides of 64 and 4 bytes"
+        "the strides are 64 and 4 bytes"
     );
 }
 
@@ -81,7 +81,7 @@ fn zero(s: &Subject) {
     }
 }
 
-/// Both are over when the queue is, and not when the call returns.
+/// Checks that both transfers return before they are done, and that they are done once the download can be read.
 fn in_their_turn(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -98,12 +98,12 @@ fn in_their_turn(s: &Subject) {
     assert_eq!(down.read(<[u32]>::to_vec).unwrap(), [5; 512]);
 }
 
-/// An array with these elements.
+/// Returns an array with these elements.
 fn filled<const D: usize>(queue: &CommandQueue, shape: [usize; D], elements: &[u32]) -> DeviceArray<u32, D> {
     queue.array(elements).unwrap().reshape(shape).unwrap()
 }
 
-/// Copies each region of one array to its place in another: on the device, from the host, and to the host.
+/// Copies each region of one array to a region of another: on the device, from the host, and to the host.
 fn pairs<const D: usize, const E: usize>(
     s: &Subject,
     src: [usize; D],
@@ -197,7 +197,7 @@ fn negative(s: &Subject) {
     pairs(s, [7, 5], [8, 6], regions);
 }
 
-/// Whether an error is the one that was to come.
+/// Returns `true` for the expected kind of error.
 type IsRight = fn(&Kind) -> bool;
 
 fn errors(s: &Subject) {
@@ -214,7 +214,7 @@ fn errors(s: &Subject) {
         (region![7..12], range),
         (region![3..3], range),
         (region![2..6; -1], range),
-        (region![0..20], range), // theirs takes it as 0..7
+        (region![0..20], range), // katsdpsigproc takes the range as 0..7
     ];
     for (region, is) in wrong {
         for error in [

@@ -1,4 +1,5 @@
-//! Rules K, and the native part of D04: what is launched is checked, and computes what its reference does.
+//! Holds the tests of the rules of kernels, and of the part of D04 that is not about the browser. Arguments are
+//! checked, and a kernel gives the results of its reference.
 
 mod arguments;
 mod compiling;

@@ -1,6 +1,6 @@
-//! The contract, rule by rule, on every adapter of the machine and on the CPU recorder.
+//! Tests the rules of docs/semantics.md on every adapter of the machine and on the CPU recorder.
 //!
-//! A test is named after its rule and ends in what it ran on: `q01_enqueueing_never_blocks::lavapipe`.
+//! The name of a test begins with its rule and ends with its device: `q03_an_event_orders_two_queues::lavapipe`.
 #![allow(unreachable_pub, reason = "modules of a program")]
 
 #[path = "../common/mod.rs"]
@@ -28,7 +28,7 @@ mod warp_copy;
 use common::host_side;
 
 fn main() {
-    let quiet = env_logger::Env::default().default_filter_or("off"); // failures are provoked here
+    let quiet = env_logger::Env::default().default_filter_or("off"); // tests provoke failures
     env_logger::Builder::from_env(quiet).init();
     let modules = [
         queues::cases,

@@ -1,4 +1,4 @@
-//! Rules M: bytes get where they belong, in order, and nobody sees a stale one.
+//! Holds the tests of the rules of memory: bytes arrive in the right place and order, and no read returns a stale byte.
 
 mod across;
 mod across_parts;

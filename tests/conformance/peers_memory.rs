@@ -1,4 +1,5 @@
-//! What the suites of Warp, CuPy and cudarc ask of pools, pinned memory and several devices, where no rule's test does.
+//! Covers the requirements of the suites of Warp, CuPy and cudarc for pools, pinned memory and several devices that no
+//! test of a rule covers.
 
 use crate::common::partners::every_pair;
 use crate::common::{Case, Subject, case};
@@ -6,12 +7,12 @@ use fencepost::{Context, Download, HostArray, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m08_cupy_blocks_of_another_size_are_not_used", other_size),
-        case("m08_cupy_a_queue_may_go_before_its_memory", queue_goes_first),
-        case("m08_cupy_freed_by_one_thread_and_used_by_another", other_thread),
-        case("m08_cupy_a_trim_of_nothing_gives_nothing", nothing_to_trim),
+        case("m08_cupy_a_free_block_of_another_size_is_not_used", other_size),
+        case("m08_cupy_a_queue_may_be_dropped_before_its_arrays", queue_goes_first),
+        case("m08_cupy_memory_freed_by_one_thread_is_used_by_another", other_thread),
+        case("m08_cupy_a_trim_without_free_memory_releases_nothing", nothing_to_trim),
         case("m08_cupy_pinned_memory_is_used_again_by_size_and_direction", pinned_again),
-        case("m03_warp_pageable_and_pinned_give_the_same", pageable_and_pinned),
+        case("m03_warp_pageable_and_pinned_transfers_give_the_same_bytes", pageable_and_pinned),
         case("m08_cudarc_memory_goes_back_to_the_context_that_made_it", right_context),
         case("d02_warp_arrays_stay_on_the_context_that_made_them", stay),
     ]
@@ -25,7 +26,7 @@ fn other_size(s: &Subject) {
     drop(ctx.zeros::<u32, 1>([N]).unwrap());
     let small = ctx.zeros::<u32, 1>([N / 4]).unwrap();
     assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (MIB, 2));
-    // Nearly the same size is the same.
+    // An array of nearly the same size uses the free block.
     let near = ctx.zeros::<u32, 1>([N - 100]).unwrap();
     assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (0, 2));
     drop((small, near));
@@ -54,7 +55,7 @@ fn other_thread(s: &Subject) {
         std::thread::scope(|scope| {
             scope.spawn(move || drop(array)).join().unwrap();
             let next = scope.spawn(|| queue.full([N], 77_u32).unwrap()).join().unwrap();
-            assert_eq!(ctx.pool_stats().blocks, 1, "the same queue has it at once");
+            assert_eq!(ctx.pool_stats().blocks, 1, "the same queue uses the freed block at once");
             assert_eq!(queue.read(&next).wait().unwrap(), [77; N]);
         });
         assert_eq!(read.wait().unwrap(), [round; N]);
@@ -80,10 +81,14 @@ fn pinned_again(s: &Subject) {
     drop(first);
     let blocks = ctx.pool_stats().blocks;
     let again = up(N);
-    assert_eq!(again.read(|host| host.to_vec()).unwrap(), [0; N], "no stale byte");
+    assert_eq!(again.read(|host| host.to_vec()).unwrap(), [0; N], "the array has no stale byte");
     assert_eq!(ctx.pool_stats().blocks, blocks);
     let (down, other): (HostArray<u32, Download>, _) = (ctx.pinned([N]).unwrap(), up(N / 4));
-    assert_eq!(ctx.pool_stats().blocks, 3 * blocks, "another direction, another size");
+    assert_eq!(
+        ctx.pool_stats().blocks,
+        3 * blocks,
+        "another direction and another size need blocks of their own"
+    );
     drop((again, down, other));
     assert_eq!(ctx.pool_stats().pinned, 0);
     ctx.trim();

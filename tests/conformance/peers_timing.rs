@@ -1,5 +1,5 @@
-//! What other frameworks test of their timers, where the rules' own tests do not have it: the table is in
-//! `docs/testing.md`.
+//! Covers the requirements of other frameworks' timer tests that no test of a rule covers: `docs/testing.md` has the
+//! table.
 
 use crate::common::kernels::{Iota, Mix, Spin};
 use crate::common::{Case, Subject, case};
@@ -8,18 +8,18 @@ use fencepost::{Activity, QueueOptions, SummaryRow, Unmeasured};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("t05_one_copy_in_a_scoped_timer_is_one_record_with_name_and_device", scoped_timer),
-        case("t05_a_kernel_profiler_counts_each_kernel_and_starts_anew", kernel_profiler),
+        case("t05_the_profile_of_one_copy_has_one_row_with_its_name_and_the_adapter", scoped_timer),
+        case("t05_a_profile_counts_each_kernel_and_a_new_profile_starts_at_zero", kernel_profiler),
         case("t02_every_repeat_of_a_benchmark_has_a_time", benchmark),
-        case("t05_a_tuning_queue_sums_up_its_kernels", tuning_queue),
-        case("t04_a_launch_of_no_workgroups_completes_and_its_time_is_no_zero", no_workgroups),
-        case("t05_a_scope_that_is_never_finished_disturbs_no_other", dropped_scopes),
+        case("t05_a_summary_adds_up_the_times_of_one_kernel", tuning_queue),
+        case("t04_a_launch_of_no_workgroups_completes_and_its_time_is_not_zero", no_workgroups),
+        case("t05_a_profiler_that_is_dropped_leaves_other_profiles_complete", dropped_scopes),
     ]
 }
 
 const N: usize = 1 << 14;
 
-/// Warp, `test_scoped_timer_cuda_timing`.
+/// Follows Warp's `test_scoped_timer_cuda_timing`.
 fn scoped_timer(subject: &Subject) {
     let ctx = subject.options(|options| options.shared_memory = false);
     let queue = ctx.queue("queue");
@@ -36,7 +36,7 @@ fn scoped_timer(subject: &Subject) {
     assert!(table.lines().count() == 2 && table.lines().last().unwrap().starts_with("copy"), "{table}");
 }
 
-/// Taichi, `print_kernel_profiler_info`, `query_kernel_profiler_info`, `clear_kernel_profiler_info`.
+/// Follows Taichi's `print_kernel_profiler_info`, `query_kernel_profiler_info` and `clear_kernel_profiler_info`.
 fn kernel_profiler(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("queue");
@@ -64,7 +64,7 @@ fn extremes(row: &SummaryRow) {
     assert!((mean * row.measured as f64 - total).abs() <= total * 1e-9, "{row:?}");
 }
 
-/// CuPy, `benchmark`, which puts two events around each repeat and takes `get_elapsed_time`.
+/// Follows CuPy's `benchmark`, which puts two events around each repeat and calls `get_elapsed_time`.
 fn benchmark(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
@@ -84,7 +84,7 @@ fn benchmark(subject: &Subject) {
     assert!(times.iter().sum::<f64>() <= whole * (1.0 + 1e-6), "{times:?} {whole}");
 }
 
-/// katsdpsigproc, `start_tuning` and `stop_tuning`.
+/// Follows katsdpsigproc's `start_tuning` and `stop_tuning`.
 fn tuning_queue(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("queue");
@@ -107,7 +107,8 @@ fn tuning_queue(subject: &Subject) {
     }
 }
 
-/// wgpu-native#624: a submission with timestamps never completed; #625: a pass without a dispatch gave zeros.
+/// Covers two bugs of wgpu-native: in #624 a submission with timestamps never completes, and in #625 a pass without a
+/// dispatch gives zeros.
 fn no_workgroups(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("queue");
@@ -123,7 +124,7 @@ fn no_workgroups(subject: &Subject) {
     }
 }
 
-/// wgpu-profiler, scopes that are dropped and frames that are never resolved.
+/// Follows wgpu-profiler's tests of scopes that are dropped and of frames that are never resolved.
 fn dropped_scopes(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("queue");

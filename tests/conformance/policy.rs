@@ -1,4 +1,4 @@
-//! Rules P: what a context does about uses of the same bytes that the program leaves unordered.
+//! Holds the tests of the rules of policies, for uses of the same bytes that the program leaves unordered.
 
 mod access;
 mod checked;

@@ -1,4 +1,4 @@
-//! The rules of queues.
+//! Holds the tests of the rules of queues.
 
 mod adopted;
 mod callback_cycles;

@@ -1,4 +1,4 @@
-//! Rule R01: no mistake of a user panics; each has its error.
+//! Holds the tests of R01, by which no mistake of a program panics and each has its error, and of related rules.
 
 mod arrays;
 mod bounds;

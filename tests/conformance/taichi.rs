@@ -1,4 +1,4 @@
-//! What the tests of Taichi ask for, where no rule's own test asks it: docs/testing.md has the table.
+//! Covers the requirements of Taichi's tests that no test of a rule covers: docs/testing.md has the table.
 
 use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case};
@@ -7,7 +7,7 @@ use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("taichi_the_host_sees_what_a_kernel_wrote_without_any_wait", host_reads),
+        case("taichi_the_host_sees_the_writes_of_a_kernel_without_any_wait", host_reads),
         case("taichi_threads_that_work_on_queues_of_their_own_are_exact", threads),
     ]
 }
@@ -26,7 +26,7 @@ fn host_reads(subject: &Subject) {
     }
 }
 
-/// Each thread makes a queue its own, and no call names it.
+/// Makes a queue current on each thread; no call names the queue.
 fn threads(subject: &Subject) {
     let ctx = subject.ctx();
     let (mix, ones) = (&ctx.kernel::<Mix>().unwrap(), &ctx.full([N], 1_u32).unwrap());

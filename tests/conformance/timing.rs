@@ -1,4 +1,4 @@
-//! The rules of timing.
+//! Holds the tests of the rules of timing.
 
 mod choosing;
 mod host_clock;
@@ -24,14 +24,15 @@ pub fn cases() -> Vec<Case> {
     timing.chain(profiles).flatten().collect()
 }
 
-/// A timed queue.
+/// Returns a timed queue.
 fn timed(ctx: &Context, label: &str) -> CommandQueue {
     let queue = ctx.queue_with(QueueOptions { label: label.into(), timing: true, ..QueueOptions::default() });
     assert!(queue.is_timed(), "every subject has a clock");
     queue
 }
 
-/// A queue on each hardware queue, to be made before anything is held: a new queue waits for what was enqueued before.
+/// Holds a queue on each hardware queue. A test makes them before it holds work, because a new queue waits for
+/// everything enqueued before it.
 struct Beside(Vec<CommandQueue>);
 
 impl Beside {
@@ -39,7 +40,7 @@ impl Beside {
         Self((0..subject.place().lanes()).map(|lane| ctx.queue(&format!("beside {lane}"))).collect())
     }
 
-    /// Has every hardware queue do something that is enqueued now: what could go on before that has gone on.
+    /// Has every hardware queue do new work. All earlier work that could run has run when this returns.
     fn work(&self) {
         for queue in &self.0 {
             queue.full([1], 1_u32).unwrap();
@@ -48,7 +49,8 @@ impl Beside {
     }
 }
 
-/// A context whose driver refuses what it is told to: that costs work, and no device, as nothing goes through wgpu.
+/// Returns a context and the driver of its device, which refuses calls by a rule. The context records nothing through
+/// wgpu, so a refusal fails work but does not lose the device.
 fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
     let recorder = RecorderChoice::Direct;
@@ -58,7 +60,7 @@ fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
     (ctx, driver)
 }
 
-/// The driver has no memory for anything, whatever is given back.
+/// Returns the rule by which the driver has no memory for any call, whatever is released.
 fn no_memory() -> Rule {
     Rule::Seeded(Rng::with_seed(0), 1000, None)
 }

@@ -1,4 +1,4 @@
-//! What the tests of Warp ask for, where no rule's own test asks it: docs/testing.md has the table.
+//! Covers the requirements of Warp's tests that no test of a rule covers: docs/testing.md has the table.
 
 use crate::common::kernels::Mix;
 use crate::common::later::{RUNS, each_length};
@@ -12,24 +12,24 @@ pub fn cases() -> Vec<Case> {
         case("warp_a_diamond_in_scopes_with_host_waits_is_exact", |s| diamond(s, by_host)),
         case("warp_a_diamond_in_scopes_with_events_is_exact", |s| diamond(s, by_event)),
         case("warp_a_diamond_in_scopes_with_waits_for_queues_is_exact", |s| diamond(s, by_queue)),
-        case("warp_an_event_and_its_queue_are_incomplete_until_the_work_is_over_turn_by_turn", complete),
-        case("warp_an_event_and_its_queue_are_incomplete_while_a_kernel_runs_and_complete_after_it", running)
+        case("warp_an_event_and_its_queue_are_incomplete_until_the_work_of_each_turn_is_over", complete),
+        case("warp_an_event_and_its_queue_are_complete_only_after_a_running_kernel", running)
             .vulkan_only(RUNS)
             .host_side(),
-        case("warp_synchronizing_what_is_idle_is_no_error", idle),
+        case("warp_synchronizing_an_idle_context_is_no_error", idle),
         case("warp_two_contexts_take_turns_with_synchronize", ping_pong),
     ]
 }
 
 const N: usize = 100_000;
 
-/// `y` += 1 on the current queue.
+/// Adds 1 to every element of `y` on the current queue.
 fn increment(ctx: &Context, y: &mut DeviceArray<u32>) {
     let (mix, zero) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());
     ctx.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y }).unwrap();
 }
 
-/// Three arrays in the order of the queue that is current.
+/// Makes three arrays in the order of the current queue.
 fn arrays(ctx: &Context) -> [DeviceArray<u32>; 3] {
     [0; 3].map(|_| ctx.current_queue().zeros([N]).unwrap())
 }
@@ -71,7 +71,7 @@ fn scope_waits(subject: &Subject) {
     assert_eq!(ctx.current_queue().label(), "made");
 }
 
-/// Makes the current queue come after what another has enqueued.
+/// Makes the current queue wait for everything enqueued on another queue.
 type After = fn(&Context, &CommandQueue);
 
 fn by_host(_: &Context, earlier: &CommandQueue) {
@@ -86,7 +86,7 @@ fn by_queue(ctx: &Context, earlier: &CommandQueue) {
     ctx.current_queue().wait_for_queue(earlier).unwrap();
 }
 
-/// `a`, from it `b` and `c` on two queues, `d` from both.
+/// Computes `a`, then `b` and `c` from it on two queues, then `d` from both.
 fn diamond(subject: &Subject, after: After) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let [top, left, right] = ["top", "left", "right"].map(|label| ctx.queue(label));

@@ -1,4 +1,4 @@
-//! What Warp's tests ask of `wp.copy`: `test_copy.py` and `test_pinned.py`.
+//! Covers the requirements of Warp's tests of `wp.copy`, in `test_copy.py` and `test_pinned.py`.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{DeviceArray, Download, HostArray, Kind, Region, RegionAxis, Upload, region};
@@ -7,9 +7,9 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("m04_warp_strided_arrays_of_1_to_4_axes_are_copied_both_ways", strided),
         case("m04_warp_large_strides_are_copied", large_stride),
-        case("m04_warp_offsets_and_counts_are_those_of_ranges", offsets),
+        case("m04_warp_offsets_and_counts_become_ranges", offsets),
         case("m04_warp_wrong_offsets_and_counts_are_refused_before_any_work", wrong),
-        case("m03_warp_pinned_and_pageable_memory_give_the_same", pinned),
+        case("m03_warp_pinned_and_pageable_memory_give_the_same_bytes", pinned),
     ]
 }
 
@@ -24,7 +24,8 @@ fn strided(s: &Subject) {
     every_other::<4>(s);
 }
 
-/// `[1::2]` of each axis of ten: to an array without gaps, twice as much, and back.
+/// Copies `[1::2]` of each axis of ten to an array without gaps, doubles the elements on the host, and copies them
+/// back.
 fn every_other<const D: usize>(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -57,7 +58,7 @@ fn large_stride(s: &Subject) {
     assert!(marks.iter().enumerate().all(|(at, &mark)| all[at * step] == mark));
 }
 
-/// `wp.copy(dst, src, dst_offset, src_offset, count)`, of arrays with and without steps.
+/// Covers `wp.copy(dst, src, dst_offset, src_offset, count)`, for arrays with and without steps.
 fn offsets(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -86,7 +87,7 @@ fn wrong(s: &Subject) {
         (region![0..11], region![]),
         (region![0..10], region![5..15]),
         (region![0..5], region![0..6]),
-        (region![5..5], region![5..5]), // of no elements: all, says theirs; nobody means that, says ours
+        (region![5..5], region![5..5]), // Warp takes a count of no elements as all elements
         (region![5..2], region![5..2]),
         (region![-11..], region![]),
     ] {

@@ -1,4 +1,4 @@
-//! D01: which devices there are, and which of them is opened.
+//! D01: the adapters that are listed, and the adapter that a context opens.
 
 use crate::common::{Case, Subject, case, results};
 use crate::kernels::shaders::LOOKS;
@@ -10,20 +10,21 @@ use fencepost::{
 use std::env;
 use std::process::Command;
 
-const NO_ADAPTER: &str = "the CPU recorder is no adapter";
+const NO_ADAPTER: &str = "the CPU recorder is not an adapter";
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("d01_an_adapter_is_listed_with_what_it_can_do", listed).gpu_only(NO_ADAPTER),
+        case("d01_an_adapter_is_listed_with_its_limits_and_its_name", listed).gpu_only(NO_ADAPTER),
         case("d01_the_list_is_in_the_order_of_preference", in_order).gpu_only(NO_ADAPTER),
-        case("d01_its_limits_are_those_that_errors_speak_of", limits),
-        case("d01_its_abilities_are_what_contexts_have", abilities).gpu_only(NO_ADAPTER),
-        case("d01_an_adapter_is_chosen_by_its_place", by_place).gpu_only(NO_ADAPTER),
+        case("d01_the_limits_of_an_adapter_are_the_limits_in_errors", limits),
+        case("d01_the_listed_abilities_work_and_all_others_are_refused", abilities).gpu_only(NO_ADAPTER),
+        case("d01_an_adapter_is_chosen_by_its_index", by_place).gpu_only(NO_ADAPTER),
         case("d01_an_adapter_is_chosen_by_its_kind", by_kind).gpu_only(NO_ADAPTER),
         case("d01_an_adapter_is_chosen_by_its_name", by_name).gpu_only(NO_ADAPTER),
-        case("d01_a_choice_that_is_not_there_is_an_error_that_lists_what_is", not_there).gpu_only(NO_ADAPTER),
+        case("d01_choosing_a_missing_adapter_is_an_error_that_lists_all_adapters", not_there)
+            .gpu_only(NO_ADAPTER),
         case(BY_ENVIRONMENT, by_environment).gpu_only(NO_ADAPTER),
-        case("d01_the_recorder_that_is_asked_for_records", recorders).gpu_only(NO_ADAPTER),
+        case("d01_a_context_uses_the_recorder_that_its_options_name", recorders).gpu_only(NO_ADAPTER),
     ]
 }
 
@@ -50,7 +51,7 @@ fn in_order(_: &Subject) {
     assert!(kinds.is_sorted(), "{kinds:?}");
 }
 
-/// One over each limit, and what the error says it is.
+/// Checks that a request of one more than a limit is an error that states the limit of the adapter.
 fn limits(subject: &Subject) {
     let ctx = subject.ctx();
     let (info, queue) = (ctx.info().clone(), ctx.queue("q"));
@@ -78,6 +79,7 @@ fn limits(subject: &Subject) {
     of_kernels(&ctx, &info);
 }
 
+/// Checks the limits of kernels, each with a kernel of one more than the limit.
 fn of_kernels(ctx: &Context, info: &AdapterInfo) {
     let refused = |text: &str| ctx.kernel_from(text, "over").map(drop).unwrap_err();
     let wide = info.max_invocations + 1;
@@ -98,7 +100,7 @@ fn of_kernels(ctx: &Context, info: &AdapterInfo) {
         "{error}"
     );
 
-    // Where more than a thousand can be bound, the numbers of bindings end before.
+    // A device that can bind more than a thousand buffers refuses the binding number 1000 first.
     let count = info.max_bindings.min(BINDINGS) + 1;
     let declared: String = (0..count)
         .map(|i| format!("@group(0) @binding({i}) var<storage, read_write> x{i}: array<u32>;"))
@@ -115,10 +117,10 @@ fn of_kernels(ctx: &Context, info: &AdapterInfo) {
     assert!(info.max_binding > 0 && info.max_binding <= info.max_array);
 }
 
-/// The numbers of bindings are below this on every device.
+/// Limits the numbers of bindings: every number is below this on every device.
 const BINDINGS: u32 = 1000;
 
-/// An ability, and a kernel that doubles `out[0]` with it.
+/// Pairs an ability with a kernel that uses it to double `out[0]`.
 const ABILITIES: [(&str, &str); 5] = [
     ("f16", "enable f16; DECLARED double() { out[0] = f32(f16(out[0]) * 2.0h); }"),
     ("f64", "DECLARED double() { out[0] = f32(f64(out[0]) * 2.0lf); }"),
@@ -127,7 +129,7 @@ const ABILITIES: [(&str, &str); 5] = [
     ("f32 atomics", "ATOMIC double() { let old = atomicAdd(&out[0], 3.0); }"),
 ];
 
-/// An ability that is listed works, and one that is not is refused.
+/// Checks that a listed ability works, and that a kernel with an unlisted one is refused.
 fn abilities(subject: &Subject) {
     let ctx = subject.ctx();
     let listed = |ability| ctx.info().abilities.contains(&ability);
@@ -168,7 +170,7 @@ fn by_kind(subject: &Subject) {
     assert_eq!(own(subject).kind.to_string().parse(), Ok(AdapterChoice::Kind(own(subject).kind)));
 }
 
-/// Whether an error names what was wanted and all that there is.
+/// Returns `true` if an error is `NoAdapter` and names `wanted` and every adapter of the machine.
 fn lists_all(error: &Error, wanted: &str) -> bool {
     let text = error.to_string();
     matches!(error.kind(), Kind::NoAdapter { .. })
@@ -215,7 +217,8 @@ fn not_there(_: &Subject) {
 }
 
 const BY_ENVIRONMENT: &str = "d01_the_environment_variable_names_the_adapter";
-/// Set for the processes that [`by_environment`] starts: what a process is started with cannot be changed in it.
+/// Names the variable that [`by_environment`] sets for its child processes. The test needs child processes because a
+/// process cannot change the environment that it was started with.
 const CHILD: &str = "FENCEPOST_TEST_CHILD";
 
 fn by_environment(subject: &Subject) {
@@ -224,7 +227,7 @@ fn by_environment(subject: &Subject) {
         Ok(_) => {
             let error = open(AdapterChoice::Auto).unwrap_err();
             assert!(lists_all(&error, "no such adapter"), "{error}");
-            // A choice of the program's goes before the variable.
+            // The program's own choice overrides the variable.
             let place = subject.place().index().unwrap();
             assert_eq!(open(AdapterChoice::Index(place)).unwrap().info(), own(subject));
         }
@@ -237,7 +240,7 @@ fn by_environment(subject: &Subject) {
     }
 }
 
-/// Runs this very case in a process of its own, where the variable says `adapter`.
+/// Runs this case again in a child process, with `adapter` as the value of `FENCEPOST_ADAPTER`.
 fn run_child(subject: &Subject, adapter: &str, outcome: &str) {
     let name = format!("{BY_ENVIRONMENT}::{}", subject.name());
     let mut child = Command::new(env::current_exe().unwrap());

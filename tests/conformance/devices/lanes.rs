@@ -1,4 +1,4 @@
-//! D05: more than one lane changes no result.
+//! D05: several lanes give the same results as one.
 
 use super::same_results::same;
 use crate::common::{Case, Subject, case};
@@ -8,10 +8,10 @@ use fencepost::{CpuOptions, Kind};
 pub fn cases() -> Vec<Case> {
     const ONE_LANE: &str = "wgpu gives one hardware queue a device";
     vec![
-        case("d05_as_many_lanes_as_there_are_give_the_same_bytes", bytes).cpu_only(ONE_LANE),
+        case("d05_one_to_four_lanes_give_the_same_bytes", bytes).cpu_only(ONE_LANE),
         case("d05_queues_are_spread_over_the_lanes", spread).cpu_only(ONE_LANE),
         case("d05_a_chain_through_all_lanes_is_in_order", chain).cpu_only(ONE_LANE),
-        case("d05_checked_answers_the_same_on_any_number_of_lanes", answers).cpu_only(ONE_LANE),
+        case("d05_checked_reports_the_same_hazards_on_any_number_of_lanes", answers).cpu_only(ONE_LANE),
     ]
 }
 
@@ -28,7 +28,7 @@ fn bytes(s: &Subject) {
     }
 }
 
-/// The lanes of the queues in the order in which they were made.
+/// Checks that the queues are assigned to the lanes in turn, in the order in which they are made.
 fn spread(s: &Subject) {
     let ctx = on_lanes(s, 4, 0, Policy::Ordered);
     let queues: Vec<CommandQueue> = (0..8).map(|at| ctx.queue(&format!("queue {at}"))).collect();
@@ -41,7 +41,7 @@ fn spread(s: &Subject) {
     assert_eq!(found, [0, 1, 2, 3, 0, 1, 2, 3].map(Some), "{dump}");
 }
 
-/// One queue a lane; each adds to what the one before it has written.
+/// Has each of four queues, one on each lane, copy the array that the queue before it has written.
 fn chain(s: &Subject) {
     for seed in 0..10 {
         let ctx = on_lanes(s, 4, seed, Policy::Checked);
@@ -62,7 +62,7 @@ fn chain(s: &Subject) {
     }
 }
 
-/// What `Checked` says to 200 random calls, on one to four lanes.
+/// Checks that `Checked` gives the same answers to 200 random calls on one to four lanes.
 fn answers(s: &Subject) {
     let answers = |lanes: usize| {
         let ctx = on_lanes(s, lanes, 3, Policy::Checked);
@@ -89,7 +89,7 @@ fn answers(s: &Subject) {
     let one = answers(1);
     assert!(one.iter().flatten().count() > 10 && one.iter().any(Option::is_none));
     for lanes in 2..=4 {
-        // Labels of arrays have the line that made them, and that is the same one.
+        // The labels of arrays contain the source line that made them, which is the same for all numbers of lanes.
         assert_eq!(answers(lanes), one, "on {lanes} lanes");
     }
 }

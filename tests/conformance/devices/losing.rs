@@ -1,24 +1,25 @@
-//! Contexts whose device the test can take away.
+//! Makes contexts whose device a test can lose.
 
 use crate::common::{Subject, raw};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, CpuOptions, DynKernel, Error, HostBuffer, RecorderChoice};
 use std::sync::Arc;
 
-/// A context, and the way to lose its device.
+/// Holds a context and the way to lose its device.
 pub struct Doomed {
     pub name: &'static str,
     pub ctx: Context,
-    /// Whether it has threads; without, only calls that wait or flush move it on.
+    /// Is true if the context has threads; without threads only calls that wait or flush make progress.
     pub threads: bool,
-    /// Whether wgpu makes its submissions for sure.
+    /// Is true if wgpu makes the submissions of the context for certain.
     pub by_wgpu: bool,
     breaker: Option<Breaker>,
 }
 
 type Breaker = (CommandQueue, DynKernel, DeviceArray<u32>);
 
-/// All sorts of contexts that the subject has: on a device of their own, or of the program's.
+/// Returns one context of each kind that the subject supports, on devices of the contexts and on devices of the
+/// program.
 pub fn doomed(s: &Subject) -> Vec<Doomed> {
     let mut all = with_threads(s);
     if !s.is_cpu() {
@@ -29,7 +30,7 @@ pub fn doomed(s: &Subject) -> Vec<Doomed> {
     all
 }
 
-/// Those that have threads.
+/// Returns the contexts of [`doomed`] that have threads.
 pub fn with_threads(s: &Subject) -> Vec<Doomed> {
     if s.is_cpu() {
         return vec![own(s)];
@@ -45,7 +46,7 @@ pub fn with_threads(s: &Subject) -> Vec<Doomed> {
     ]
 }
 
-/// A context on a device of its own.
+/// Returns a context on a device of its own.
 pub fn own(s: &Subject) -> Doomed {
     let ctx = s.ctx();
     let breaker = s.is_cpu().then(|| breaker(&ctx));
@@ -61,26 +62,26 @@ fn adopted(s: &Subject, name: &'static str, options: AdoptOptions) -> Doomed {
 }
 
 impl Doomed {
-    /// Takes the device away: as a program may on an adapter; on the CPU recorder by a kernel that breaks it.
+    /// Loses the device: by `destroy` on an adapter, by a kernel that panics on the CPU recorder.
     pub fn lose(&self) {
         match &self.breaker {
             Some((queue, kernel, out)) => {
                 queue.launch_dyn(kernel, Grid::groups([1]), args![out = &mut out.handle()]).unwrap();
-                let _ = queue.flush(); // which may find out already
+                let _ = queue.flush(); // the flush may return the loss already
             }
             None => self.ctx.wgpu().unwrap().0.destroy(),
         }
     }
 }
 
-/// Loses the device, and returns when the context has noticed.
+/// Loses the device and returns the error once the context has noticed the loss.
 pub fn lost(doomed: &Doomed) -> Error {
     let gate = doomed.ctx.user_event("never");
     doomed.lose();
-    gate.event().wait().expect_err("nothing signals it")
+    gate.event().wait().expect_err("the gate is never signalled")
 }
 
-/// A queue that comes after nothing, and a kernel that breaks the CPU recorder.
+/// Returns a queue without earlier work, a kernel that panics on the CPU recorder, and the kernel's argument.
 fn breaker(ctx: &Context) -> Breaker {
     let breaks = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
         std::panic::resume_unwind(Box::new("on purpose"));
@@ -91,7 +92,7 @@ fn breaker(ctx: &Context) -> Breaker {
     (ctx.queue("breaks"), ctx.kernel_from(text, "breaks").unwrap(), ctx.empty([1]).unwrap())
 }
 
-/// A context on the CPU recorder that is lost after so many steps.
+/// Returns a context on the CPU recorder that loses its device after `steps` steps.
 pub fn lost_after(s: &Subject, steps: u64) -> Context {
     let lanes = s.place().lanes() as usize;
     let ctx = Context::on_cpu(CpuOptions { lost_after: Some(steps), lanes, ..CpuOptions::default() });

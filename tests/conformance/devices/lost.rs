@@ -1,4 +1,4 @@
-//! D03: every wait on a lost device ends, and every call says so.
+//! D03: every wait on a lost device ends, and every later call returns the loss.
 
 use super::losing::{Doomed, doomed, lost, lost_after, with_threads};
 use crate::common::full::full;
@@ -13,16 +13,18 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("d03_every_kind_of_wait_ends_with_the_loss", every_wait),
-        case("d03_a_future_without_another_wait_beside_it_ends_too", lonely),
-        case("d03_a_submission_that_wgpu_does_not_make_is_not_done", not_done)
-            .gpu_only("wgpu submits nothing there"),
-        case("d03_every_later_call_says_it_again", every_call),
-        case("d03_what_was_shown_before_the_loss_is_right", right_until_then),
-        case("d03_a_context_with_work_ends_on_a_lost_device", ends),
+        case("d03_every_kind_of_wait_ends_with_device_lost", every_wait),
+        case("d03_a_future_ends_with_device_lost_though_no_call_blocks", future_alone),
+        case("d03_work_that_wgpu_does_not_submit_ends_with_device_lost", not_done)
+            .gpu_only("the CPU recorder submits nothing through wgpu"),
+        case("d03_every_call_after_the_loss_returns_the_same_error", every_call),
+        case("d03_results_before_the_loss_is_noticed_are_right", right_until_then),
+        case("d03_a_context_with_pending_work_is_freed_after_the_loss", ends),
         case("d03_a_new_context_works_in_the_same_process", new_context),
-        case("d03_nothing_runs_after_the_loss", nothing_runs).cpu_only("no device tells what it has not run"),
-        case("d03_a_loss_at_any_step_ends_all_waits", any_step).cpu_only("a device has no such number"),
+        case("d03_nothing_runs_after_the_loss", nothing_runs)
+            .cpu_only("an adapter does not report which work it has not run"),
+        case("d03_a_loss_at_any_step_ends_all_waits", any_step)
+            .cpu_only("only the CPU recorder loses its device at a given step"),
     ]
 }
 
@@ -32,7 +34,7 @@ pub(super) fn is_loss(error: &Error) -> bool {
     matches!(error.kind(), Kind::DeviceLost { .. })
 }
 
-/// What waits need: work behind a gate that stays closed.
+/// Holds the objects that the waits need: a queue whose work is behind a gate that stays closed.
 struct Held {
     queue: CommandQueue,
     gate: UserEvent,
@@ -55,7 +57,7 @@ impl Held {
     }
 }
 
-/// A kind of wait, and whether it needs a context with threads.
+/// Names a kind of wait, tells if it needs a context with threads, and makes the wait.
 type Wait = (&'static str, bool, fn(&Context, &Held) -> Result<(), Error>);
 
 const WAITS: &[Wait] = &[
@@ -68,13 +70,13 @@ const WAITS: &[Wait] = &[
     ("a future", true, |_, held| pollster::block_on(held.queue.finish())),
     ("an event", false, |_, held| held.queue.marker().wait()),
     ("an event's future", true, |_, held| pollster::block_on(held.queue.marker().done())),
-    ("asking", false, |_, held| {
+    ("polling", false, |_, held| {
         while !held.queue.is_complete()? {
             thread::yield_now();
         }
         Ok(())
     }),
-    ("asking an event", false, |_, held| {
+    ("polling an event", false, |_, held| {
         let event = held.queue.marker();
         while !event.is_complete()? {
             thread::sleep(Duration::from_millis(1));
@@ -89,25 +91,25 @@ const WAITS: &[Wait] = &[
     ("a write map", false, |_, held| held.y.map_write().wait().map(drop)),
     ("a user event", false, |_, held| held.gate.event().wait()),
     ("a user event's future", true, |_, held| pollster::block_on(held.gate.event().done())),
-    ("asking a user event", false, |_, held| {
+    ("polling a user event", false, |_, held| {
         while !held.gate.event().is_complete()? {
             thread::sleep(Duration::from_millis(1));
         }
         Ok(())
     }),
-    ("another queue that waits for it", false, |ctx, held| {
+    ("another queue that waits for the held queue", false, |ctx, held| {
         let other = ctx.queue("other");
         other.wait_for(&held.queue.marker())?;
         other.finish().wait()
     }),
-    ("pinned memory on its way up", false, |ctx, held| {
+    ("a write of pinned memory that an upload uses", false, |ctx, held| {
         let mut pinned: HostArray<u32, Upload> = ctx.pinned([N])?;
         held.queue.upload(&pinned, &mut held.y.handle())?;
         pinned.write(|host| host.fill(1))?;
-        // Where it is ordinary memory, the upload has copied it.
+        // On a context without mapped pinned memory the upload has copied the bytes already.
         held.queue.finish().wait()
     }),
-    ("pinned memory on its way down", false, |ctx, held| {
+    ("a read of pinned memory that a download uses", false, |ctx, held| {
         let mut pinned: HostArray<u32, Download> = ctx.pinned([N])?;
         held.queue.download(&held.x, &mut pinned)?;
         pinned.read(|host| host[0]).map(drop)
@@ -120,11 +122,11 @@ const WAITS: &[Wait] = &[
     }),
 ];
 
-/// All at once, each on a thread of its own, all of them begun before the loss. Another queue works meanwhile, so that
-/// the waits have had their turns.
+/// Makes all waits at once, each on a thread of its own, and loses the device after all have begun. Another queue works
+/// before the loss, so that each wait has polled its result at least once.
 fn every_wait(s: &Subject) {
     for doomed in doomed(s) {
-        let beside = doomed.ctx.queue("beside"); // made before, as a new queue waits for what was enqueued
+        let beside = doomed.ctx.queue("beside"); // a queue made after the held work would wait for it
         let held = Held::new(&doomed.ctx);
         thread::scope(|scope| {
             let (ctx, held) = (&doomed.ctx, &held);
@@ -154,13 +156,14 @@ fn every_wait(s: &Subject) {
     }
 }
 
-/// A future, awaited.
+/// Awaits a future of the held work.
 type Future = fn(&Held) -> Result<(), Error>;
 
-/// One future a context: no call waits there that would look at the device, so the thread of a lane has to.
+/// Awaits one future on each context. No call blocks on these contexts, so only their lane threads poll the devices.
 ///
-/// All contexts are lost together, as each takes a while to notice. The threads of one come to rest while others are opened.
-fn lonely(s: &Subject) {
+/// All contexts lose their devices together, because each takes a while to notice. The lane threads of the first
+/// contexts become idle while the later contexts are opened.
+fn future_alone(s: &Subject) {
     let futures: [Future; 3] = [
         |held| pollster::block_on(held.queue.finish()),
         |held| pollster::block_on(held.gate.event().done()),
@@ -171,7 +174,7 @@ fn lonely(s: &Subject) {
         (doomed, held, wait)
     };
     let turns = if s.is_cpu() || full() { 3 } else { 1 };
-    // Every kind of context, and every future; each with each in the full suite.
+    // The default suite covers every kind of context and every future; the full suite covers every pair of them.
     let each = (0..turns).flat_map(|turn| {
         let futures = futures.into_iter().cycle().skip(turn);
         with_threads(s).into_iter().zip(futures)
@@ -196,7 +199,7 @@ fn lonely(s: &Subject) {
     });
 }
 
-/// wgpu says nothing when it submits nothing, and calls back as if the work were done.
+/// Checks work that wgpu drops: wgpu returns no error for the submission, and calls back as if the work were done.
 fn not_done(s: &Subject) {
     for doomed in doomed(s).into_iter().filter(|doomed| doomed.by_wgpu) {
         let queue = doomed.ctx.queue("q");
@@ -209,7 +212,7 @@ fn not_done(s: &Subject) {
     }
 }
 
-/// A call, and what it says.
+/// Names a call and makes it.
 pub(super) type Call =
     (&'static str, fn(&Context, &CommandQueue, &mut DeviceArray<u32>) -> Result<(), Error>);
 
@@ -257,7 +260,7 @@ fn every_call(s: &Subject) {
     }
 }
 
-/// Until the loss is noticed, which a program that goes on calling sees soon, every result is right.
+/// Checks that every result is right until a call returns the loss.
 fn right_until_then(s: &Subject) {
     for doomed in doomed(s) {
         let queue = doomed.ctx.queue("q");
@@ -280,7 +283,7 @@ fn right_until_then(s: &Subject) {
     }
 }
 
-/// Work, reads and events of all sorts are dropped with the context, before it has noticed the loss, and after.
+/// Drops a context together with pending work, reads and events, before the context has noticed the loss and after.
 fn ends(s: &Subject) {
     for noticed in [false, true] {
         for doomed in doomed(s) {
@@ -297,7 +300,7 @@ fn ends(s: &Subject) {
             let watch = doomed.ctx.watch();
             drop((doomed, reading, side, z));
             drop(held);
-            // Threads that are about to end may still hold it for a moment; a hang is the watchdog's.
+            // Threads that are about to end may hold the context a little longer. The watchdog reports a hang.
             while watch.state_dump().is_some() {
                 thread::yield_now();
             }
@@ -312,7 +315,12 @@ fn new_context(s: &Subject) {
         let queue = ctx.queue("q");
         let mut x = ctx.zeros([N]).unwrap();
         queue.fill(&mut x, 9_u32).unwrap();
-        assert_eq!(queue.read(&x).wait().unwrap(), [9; N], "beside the lost one: {}", doomed.name);
+        assert_eq!(
+            queue.read(&x).wait().unwrap(),
+            [9; N],
+            "a new context beside a lost one: {}",
+            doomed.name
+        );
     }
 }
 
@@ -345,7 +353,7 @@ fn nothing_runs(s: &Subject) {
     assert_eq!((runs.load(Ordering::SeqCst), called.load(Ordering::SeqCst)), (0, 0));
 }
 
-/// The same waits, whichever step the device is lost at.
+/// Checks that the same waits end with the loss at whichever step the device is lost.
 fn any_step(s: &Subject) {
     for steps in 0..12 {
         let ctx = lost_after(s, steps);

@@ -1,4 +1,4 @@
-//! D04: one program, the same bytes everywhere.
+//! D04: one program gives the same bytes on every device.
 
 use crate::common::kernels::{Iota, Mix, Spin, mixed};
 use crate::common::{Case, Subject, case};
@@ -16,12 +16,12 @@ pub fn cases() -> Vec<Case> {
             same(&s.options(|options| options.immediates = false));
         })
         .gpu_only("the CPU recorder has none"),
-        case("d04_without_both_the_bytes_are_the_same", |s| {
+        case("d04_without_native_fences_and_immediates_the_bytes_are_the_same", |s| {
             same(&s.options(|options| (options.native, options.immediates) = (false, false)));
         })
         .gpu_only("the CPU recorder has neither"),
         case("d04_twenty_seeds_of_the_cpu_recorder_give_the_same_bytes", seeds)
-            .cpu_only("a device has no seed"),
+            .cpu_only("an adapter has no seed"),
     ]
 }
 
@@ -37,7 +37,7 @@ fn seeds(subject: &Subject) {
 const N: usize = 1003;
 const ARRAYS: usize = 4;
 
-/// The arrays of a program, on the device and as the host expects them.
+/// Holds the queues, kernels and arrays of a random program, and the values that the host expects.
 struct Program {
     queues: Vec<CommandQueue>,
     mix: Kernel<Mix<'static>>,
@@ -49,7 +49,7 @@ struct Program {
     reads: Vec<(Pending<Vec<u32>>, Vec<u32>)>,
 }
 
-/// 300 steps that a fixed seed chose.
+/// Runs 300 random steps with a fixed seed and checks all reads and arrays.
 pub fn same(ctx: &Context) {
     let mut program = Program {
         queues: (0..3).map(|i| ctx.queue(&format!("queue {i}"))).collect(),
@@ -100,7 +100,7 @@ impl Program {
         }
     }
 
-    /// The first two workgroups only.
+    /// Launches two workgroups, which write the first 128 elements.
     fn iota(&mut self, queue: &CommandQueue, turn: u32, to: usize) {
         let args = Iota { start: turn, step: 3, out: &mut self.arrays[to] };
         queue.launch(&self.iota, Grid::groups([2]), args).unwrap();
@@ -115,7 +115,7 @@ impl Program {
         }
     }
 
-    /// Fills or uploads a part.
+    /// Fills or uploads a part of an array.
     fn part(&mut self, queue: &CommandQueue, turn: u32, to: usize, rng: &mut fastrand::Rng) {
         let start = rng.usize(..N - 100);
         let part = start..start + rng.usize(1..100);
@@ -128,7 +128,7 @@ impl Program {
         self.host[to][part].fill(turn);
     }
 
-    /// Copies a part to one that overlaps it.
+    /// Copies a part of an array to an overlapping part.
     fn within(&mut self, queue: &CommandQueue, at: usize, rng: &mut fastrand::Rng) {
         let (from, to) = (rng.usize(..N / 2), rng.usize(..N / 2));
         let src = self.arrays[at].slice(from..from + N / 2).unwrap();

@@ -1,4 +1,4 @@
-//! D02, the part with the current context.
+//! D02, the part about the current context.
 
 use crate::common::{Case, Subject, case};
 use fencepost::Kind;
@@ -10,18 +10,18 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("d02_a_context_is_current_inside_its_scope", inside),
         case("d02_scopes_of_contexts_nest_and_a_panic_ends_them", nest),
-        case("d02_a_current_context_is_of_its_thread", of_its_thread),
-        case("d02_the_scope_of_a_queue_has_its_context_current", of_a_queue),
+        case("d02_the_current_context_is_per_thread", of_its_thread),
+        case("d02_the_scope_of_a_queue_makes_its_context_current", of_a_queue),
         case("d02_no_current_context_is_an_error", none),
     ]
 }
 
-/// Tells contexts apart: each test queue has its own label.
+/// Returns the label of the current queue, which tells the contexts of a test apart.
 fn current() -> String {
     Context::current().unwrap().current_queue().label().to_owned()
 }
 
-/// Works on whatever context is current.
+/// Fills an array on the current context, and returns its elements.
 fn work(value: u32) -> fencepost::Result<Vec<u32>> {
     let ctx = Context::current()?;
     let mut x = ctx.zeros([10])?;
@@ -34,7 +34,7 @@ fn inside(subject: &Subject) {
     let queue = ctx.queue("ours");
     queue.make_current();
     assert_eq!(ctx.scope(|| (current(), work(4).unwrap())), ("ours".into(), vec![4; 10]));
-    // Nothing but the handles keeps it going.
+    // Only the handles keep the context alive.
     let watch = ctx.watch();
     drop((ctx, queue));
     assert!(watch.state_dump().is_none());

@@ -1,4 +1,4 @@
-//! D02: several contexts at once, on the same adapter and on others.
+//! D02: several contexts at once, on one adapter and on several.
 
 use crate::common::kernels::{Iota, Mix, Spin, mixed};
 use crate::common::later::{self, RUNS};
@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("d02_contexts_side_by_side_give_what_each_gives_alone", side_by_side),
+        case("d02_contexts_side_by_side_give_the_results_of_each_alone", side_by_side),
         case("d02_work_of_one_context_runs_while_work_of_another_is_held", while_held),
         case("d02_work_of_one_context_completes_while_a_kernel_of_another_runs", while_busy).asynchronous(
-            "its driver runs a kernel on all cores, inside the submission or before the next one",
+            "the driver runs a kernel on all cores, inside the submission or before the next one",
         ),
-        case("d02_a_context_that_waits_for_another_does_not_wait_for_a_later_kernel_of_it", later_kernel)
+        case("d02_a_wait_for_another_context_ends_before_a_later_kernel_of_that_context", later_kernel)
             .vulkan_only(RUNS)
             .host_side(),
         case("d02_ping_pong_by_events_only_is_exact", ping_pong),
         case("d02_ping_pong_with_waits_of_the_host_is_exact", ping_pong_by_the_host),
         case("d02_a_pipeline_over_three_contexts_is_exact", pipeline),
         case("d02_contexts_are_opened_and_dropped_by_several_threads_at_once", opened_and_dropped),
-        case("d02_a_context_that_ends_disturbs_no_other", ends),
+        case("d02_dropping_a_context_leaves_the_results_of_others_right", ends),
     ]
 }
 
@@ -59,7 +59,7 @@ fn ten_rounds(ctx: &Context) {
     }
 }
 
-/// Work without a kernel.
+/// Copies an array and reads the copy, without a kernel.
 fn copy_around(ctx: &Context) {
     let queue = ctx.queue("q");
     let (x, mut y) = (queue.array(&[7_u32; N]).unwrap(), queue.zeros([N]).unwrap());
@@ -84,8 +84,8 @@ fn later_kernel(s: &Subject) {
     later::on_its_queue(
         s,
         &[
-            ("what a context on the same adapter waits for", |at| elsewhere(&at.subject.ctx(), at)),
-            ("what a context on the CPU recorder waits for", |at| {
+            ("a wait of a context on the same adapter", |at| elsewhere(&at.subject.ctx(), at)),
+            ("a wait of a context on the CPU recorder", |at| {
                 elsewhere(&Context::on_cpu(CpuOptions::default()), at)
             }),
         ],
@@ -102,11 +102,11 @@ fn while_busy(s: &Subject) {
     if s.is_cpu() { beside_a_kernel_that_waits(s) } else { beside_a_long_kernel(s) }
 }
 
-/// Twice as long each time, until one is long enough for a busy machine. If one context waits for the kernel of the
-/// other, none is.
+/// Lengthens the kernel until the copies of the other context end before it, because a busy machine delays the copies.
+/// If one context waits for the kernel of the other, no length is enough.
 ///
-/// The kernel is of one workgroup, and the other context only copies: SwiftShader gives the workgroups of all devices to
-/// the same threads, where one may come behind the kernel, and copies on a thread of each device.
+/// The kernel has one workgroup and the other context only copies. SwiftShader runs the workgroups of all devices on
+/// the same threads, where a second workgroup may run after the kernel, and runs copies on a thread of each device.
 fn beside_a_long_kernel(s: &Subject) {
     let (busy, ctx) = (s.ctx(), s.ctx());
     let (long, spin) = (busy.queue("long"), busy.kernel::<Spin>().unwrap());
@@ -133,7 +133,7 @@ fn beside_a_long_kernel(s: &Subject) {
         while submitted(&busy) == before {
             thread::yield_now();
         }
-        // The device had nothing else of this context to do: it runs the kernel.
+        // The device has no other work of this context, so it runs the kernel.
         copy_around(&ctx);
         let runs = !long.is_complete().unwrap();
         long.finish().wait().unwrap();
@@ -142,7 +142,7 @@ fn beside_a_long_kernel(s: &Subject) {
     assert!(still_ran, "every kernel was over before the copies of the other context");
 }
 
-/// How many batches the first lane of a context has submitted.
+/// Returns the number of batches that the first lane of a context has submitted.
 fn submitted(ctx: &Context) -> u64 {
     let dump = ctx.state_dump();
     let line = dump.lines().find(|line| line.starts_with("lane 0: ")).unwrap();
@@ -150,11 +150,11 @@ fn submitted(ctx: &Context) -> u64 {
     rest.split(',').next().unwrap().parse().unwrap()
 }
 
-/// The kernel runs until it is told to end.
+/// Launches a kernel that runs until the test ends it.
 fn beside_a_kernel_that_waits(s: &Subject) {
     let (busy, ctx) = (s.ctx(), s.ctx());
     let (begins, begun) = channel();
-    let (end, ends) = channel::<()>(); // dropped at a failure, which ends the kernel too
+    let (end, ends) = channel::<()>(); // a failure drops the sender, which ends the kernel too
     let ends = Mutex::new(ends);
     let waits = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
         begins.send(()).unwrap();
@@ -173,7 +173,7 @@ fn beside_a_kernel_that_waits(s: &Subject) {
     long.finish().wait().unwrap();
 }
 
-/// Adds 1 to every element: `0 * y + x + 1`, from one array to the other.
+/// Adds 1 to every element of `x` and writes the sums to `y`: `0 * y + x + 1`.
 fn increment(
     queue: &CommandQueue,
     mix: &fencepost::Kernel<Mix<'static>>,
@@ -217,7 +217,7 @@ fn ping_pong_by_the_host(s: &Subject) {
     });
 }
 
-/// Blocks go through three contexts, two of them on their way in each at any time.
+/// Sends blocks through three contexts, with two blocks in flight in each context.
 fn pipeline(s: &Subject) {
     let mut contexts: Vec<Context> = partners(s, Policy::Ordered).into_iter().map(|(_, ctx)| ctx).collect();
     contexts.rotate_left(1);

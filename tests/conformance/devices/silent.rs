@@ -1,4 +1,4 @@
-//! D03: a lost device is left alone.
+//! D03: after the loss of a device no driver call is made for it.
 
 use super::lost::{CALLS, is_loss};
 use crate::common::refusing::{self, Rule, not_tried};
@@ -9,13 +9,13 @@ use fencepost::{AdoptOptions, RecorderChoice};
 pub fn cases() -> Vec<Case> {
     vec![
         case("d03_no_call_after_the_loss_is_made_to_the_driver", no_call)
-            .vulkan_only("no function of the test's can stand before the driver's"),
+            .vulkan_only("the test can replace driver functions on Vulkan only"),
     ]
 }
 
 const N: usize = 256;
 
-/// Looks at the fence that the threads of a context may be about to make when another thread notices the loss.
+/// Bounds the fence polls that threads of the context may have begun when another thread notices the loss.
 const LAST_LOOKS: u64 = 2;
 
 fn no_call(s: &Subject) {
@@ -29,7 +29,7 @@ fn no_call(s: &Subject) {
     }
 }
 
-/// The driver says once that the device is lost; it counts what it is called for then.
+/// Has the driver report one loss of the device, and counts the driver calls after it.
 fn silent(s: &Subject, adapter: &wgpu::Adapter, recorder: RecorderChoice, threads: bool) {
     let what = format!("{recorder:?}, threads {threads}");
     let (device, queue, driver) = refusing::open(adapter);
@@ -40,7 +40,7 @@ fn silent(s: &Subject, adapter: &wgpu::Adapter, recorder: RecorderChoice, thread
     let queue = ctx.queue("q");
     let mut x = queue.full([N], 7_u32).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7; N]);
-    // Nothing is enqueued meanwhile, so that no thread is about to submit anything.
+    // Nothing is enqueued between the rule and the loss, so no thread is about to submit.
     driver.set(Rule::Look(0));
     let loss = ctx.user_event("never").event().wait().unwrap_err();
     assert!(is_loss(&loss), "{what}: {loss}");

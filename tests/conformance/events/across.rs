@@ -1,4 +1,4 @@
-//! E07: events of one context, waits of another.
+//! E07: queues of one context wait for events of another.
 
 use crate::common::full::full;
 use crate::common::partners::{self, partners, without_threads};
@@ -10,29 +10,29 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("e07_a_queue_waits_for_an_event_of_any_other_context", waits),
         case("e07_no_other_queue_of_either_context_is_held_up", others_go_on),
-        case("e07_the_wait_itself_submits_nothing_over_there", submits_nothing),
-        case("e07_waiting_here_starts_the_work_over_there", starts),
-        case("e07_flushing_here_starts_the_work_over_there", flushes),
-        case("e07_awaiting_and_polling_here_start_the_work_over_there", starts_for_executors),
+        case("e07_a_wait_for_another_context_submits_nothing_there", submits_nothing),
+        case("e07_waiting_for_a_queue_starts_the_work_of_the_other_context", starts),
+        case("e07_flushing_a_queue_starts_the_work_of_the_other_context", flushes),
+        case("e07_awaiting_or_polling_a_queue_starts_the_work_of_the_other_context", starts_for_executors),
         case("e07_a_queue_waits_for_all_of_a_queue_of_another_context", for_a_queue),
         case("e07_a_queue_waits_for_a_user_event_of_another_context", user_events),
         case("e07_recording_again_does_not_move_a_wait_of_another_context", recorded_again),
-        case("e07_an_event_that_was_never_recorded_is_no_wait_and_recording_stays_at_home", at_home),
-        case("e07_a_failure_over_there_is_a_typed_error_here_and_the_queue_works_on", failures),
-        case("e07_a_device_lost_over_there_is_a_typed_error_here_and_the_queue_works_on", lost),
-        case("e07_a_device_lost_here_ends_no_queue_over_there", lost_here),
-        case("e07_a_wait_in_a_callback_for_what_comes_after_it_elsewhere_would_deadlock", would_deadlock),
+        case("e07_an_unrecorded_foreign_event_is_no_wait_and_cannot_be_recorded", unrecorded),
+        case("e07_a_failure_elsewhere_is_the_error_other_context_and_the_queue_works_on", failures),
+        case("e07_a_device_lost_elsewhere_is_the_error_other_context_and_the_queue_works_on", lost),
+        case("e07_the_loss_of_the_waiting_device_fails_no_queue_of_the_source", lost_here),
+        case("e07_a_callback_that_waits_for_a_context_that_waits_for_it_would_deadlock", would_deadlock),
         case("e07_contexts_that_wait_for_each_other_may_be_dropped", dropped),
         case("e07_a_chain_of_hundreds_of_waits_ends", long_chain),
-        case("e07_a_context_without_threads_signals_in_a_callback", signalled_in_callback),
-        case("e07_contexts_without_threads_wait_for_each_other_by_seed", threadless),
+        case("e07_a_wait_runs_the_signalling_callback_of_a_context_without_threads", signalled_in_callback),
+        case("e07_random_waits_between_contexts_without_threads_end", threadless),
     ]
 }
 
 const N: usize = 64;
 
-/// Calls `each` with a context of the subject and one of each partner, both ways round. All pairs share the subject's
-/// context; in a full run each has its own.
+/// Calls `each` with a context of the subject and one of each partner, in both directions. All pairs share the context
+/// of the subject; in the full suite each pair has its own.
 fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     if full() {
         return partners::each_pair(s, each);
@@ -91,7 +91,8 @@ fn others_go_on(s: &Subject) {
     });
 }
 
-/// A thread of the waiting context would start what it waits for.
+/// Checks that the wait submits nothing. The waiting context has no threads, as one of them would start the awaited
+/// work.
 fn submits_nothing(s: &Subject) {
     let source = without_threads(s, 1, Policy::Ordered);
     let (from, waiter) = (source.queue("from"), s.without_threads());
@@ -117,7 +118,8 @@ fn starts(s: &Subject) {
     });
 }
 
-/// On neither side anything happens by itself: all is done by the flush.
+/// Checks that the flush submits the work of the other context. Neither context has threads, so only the flush makes
+/// progress.
 fn flushes(s: &Subject) {
     let cpu = |seed| without_threads(s, seed, Policy::Ordered);
     for [source, waiter] in [[cpu(1), s.without_threads()], [s.without_threads(), cpu(2)]] {
@@ -153,7 +155,7 @@ fn starts_for_executors(s: &Subject) {
             std::thread::yield_now();
         }
         assert!(filled.is_complete().unwrap(), "{names}");
-        // A limit that passes loses nothing.
+        // A wait that times out loses nothing.
         let gate = source.user_event("gate");
         from.wait_for(&gate.event()).unwrap();
         to.wait_for(&from.marker()).unwrap();
@@ -196,7 +198,8 @@ fn user_events(s: &Subject) {
     });
 }
 
-/// Over there nobody runs the callback but who waits here.
+/// Waits for an event that a callback signals. The callback's context has no threads, so the waiter has to run the
+/// callback.
 fn signalled_in_callback(s: &Subject) {
     for awaited in [false, true] {
         let (source, waiter) = (without_threads(s, 2, Policy::Ordered), s.ctx());
@@ -225,7 +228,7 @@ fn recorded_again(s: &Subject) {
     });
 }
 
-fn at_home(s: &Subject) {
+fn unrecorded(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
         let ctx = s.ctx();
         let (queue, event) = (ctx.queue("main"), other.event());
@@ -233,11 +236,11 @@ fn at_home(s: &Subject) {
         queue.finish().wait().unwrap();
         let error = queue.record(&event).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
-        assert!(event.is_complete().unwrap(), "it stays unrecorded");
+        assert!(event.is_complete().unwrap(), "the event stays unrecorded");
     }
 }
 
-/// Its queue failed because of what it waited for elsewhere, and works on.
+/// Checks that a queue has failed with the error of an awaited event of another context, and that it works on.
 fn fails_and_works_on(to: &CommandQueue, is_cause: impl Fn(&Kind) -> bool) {
     let error = to.finish().wait().unwrap_err();
     let Kind::OtherContext { object, error: cause } = error.kind() else { panic!("{error}") };
@@ -257,7 +260,7 @@ fn failures(s: &Subject) {
         drop(gate);
         fails_and_works_on(&to, |cause| matches!(cause, Kind::Abandoned { event } if event == "gate"));
         assert!(behind.wait().is_err(), "{names}");
-        // It has failed already when the wait is enqueued.
+        // This wait is enqueued after the failure.
         to.wait_for(&from.marker()).unwrap();
         fails_and_works_on(&to, |cause| matches!(cause, Kind::Abandoned { .. }));
         let user = source.user_event("user");
@@ -267,7 +270,7 @@ fn failures(s: &Subject) {
     });
 }
 
-/// A context on the CPU recorder whose device is lost at the first step.
+/// Returns a context on the CPU recorder that loses its device at the first step.
 fn doomed(s: &Subject, threads: bool) -> Context {
     let ctx = Context::on_cpu(CpuOptions { lost_after: Some(0), threads, ..CpuOptions::default() });
     s.watch(&ctx);
@@ -326,7 +329,7 @@ fn would_deadlock(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    // Each waits for the other, and the program keeps neither.
+    // The contexts wait for each other, and the program drops both.
     partners::each_pair(s, |_, source, waiter| {
         let (from, to) = (source.queue("from"), waiter.queue("to"));
         let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
@@ -337,7 +340,7 @@ fn dropped(s: &Subject) {
             from.wait_for(&to.marker()).unwrap();
         }
     });
-    // The waiting context is dropped first, and what it waits for comes later, by this thread.
+    // The waiting context is dropped first; afterwards this thread signals the awaited event.
     for (name, other) in partners(s, Policy::Ordered) {
         let (sender, receiver) = channel();
         let gate = other.user_event("gate");
@@ -364,7 +367,7 @@ fn long_chain(s: &Subject) {
         a.finish().wait().unwrap();
         assert!(b.is_complete().unwrap(), "{names}");
     });
-    // As many queues as waits, all held at once.
+    // 150 queues wait for each other in a chain, and all of them are held at once.
     let (one, two) = (s.ctx(), without_threads(s, 2, Policy::Ordered));
     let gate = one.user_event("gate");
     let mut queues = vec![one.queue("first")];
@@ -380,7 +383,7 @@ fn long_chain(s: &Subject) {
     last.wait().unwrap();
 }
 
-/// One of three contexts is the subject's own.
+/// Enqueues random waits between three contexts without threads, one of which is the subject's own.
 fn threadless(s: &Subject) {
     let own = (!s.is_cpu()).then(|| s.without_threads());
     for seed in 0..20 {

@@ -1,4 +1,4 @@
-//! E05: what a command holds of the program's may wait in its destructor, on whatever thread that runs.
+//! E05: the destructor of a value that a command holds may wait, on whichever thread it runs.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, CpuOptions, DeviceArray, Event};
@@ -10,13 +10,13 @@ pub fn cases() -> Vec<Case> {
             of_a_failed_command(&s.ctx());
             of_a_failed_command(&s.without_threads());
         }),
-        case("e05_a_destructor_may_wait_where_another_context_waits_for_the_failure", across),
+        case("e05_a_destructor_may_wait_while_another_context_waits_for_its_queue", across),
     ]
 }
 
 const N: usize = 64;
 
-/// A way to wait, in a destructor, for work that is enqueued there.
+/// Enqueues work inside a destructor and waits for it.
 type Waits = fn(&Context, &DeviceArray<u32>);
 
 const WAYS: [Waits; 6] = [
@@ -32,16 +32,17 @@ const WAYS: [Waits; 6] = [
     },
 ];
 
-/// Does something when it is dropped.
+/// Calls a function when it is dropped.
 struct OnDrop<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> Drop for OnDrop<F> {
     fn drop(&mut self) {
-        self.0.take().expect("it is dropped once")();
+        self.0.take().expect("the value is dropped once")();
     }
 }
 
-/// Fails a queue whose pending callback holds what waits when it is dropped. `before` gets the point behind the callback.
+/// Fails a queue whose pending callback holds a value that waits when it is dropped. `before` receives the marker
+/// behind the callback before the queue fails.
 fn fails(ctx: &Context, waits: Waits, before: impl FnOnce(Event)) {
     let (queue, gate, (sender, ended)) = (ctx.queue("fails"), ctx.user_event("gate"), channel());
     queue.wait_for(&gate.event()).unwrap();
@@ -73,7 +74,7 @@ fn across(s: &Subject) {
                 near.wait_for(&point).unwrap();
                 end = Some(near.finish());
             });
-            assert!(end.expect("it is enqueued").wait().is_err());
+            assert!(end.expect("the finish is enqueued").wait().is_err());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! E05: events and late results on any executor.
+//! E05: events and late results can be awaited on any executor.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{CommandQueue, Context, CpuOptions, DeviceArray};
@@ -16,10 +16,10 @@ pub fn cases() -> Vec<Case> {
         case("e05_many_tasks_of_one_executor_make_progress", many_tasks),
         case("e05_a_task_may_move_between_threads_and_wakers", moved),
         case("e05_a_future_that_is_dropped_cancels_nothing", dropped),
-        case("e05_a_waker_may_block_until_a_result_is_there", |s| waits_in_wakers(s, &BLOCKING)),
+        case("e05_a_waker_may_block_on_a_result", |s| waits_in_wakers(s, &BLOCKING)),
         case("e05_a_waker_may_await_a_result", |s| waits_in_wakers(s, &AWAITING)),
         case("e05_a_waker_may_wait_for_another_context_that_waits_for_this_one", across),
-        case("e05_a_task_that_runs_inside_a_signal_may_await_callbacks", |s| {
+        case("e05_a_task_that_is_polled_inside_signal_may_await_callbacks", |s| {
             inside_a_signal(&s.ctx());
             inside_a_signal(&s.without_threads());
         }),
@@ -55,12 +55,12 @@ struct Number {
 
 impl Wake for Number {
     fn wake(self: Arc<Self>) {
-        // The executor may have ended.
+        // The executor may have ended, which closes the channel.
         let _ = self.ready.lock().unwrap().send(self.task);
     }
 }
 
-/// Polls a task only when it was woken, so that a lost wake-up is a hang.
+/// Runs tasks and polls a task only after its wake-up, so that a lost wake-up is a hang.
 fn run(mut tasks: Vec<Option<Future0>>) {
     let (ready, woken) = channel();
     let wakers: Vec<Waker> = (0..tasks.len())
@@ -123,7 +123,7 @@ fn dropped(subject: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);
 }
 
-/// Does something when it is woken, once.
+/// Calls a function at the first wake-up.
 struct Does(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
 impl Wake for Does {
@@ -135,7 +135,7 @@ impl Wake for Does {
     }
 }
 
-/// Has the end of some work wake a task that does something on whatever thread that is, and waits until it has.
+/// Calls `does` in a waker, on the thread that completes some work, and waits until the call has returned.
 fn in_a_waker(ctx: &Context, does: impl FnOnce() + Send + 'static) {
     let (queue, gate, (sender, ended)) = (ctx.queue("woken"), ctx.user_event("gate"), channel());
     let mut x = ctx.zeros([N]).unwrap();
@@ -153,7 +153,7 @@ fn in_a_waker(ctx: &Context, does: impl FnOnce() + Send + 'static) {
     end.wait().unwrap();
 }
 
-/// A way to wait for work that is enqueued in the waker.
+/// Waits for work that the waker enqueues.
 type Waits = fn(&Context, &CommandQueue, &DeviceArray<u32>);
 
 const BLOCKING: [Waits; 5] = [
@@ -184,7 +184,7 @@ fn waits_in_wakers(s: &Subject, ways: &'static [Waits]) {
     }
 }
 
-/// What the waker waits for comes behind work of the context whose thread it is on.
+/// Has the waker wait for a second context, whose work waits for work of the context on whose thread the waker runs.
 fn across(s: &Subject) {
     let (ctx, other) = (s.ctx(), Context::on_cpu(CpuOptions::default()));
     for round in 0..20 {
@@ -200,7 +200,7 @@ fn across(s: &Subject) {
     }
 }
 
-/// An executor that runs its task wherever it is woken, and once more if it is woken meanwhile.
+/// Polls its task inside the wake-up, and once more if another wake-up comes during the poll.
 struct Inline {
     task: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
     wakes: AtomicU32,
@@ -227,7 +227,7 @@ impl Wake for Inline {
     }
 }
 
-/// The thread that signals runs a task, which goes on behind a callback of its own context.
+/// Has the signalling thread poll a task, which then awaits a callback of the same context.
 fn inside_a_signal(ctx: &Context) {
     let (gate, (sender, ended)) = (ctx.user_event("gate"), channel());
     let (opened, inside) = (gate.event(), ctx.clone());

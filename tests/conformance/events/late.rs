@@ -1,5 +1,5 @@
-//! E02, E08: a result is there when its work is done, while what was flushed with it still runs. Other rules have a case
-//! of this kind beside their other cases.
+//! E02, E08: a result is ready when its work is done, while work of the same flush still runs. Other rules have such a
+//! case among their other cases.
 
 use crate::common::later::{self, Look, N, RUNS, Short, VALUE, Way, each_length, is_early, keep_busy};
 use crate::common::{Case, Subject, case, dump, host_side};
@@ -8,19 +8,19 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     let planned = host_side(vec![
-        case("e02_each_kind_of_result_is_there_while_later_work_of_its_queue_runs", |s| {
+        case("e02_each_kind_of_result_is_ready_while_later_work_of_its_queue_runs", |s| {
             later::on_its_queue(s, &WAYS);
         }),
-        case("e02_each_kind_of_result_is_there_while_work_of_another_queue_runs", |s| {
+        case("e02_each_kind_of_result_is_ready_while_work_of_another_queue_runs", |s| {
             later::on_another_queue(s, &WAYS);
         }),
-        case("e02_a_result_behind_long_work_is_there_while_work_of_another_queue_runs", |s| {
+        case("e02_a_result_after_long_work_is_ready_while_work_of_another_queue_runs", |s| {
             later::on_another_queue(s, &BEHIND);
         }),
     ]);
     let run = vec![
-        case("e02_a_result_is_not_late_behind_a_kernel_that_is_known_to_take_long", known),
-        case("e08_without_threads_a_result_is_there_while_later_work_runs", without_threads),
+        case("e02_a_result_is_ready_while_a_later_kernel_of_known_duration_runs", known),
+        case("e08_without_threads_a_result_is_ready_while_later_work_runs", without_threads),
         case("e02_many_markers_between_short_launches_share_submissions", many_markers),
     ];
     [planned, run].concat().into_iter().map(|case| case.vulkan_only(RUNS)).collect()
@@ -28,7 +28,7 @@ pub fn cases() -> Vec<Case> {
 
 const WAYS: [(&str, Way); 11] = [
     ("a marker", marker),
-    ("a marker that is asked again and again", |at| {
+    ("a marker that is polled", |at| {
         let marker = at.queue.marker();
         Box::new(move || dump::until(|| marker.is_complete().unwrap()))
     }),
@@ -50,8 +50,8 @@ const WAYS: [(&str, Way); 11] = [
         at.queue.download(&at.x, &mut host).unwrap();
         Box::new(move || assert_eq!(host.read(<[u32]>::to_vec).unwrap(), [VALUE; N]))
     }),
-    ("a map that is asked for before the flush", map),
-    ("a map to write that is asked for before the flush", |at| {
+    ("a map that is requested before the flush", map),
+    ("a write map that is requested before the flush", |at| {
         let map = at.x.map_write();
         Box::new(move || assert_eq!(pollster::block_on(map).unwrap()[..], [VALUE; N]))
     }),
@@ -84,7 +84,7 @@ fn callback<'a>(at: &Short<'a>) -> Look<'a> {
     Box::new(move || called.recv().unwrap())
 }
 
-/// Results of short work that waits for long work of a queue whose end nothing looks for.
+/// Lists results of short work that waits for long work of a queue whose end no marker, event or read observes.
 const BEHIND: [(&str, Way); 3] = [
     ("a marker behind long work", |at| {
         behind_long_work(at);
@@ -107,7 +107,7 @@ fn behind_long_work(at: &Short<'_>) {
     (0..20).for_each(|_| at.queue.fill(&mut at.x.handle(), VALUE).unwrap());
 }
 
-/// From the second time on the kernel is known.
+/// Repeats the launch, so that the context knows the kernel's duration from the second launch on.
 fn known(s: &Subject) {
     let ctx = s.ctx();
     let once = |milliseconds| {
@@ -119,7 +119,7 @@ fn known(s: &Subject) {
     each_length("a marker", |milliseconds| [(); 3].map(|()| once(milliseconds)) == [true; 3]);
 }
 
-/// Nothing is submitted but in calls that flush or wait.
+/// Uses a context without threads, where only calls that flush or wait submit.
 fn without_threads(s: &Subject) {
     let ctx = s.without_threads();
     each_length("a marker", |milliseconds| {
@@ -135,7 +135,8 @@ fn without_threads(s: &Subject) {
     });
 }
 
-/// A result is late by a bound, and not by nothing: what takes no time is not cut apart.
+/// Checks that commands that take no time share batches: a result may be late by a bound, so not every marker ends a
+/// batch.
 fn many_markers(s: &Subject) {
     const MARKERS: usize = 1000;
     let ctx = s.ctx();

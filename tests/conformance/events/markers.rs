@@ -1,4 +1,4 @@
-//! E01, E02: what a marker covers, and when a wait for it returns.
+//! E01, E02: the commands that a marker covers, and the moment at which a wait for a marker returns.
 
 use crate::common::later::{self, RUNS, VALUE};
 use crate::common::{Case, Subject, case};
@@ -8,12 +8,12 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("e01_a_marker_covers_exactly_what_was_enqueued_before_it", exactly),
-        case("e01_a_marker_does_not_cover_a_kernel_that_runs_behind_it", before_a_kernel)
+        case("e01_a_marker_completes_while_a_later_kernel_of_its_queue_runs", before_a_kernel)
             .vulkan_only(RUNS)
             .host_side(),
         case("e01_a_marker_of_an_empty_queue_is_complete", of_nothing),
-        case("e02_a_wait_returns_at_its_point_with_later_work_outstanding", two_reads),
-        case("e02_pinned_downloads_arrive_one_by_one", two_downloads),
+        case("e02_a_wait_for_a_marker_returns_while_later_work_is_held", two_reads),
+        case("e02_a_pinned_download_completes_while_a_later_one_is_held", two_downloads),
         case("e02_markers_of_one_queue_complete_in_their_order", in_order),
     ]
 }
@@ -86,7 +86,7 @@ fn two_downloads(subject: &Subject) {
     queue.download(&x[1], &mut host[1]).unwrap();
     first.wait().unwrap();
     assert_eq!(host[0].try_read(<[u32]>::to_vec).unwrap(), [1; N]);
-    assert!(host[1].try_read(<[u32]>::to_vec).is_err(), "still in use");
+    assert!(host[1].try_read(<[u32]>::to_vec).is_err(), "the second download is still in use");
     gate.signal();
     assert_eq!(host[1].read(<[u32]>::to_vec).unwrap(), [2; N]);
 }

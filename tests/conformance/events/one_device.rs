@@ -1,4 +1,5 @@
-//! E07 for contexts on one wgpu device, which submit to one queue: the device keeps the order, not the host.
+//! E07 for contexts on one wgpu device. They submit to one hardware queue, so the device keeps the order and not the
+//! host.
 
 use crate::common::full::full;
 use crate::common::program::Program;
@@ -11,32 +12,35 @@ const NO_DEVICE: &str = "there is no wgpu device";
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("e07_on_one_device_a_wait_for_submitted_work_asks_the_host_nothing", unasked)
+        case("e07_on_one_device_a_wait_for_submitted_work_does_not_poll_the_source", without_polls)
             .gpu_only(NO_DEVICE),
-        case("e07_on_one_device_a_wait_is_over_when_the_work_is_submitted", submitted_later)
+        case("e07_on_one_device_a_wait_ends_when_the_awaited_work_is_submitted", submitted_later)
             .gpu_only(NO_DEVICE),
-        case("e07_on_one_device_nothing_behind_a_wait_is_early", not_early).gpu_only(NO_DEVICE),
-        case("e07_on_one_device_what_stays_in_place_comes_after_the_wait", in_place).gpu_only(NO_DEVICE),
+        case("e07_on_one_device_later_commands_complete_after_the_awaited_work", not_early)
+            .gpu_only(NO_DEVICE),
+        case("e07_on_one_device_reads_and_uploads_in_place_come_after_the_wait", in_place)
+            .gpu_only(NO_DEVICE),
         case("e07_on_one_device_copies_between_contexts_are_in_order", copies).gpu_only(NO_DEVICE),
-        case("e07_devices_of_two_wgpu_instances_are_not_one", two_instances).gpu_only(NO_DEVICE),
-        case("m09_a_copy_between_arrays_of_two_contexts_on_one_buffer_is_whole", one_buffer)
+        case("e07_devices_of_two_wgpu_instances_are_not_taken_for_one_device", two_instances)
+            .gpu_only(NO_DEVICE),
+        case("m09_a_copy_between_arrays_of_two_contexts_on_one_buffer_is_exact", one_buffer)
             .gpu_only(NO_DEVICE),
         case("e07_on_one_device_contexts_take_turns_on_a_buffer", turns).gpu_only(NO_DEVICE),
-        case("e07_on_one_device_a_failure_is_told_as_between_any_two", failure).gpu_only(NO_DEVICE),
+        case("e07_on_one_device_a_failure_gives_the_error_other_context", failure).gpu_only(NO_DEVICE),
     ]
 }
 
 const N: usize = 500;
 const RECORDERS: [RecorderChoice; 2] = [RecorderChoice::Wgpu, RecorderChoice::Hal];
 
-/// The recorders of two contexts: in a full run each with each, else each once on each side.
+/// Returns the recorders of two contexts: every pair in the full suite, else the pairs of two different recorders.
 fn recorders() -> Vec<(RecorderChoice, RecorderChoice)> {
     let all = RECORDERS.into_iter().flat_map(|one| RECORDERS.map(|other| (one, other)));
     all.filter(|(one, other)| full() || one != other).collect()
 }
 
-/// Calls `each` with two contexts on a device of the program's, each with threads if that is wanted, for several recorders of
-/// the first and of the second.
+/// Calls `each` with two contexts on one device of the program, for several pairs of recorders. `threads` tells which
+/// of the two contexts has threads.
 fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Context)) {
     for (one, other) in recorders() {
         let (device, queue) = raw::open(subject);
@@ -50,12 +54,13 @@ fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Cont
     }
 }
 
-/// How many submissions a context has noticed the end of, and how many it has made.
+/// Returns the number of submissions whose end a context has noticed, and the number of submissions that it has made.
 fn noticed(ctx: &Context) -> (u64, u64) {
     (dump::completed(ctx), dump::submitted(ctx))
 }
 
-/// An array of `waiter` on a buffer that a queue of `source` takes its time to fill with sevens, that queue, and when it has.
+/// Returns an array of `waiter`, a queue of `source` that fills the array's buffer with sevens after a long kernel, and
+/// the marker behind the fill.
 fn filled_late(
     subject: &Subject,
     source: &Context,
@@ -68,8 +73,9 @@ fn filled_late(
     (waiter.array_on(&buffer, [N]).unwrap(), from, filled)
 }
 
-/// Without threads a context notices the end of its work only when somebody asks.
-fn unasked(subject: &Subject) {
+/// Checks that the wait needs no poll of the source: without threads a context notices the end of its work only when
+/// polled.
+fn without_polls(subject: &Subject) {
     each_two(subject, [false, true], |source, waiter| {
         let to = waiter.queue("to");
         let (ours, from, filled) = filled_late(subject, source, waiter);
@@ -78,26 +84,26 @@ fn unasked(subject: &Subject) {
         to.wait_for(&filled).unwrap();
         assert_eq!(to.read(&ours).wait().unwrap(), [7; N]);
         assert_eq!(noticed(source), before);
-        assert!(filled.is_complete().unwrap(), "at the first look");
+        assert!(filled.is_complete().unwrap(), "the first poll finds the fill complete");
     });
 }
 
-/// As [`unasked`], but the work is submitted after the wait was found to hold.
+/// Checks the same as [`without_polls`] for work that is submitted after the wait has held the queue.
 fn submitted_later(subject: &Subject) {
     each_two(subject, [false; 2], |source, waiter| {
         let to = waiter.queue("to");
         let (ours, _from, filled) = filled_late(subject, source, waiter);
         to.wait_for(&filled).unwrap();
         let read = to.read(&ours);
-        to.flush().unwrap(); // finds that it has to wait, and starts what it waits for
+        to.flush().unwrap(); // the queue is held, and the flush submits the awaited work
         let before = noticed(source);
         assert_eq!(read.wait().unwrap(), [7; N]);
         assert_eq!(noticed(source), before);
-        assert!(filled.is_complete().unwrap(), "at the first look");
+        assert!(filled.is_complete().unwrap(), "the first poll finds the fill complete");
     });
 }
 
-/// Whatever comes behind the wait comes behind the work, though the device has nothing of it to do.
+/// Checks that a command behind the wait completes after the awaited work, even a command without work for the device.
 fn not_early(subject: &Subject) {
     let third = Context::on_cpu(CpuOptions::default());
     subject.watch(&third);
@@ -132,7 +138,7 @@ fn not_early(subject: &Subject) {
     });
 }
 
-/// An own context and one on its device, for every recorder of that.
+/// Returns, for each recorder, a context on its own device and an adopted context on the same device.
 fn own_and_adopted(subject: &Subject) -> Vec<[Context; 2]> {
     let beside = |recorder| {
         let own = subject.ctx_with(Policy::Unchecked);
@@ -145,13 +151,14 @@ fn own_and_adopted(subject: &Subject) -> Vec<[Context; 2]> {
     RECORDERS.map(beside).into()
 }
 
-/// There and back again: what is read in place comes after all of it.
+/// Has queue `last` wait for queue `from` through a queue of the other context. Reads and uploads in place come after
+/// the work of `from`.
 fn in_place(subject: &Subject) {
     for [own, other] in own_and_adopted(subject) {
         let (from, last, between) = (own.queue("from"), own.queue("last"), other.queue("between"));
         let mut x = own.zeros::<u32, 1>([N]).unwrap();
         from.fill(&mut x, 1).unwrap();
-        assert_eq!(from.read(&x).wait().unwrap(), [1; N]); // later writers make it visible to the host
+        assert_eq!(from.read(&x).wait().unwrap(), [1; N]); // from now on writers make the array visible to the host
         subject.spin(&own, &from, 20);
         from.fill(&mut x, 7).unwrap();
         let filled = from.marker();
@@ -185,7 +192,7 @@ fn copies(subject: &Subject) {
         last.wait_for(&from.marker()).unwrap();
         last.fill(&mut y, 6).unwrap();
         assert_eq!(from.read(&x).wait().unwrap(), [5; N]);
-        // On the queue of the target, which waits for the source's.
+        // The copy is on the queue of the target, which waits for the queue of the source.
         subject.spin(&own, &last, 20);
         last.fill(&mut y, 7).unwrap();
         from.wait_for(&last.marker()).unwrap();
@@ -194,7 +201,7 @@ fn copies(subject: &Subject) {
     }
 }
 
-/// wgpu numbers devices in each of its instances anew.
+/// Opens devices of two wgpu instances. Each instance numbers its devices from the start, so the numbers may be equal.
 fn two_instances(subject: &Subject) {
     let contexts = [(); 2].map(|()| {
         let (device, queue) = raw::open(subject);
@@ -210,10 +217,10 @@ fn two_instances(subject: &Subject) {
     to.wait_for(&done).unwrap();
     to.fill(&mut x, 1).unwrap();
     to.finish().wait().unwrap();
-    assert!(done.is_complete().unwrap(), "they have a queue each");
+    assert!(done.is_complete().unwrap(), "each device has its own hardware queue");
 }
 
-/// More bytes than a piece has, and ends that overlap.
+/// Copies between overlapping ranges of one buffer, with more bytes than one piece of a copy.
 fn one_buffer(subject: &Subject) {
     const LEN: usize = 1 << 20;
     const SHIFT: usize = 100;

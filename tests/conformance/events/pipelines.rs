@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
         case("e10_a_diamond_with_host_waits_is_exact", |s| diamond(s, Policy::Unchecked, by_host)),
         case("e10_a_diamond_with_events_is_exact", |s| diamond(s, Policy::Unchecked, by_event)),
         case("e10_a_diamond_with_waits_for_queues_is_exact", |s| diamond(s, Policy::Unchecked, by_queue)),
-        case("e10_a_diamond_with_the_explicit_waits_left_out_is_exact_under_ordered", |s| {
+        case("e10_a_diamond_without_explicit_waits_is_exact_under_ordered", |s| {
             diamond(s, Policy::Ordered, |_, _| ());
         }),
         case("e10_checked_accepts_a_diamond_with_events", |s| diamond(s, Policy::Checked, by_event)),
@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Makes `later` come after what `earlier` has enqueued.
+/// Makes the second queue wait for everything enqueued on the first.
 type Before = fn(&CommandQueue, &CommandQueue);
 
 fn by_host(earlier: &CommandQueue, _: &CommandQueue) {
@@ -33,7 +33,8 @@ fn by_queue(earlier: &CommandQueue, later: &CommandQueue) {
     later.wait_for_queue(earlier).unwrap();
 }
 
-/// `a` on one queue, `b` and `c` from it on two others, `d` from both: 1, 2, 2, 4, on two and on three queues.
+/// Computes `a` on one queue, `b` and `c` from it on two others, and `d` from both: 1, 2, 2, 4, on two and on three
+/// queues.
 fn diamond(subject: &Subject, policy: Policy, before: Before) {
     let ctx = subject.ctx_with(policy);
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -52,7 +53,7 @@ struct Diamond<'a> {
 impl Diamond<'_> {
     const N: usize = 10_000;
 
-    /// `y` = `x` + `b` on a queue.
+    /// Launches `y` = `x` + `b` on a queue.
     fn add(&self, queue: &CommandQueue, b: u32, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) {
         queue.launch(self.mix, Grid::threads([Self::N]), Mix { a: 0, b, x, y }).unwrap();
     }
@@ -84,12 +85,13 @@ impl Diamond<'_> {
 const BLOCK: usize = 256;
 const BLOCKS: u32 = 1000;
 
-/// What the host gives as element `i` of a block.
+/// Returns element `i` of a block.
 fn element(block: u32, i: usize) -> u32 {
     block.wrapping_mul(2_654_435_761).wrapping_add(i as u32)
 }
 
-/// A copy queue fills one of two buffers while a compute queue folds the other into a sum; events go both ways.
+/// Fills one of two buffers on a copy queue while a compute queue folds the other into a sum. Events order the two
+/// queues in both directions.
 fn double_buffer(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let (copy, compute) = (ctx.queue("copy"), ctx.queue("compute"));

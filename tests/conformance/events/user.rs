@@ -8,9 +8,9 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("e09_work_waits_until_the_host_signals", waits),
         case("e09_no_other_queue_is_held_up_meanwhile", others_go_on),
-        case("e09_a_signal_that_came_before_the_wait_counts", signalled_before),
+        case("e09_a_wait_that_is_enqueued_after_the_signal_ends", signalled_before),
         case("e09_dropping_the_last_signaller_abandons_the_event", abandoned),
-        case("e09_a_clone_keeps_the_event_alive", clones),
+        case("e09_a_clone_of_the_signaller_can_signal_after_the_first_is_dropped", clones),
         case("e09_several_threads_may_wait_for_one_signal", many_waiters),
     ]
 }
@@ -39,7 +39,7 @@ fn others_go_on(subject: &Subject) {
     let ctx = subject.ctx();
     let (held, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     let mut x = ctx.zeros([N]).unwrap();
-    // Made before the work that is held: a queue is born after everything there is.
+    // These queues are made before the held work, as a new queue waits for everything enqueued before it.
     let (other, third) = (ctx.queue("other"), ctx.queue("third"));
     held.wait_for(&gate.event()).unwrap();
     held.fill(&mut x, 1_u32).unwrap();
@@ -85,7 +85,7 @@ fn abandoned(subject: &Subject) {
     for error in [event.wait().unwrap_err(), behind.wait().unwrap_err(), read.wait().unwrap_err()] {
         assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
     }
-    // Waits for a failed queue ask for order, not for success.
+    // A wait for a failed queue orders the work and returns no error.
     next.fill(&mut x, 7).unwrap();
     assert_eq!(next.read(&x).wait().unwrap(), [7; N]);
     other.finish().wait().unwrap();

@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub fn cases() -> Vec<Case> {
     vec![
         case("e03_a_queue_waits_for_all_of_several_events_while_the_host_goes_on", for_several),
-        case("e03_an_empty_list_is_nothing", for_none),
+        case("e03_an_empty_list_of_events_is_no_wait", for_none),
         case("e03_a_wait_submits_nothing", submits_nothing),
         case("e04_waiting_for_a_queue_is_waiting_for_its_marker", for_a_queue),
-        case("e04_a_queue_that_waits_for_one_that_fails_works_on_without_an_error", for_a_failed_queue),
+        case("e04_a_queue_that_waits_for_a_failed_queue_works_on_without_an_error", for_a_failed_queue),
         case("e07_an_event_is_recorded_on_its_own_context_only", own_context),
-        case("e08_a_wait_flushes_what_it_needs_over_several_queues", flushes_a_chain),
-        case("e08_a_wait_needs_nothing_of_queues_that_are_held", needs_no_more),
-        case("e08_what_a_wait_needs_is_in_a_batch_without_what_it_does_not_need", batches_no_more),
-        case("e08_without_threads_a_wait_starts_nothing_that_it_does_not_need", starts_no_more),
+        case("e08_a_wait_flushes_all_queues_that_its_event_depends_on", flushes_a_chain),
+        case("e08_a_wait_for_a_marker_returns_while_later_work_is_held", needs_no_more),
+        case("e08_a_wait_submits_the_needed_work_in_a_batch_of_its_own", batches_no_more),
+        case("e08_without_threads_a_wait_starts_only_the_work_that_it_needs", starts_no_more),
         case("e08_waits_in_both_directions_end", no_cycle),
     ]
 }
@@ -97,7 +97,7 @@ fn for_a_queue(subject: &Subject) {
     later.signal();
 }
 
-/// The wait asks for order: the memory is as what was not done has left it.
+/// Checks that the wait orders the work and needs no success: the read returns the bytes from before the failed fill.
 fn for_a_failed_queue(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
@@ -114,7 +114,7 @@ fn for_a_failed_queue(subject: &Subject) {
     second.finish().wait().unwrap();
     let error = first.finish().wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
-    // The same of a queue that has failed before the wait.
+    // The same holds for a queue that failed before the wait.
     second.wait_for_queue(&first).unwrap();
     second.fill(&mut x, 8).unwrap();
     assert_eq!(second.read(&x).wait().unwrap(), [8; N]);
@@ -125,7 +125,7 @@ fn own_context(subject: &Subject) {
     let (queue, event) = (ctx.queue("main"), other.event());
     let error = queue.record(&event).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
-    assert!(event.is_complete().unwrap(), "it stays unrecorded");
+    assert!(event.is_complete().unwrap(), "the event stays unrecorded");
     other.queue("own").record(&event).unwrap();
     event.wait().unwrap();
 }
@@ -161,7 +161,7 @@ fn needs_no_more(subject: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [3; N]);
 }
 
-/// Without threads the wait itself makes the batches.
+/// Checks the batches in a context without threads, where the wait itself plans them.
 fn batches_no_more(subject: &Subject) {
     let ctx = subject.without_threads();
     let [first, second, other] = ["first", "second", "other"].map(|label| ctx.queue(label));
@@ -179,10 +179,10 @@ fn batches_no_more(subject: &Subject) {
     let profile = profiler.finish().wait().unwrap();
     let batches = |label: &str| -> Vec<usize> {
         let rows = profile.rows.iter().filter(|row| &*row.queue == label && row.activity == Activity::Fill);
-        rows.map(|row| row.batch.expect("it was submitted")).collect()
+        rows.map(|row| row.batch.expect("the fill was submitted")).collect()
     };
     let (first, second, other) = (batches("first"), batches("second"), batches("other"));
-    assert_eq!((first[0], second[0]), (0, 0), "what is needed");
+    assert_eq!((first[0], second[0]), (0, 0), "the needed fills are in the first batch");
     assert!([first[1], second[1], other[0]].iter().all(|batch| *batch > 0), "{first:?} {second:?} {other:?}");
 }
 
@@ -205,7 +205,8 @@ fn no_cycle(subject: &Subject) {
     }
 }
 
-/// A callback that has run shows that its queue was started.
+/// Checks that a wait starts nothing behind its marker and no other queue: a callback that has run shows that its queue
+/// started.
 fn starts_no_more(subject: &Subject) {
     let ctx = subject.without_threads();
     let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
@@ -220,7 +221,7 @@ fn starts_no_more(subject: &Subject) {
     let marker = queue.marker();
     count(&queue);
     marker.wait().unwrap();
-    assert_eq!(ran.load(Ordering::Relaxed), 0, "a wait has started what is behind it, or another queue");
+    assert_eq!(ran.load(Ordering::Relaxed), 0, "the wait started work behind its marker, or another queue");
     for (number, queue) in [(1, &queue), (2, &other)] {
         queue.finish().wait().unwrap();
         assert_eq!(ran.load(Ordering::Relaxed), number);

@@ -11,13 +11,13 @@ pub fn cases() -> Vec<Case> {
         case("k01_a_struct_of_arguments_is_launched", derived),
         case("k01_a_generic_struct_is_launched_with_each_of_its_types", generic),
         case("k01_a_kernel_from_a_text_takes_arguments_by_name_and_by_position", by_name_and_position),
-        case("k01_parameters_of_several_types_arrive_where_they_belong", parameters),
-        case("k01_parameters_arrive_as_immediates_and_as_uniforms", carriers),
+        case("k01_parameters_of_several_types_reach_the_kernel", parameters),
+        case("k01_parameters_reach_the_kernel_as_immediates_and_as_uniforms", carriers),
         case("k01_overrides_are_set_by_name", overrides),
         case("k01_a_wrong_argument_is_an_error_that_shows_both_sides", messages),
-        case("k01_a_launch_keeps_the_values_it_was_made_with", values_are_kept),
-        case("k01_an_array_of_unknown_type_is_checked_at_the_launch", any_arrays),
-        case("k01_arguments_bound_by_hand_are_counted", by_hand),
+        case("k01_a_held_launch_uses_the_values_of_its_call", values_are_kept),
+        case("k01_an_untyped_array_is_checked_at_the_launch", any_arrays),
+        case("k01_arguments_bound_by_hand_in_a_wrong_number_or_order_are_an_error", by_hand),
     ]
 }
 
@@ -38,7 +38,7 @@ struct Mix<'a> {
     a: u32,
 }
 
-/// `Mix`, handed over in some way or other.
+/// Binds the arguments of `Mix` in one of several ways, which `way` selects; the ways below `WRONG` are mistakes.
 struct ByHand<'a> {
     mix: Mix<'a>,
     way: usize,
@@ -117,10 +117,10 @@ fn derived(s: &Subject) {
     let mix = ctx.kernel::<Mix>().unwrap();
     let (x, mut y) = (ctx.array(&[1, 2, 3]).unwrap(), ctx.array(&[10, 20, 30]).unwrap());
     queue.launch(&mix, Grid::threads([3]), Mix { a: 3, b: 7, x: &x, y: &mut y }).unwrap();
-    assert_eq!(queue.read(&y).wait().unwrap(), [38, 69, 100], "fields go by name, not by place");
+    assert_eq!(queue.read(&y).wait().unwrap(), [38, 69, 100], "fields are matched by name, not by position");
 }
 
-/// `a * x + y` of whole arrays, on any type that the kernel is made for.
+/// Returns an element of `a * x + y` of whole arrays, for any element type of the kernel.
 fn axpy<T: Element>(ctx: &Context, [a, x, y]: [T; 3]) -> T
 where
     for<'a> Saxpy<'a, T>: KernelArgs<Family = Saxpy<'static, T>>,
@@ -151,7 +151,7 @@ fn by_name_and_position(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [9.0; 70]);
 }
 
-/// Launches `spreads` and checks that every value arrives.
+/// Launches `spreads` and checks that every value reaches the kernel.
 fn spread(s: &Subject, ctx: &Context, scale: u32) {
     let queue = ctx.queue("q");
     let kernel = SPREADS.kernel(s, ctx);
@@ -197,7 +197,7 @@ fn overrides(s: &Subject) {
         let (x, mut y) = (ctx.full([200], 1).unwrap(), ctx.zeros([200]).unwrap());
         queue.launch(&kernel, Grid::groups([1]), Saxpy { a: 1, x: &x, y: &mut y }).unwrap();
         let sum: u32 = queue.read(&y).wait().unwrap().iter().sum();
-        assert_eq!(sum, workgroup, "one workgroup has so many invocations");
+        assert_eq!(sum, workgroup, "one workgroup has {workgroup} invocations");
     }
 }
 
@@ -239,7 +239,7 @@ fn values_are_kept(s: &Subject) {
     let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
     let (x, mut y) = (ctx.full([64], 1).unwrap(), ctx.zeros([64]).unwrap());
     queue.wait_for(&gate.event()).unwrap();
-    // On devices the values fill several pages of uniforms; the CPU recorder has none.
+    // On adapters the values fill several pages of uniforms; the CPU recorder has no such pages.
     let launches = if s.is_cpu() { 100 } else { 1000 };
     for a in 0..launches {
         queue.launch(&saxpy, Grid::threads([64]), Saxpy { a, x: &x, y: &mut y }).unwrap();

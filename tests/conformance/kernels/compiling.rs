@@ -1,4 +1,4 @@
-//! K09: a kernel is compiled once for a context, and may be compiled while the program goes on; files of a shader.
+//! K09: kernels that are compiled at once and kernels that are compiled later; shaders of several files.
 
 use super::shaders::{Text, set_word};
 use crate::common::kernels::{Mix, mixed};
@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("k09_kernels_that_come_later_are_those_that_come_at_once", later),
+        case("k09_a_kernel_compiled_later_gives_the_results_of_one_compiled_at_once", later),
         case("k09_many_tasks_and_threads_may_wait_for_kernels", many),
-        case("k09_what_does_not_compile_later_is_the_error_that_it_is_at_once", wrong),
-        case("k09_a_kernel_that_nobody_waits_for_harms_nothing", dropped),
-        case("k09_a_context_with_other_functions_of_the_host_compiles_anew", anew)
-            .cpu_only("a device has none"),
-        case("k09_a_source_of_several_files_is_one_shader", files),
+        case("k09_kernel_later_returns_the_same_compile_error_as_kernel", wrong),
+        case("k09_dropping_a_pending_kernel_leaves_the_context_working", dropped),
+        case("k09_replacing_a_host_function_compiles_the_kernel_again", anew)
+            .cpu_only("an adapter has no host functions"),
+        case("k09_a_source_of_several_files_compiles_as_one_shader", files),
     ]
 }
 

@@ -1,4 +1,5 @@
-//! K10: what arrays and parameters hold: structs, vectors of three, matrices, `bool`, and numbers of one or two bytes.
+//! K10: elements of arrays and parameters: structs, vectors of three, matrices, `bool`, and numbers of one or two
+//! bytes.
 
 use super::shaders::{Text, set_word, word, words};
 use crate::common::{Case, Subject, case};
@@ -12,10 +13,10 @@ pub fn cases() -> Vec<Case> {
         case("k10_an_array_of_structs_is_read_and_written_member_by_member", structs),
         case("k10_parameters_may_be_structs_matrices_vectors_of_three_and_bool", parameters),
         case("k10_bytes_and_halves_lie_packed_in_words", packed),
-        case("k10_the_snippet_for_packed_numbers_reads_and_changes_each", snippet),
-        case("k10_a_kernel_writes_no_slice_that_ends_inside_a_word_of_other_elements", inside_a_word),
-        case("k10_a_fill_puts_an_element_of_any_size_into_each_place", fills),
-        case("k10_a_layout_that_differs_is_refused_with_the_member_and_its_places", refused),
+        case("k10_the_snippet_for_packed_numbers_reads_and_writes_each_number", snippet),
+        case("k10_a_writable_slice_that_ends_inside_a_word_is_refused", inside_a_word),
+        case("k10_a_fill_writes_elements_of_any_size", fills),
+        case("k10_a_struct_of_another_layout_is_refused_with_the_member_and_its_offsets", refused),
     ]
 }
 
@@ -28,7 +29,7 @@ struct Ball {
     id: u32,
 }
 
-/// As `Ball`, where WGSL aligns `speed` to 16 bytes.
+/// Has `speed` at byte 12, where WGSL aligns it to byte 16.
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Tight {
@@ -92,7 +93,7 @@ fn refused(s: &Subject) {
             queue.launch_dyn(&kernel, Grid::threads([5]), args![balls = &mut array.clone()]).unwrap_err();
         assert!(error.to_string().contains("#[derive(Element)]"), "{error}");
     }
-    assert_eq!(queue.read(&tight).wait().unwrap(), [Tight::zeroed(); 5], "nothing has run");
+    assert_eq!(queue.read(&tight).wait().unwrap(), [Tight::zeroed(); 5], "no launch has run");
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, Element)]
@@ -166,7 +167,7 @@ fn packed(s: &Subject) {
     turned(s, &ctx, |i| [i as u8, 1, 2], |x| x.map(|byte| !byte));
 }
 
-/// Has a kernel turn the bits of arrays whose last word is full or not.
+/// Has a kernel invert the bits of arrays whose last word is full or partly full.
 fn turned<T: Element + PartialEq + Debug>(
     s: &Subject,
     ctx: &Context,
@@ -241,7 +242,7 @@ fn snippet(s: &Subject) {
     assert_eq!(queue.read(&changed_16).wait().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
-/// Sets the first word of `y` to what `x` has there.
+/// Copies the first word of `x` to `y`.
 const FIRST_WORD: Text = Text {
     entry: "first_word",
     wgsl: "
@@ -254,7 +255,8 @@ const FIRST_WORD: Text = Text {
     },
 };
 
-/// A kernel writes whole words: those behind the slice belong to others.
+/// Launches on slices of bytes. A kernel writes whole words, so the rest of a slice's last word would belong to other
+/// elements.
 fn inside_a_word(s: &Subject) {
     let ctx = s.ctx();
     let (queue, kernel) = (ctx.queue("q"), FIRST_WORD.kernel(s, &ctx));
@@ -264,9 +266,9 @@ fn inside_a_word(s: &Subject) {
     };
     let error = launch(&x, &mut y.slice(0..3).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Alignment { offset: 3, needed: 4, .. }), "{error}");
-    launch(&x.slice(0..3).unwrap(), &mut y).unwrap(); // what is only read may end anywhere, and so may a whole array
+    launch(&x.slice(0..3).unwrap(), &mut y).unwrap(); // a read slice, and a whole array, may end inside a word
     assert_eq!(queue.read(&y).wait().unwrap(), [1, 2, 3, 4, 0, 0]);
-    launch(&y, &mut y.slice(4..6).unwrap()).map(drop).unwrap_err(); // the same array both ways, or a place between boundaries
+    launch(&y, &mut y.slice(4..6).unwrap()).map(drop).unwrap_err(); // `y` is bound twice, or the slice is unaligned
     launch(&x, &mut y.slice(0..4).unwrap()).unwrap();
 }
 
@@ -290,10 +292,10 @@ fn filled<T: Element + PartialEq + Debug>(ctx: &Context, value: T) {
         assert_eq!(
             queue.read(&queue.full([n], value).unwrap()).wait().unwrap(),
             vec![value; n],
-            "{n} new ones"
+            "`full` of {n} elements"
         );
         if n == 1000 {
-            // A part whose ends lie on words leaves what is beside it.
+            // A fill of a part that begins and ends on words leaves the elements beside the part.
             queue.fill(&mut x, T::zeroed()).unwrap();
             queue.fill(&mut x.slice(4..996).unwrap(), value).unwrap();
             let found = queue.read(&x).wait().unwrap();

@@ -10,15 +10,15 @@ pub fn cases() -> Vec<Case> {
         case("k07_threads_round_up_to_whole_workgroups", threads),
         case("k07_groups_are_exact", groups),
         case("k07_a_grid_from_the_device_is_read_when_the_launch_runs", indirect),
-        case("k07_over_the_limit_is_an_error_and_nothing_runs", over_the_limit),
-        case("k07_zero_is_no_work", zero),
-        case("k07_numbers_of_every_type_are_counts_and_a_negative_one_is_an_error", numbers),
-        case("k07_built_in_kernels_take_more_elements_than_one_dimension_has_threads", folded),
-        case("k07_a_kernel_that_numbers_its_invocations_takes_a_long_dimension_and_others_say_how", numbered),
+        case("k07_a_grid_over_the_limit_is_an_error_and_nothing_runs", over_the_limit),
+        case("k07_an_empty_grid_is_no_work", zero),
+        case("k07_a_grid_takes_integers_of_any_type_and_a_negative_one_is_an_error", numbers),
+        case("k07_built_in_kernels_take_more_elements_than_one_dimension_holds", folded),
+        case("k07_a_long_dimension_needs_linear_id_and_the_error_names_it", numbered),
     ]
 }
 
-/// A queue and the kernel that counts, with workgroups of this size.
+/// Holds a queue and the kernel `tally`, compiled for one workgroup size.
 struct Bench {
     ctx: Context,
     queue: CommandQueue,
@@ -32,7 +32,7 @@ impl Bench {
         Self { queue: ctx.queue("q"), kernel: TALLY.kernel_with(s, &ctx, &size), ctx }
     }
 
-    /// Invocations, the extent of their ids, and workgroups of a launch.
+    /// Launches the kernel; returns the number of invocations, the extents of their ids, and the number of workgroups.
     fn count(&self, grid: Grid<'_>) -> [u32; 5] {
         let mut tally = self.ctx.zeros::<u32, 1>([5]).unwrap();
         self.queue.launch_dyn(&self.kernel, grid, args![tally_of = &mut tally]).unwrap();
@@ -75,7 +75,7 @@ fn indirect(s: &Subject) {
     assert_eq!(
         bench.queue.read(&tally).wait().unwrap(),
         [4, 4, 1, 1, 1],
-        "the numbers of its place in the queue"
+        "the launch reads the grid at its place in the queue"
     );
     let part = sizes.slice(1..4).unwrap();
     assert_eq!(bench.count(Grid::indirect(&part, 0)), [32, 8, 2, 2, 8]);
@@ -128,7 +128,7 @@ fn numbers(s: &Subject) {
     assert_eq!(bench.queue.read(&tally).wait().unwrap(), [0; 5]);
 }
 
-/// One element more than 65,535 workgroups of 64 have, and some.
+/// Needs two workgroups of 64 more than the 65,535 that one dimension holds.
 const LONG: usize = 65535 * 64 + 65;
 
 fn folded(s: &Subject) {
@@ -143,7 +143,8 @@ fn folded(s: &Subject) {
     assert!(queue.read(&y).wait().unwrap().into_iter().eq(each_once));
 }
 
-/// `out[i] += i + 1`, in the grid that `linear_id` numbers.
+/// Computes `out[i] += i + 1`, where `i` is the `linear_id` of the invocation; its second entry point uses no
+/// `linear_id`.
 const NUMBERED: Text = Text {
     entry: "numbered",
     wgsl: "
@@ -175,5 +176,5 @@ fn numbered(s: &Subject) {
     assert!(error.to_string().contains("linear_id"), "{error}");
     let numbered = NUMBERED.kernel(s, &ctx);
     queue.launch_dyn(&numbered, Grid::threads([LONG]), args![out = &mut out]).unwrap();
-    assert!(queue.read(&out).wait().unwrap().into_iter().eq(1..=LONG as u32), "each once");
+    assert!(queue.read(&out).wait().unwrap().into_iter().eq(1..=LONG as u32), "each element is written once");
 }

@@ -1,4 +1,4 @@
-//! K09: what a driver made of kernels is kept in a folder for the next run of a program.
+//! K09: the results of a driver's compiler are stored in a folder for the next run of the program.
 
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, cached, case};
@@ -10,12 +10,16 @@ use std::time::{Duration, SystemTime};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("k09_kernels_are_kept_in_a_folder_and_taken_from_it", kept).gpu_only("a driver compiles"),
-        case("k09_the_driver_is_given_what_was_kept", given).vulkan_only("the driver is listened to"),
-        case("k09_damaged_files_of_kernels_are_ignored_and_made_anew", damaged).gpu_only("a driver compiles"),
-        case("k09_contexts_share_a_folder_of_kernels_at_the_same_time", shared).gpu_only("a driver compiles"),
-        case("k09_a_folder_of_kernels_that_cannot_be_written_is_no_error", refused)
-            .gpu_only("a driver compiles"),
+        case("k09_compiled_kernels_are_stored_in_a_folder_and_loaded_from_it", kept)
+            .gpu_only("only a driver compiles kernels"),
+        case("k09_the_driver_receives_the_stored_bytes", given)
+            .vulkan_only("the test records the calls of a Vulkan driver"),
+        case("k09_damaged_kernel_files_are_ignored_and_written_again", damaged)
+            .gpu_only("only a driver compiles kernels"),
+        case("k09_contexts_may_use_one_kernel_folder_at_the_same_time", shared)
+            .gpu_only("only a driver compiles kernels"),
+        case("k09_a_kernel_folder_that_cannot_be_written_is_no_error", refused)
+            .gpu_only("only a driver compiles kernels"),
     ]
 }
 
@@ -28,11 +32,11 @@ impl Temporary {
     fn new(s: &Subject, name: &str) -> Self {
         let name = format!("fencepost-{name}-{}-{}", s.name(), std::process::id());
         let path = std::env::temp_dir().join(name);
-        fs::remove_dir_all(&path).ok(); // of a run that was killed
+        fs::remove_dir_all(&path).ok(); // a killed run may have left the folder
         Self(path)
     }
 
-    /// The files there, each with its bytes.
+    /// Returns the files of the folder, each with its bytes.
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let Ok(folder) = fs::read_dir(&self.0) else { return Vec::new() };
         let mut files: Vec<_> = folder.map(|file| file.unwrap().path()).collect();
@@ -47,7 +51,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Runs a kernel, a fill and both forms of another kernel on a new context with this folder.
+/// Runs a fill and a kernel with two workgroup sizes, on a new context with this folder.
 fn run(s: &Subject, recorder: RecorderChoice, folder: &Path) {
     let ctx = s.options(|options| {
         (options.recorder, options.kernel_folder) = (recorder, Some(folder.to_path_buf()));
@@ -60,7 +64,7 @@ fn run(s: &Subject, recorder: RecorderChoice, folder: &Path) {
     }
 }
 
-/// Long ago: a file with this time was not written since.
+/// Returns a time in the past: a file with this time was not written after the test set it.
 fn long_ago() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
 }
@@ -82,13 +86,13 @@ fn kept(s: &Subject) {
         run(s, recorder, &folder.0.join(""));
         let files = folder.files();
         if !s.place().is_vulkan() {
-            assert!(files.is_empty(), "only Vulkan's drivers give out what they have compiled");
+            assert!(files.is_empty(), "only Vulkan drivers return the results of their compiler");
             continue;
         }
-        assert!(files.len() >= 2, "one for each of the two forms");
+        assert!(files.len() >= 2, "there is a file for each workgroup size");
         age(&folder);
         run(s, recorder, &folder.0);
-        assert_eq!(old(&folder), files.len(), "what was there was taken, and nothing was written");
+        assert_eq!(old(&folder), files.len(), "the second run loads the files and writes none");
         assert_eq!(folder.files(), files);
     }
 }
@@ -105,8 +109,11 @@ fn given(s: &Subject) {
             ctx.kernel::<Mix>().unwrap();
             cached::given(name)
         };
-        assert_eq!(given(), [0], "nothing is kept yet");
-        assert!(matches!(given()[..], [bytes] if bytes > 0), "what the driver gave in the run before");
+        assert_eq!(given(), [0], "the first run has no stored bytes for the driver");
+        assert!(
+            matches!(given()[..], [bytes] if bytes > 0),
+            "the second run passes the bytes of the first to the driver"
+        );
     }
 }
 
@@ -130,7 +137,11 @@ fn damaged(s: &Subject) {
             }
             age(&folder);
             run(s, recorder, &folder.0);
-            assert_eq!((old(&folder), folder.files()), (0, files.clone()), "all were made anew");
+            assert_eq!(
+                (old(&folder), folder.files()),
+                (0, files.clone()),
+                "every damaged file is written again"
+            );
         }
     }
 }
@@ -144,7 +155,7 @@ fn shared(s: &Subject) {
     assert!(files.iter().all(|(path, _)| path.extension().is_some_and(|end| end == "kernel")));
     age(&folder);
     run(s, RecorderChoice::Auto, &folder.0);
-    assert_eq!(old(&folder), files.len(), "all were whole");
+    assert_eq!(old(&folder), files.len(), "every file is valid");
 }
 
 fn refused(s: &Subject) {

@@ -1,4 +1,5 @@
-//! D04, the native part: the same results everywhere, integers exactly, floats within what the kernel states.
+//! D04, except for the browser: every adapter gives the same results, integers exactly and floats within the tolerance
+//! that the kernel states.
 
 use crate::common::{Case, Subject, case};
 use fencepost::RecorderChoice;
@@ -31,7 +32,7 @@ struct Mix<'a> {
 
 const N: usize = 10_007;
 
-/// Positive, so that nothing cancels, and of very different sizes.
+/// Returns a random number of any magnitude. It is positive, so that sums do not cancel.
 fn positive(rng: &mut fastrand::Rng) -> f32 {
     (1.0 + rng.f32()) * 2.0_f32.powi(rng.i32(-20..20))
 }
@@ -57,7 +58,7 @@ fn random(seed: u64) -> Vec<u32> {
     (0..N).map(|_| rng.u32(..)).collect()
 }
 
-/// What three launches leave.
+/// Returns the array after three launches.
 fn mixed(ctx: &Context) -> Vec<u32> {
     let queue = ctx.queue("q");
     let (x, mut y) = (ctx.array(&random(1)).unwrap(), ctx.array(&random(2)).unwrap());

@@ -1,16 +1,16 @@
-//! Kernels from texts, each with the plain function that stands for it on the CPU recorder.
+//! Holds kernels as WGSL texts, each with the Rust function that replaces it on the CPU recorder.
 
 use crate::common::Subject;
 use fencepost::{Context, DynKernel, HostBuffer};
 use std::sync::Arc;
 
-/// A function over the whole grid, as [`fencepost::HostKernel`] has it.
+/// Computes the whole grid, as a [`fencepost::HostKernel`] does.
 pub type Host = fn([u32; 3], [u32; 3], &[u8], &mut [HostBuffer<'_>]);
 
 /// Does nothing.
 pub const NOTHING: Host = |_, _, _, _| ();
 
-/// An entry point of a text.
+/// Holds an entry point of a WGSL text.
 pub struct Text {
     pub entry: &'static str,
     pub wgsl: &'static str,
@@ -18,46 +18,47 @@ pub struct Text {
 }
 
 impl Text {
-    /// Compiles it for a context.
+    /// Compiles the text for a context.
     pub fn kernel(&self, s: &Subject, ctx: &Context) -> DynKernel {
         self.kernel_with(s, ctx, &[])
     }
 
-    /// As [`kernel`](Self::kernel), with values for overrides.
+    /// Compiles the text as [`kernel`](Self::kernel) does, with values for overrides.
     pub fn kernel_with(&self, s: &Subject, ctx: &Context, overrides: &[(&str, f64)]) -> DynKernel {
         if s.is_cpu() {
             ctx.host_kernel(self.entry, Arc::new(self.host)).expect("a context on the CPU recorder");
         }
-        ctx.kernel_from_with(self.wgsl, self.entry, overrides).expect("the text is right")
+        ctx.kernel_from_with(self.wgsl, self.entry, overrides).expect("the text compiles")
     }
 }
 
-/// The built-in saxpy as a text.
+/// Compiles the built-in saxpy from its text.
 pub fn saxpy(s: &Subject, ctx: &Context) -> DynKernel {
     if s.is_cpu() {
         let host = fencepost::reference("saxpy").expect("a built-in kernel");
         ctx.host_kernel("saxpy", host).expect("a context on the CPU recorder");
     }
     let text = fencepost::builtin_shader("saxpy.wgsl").expect("a built-in kernel");
-    ctx.kernel_from(text, "saxpy").expect("the text is right")
+    ctx.kernel_from(text, "saxpy").expect("the text compiles")
 }
 
-/// Element `at` of the u32 in a buffer.
+/// Returns the u32 at index `at` of a buffer.
 pub fn word(buffer: &HostBuffer<'_>, at: usize) -> u32 {
     bytemuck::pod_read_unaligned(&buffer.bytes()[4 * at..4 * at + 4])
 }
 
-/// Sets element `at` of the u32 in a buffer.
+/// Sets the u32 at index `at` of a buffer.
 pub fn set_word(buffer: &mut HostBuffer<'_>, at: usize, value: u32) {
     buffer.bytes_mut()[4 * at..4 * at + 4].copy_from_slice(&value.to_ne_bytes());
 }
 
-/// How many u32 a buffer has.
+/// Returns the number of u32 in a buffer.
 pub fn words(buffer: &HostBuffer<'_>) -> usize {
     buffer.bytes().len() / 4
 }
 
-/// `y = x + 1`. Both are declared writable; `x` is only read, and that by a function the entry point calls.
+/// Computes `y = x + 1`. The shader declares both buffers writable, but only reads `x`, in a function that the entry
+/// point calls.
 pub const LOOKS: Text = Text {
     entry: "looks",
     wgsl: "
@@ -78,7 +79,7 @@ fn looks(@builtin(global_invocation_id) id: vec3<u32>) {
     },
 };
 
-/// `y[0] = length of x`: it touches no element of `x`, which is declared writable.
+/// Computes `y[0] = length of x`. The shader declares `x` writable, but touches no element of it.
 pub const MEASURES: Text = Text {
     entry: "measures",
     wgsl: "
@@ -92,7 +93,7 @@ fn measures() { y[0] = arrayLength(&x); }",
     },
 };
 
-/// `tally[0]` counts invocations; `tally[1..4]` are the extents that their ids span; `tally[4]` counts workgroups.
+/// Counts the invocations in `tally[0]`, the extents of their ids in `tally[1..4]`, and the workgroups in `tally[4]`.
 pub const TALLY: Text = Text {
     entry: "tally",
     wgsl: "
@@ -121,7 +122,7 @@ fn tally(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation
     },
 };
 
-/// `sums[g]` = the sum of `x` over workgroup `g`, by halves in workgroup memory.
+/// Computes `totals[g]`, the sum of `x` over workgroup `g`, by halves in workgroup memory.
 pub const SUMS: Text = Text {
     entry: "sums",
     wgsl: "
@@ -153,7 +154,7 @@ fn sums(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_
     },
 };
 
-/// Turns each workgroup's part of `x` round, through workgroup memory.
+/// Reverses each workgroup's part of `x`, through workgroup memory.
 pub const REVERSES: Text = Text {
     entry: "reverses",
     wgsl: "
@@ -175,7 +176,7 @@ fn reverses(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocat
     },
 };
 
-/// Writes every parameter to where it can be seen: scalars, then vectors, with the gaps of a uniform block.
+/// Writes every parameter to an array: scalars and vectors, with the gaps of a uniform block between them.
 pub const SPREADS: Text = Text {
     entry: "spreads",
     wgsl: "

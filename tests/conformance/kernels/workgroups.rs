@@ -16,7 +16,7 @@ fn counted(n: usize) -> Vec<u32> {
     (0..n as u32).collect()
 }
 
-/// The sums over workgroups of this many invocations.
+/// Checks the sums over workgroups of `workgroup` invocations.
 fn check_sums(s: &Subject, workgroup: usize, n: usize) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -49,6 +49,10 @@ fn barriers(s: &Subject) {
         }
         let expected: Vec<u32> =
             counted(1024).chunks(workgroup).flat_map(|part| part.iter().rev().copied()).collect();
-        assert_eq!(queue.read(&x).wait().unwrap(), expected, "turned round three times, {workgroup} at once");
+        assert_eq!(
+            queue.read(&x).wait().unwrap(),
+            expected,
+            "reversed three times, {workgroup} elements at once"
+        );
     }
 }

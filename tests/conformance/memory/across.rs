@@ -11,34 +11,34 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("m09_a_copy_between_any_two_contexts_is_exact_on_a_queue_of_either", exact),
-        case("m09_parts_and_every_size_of_element_are_copied", parts),
+        case("m09_slices_and_elements_of_several_sizes_are_copied", parts),
         case("m09_a_copy_comes_after_earlier_work_and_before_later_work_of_both", ordered),
-        case("m09_a_copy_has_its_place_in_its_queue", in_its_queue),
-        case("m09_nothing_of_a_copy_blocks_the_caller", blocks_nobody),
-        case("m09_an_unchecked_context_is_read_when_the_queue_has_come_there", unchecked),
-        case("m09_a_checked_context_adds_the_waits_on_the_side_without_a_queue", checked),
-        case("m09_copies_both_ways_at_once_end", both_ways),
+        case("m09_a_copy_runs_in_the_order_of_its_queue", in_its_queue),
+        case("m09_a_copy_whose_arrays_are_in_use_does_not_block_the_caller", does_not_block),
+        case("m09_under_unchecked_the_source_is_read_at_the_place_of_the_copy", unchecked),
+        case("m09_under_checked_a_copy_adds_the_waits_in_the_other_context", checked),
+        case("m09_copies_in_both_directions_at_once_end", both_ways),
         case("m09_copies_from_several_threads_end", several_threads),
-        case("m09_a_large_copy_takes_no_memory_of_the_pool_and_staging_for_four_pieces", flat),
-        case("m09_reading_goes_two_pieces_ahead_of_writing_and_no_further", two_ahead),
-        case("m09_work_goes_on_by_itself_while_nobody_waits", by_itself),
+        case("m09_a_large_copy_takes_no_pool_memory_and_staging_for_four_pieces", flat),
+        case("m09_a_copy_reads_two_pieces_before_it_writes_the_first", two_ahead),
+        case("m09_a_copy_completes_without_a_call_that_waits", by_itself),
         case("m09_a_wrong_copy_is_refused_before_anything_is_enqueued", refused),
-        case("m09_a_failure_of_one_side_reaches_the_other_which_works_on", failures),
-        case("m09_everything_may_be_dropped_while_a_copy_is_on_its_way", dropped),
-        case("m09_a_timed_queue_copies_too", timed),
-        case("m09_seeds_of_delays_refusals_and_losses_hang_nothing_and_spoil_nothing", seeds)
-            .cpu_only("a device has no seed"),
+        case("m09_a_failure_of_one_context_reaches_the_other_which_works_on", failures),
+        case("m09_everything_may_be_dropped_while_a_copy_is_in_flight", dropped),
+        case("m09_a_copy_on_a_timed_queue_is_exact_and_has_a_time", timed),
+        case("m09_random_delays_refusals_and_losses_cause_no_hang_and_no_wrong_bytes", seeds)
+            .cpu_only("an adapter has no seed"),
     ]
 }
 
-/// Some pieces, and a bit of one.
+/// Counts the elements of an array that is copied in several pieces, the last of them a part of a piece.
 const LARGE: usize = 200_003;
 
 fn counted(n: usize, start: u32) -> Vec<u32> {
     (0..n as u32).map(|i| start.wrapping_add(i.wrapping_mul(7))).collect()
 }
 
-/// Copies by a queue of the target, then back by a queue of what was the target.
+/// Copies on a queue of the target, and back on the same queue, which belongs to the source of the second copy.
 fn exact(s: &Subject) {
     every_pair(s, |names, source, target| {
         for n in [1, 1000, LARGE] {
@@ -79,7 +79,7 @@ fn parts(s: &Subject) {
     });
 }
 
-/// Other queues of both contexts, without a wait.
+/// Uses the arrays on other queues of both contexts, without a wait by the program.
 fn ordered(s: &Subject) {
     each_pair(s, |names, source, target| {
         let (before, after) = (source.queue("before"), source.queue("after"));
@@ -119,14 +119,14 @@ fn in_its_queue(s: &Subject) {
             assert!(!copied.is_complete().unwrap(), "{names}");
             gate.signal();
             copied.wait().unwrap();
-            // A map comes after nothing but the uses of those bytes: they must be over.
+            // A map waits for the uses of its bytes only, and the marker has shown that these are over.
             let map = y.map_read().wait().unwrap();
             assert!(map.iter().all(|&value| value == 1), "{names}, by the source's queue: {by_source}");
         }
     });
 }
 
-fn blocks_nobody(s: &Subject) {
+fn does_not_block(s: &Subject) {
     each_pair(s, |names, source, target| {
         let (theirs, ours) = (source.queue("source"), target.queue("target"));
         let gates = [source.user_event("source"), target.user_event("target")];
@@ -174,7 +174,7 @@ fn checked(s: &Subject) {
         writer.fill(&mut x, 4_u32).unwrap();
         copy.copy(&x, &mut y).unwrap();
         writer.fill(&mut x, 5).unwrap();
-        // In one context all is as it was.
+        // Within one context `Checked` reports hazards as it does without the copy.
         let error = later.fill(&mut x, 6).unwrap_err();
         assert!(matches!(error.kind(), Kind::Hazard { .. }), "{names}: {error}");
         let error = reader.read(&y).wait().unwrap_err();
@@ -222,7 +222,7 @@ fn several_threads(s: &Subject) {
     }
 }
 
-/// Without threads no other thread is late with giving a piece back.
+/// Uses contexts without threads, because a thread of a context could return staging memory late.
 fn flat(s: &Subject) {
     const N: usize = 4 << 20;
     const PIECE: u64 = 4 * N as u64 / 8;
@@ -240,8 +240,8 @@ fn flat(s: &Subject) {
             "{name}"
         );
         let staging = now.staging + now.staging_free - before.staging - before.staging_free;
-        // Two pieces are on their way at once. A piece goes back when the end of its batch is noted, which may be after the
-        // next one has begun.
+        // Two pieces are in flight at once. A piece returns its staging memory when the context notices the end of its
+        // batch, which may be after the next piece has begun.
         assert!(
             staging <= 4 * PIECE,
             "{name}: {staging} bytes of staging for pieces of {PIECE}, two at a time"
@@ -253,7 +253,8 @@ fn flat(s: &Subject) {
     }
 }
 
-/// What is read and not written takes memory. A queue that is born comes after all reads, so it tells of them.
+/// Checks the number of pieces that are read and not yet written, as these take memory. A new queue comes after all
+/// reads of the copy, so its finish completes after the last read.
 fn two_ahead(s: &Subject) {
     each_pair(s, |names, source, target| {
         let (ours, gate) = (target.queue("target"), target.user_event("gate"));
@@ -267,15 +268,15 @@ fn two_ahead(s: &Subject) {
                 break left;
             }
         };
-        assert_eq!(left, 4, "{names}: two pieces are read, and two are left, each behind a wait");
+        assert_eq!(left, 4, "{names}: two pieces are read; two are left, each with a wait before it");
         gate.signal();
         all_read.wait().unwrap();
         assert!(ours.read(&y).wait().unwrap() == [5; LARGE], "{names}");
     });
 }
 
-/// How many commands a copy's reader has left to do, if all that it may do before a write is done. By the dump, as no
-/// event of the program's is between two pieces.
+/// Returns the number of commands that the reading queue of a copy has left, or `None` while the queue can still make
+/// progress without a write. The number comes from the state dump, as the program has no event between two pieces.
 fn held_reads(source: &Context) -> Option<usize> {
     let dump = source.state_dump();
     let line = dump.lines().find(|line| line.contains("`target, copy across`"))?;
@@ -289,7 +290,7 @@ fn held_reads(source: &Context) -> Option<usize> {
     (held && done + left == all).then_some(left)
 }
 
-/// Where there are threads on both sides, nobody has to ask.
+/// Copies between contexts with threads, where a copy completes without a call that waits.
 fn by_itself(s: &Subject) {
     for (_, other) in partners(s, Policy::Ordered).into_iter().filter(|(name, _)| name != "no threads") {
         let ctx = s.ctx();
@@ -324,7 +325,7 @@ fn refused(s: &Subject) {
 
 fn failures(s: &Subject) {
     for threads in [true, false] {
-        // Enough steps for the fill and for some of the pieces.
+        // The device is lost at a step of the fill or of one of the pieces.
         for lost_after in [0, 1, 3, 5] {
             let options = CpuOptions { lost_after: Some(lost_after), threads, ..CpuOptions::default() };
             for from_lost in [true, false] {
@@ -341,7 +342,7 @@ fn failures(s: &Subject) {
                 if let Err(error) = done {
                     let Kind::OtherContext { error, .. } = error.kind() else { panic!("{error}") };
                     assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
-                    // None if it was refused at once.
+                    // A copy that was refused at once has left no error to take.
                     queue.take_error();
                 } else {
                     assert!(lost_after > 0, "the device was lost before anything was done");
@@ -373,7 +374,7 @@ fn dropped(s: &Subject) {
         last.finish().wait().unwrap();
         receiver.recv().unwrap();
     });
-    // Nobody keeps anything, and nothing hangs.
+    // The program drops every handle at the end of a turn, and nothing hangs.
     for (_, source) in partners(s, Policy::Ordered) {
         let target = s.ctx();
         let (x, mut y) = (source.full([LARGE], 6_u32).unwrap(), target.zeros([LARGE]).unwrap());
@@ -424,7 +425,7 @@ fn seeds(s: &Subject) {
     }
 }
 
-/// A value wanders between two contexts; wherever nothing has failed, it is right.
+/// Moves a value between two contexts in random steps. The value is right wherever nothing has failed.
 fn program(seed: u64, contexts: &[Context; 2], queues: &[CommandQueue; 2], rng: &mut fastrand::Rng) {
     const SHAPE: [usize; 2] = [5, 60_001];
     const N: usize = SHAPE[0] * SHAPE[1];

@@ -11,18 +11,18 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("m09_padded_arrays_are_copied_in_pieces_by_their_elements", padded),
         case("m09_regions_in_pieces_are_copied_and_nothing_else_is_touched", large_regions),
-        case("m09_random_regions_of_words_halves_and_bytes_are_what_loops_pick", |s| {
+        case("m09_random_regions_of_words_halves_and_bytes_match_plain_loops", |s| {
             random(s, 0, |i| i);
             random(s, 100, |i| half::f16::from_bits(i as u16));
             random(s, 200, |i| i as u8);
         }),
-        case("m09_memory_between_is_used_again_only_behind_the_copy", memory_between),
-        case("m09_a_region_is_checked_and_ordered_as_a_copy", ordered),
+        case("m09_temporary_memory_of_a_copy_is_used_again_only_after_the_copy", memory_between),
+        case("m09_a_copy_of_a_region_is_checked_and_ordered_as_any_copy", ordered),
         case("m09_a_wrong_region_is_refused_before_anything_is_enqueued", refused),
     ]
 }
 
-/// Some pieces, none of them whole rows of the padded memory.
+/// Needs several pieces, none of them a whole number of rows of the padded memory.
 const SHAPE: [usize; 2] = [331, 701];
 const LEN: usize = SHAPE[0] * SHAPE[1];
 
@@ -30,7 +30,7 @@ fn counted(n: usize) -> Vec<u32> {
     (1..=n as u32).collect()
 }
 
-/// Memory of that width with the elements in it, and `value` in the padding.
+/// Returns memory of the shape `padded` with the elements in it, and `value` in the padding.
 fn laid_out(elements: &[u32], padded: [usize; 2], value: u32) -> Vec<u32> {
     let mut memory = vec![value; padded[0] * padded[1]];
     for (row, elements) in elements.chunks(SHAPE[1]).enumerate() {
@@ -57,7 +57,10 @@ fn padded(s: &Subject) {
                 queue.finish().wait().unwrap();
                 for (ctx, before) in [source, target].into_iter().zip(before) {
                     let more = ctx.pool_stats().high_water - before;
-                    assert!(more < 4 * LEN as u64 * 3 / 4, "{what}: {more} bytes more than two pieces");
+                    assert!(
+                        more < 4 * LEN as u64 * 3 / 4,
+                        "{what}: the copy takes {more} bytes, more than two pieces"
+                    );
                 }
                 assert!(*y.map_read().wait().unwrap() == laid_out(&counted(LEN), to, 9), "{what}");
             }
@@ -70,9 +73,9 @@ fn large_regions(s: &Subject) {
         let queue = target.queue("target");
         let x = source.array(&counted(LEN)).unwrap().reshape(SHAPE).unwrap();
         let mut y = target.full([SHAPE[1] * 400], 7_u32).unwrap().reshape([SHAPE[1], 400]).unwrap();
-        // Every other column, to every other column.
+        // Copies every other column to adjacent columns.
         queue.copy_region(&x, region![.., 1..; 2], &mut y, region![200..531, 0..350]).unwrap();
-        // One row, to a column.
+        // Copies a row to a column.
         queue.copy_region(&x, region![3], &mut y, region![.., 399]).unwrap();
         let (found, x) = (queue.read(&y).wait().unwrap(), counted(LEN));
         let expected = |row: usize, column: usize| match (row, column) {
@@ -85,7 +88,7 @@ fn large_regions(s: &Subject) {
     });
 }
 
-/// From arrays of one to three axes to arrays of three.
+/// Copies random regions between arrays of three axes.
 fn random<T: Element + PartialEq + Debug>(s: &Subject, seed: u64, element: fn(u32) -> T) {
     each_pair(s, |names, source, target| {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -108,7 +111,8 @@ fn random<T: Element + PartialEq + Debug>(s: &Subject, seed: u64, element: fn(u3
     });
 }
 
-/// A queue of its own is born behind nothing that comes later: what it gets of the pool must be free now.
+/// Makes arrays on queues that do not come after the held copies, so the pool must not give them the temporary memory
+/// of the copies.
 fn memory_between(s: &Subject) {
     each_pair(s, |names, source, target| {
         let gates = [source.user_event("source"), target.user_event("target")];
@@ -121,7 +125,7 @@ fn memory_between(s: &Subject) {
             ours.wait_for(&gates[1].event()).unwrap();
             queue.copy_region(&x, region![.., 1..39], &mut y, region![.., 2..]).unwrap();
         }
-        // As large as what is copied.
+        // Each array is as large as the copied region.
         let arrays = others.each_ref().map(|queue| queue.full([30 * 38], 5_u32).unwrap());
         others.iter().for_each(|queue| queue.finish().wait().unwrap());
         gates.iter().for_each(fencepost::UserEvent::signal);

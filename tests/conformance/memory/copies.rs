@@ -6,7 +6,7 @@ use std::ops::Range;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m04_a_copy_is_whole", whole),
+        case("m04_a_copy_copies_every_element", whole),
         case("m04_parts_are_copied_between_arrays", parts),
         case("m04_a_copy_within_one_array_may_overlap", overlapping),
         case("m04_copies_are_in_the_order_of_their_queue", in_order),
@@ -74,10 +74,10 @@ fn in_order(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), expected);
 }
 
-/// Whether an error is the one that was to come.
+/// Returns `true` for the expected kind of error.
 type IsRight = fn(&Kind) -> bool;
 
-/// How much each queue has enqueued so far, by the context's own account.
+/// Returns the number of commands that each queue has enqueued so far, from the state dump.
 fn account(ctx: &Context) -> Vec<String> {
     let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
     ctx.state_dump().lines().filter(|line| line.starts_with("queue ")).filter_map(enqueued).collect()
@@ -101,7 +101,7 @@ fn refused(s: &Subject) {
     for (error, is) in errors {
         assert!(is(error.kind()), "{error}");
     }
-    assert_eq!(before.len(), 2, "the context's own queue and this one");
+    assert_eq!(before.len(), 2, "the dump lists the context's own queue and `q`");
     assert_eq!(account(&ctx), before, "nothing was enqueued");
     assert_eq!(queue.read(&y).wait().unwrap(), [0; 10]);
 }

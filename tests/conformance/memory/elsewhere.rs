@@ -1,4 +1,4 @@
-//! M09: copies of arrays of other contexts, on a queue of a third one.
+//! M09: copies between arrays of other contexts, on a queue of a third context.
 
 use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
@@ -9,15 +9,15 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("m09_a_queue_of_a_third_context_copies_between_two_and_within_one", exact),
-        case("m09_a_copy_elsewhere_has_its_place_in_its_queue_and_in_both_contexts", ordered),
-        case("m09_a_copy_elsewhere_is_no_hazard", checked),
-        case("m09_a_copy_elsewhere_that_fails_is_the_error_of_its_queue", fails),
-        case("m09_a_wrong_copy_elsewhere_is_refused_and_the_queue_works", refused),
-        case("m09_everything_may_be_dropped_while_a_copy_elsewhere_is_on_its_way", dropped),
+        case("m09_a_copy_by_a_third_context_is_ordered_in_its_queue_and_in_both_contexts", ordered),
+        case("m09_a_copy_by_a_third_context_is_no_hazard", checked),
+        case("m09_a_failed_copy_by_a_third_context_is_the_error_of_its_queue", fails),
+        case("m09_a_wrong_copy_by_a_third_context_is_refused_and_the_queue_works_on", refused),
+        case("m09_the_source_may_be_dropped_while_a_third_context_copies", dropped),
     ]
 }
 
-/// More than one piece.
+/// Counts the elements of an array that is larger than one piece.
 const LARGE: usize = 1_200_003;
 
 fn counted(n: usize, start: u32) -> Vec<u32> {
@@ -63,11 +63,11 @@ fn ordered(s: &Subject) {
         let mut read = b.read(&y);
         assert!(
             read.wait_timeout(Duration::ZERO).unwrap().is_none(),
-            "{name}: the copy is held, and the read behind it"
+            "{name}: the copy is held, and so is the read that comes after it"
         );
         gate.signal();
         assert!(read.wait().unwrap() == [4; LARGE], "{name}");
-        // What is behind the copy in its queue comes after it.
+        // The finish comes after the copy in the queue, so the copy is over when it completes.
         queue.copy(&x, &mut y).unwrap();
         queue.finish().wait().unwrap();
         assert!(y.map_read().wait().unwrap().iter().all(|&y| y == 5), "{name}");
@@ -125,7 +125,7 @@ fn refused(s: &Subject) {
     assert_eq!(other.to_vec(&y).unwrap(), [0, 1, 1, 1, 1, 1, 1, 1, 1]);
     queue.wait_for(&third.user_event("abandoned").event()).unwrap();
     queue.finish().wait().unwrap_err();
-    assert!(queue.copy(&x, &mut y.slice(1..9).unwrap()).is_err(), "the queue's own error comes first");
+    assert!(queue.copy(&x, &mut y.slice(1..9).unwrap()).is_err(), "the queue returns its sticky error first");
 }
 
 fn dropped(s: &Subject) {

@@ -10,23 +10,23 @@ use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m10_every_allocating_call_says_what_it_had_no_memory_for", every_call),
+        case("m10_the_error_of_every_allocating_call_names_its_array_and_bytes", every_call),
         case("m10_a_context_works_on_after_it_was_out_of_memory", works_on),
-        case("m10_free_memory_goes_before_an_array_is_refused", free_goes_first),
-        case("m10_the_device_itself_refuses_and_the_context_works_on", by_the_device).cpu_only(CPU),
-        case("m10_staging_memory_runs_out_and_the_queue_works_on", staging).cpu_only(CPU),
-        case("m10_a_copy_between_contexts_runs_out_of_memory_and_both_work_on", across).cpu_only(CPU),
-        case("m10_a_driver_refuses_and_the_context_works_on", by_the_driver).vulkan_only(DRIVER),
-        case("m10_a_driver_has_no_staging_memory_and_the_queue_works_on", driver_staging).vulkan_only(DRIVER),
-        case("m10_a_driver_has_no_memory_for_a_copy_between_contexts_and_both_work_on", driver_across)
+        case("m10_free_memory_is_released_before_an_array_is_refused", free_goes_first),
+        case("m10_a_context_works_on_after_its_device_has_no_memory", by_the_device).cpu_only(CPU),
+        case("m10_a_queue_works_on_after_staging_memory_runs_out", staging).cpu_only(CPU),
+        case("m10_both_contexts_work_on_after_a_copy_between_them_has_no_memory", across).cpu_only(CPU),
+        case("m10_a_context_works_on_after_its_driver_refuses_memory", by_the_driver).vulkan_only(DRIVER),
+        case("m10_a_queue_works_on_after_its_driver_refuses_staging_memory", driver_staging)
             .vulkan_only(DRIVER),
-        case("m10_more_than_a_device_has_for_one_array_is_another_error", too_large),
+        case("m10_both_contexts_work_on_after_a_driver_refuses_memory_for_a_copy", driver_across)
+            .vulkan_only(DRIVER),
+        case("m10_an_array_over_the_limit_of_the_device_is_the_error_too_large", too_large),
     ]
 }
 
-const CPU: &str =
-    "only the CPU recorder can be told how much memory it has; a case beside this one is for drivers";
-const DRIVER: &str = "the test refuses memory by functions that it puts in the place of a Vulkan driver's";
+const CPU: &str = "only the CPU recorder has a memory size that a test can set; another case covers drivers";
+const DRIVER: &str = "the test refuses memory by replacing functions of a Vulkan driver";
 
 const N: usize = 1 << 18;
 const MIB: u64 = 1 << 20;
@@ -56,7 +56,7 @@ fn every_call(s: &Subject) {
     for error in &errors {
         assert!(is_out_of_memory(error, "array `u32 [262144], line "), "{error}");
     }
-    // Where pinned memory is ordinary memory it is not the pool's.
+    // On a context without mapped pinned memory the array is ordinary memory, which is not memory of the pool.
     let pinned =
         [ctx.pinned::<u32, Upload, 1>([N]).map(|_| ()), ctx.pinned::<u32, Download, 1>([N]).map(|_| ())];
     for result in pinned {
@@ -68,7 +68,7 @@ fn every_call(s: &Subject) {
     assert!(queue.take_error().is_none() && ctx.take_error().is_none());
 }
 
-/// Fills memory until none is left: the arrays, and the error.
+/// Allocates arrays until an allocation fails; returns the arrays and the error.
 fn fill(ctx: &Context, value: u32) -> (Vec<fencepost::DeviceArray<u32>>, Error) {
     let queue = ctx.queue("filling");
     let mut arrays = Vec::new();
@@ -77,11 +77,11 @@ fn fill(ctx: &Context, value: u32) -> (Vec<fencepost::DeviceArray<u32>>, Error) 
             Ok(array) => arrays.push(array),
             Err(error) => return (arrays, error),
         }
-        assert!(arrays.len() < 1000, "there is no end to it");
+        assert!(arrays.len() < 1000, "the allocations never fail");
     }
 }
 
-/// Uses what is there and what there is room for again.
+/// Checks that the arrays hold `value`, drops them, and checks that as many new arrays fit.
 fn check(ctx: &Context, arrays: Vec<fencepost::DeviceArray<u32>>, value: u32) {
     let queue = ctx.queue("checking");
     for array in [arrays.first(), arrays.last()].into_iter().flatten() {
@@ -149,12 +149,12 @@ fn staging(s: &Subject) {
         s.watch(&ctx);
         let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
         let (gate, mut x) = (ctx.user_event("gate"), queue.zeros::<u32, 1>([4 * N]).unwrap());
-        // Held work is in the way of the bytes, so that they have to be staged.
+        // The held fill uses the array, so the upload cannot write in place and needs staging memory.
         queue.wait_for(&gate.event()).unwrap();
         queue.fill(&mut x, 1).unwrap();
         let error = queue.upload(&vec![2; 2 * N][..], &mut x.slice(0..2 * N).unwrap()).unwrap_err();
         assert!(is_out_of_memory(&error, "staging"), "{error}");
-        // Free memory goes first.
+        // The context releases the free memory of the dropped array for the staging memory of the upload.
         drop(other.empty::<u32, 1>([N]).unwrap());
         queue.upload(&[3; N][..], &mut x.slice(0..N).unwrap()).unwrap();
         gate.signal();
@@ -179,8 +179,8 @@ fn across(s: &Subject) {
     }
 }
 
-/// A context on a device whose driver refuses memory when it is told to. It does all recording itself: where wgpu
-/// records, some refusals cost the device.
+/// Returns a context on a device whose driver refuses memory by a rule, and the driver. The context records everything
+/// itself, because wgpu gives up its device after some refusals.
 fn refusing_context(s: &Subject, threads: bool, policy: Policy) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(s.place()));
     let recorder = RecorderChoice::Direct;
@@ -190,7 +190,7 @@ fn refusing_context(s: &Subject, threads: bool, policy: Policy) -> (Context, Arc
     (ctx, driver)
 }
 
-/// Refuses every call that allocates.
+/// Returns the rule by which the driver refuses every call that allocates.
 fn nothing_left() -> Rule {
     Rule::Seeded(fastrand::Rng::with_seed(0), 1000, None)
 }
@@ -228,7 +228,7 @@ fn driver_staging(s: &Subject) {
         let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
         let mut x = queue.zeros::<u32, 1>([4 * N]).unwrap();
         queue.finish().wait().unwrap();
-        // Held work is in the way of the bytes, so that they have to be staged.
+        // The held fill uses the array, so the upload cannot write in place and needs staging memory.
         queue.wait_for(&gate.event()).unwrap();
         queue.fill(&mut x, 1).unwrap();
         driver.set(nothing_left());

@@ -1,4 +1,4 @@
-//! M08: what the pool holds, and how much it may.
+//! M08: the statistics and the limits of the pool.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, Download, HostArray, Kind, PoolStats, Upload};
@@ -10,18 +10,18 @@ pub fn cases() -> Vec<Case> {
         case("m08_pinned_bytes_are_counted_apart", pinned),
         case("m08_staging_memory_is_counted_while_an_upload_waits", staged_upload),
         case("m08_staging_memory_is_counted_until_a_read_is_taken", staged_read),
-        case("m08_over_the_limit_is_an_error_with_all_numbers", over_the_limit),
-        case("m08_free_memory_goes_before_the_limit_is_an_error", free_goes_first),
-        case("m08_a_limit_below_what_is_there_ends_no_array", below),
+        case("m08_an_array_over_the_limit_is_an_error_with_all_numbers", over_the_limit),
+        case("m08_free_memory_is_released_before_the_limit_is_an_error", free_goes_first),
+        case("m08_a_limit_below_the_memory_in_use_ends_no_array", below),
         case("m08_threads_together_stay_within_the_limit", threads),
-        case("m08_above_the_release_threshold_free_memory_goes_back", threshold),
+        case("m08_free_memory_above_the_release_threshold_is_released", threshold),
         case("m08_arrays_of_many_sizes_one_at_a_time_leave_a_bounded_pool", many_sizes),
-        case("m08_memory_in_use_goes_back_once_it_is_done", threshold_in_use),
-        case("m08_a_trim_gives_back_what_is_free_and_nothing_else", trim),
+        case("m08_memory_of_held_work_is_released_once_the_work_is_done", threshold_in_use),
+        case("m08_a_trim_releases_free_memory_and_nothing_else", trim),
     ]
 }
 
-/// Elements of an array of a mebibyte, which is one block without a rest.
+/// Counts the elements of an array of one mebibyte, which fills a block exactly.
 const N: usize = 1 << 18;
 const MIB: u64 = 1 << 20;
 
@@ -54,7 +54,7 @@ fn high_water(s: &Subject) {
     for count in [1, 4, 2] {
         drop((0..count).map(|_| zeros(&ctx)).collect::<Vec<_>>());
         let PoolStats { used, high_water, .. } = ctx.pool_stats();
-        assert!(high_water >= used && high_water >= seen, "it never falls");
+        assert!(high_water >= used && high_water >= seen, "the high-water mark never falls");
         seen = high_water;
     }
     assert_eq!(seen, 4 * MIB);
@@ -71,18 +71,19 @@ fn pinned(s: &Subject) {
     let down: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let PoolStats { used, pinned, arrays, .. } = ctx.pool_stats();
     assert_eq!(used, 0);
-    // Ordinary memory stands in where there is no pinned one.
+    // On a context without mapped pinned memory the arrays are ordinary memory, which the pool does not count.
     assert!((pinned, arrays) == (2 * MIB, 2) || (pinned, arrays) == (0, 0));
     drop((up, down));
     let now = ctx.pool_stats();
     assert_eq!((now.pinned, now.free), (0, pinned));
 }
 
-/// Bytes of an array that staging memory has no room for beside others.
+/// Counts the bytes of an array that is too large to share a block of staging memory.
 const LARGE: u64 = 8 * MIB;
 
-/// Waits until nothing is staged any more: a batch lets go of its memory a moment after the program is told of its end,
-/// and some drivers give it back only when they are polled after that, which a thread of the context does.
+/// Waits until no memory is staged, and returns the statistics. A batch releases its memory shortly after the program
+/// learns of its end. Some drivers return memory only when they are polled after that, which a thread of the context
+/// does.
 fn nothing_staged(ctx: &Context) -> PoolStats {
     while ctx.pool_stats().staging > 0 {
         std::thread::yield_now();
@@ -122,7 +123,7 @@ fn staged_read(s: &Subject) {
     let queue = ctx.queue("q");
     let mut x = ctx.full([8 * N], 3_u32).unwrap();
     let read = queue.read(&x);
-    queue.fill(&mut x, 4).unwrap(); // the bytes cannot stay where they are
+    queue.fill(&mut x, 4).unwrap(); // the read needs staging memory, as the fill overwrites its bytes
     queue.finish().wait().unwrap();
     assert!(ctx.pool_stats().staging >= LARGE, "{:?}", ctx.pool_stats());
     assert!(read.wait().unwrap() == [3; 8 * N]);
@@ -154,7 +155,7 @@ fn free_goes_first(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     ctx.set_pool_limit(Some(4 * MIB));
-    // Of every size one after the other, which free blocks of other sizes must not prevent.
+    // An array of each size is made in turn; free blocks of other sizes are released for it.
     for round in 0..3 {
         for mib in 1..=4 {
             let x = queue.full([mib * N], 7_u32).unwrap();
@@ -168,7 +169,8 @@ fn free_goes_first(s: &Subject) {
     }
 }
 
-/// Waits until threads have let go of what was done: only then can memory go back to the driver.
+/// Trims until no memory is free. Memory of completed work is free only after the threads of the context have released
+/// the work.
 fn settle(ctx: &Context) {
     while ctx.pool_stats().free > 0 {
         ctx.trim();
@@ -203,7 +205,7 @@ fn threshold(s: &Subject) {
     let ctx = s.ctx();
     let five = || drop((0..5).map(|_| zeros(&ctx)).collect::<Vec<_>>());
     five();
-    assert_eq!(ctx.pool_stats().free, 5 * MIB, "everything is kept unless said otherwise");
+    assert_eq!(ctx.pool_stats().free, 5 * MIB, "without a threshold all free memory is kept");
     ctx.set_release_threshold(Some(2 * MIB));
     assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (2 * MIB, 2));
     five();
@@ -229,7 +231,7 @@ fn many_sizes(s: &Subject) {
     }
     ctx.set_release_threshold(Some(u64::MAX));
     (0..24).for_each(|count| drop(queue.empty::<u32, 1>([(1 + count) * N]).unwrap()));
-    assert!(ctx.pool_stats().free > 4 * 24 * MIB, "all is kept if the program says so");
+    assert!(ctx.pool_stats().free > 4 * 24 * MIB, "with the threshold `u64::MAX` all free memory is kept");
 }
 
 fn threshold_in_use(s: &Subject) {
@@ -240,11 +242,11 @@ fn threshold_in_use(s: &Subject) {
     let (x, y) = (queue.full([N], 5_u32).unwrap(), queue.zeros([N]).unwrap());
     queue.copy(&x, &mut y.handle()).unwrap();
     drop(x);
-    assert_eq!(ctx.pool_stats().free, MIB, "the copy has still to read it");
+    assert_eq!(ctx.pool_stats().free, MIB, "the held copy has not read the array yet");
     gate.signal();
     assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
     queue.finish().wait().unwrap();
-    // The batch lets go of it a moment after it has told that it is done.
+    // The batch releases the memory shortly after the program learns of its end.
     while ctx.pool_stats().free > 0 {
         queue.fill(&mut y.handle(), 1).unwrap();
         queue.finish().wait().unwrap();

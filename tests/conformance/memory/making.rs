@@ -1,19 +1,19 @@
-//! M01: arrays made through the context come before every later use; arrays made through a queue are in its order.
+//! M01: arrays made by the context come before every later use; arrays made by a queue are in the order of the queue.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, DeviceArray, Policy};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m01_what_the_context_makes_is_there_for_every_queue", for_every_queue),
-        case("m01_what_the_context_makes_waits_for_no_queue", waits_for_no_queue),
-        case("m01_what_a_queue_makes_is_in_its_order", in_the_queues_order),
+        case("m01_an_array_made_by_the_context_is_ready_for_every_queue", for_every_queue),
+        case("m01_an_array_made_by_the_context_waits_for_no_queue", waits_for_no_queue),
+        case("m01_an_array_made_by_a_queue_is_in_the_order_of_the_queue", in_the_queues_order),
         case("m01_arrays_have_the_shape_they_were_made_with", shapes),
-        case("m01_empty_arrays_are_arrays", empty_arrays),
+        case("m01_arrays_without_elements_work", empty_arrays),
     ]
 }
 
-/// One array of each kind, with what it must hold.
+/// Returns one array of each kind, with its expected elements.
 fn all_kinds(ctx: &Context) -> Vec<(DeviceArray<u32>, Vec<u32>)> {
     let full = ctx.full([100], 7_u32).unwrap();
     let zeros = ctx.zeros_like(&full).unwrap();

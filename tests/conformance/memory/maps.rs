@@ -1,4 +1,4 @@
-//! M06: device memory shown to the host.
+//! M06: device memory that is mapped for the host.
 
 use crate::common::clock::Clock;
 use crate::common::later::{self, RUNS, VALUE};
@@ -11,29 +11,29 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m06_a_read_map_shows_what_the_last_writer_left", shows),
-        case("m06_a_write_map_changes_what_every_queue_sees", changes),
-        case("m06_a_map_of_a_slice_is_the_slice", slices),
+        case("m06_a_read_map_shows_the_bytes_of_the_last_writer", shows),
+        case("m06_every_queue_reads_the_changes_of_a_write_map", changes),
+        case("m06_a_map_of_a_slice_has_the_elements_of_the_slice", slices),
         case("m06_a_mapped_array_cannot_be_enqueued_or_mapped_again", mapped),
         case("m06_a_read_map_waits_for_the_last_writer_only", last_writer_only),
         case("m06_a_write_map_waits_for_the_last_users", last_users),
-        case("m06_a_leaked_guard_spoils_its_array_and_nothing_else", leaked),
-        case("m06_maps_are_futures", futures),
+        case("m06_a_leaked_guard_makes_its_array_an_error_and_nothing_else", leaked),
+        case("m06_a_map_can_be_awaited", futures),
         case("m06_an_awaited_map_ends_while_batches_wait_to_be_submitted", behind_batches),
-        case("m06_a_map_that_is_dropped_before_it_is_there_changes_nothing", dropped),
-        case("m06_a_write_map_is_alone_with_its_bytes", alone),
-        case("m06_a_map_of_shared_memory_does_not_wait_for_work_that_was_submitted_later", map_later)
+        case("m06_dropping_a_pending_map_changes_nothing", dropped),
+        case("m06_two_threads_never_map_one_array_for_writing_at_once", alone),
+        case("m06_a_map_of_shared_memory_does_not_wait_for_later_work", map_later)
             .vulkan_only(RUNS)
             .host_side(),
     ]
 }
 
-/// As long as a wait may take that nothing stands in the way of.
+/// Bounds a wait that must succeed.
 const LONG: Duration = Duration::from_secs(20);
-/// For a look at what cannot be there.
+/// Limits a poll of a map that cannot be ready.
 const NOW: Duration = Duration::ZERO;
 
-/// Where the host reaches the array, nothing has to be submitted for a map.
+/// Maps memory that the host reaches, for which nothing has to be submitted.
 fn map_later(s: &Subject) {
     let ctx = s.options(|options| options.shared_memory = true);
     later::on_its_queue_of(
@@ -52,8 +52,8 @@ fn map_later(s: &Subject) {
     );
 }
 
-/// Maps that need work of the context's own, awaited at once after everything else is flushed: of an array that the context
-/// has just made, and of one that the host does not reach.
+/// Awaits maps that need commands of the context, after everything else is flushed: a map of an array that the context
+/// has just made, and a map of an array that the host does not reach.
 fn behind_batches(s: &Subject) {
     for shared_memory in [true, false] {
         let ctx = s.options(|options| options.shared_memory &= shared_memory);
@@ -68,7 +68,7 @@ fn behind_batches(s: &Subject) {
             for (queue, x) in queues.iter().zip(&mut arrays) {
                 (0..50).for_each(|_| queue.fill(x, round).unwrap());
             }
-            // While the urgent queue is busy, what the others have flushed waits.
+            // While the urgent queue is busy, the flushed work of the other queues waits to be submitted.
             ctx.flush().unwrap();
             let new = ctx.full([64], round).unwrap();
             assert_eq!(*pollster::block_on(new.map_read()).unwrap(), [round; 64]);
@@ -135,14 +135,14 @@ fn mapped(s: &Subject) {
         assert!(is_mapped(launch), "launch");
         assert!(is_mapped(queue.fill(&mut x.handle(), 0.0)), "fill");
         assert!(is_mapped(queue.upload(&[0.0; 64], &mut x.handle())), "upload");
-        assert!(is_mapped(queue.copy(x, y)), "copy from it");
-        assert!(is_mapped(queue.copy(y, &mut x.handle())), "copy to it");
+        assert!(is_mapped(queue.copy(x, y)), "copy from the mapped array");
+        assert!(is_mapped(queue.copy(y, &mut x.handle())), "copy to the mapped array");
         assert!(is_mapped(queue.read(x).wait()), "read");
         assert!(is_mapped(queue.read_into(x, &mut [0.0; 64])), "read into a slice");
         assert!(is_mapped(queue.download(x, host)), "download");
         assert!(is_mapped(x.map_read().wait()), "map to read");
         assert!(is_mapped(x.map_write().wait()), "map to write");
-        assert!(is_mapped(queue.read(&x.slice(32..64).unwrap()).wait()), "a part of it");
+        assert!(is_mapped(queue.read(&x.slice(32..64).unwrap()).wait()), "read of a part");
     };
     let map = x.map_read().wait().unwrap();
     refuse(&x, &mut y, &mut host);
@@ -165,7 +165,7 @@ fn last_writer_only(s: &Subject) {
         reader.wait_for(&gate.event()).unwrap();
         reader.copy(&x, &mut y).unwrap();
         reader.flush().unwrap();
-        let map = x.map_read().wait_timeout(LONG).unwrap().expect("the reader is not waited for");
+        let map = x.map_read().wait_timeout(LONG).unwrap().expect("the map does not wait for the reader");
         assert_eq!(*map, [5; 64]);
         gate.signal();
         reader.finish().wait().unwrap();
@@ -205,8 +205,12 @@ fn leaked(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [8; 64]);
     drop(x);
     let again = ctx.zeros::<u32, 1>([64]).unwrap();
-    assert_eq!(queue.read(&again).wait().unwrap(), [0; 64], "the spoilt memory is not used again");
-    s.leaks(); // the guard is a handle
+    assert_eq!(
+        queue.read(&again).wait().unwrap(),
+        [0; 64],
+        "the memory of the leaked guard is not used again"
+    );
+    s.leaks(); // the leaked guard keeps the context alive
 }
 
 fn futures(s: &Subject) {
@@ -243,7 +247,7 @@ fn dropped(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [4; 64]);
 }
 
-/// Two threads take turns at one array; a third launches on it whenever it may.
+/// Has two threads map one array for writing, in turns.
 fn alone(s: &Subject) {
     let ctx = s.ctx();
     let x = ctx.zeros([16]).unwrap();
@@ -255,7 +259,7 @@ fn alone(s: &Subject) {
     assert_eq!(ctx.queue("q").read(&x).wait().unwrap(), [40; 16]);
 }
 
-/// Adds 1 to every element twenty times, each time in a map of its own.
+/// Adds 1 to every element twenty times, each time in a new map.
 fn add_often(_: &Context, x: &DeviceArray<u32>) {
     let mut done = 0;
     while done < 20 {

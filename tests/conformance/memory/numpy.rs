@@ -1,18 +1,18 @@
-//! What regions pick, by plain loops, and regions drawn from a seed.
+//! Computes the elements that a region selects, by plain loops, and draws random regions.
 
 use fastrand::Rng;
 use fencepost::{NewAxis, Region, RegionAxis};
 
-/// An item of a region.
+/// Holds an item of a region.
 #[derive(Clone, Copy, Debug)]
 pub enum Item {
     At(isize),
-    /// Start, end, step.
+    /// Holds start, end and step.
     Range(Option<isize>, Option<isize>, usize),
     New,
 }
 
-/// An array's shape and a region of it.
+/// Holds the shape of an array and a region of it.
 #[derive(Clone, Debug)]
 pub struct Picked {
     pub shape: Vec<usize>,
@@ -31,7 +31,7 @@ impl Picked {
         }))
     }
 
-    /// The elements that it picks, in C order, as indices of the flat array.
+    /// Returns the elements that the region selects, in C order, as indices of the flat array.
     pub fn elements(&self) -> Vec<usize> {
         let mut items = self.items.iter().filter(|item| !matches!(item, Item::New));
         let mut flat = vec![0];
@@ -42,7 +42,7 @@ impl Picked {
         flat
     }
 
-    /// The shape of what it picks.
+    /// Returns the shape of the selected elements.
     pub fn picked_shape(&self) -> Vec<usize> {
         let (mut shape, mut lens) = (Vec::new(), self.shape.iter());
         for &item in &self.items {
@@ -57,7 +57,7 @@ impl Picked {
     }
 }
 
-/// The indices that an item picks of an axis.
+/// Returns the indices that an item selects on an axis.
 fn on_axis(item: Item, len: usize) -> Vec<usize> {
     let counted = |at: isize| if at < 0 { len - at.unsigned_abs() } else { at as usize };
     match item {
@@ -75,7 +75,7 @@ fn on_axis(item: Item, len: usize) -> Vec<usize> {
     }
 }
 
-/// An index, counted from either end.
+/// Returns an index that counts from the start or, as a negative number, from the end.
 fn either_way(rng: &mut Rng, at: usize, len: usize) -> isize {
     if rng.bool() && at < len { at as isize - len as isize } else { at as isize }
 }
@@ -86,7 +86,7 @@ fn range(rng: &mut Rng, start: usize, end: usize, step: usize, len: usize) -> It
     Item::Range(from, to, step)
 }
 
-/// Some region of some array of `rank` axes.
+/// Returns a random region of a random array of `rank` axes.
 pub fn any(rng: &mut Rng, rank: usize) -> Picked {
     let shape: Vec<usize> = (0..rank).map(|_| rng.usize(1..=7)).collect();
     let named = if rng.u32(0..4) == 0 { rng.usize(0..=rank) } else { rank };
@@ -112,7 +112,7 @@ pub fn any(rng: &mut Rng, rank: usize) -> Picked {
     Picked { shape, items }
 }
 
-/// Some region of that shape, of some array of `rank` axes; no axis is longer than `most` times what is picked.
+/// Returns a random region of the shape `picked`, in an array of `rank` axes; `None` if `rank` axes are too few.
 pub fn of_shape(rng: &mut Rng, picked: &[usize], rank: usize) -> Option<Picked> {
     let (mut shape, mut items) = (Vec::new(), Vec::new());
     for &count in picked {

@@ -7,16 +7,16 @@ use fencepost::{CommandQueue, Context, DeviceArray, Download, Grid, HostArray, K
 pub fn cases() -> Vec<Case> {
     vec![
         case("m05_transfers_touch_only_the_elements", only_the_elements),
-        case("m05_fills_and_zeros_are_of_the_padding_too", fills),
+        case("m05_fills_and_zeros_write_the_padding_too", fills),
         case("m05_kernels_and_maps_see_the_padding", kernels),
         case("m05_slices_keep_the_padding_of_the_other_axes", slices),
         case("m05_padded_and_plain_arrays_are_copied_to_each_other", between_paddings),
-        case("m05_regions_of_padded_arrays_count_elements", regions),
-        case("m05_a_pinned_array_of_the_same_padding_goes_as_it_is", pinned_alike),
-        case("m05_a_pinned_array_of_another_padding_goes_by_its_elements", pinned_otherwise),
+        case("m05_regions_of_padded_arrays_index_the_elements", regions),
+        case("m05_a_pinned_array_of_the_same_padding_is_copied_with_its_padding", pinned_alike),
+        case("m05_a_pinned_array_of_another_padding_is_copied_by_its_elements", pinned_otherwise),
         case("m05_an_untyped_array_keeps_its_padding", untyped),
-        case("m05_a_padded_array_is_not_reshaped_and_nothing_is_padded_to_less", refused),
-        case("m05_padding_of_halves_is_left_alone", halves),
+        case("m05_reshaping_a_padded_array_and_padding_to_less_are_errors", refused),
+        case("m05_an_upload_of_halves_leaves_the_padding", halves),
     ]
 }
 
@@ -28,14 +28,14 @@ fn counted(n: usize) -> Vec<u32> {
     (1..=n as u32).collect()
 }
 
-/// An array whose memory is all `value`.
+/// Returns an array whose memory holds `value` everywhere.
 fn padded(ctx: &Context, queue: &CommandQueue, value: u32) -> DeviceArray<u32, 2> {
     let mut x = ctx.empty_padded(SHAPE, PADDED).unwrap();
     queue.fill(&mut x, value).unwrap();
     x
 }
 
-/// Memory with `elements` in it, and `value` in the padding.
+/// Returns memory with `elements` in it, and `value` in the padding.
 fn laid_out(elements: &[u32], value: u32) -> Vec<u32> {
     let mut memory = vec![value; PADDED[0] * PADDED[1]];
     for (row, elements) in elements.chunks(SHAPE[1]).enumerate() {
@@ -44,7 +44,7 @@ fn laid_out(elements: &[u32], value: u32) -> Vec<u32> {
     memory
 }
 
-/// All of an array's memory.
+/// Returns all memory of an array.
 fn memory(x: &DeviceArray<u32, 2>) -> Vec<u32> {
     x.map_read().wait().unwrap().to_vec()
 }
@@ -55,7 +55,7 @@ fn only_the_elements(s: &Subject) {
     for idle in [false, true] {
         let mut x = padded(&ctx, &queue, 9);
         if idle {
-            queue.finish().wait().unwrap(); // then the host may write itself
+            queue.finish().wait().unwrap(); // an idle array lets the host write in place
         }
         assert_eq!((x.shape(), x.padded_shape(), x.len()), (SHAPE, PADDED, LEN));
         queue.upload(&counted(LEN), &mut x).unwrap();
@@ -120,7 +120,7 @@ fn slices(s: &Subject) {
     queue.upload(&[0; 52], &mut rows).unwrap();
     let mut expected = counted(LEN);
     expected[39..91].fill(0);
-    assert_eq!(memory(&x), laid_out(&expected, 9), "the padding of the rows is not an upload's");
+    assert_eq!(memory(&x), laid_out(&expected, 9), "the upload leaves the padding of the rows");
     queue.fill(&mut rows, 5).unwrap();
     expected[39..91].fill(5);
     let mut all = laid_out(&expected, 9);
@@ -145,8 +145,8 @@ fn between_paddings(s: &Subject) {
     assert_eq!(memory(&alike), laid_out(&counted(LEN), 4));
     queue.copy(&x, &mut padded(&ctx, &queue, 4)).unwrap();
     queue.copy(&x, &mut alike).unwrap();
-    assert_eq!(memory(&alike), laid_out(&counted(LEN), 4), "the padding is no copy's");
-    // Rows of one array, which lie over each other.
+    assert_eq!(memory(&alike), laid_out(&counted(LEN), 4), "the copy leaves the padding");
+    // The source and the target are overlapping rows of one array.
     queue.copy(&x.slice(0..16).unwrap(), &mut x.slice(1..17).unwrap()).unwrap();
     let moved = [&counted(LEN)[..13], &counted(LEN)[..16 * 13]].concat();
     assert_eq!(memory(&x), laid_out(&moved, 9));
@@ -179,7 +179,7 @@ fn pinned_alike(s: &Subject) {
     up.write(|memory| memory.copy_from_slice(&all)).unwrap();
     let mut x = padded(&ctx, &queue, 9);
     queue.upload(&up, &mut x).unwrap();
-    assert_eq!(memory(&x), all, "padding and all");
+    assert_eq!(memory(&x), all, "the upload copies elements and padding");
     let mut down: HostArray<u32, Download, 2> = ctx.pinned_padded(SHAPE, PADDED).unwrap();
     queue.download(&x, &mut down).unwrap();
     assert_eq!(down.read(<[u32]>::to_vec).unwrap(), all);
@@ -204,7 +204,7 @@ fn pinned_otherwise(s: &Subject) {
     queue.upload_range(&flat, 0..LEN, &mut x).unwrap();
     assert_eq!(memory(&x), laid_out(&counted(LEN), 9));
 
-    // Memory for what comes next is not fresh.
+    // The pool has used memory for the next pinned array.
     let used: Vec<_> = (0..4).map(|_| queue.full([20 * 14], 0xBAD_u32).unwrap()).collect();
     drop(used);
     let mut down: HostArray<u32, Download, 2> = ctx.pinned_padded(SHAPE, [20, 14]).unwrap();

@@ -1,14 +1,14 @@
-//! M03: pinned host arrays, both ways.
+//! M03: pinned host arrays, for uploads and for downloads.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, Download, HostArray, Kind, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m03_pinned_arrays_go_both_ways", both_ways),
+        case("m03_pinned_arrays_are_uploaded_and_downloaded", both_ways),
         case("m03_writing_a_pinned_array_again_waits_for_its_upload", writes_wait),
         case("m03_reading_a_pinned_array_waits_for_its_download", reads_wait),
-        case("m03_a_try_never_waits_and_never_changes_what_is_on_its_way", tries),
+        case("m03_a_try_never_waits_and_never_changes_bytes_in_flight", tries),
         case("m03_a_range_of_a_pinned_array_is_uploaded", ranges),
         case("m03_dropping_a_pinned_array_in_flight_is_safe", dropped),
     ]
@@ -77,11 +77,11 @@ fn tries(s: &Subject) {
     queue.wait_for(&gate.event()).unwrap();
     queue.upload(&source, &mut x).unwrap();
     queue.download(&x, &mut target).unwrap();
-    // Where pinned memory is ordinary memory, the upload has its copy, and the host may go on.
+    // On a context without mapped pinned memory the upload has copied the bytes, and the host may write.
     if let Err(error) = source.try_write(|host| host.fill(2)) {
         assert!(matches!(error.kind(), Kind::Busy { .. }), "{error}");
     }
-    assert!(source.try_read(<[u32]>::len).is_ok(), "the device only reads it");
+    assert!(source.try_read(<[u32]>::len).is_ok(), "the device only reads the source");
     let error = target.try_read(<[u32]>::to_vec).unwrap_err();
     assert!(matches!(error.kind(), Kind::Busy { .. }), "{error}");
     gate.signal();

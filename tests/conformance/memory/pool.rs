@@ -1,4 +1,4 @@
-//! M07: dropping arrays, and what becomes of their memory.
+//! M07: dropped arrays, and the reuse of their memory.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, Policy};
@@ -7,11 +7,11 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("m07_dropping_an_array_neither_waits_nor_frees_under_running_work", never_waits),
         case("m07_memory_is_used_again_in_the_order_of_its_queue", same_queue),
-        case("m07_another_queue_uses_memory_again_only_behind_its_last_use", another_queue),
-        case("m07_the_context_uses_memory_again_only_when_nothing_does", the_context),
-        case("m07_what_the_context_made_is_used_again_by_any_queue", made_by_the_context),
-        case("m07_zeros_never_show_what_was_there", zeros),
-        case("m07_memory_that_the_driver_had_back_is_zero_again", given_back),
+        case("m07_another_queue_uses_memory_again_only_after_its_last_use", another_queue),
+        case("m07_the_context_uses_memory_again_only_after_its_last_use", the_context),
+        case("m07_memory_of_an_array_of_the_context_is_used_again_by_any_queue", made_by_the_context),
+        case("m07_zeros_never_show_stale_bytes", zeros),
+        case("m07_zeros_are_zero_in_memory_that_the_driver_hands_out_again", given_back),
     ]
 }
 
@@ -53,7 +53,7 @@ fn same_queue(s: &Subject) {
     let kept = free(&ctx);
     assert!(kept >= 4 * N as u64);
     let second = queue.full([N], 2_u32).unwrap();
-    assert_eq!(free(&ctx), 0, "the same memory, while the first array is still in use");
+    assert_eq!(free(&ctx), 0, "the second array has the memory of the first, which is still in use");
     gate.signal();
     assert_eq!(queue.read(&second).wait().unwrap(), [2; N]);
     assert_eq!(read.wait().unwrap(), [1; N]);
@@ -71,11 +71,11 @@ fn another_queue(s: &Subject) {
         drop(first);
         let kept = free(&ctx);
         let second = other.full([N], 2_u32).unwrap();
-        assert_eq!(free(&ctx), kept, "the other queue may run now");
+        assert_eq!(free(&ctx), kept, "the other queue may run before the read, so it gets other memory");
         assert_eq!(other.read(&second).wait().unwrap(), [2; N]);
         other.wait_for_queue(&queue).unwrap();
         let third = other.full([N], 3_u32).unwrap();
-        assert_eq!(free(&ctx), 0, "the other queue comes behind");
+        assert_eq!(free(&ctx), 0, "the other queue comes after the read, so it gets the free memory");
         gate.signal();
         assert_eq!(read.wait().unwrap(), [1; N]);
         assert_eq!(other.read(&third).wait().unwrap(), [3; N], "{policy:?}");
@@ -91,7 +91,7 @@ fn the_context(s: &Subject) {
     let read = queue.read(&first);
     drop(first);
     let second = ctx.full([N], 2_u32).unwrap();
-    let other = ctx.queue("other, born behind the gate's queue");
+    let other = ctx.queue("other, made after the held work");
     gate.signal();
     assert_eq!(other.read(&second).wait().unwrap(), [2; N]);
     assert_eq!(read.wait().unwrap(), [1; N]);
@@ -127,7 +127,7 @@ fn zeros(s: &Subject) {
     }
 }
 
-/// Drivers give the same memory out again with what was in it.
+/// Releases memory to the driver, which may hand it out again with its old bytes.
 fn given_back(s: &Subject) {
     let shared = [true, false];
     for ctx in shared.map(|shared| s.options(|options| options.shared_memory &= shared)) {
@@ -138,7 +138,7 @@ fn given_back(s: &Subject) {
             drop(full);
             let mut given = ctx.trim();
             while given < 8 * 4 * N as u64 {
-                std::thread::yield_now(); // another thread is about to let go of what has used them
+                std::thread::yield_now(); // a thread of the context is about to release the batch
                 given += ctx.trim();
             }
             let zeros: Vec<_> = (0..8).map(|_| queue.zeros::<u32, 1>([N]).unwrap()).collect();

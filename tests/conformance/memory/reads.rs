@@ -9,11 +9,11 @@ pub fn cases() -> Vec<Case> {
         case("m02_an_upload_copies_ordinary_memory_at_the_call", uploads_copy),
         case("m02_a_read_uses_the_storage_that_it_is_given", storage),
         case("m02_parts_are_uploaded_and_read_by_slices", parts),
-        case("m02_a_read_gives_the_bytes_of_its_place_before_any_later_writer", before_any_writer),
-        case("m02_reads_between_writes_give_each_their_own_bytes_in_any_order_of_waits", interleaved),
-        case("m02_a_read_of_one_half_is_not_touched_by_a_writer_of_the_other", halves),
-        case("m02_a_read_that_is_dropped_changes_nothing", dropped),
-        case("m02_a_held_read_gives_the_bytes_of_its_place", held),
+        case("m02_a_read_returns_the_bytes_from_before_any_later_write", before_any_writer),
+        case("m02_reads_between_writes_return_their_own_bytes_in_any_order_of_waits", interleaved),
+        case("m02_a_read_of_one_half_is_not_changed_by_a_write_to_the_other", halves),
+        case("m02_dropping_a_read_changes_nothing", dropped),
+        case("m02_a_held_read_returns_the_bytes_of_its_place_in_the_queue", held),
         case("m02_sixteen_bit_arrays_of_odd_length_are_read_whole", odd_lengths),
     ]
 }
@@ -82,7 +82,7 @@ fn parts(s: &Subject) {
     assert_eq!(queue.read(&rows.slice(1..3).unwrap()).wait().unwrap(), [3, 4, 5, 6, 7, 8]);
 }
 
-/// Every way to write `value` to all of an array.
+/// Writes `value` to all of an array.
 type Writer = fn(&Context, &CommandQueue, &mut DeviceArray<u32>, u32);
 const WRITERS: [(&str, Writer); 4] = [
     ("fill", |_, queue, x, value| queue.fill(x, value).unwrap()),
@@ -94,7 +94,7 @@ const WRITERS: [(&str, Writer); 4] = [
     ("map", |_, _, x, value| x.map_write().wait().unwrap().fill(value)),
 ];
 
-/// In every order of read, writer, flush and wait, on one queue and on two.
+/// Tries every order of read, write, flush and wait, on one queue and on two.
 fn before_any_writer(s: &Subject) {
     let ctx = s.ctx();
     let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
@@ -137,7 +137,7 @@ fn interleaved(s: &Subject) {
             }
         }
         for at in order {
-            let read = reads[at as usize].take().expect("every order asks once");
+            let read = reads[at as usize].take().expect("every order takes each read once");
             assert_eq!(read.wait().unwrap(), [at; 256], "{order:?}");
         }
     }
@@ -173,7 +173,7 @@ fn dropped(s: &Subject) {
     assert_eq!(last.wait().unwrap(), [4; 64]);
 }
 
-/// Reads that are planned only later, with the host at the array in the meantime.
+/// Holds reads until the host has mapped the array, so that they are planned while it is mapped.
 fn held(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -184,11 +184,19 @@ fn held(s: &Subject) {
     let (first, second) = (queue.read(&x), queue.read(&x));
     let map = x.map_read().wait().unwrap();
     gate.signal();
-    assert_eq!(first.wait().unwrap(), counted(64), "while it is mapped to be read");
+    assert_eq!(
+        first.wait().unwrap(),
+        counted(64),
+        "the first read completes while the array is mapped for reading"
+    );
     assert_eq!(*map, counted(64));
     drop(map);
     x.map_write().wait().unwrap().fill(9);
-    assert_eq!(second.wait().unwrap(), counted(64), "after the host has written");
+    assert_eq!(
+        second.wait().unwrap(),
+        counted(64),
+        "the second read returns the bytes from before the write of the host"
+    );
     assert_eq!(queue.read(&x).wait().unwrap(), [9; 64]);
 }
 

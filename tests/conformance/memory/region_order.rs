@@ -1,4 +1,4 @@
-//! M04: regions in the order of queues, and what is wrong with them.
+//! M04: regions in the order of queues, and the errors of wrong regions.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{
@@ -10,22 +10,22 @@ use std::thread;
 pub fn cases() -> Vec<Case> {
     vec![
         case("m04_a_wrong_region_is_refused_before_anything_is_enqueued", refused),
-        case("m04_a_refused_region_leaves_nothing_behind", nothing_behind),
-        case("m04_checked_finds_regions_that_span_each_other", checked),
-        case("m04_ordered_puts_regions_of_two_queues_in_order", ordered),
-        case("m04_a_copy_within_an_array_is_whole", whole),
-        case("m04_who_waits_for_what_a_copy_within_an_array_reads_waits_for_what_it_writes", one_command),
-        case("m04_mapped_arrays_have_no_regions", mapped),
+        case("m04_a_refused_region_leaves_its_pinned_array_free", nothing_behind),
+        case("m04_checked_reports_regions_whose_spans_overlap", checked),
+        case("m04_ordered_orders_the_regions_of_two_queues", ordered),
+        case("m04_no_command_comes_between_the_halves_of_a_copy_within_an_array", whole),
+        case("m04_a_wait_for_the_reads_of_a_copy_within_an_array_covers_its_writes", one_command),
+        case("m04_a_region_of_a_mapped_array_is_an_error", mapped),
     ]
 }
 
-/// How much each queue has enqueued so far, by the context's own account.
+/// Returns the number of commands that each queue has enqueued so far, from the state dump.
 fn account(ctx: &Context) -> Vec<String> {
     let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
     ctx.state_dump().lines().filter(|line| line.starts_with("queue ")).filter_map(enqueued).collect()
 }
 
-/// Whether an error is the one that was to come.
+/// Returns `true` for the expected kind of error.
 type IsRight = fn(&Kind) -> bool;
 
 const AXES: IsRight = |kind| matches!(kind, Kind::RegionAxes { named: 3, rank: 2, .. });
@@ -38,7 +38,7 @@ const STEP: IsRight = |kind| matches!(kind, Kind::RegionRange { problem: "has a 
 const SHAPE: IsRight = |kind| matches!(kind, Kind::Shape { .. });
 const FOREIGN: IsRight = |kind| matches!(kind, Kind::ForeignContext { .. });
 
-/// To its callers the copy is one command, by way of other memory or not.
+/// Checks that a copy within an array is one command to its callers, though it goes through temporary memory.
 fn one_command(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let (copying, other) = (ctx.queue("copying"), ctx.queue("other"));
@@ -102,7 +102,7 @@ fn refused(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [0; 20]);
 }
 
-/// What goes by way of memory of its own is not begun either: the pinned array stays free.
+/// Checks that a refused transfer through temporary memory has not begun: the pinned array stays free.
 fn nothing_behind(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
@@ -119,7 +119,7 @@ fn nothing_behind(s: &Subject) {
     for error in hazards {
         assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
     }
-    up.try_write(|host| host.fill(2)).expect("nobody is to read it");
+    up.try_write(|host| host.fill(2)).expect("no upload reads the pinned array");
     gate.signal();
     two.wait_for_queue(&one).unwrap();
     two.upload_region(&up, &mut x, region![.., 1]).unwrap();
@@ -134,7 +134,7 @@ fn checked(s: &Subject) {
     let to = |queue: &fencepost::CommandQueue, y: &DeviceArray<u32, 2>, region: fencepost::Region| {
         queue.copy_region(&source, &region, &mut y.handle(), &region)
     };
-    // Runs apart, and what spans parts apart: no order is needed.
+    // Runs that are apart, and spans that are apart, need no order.
     for (first, second) in [
         (region![0..10], region![10..20]),
         (region![0..10, 0..3], region![10..20, 5..7]),
@@ -145,7 +145,7 @@ fn checked(s: &Subject) {
         to(&one, &y, first).unwrap();
         to(&two, &y, second).unwrap();
     }
-    // What spans the same rows, though no element is the same: the bytes between count.
+    // The spans overlap though no element is shared: the bytes between the elements count.
     let y = target();
     to(&one, &y, region![0..10, 0..3]).unwrap();
     let error = to(&two, &y, region![5..15, 5..7]).unwrap_err();
@@ -175,8 +175,8 @@ fn ordered(s: &Subject) {
     }
 }
 
-/// A copy that goes by way of other memory, on a queue that another thread fills the array on at the same time: no
-/// command comes between its two halves, so the array is of one number before the copy and after it.
+/// Copies within an array through temporary memory, on a queue on which another thread fills the array at the same
+/// time. No command comes between the two halves of a copy, so all elements are equal before the copy and after it.
 fn whole(s: &Subject) {
     const SIDE: usize = 8;
     let ctx = s.ctx();
@@ -195,18 +195,20 @@ fn whole(s: &Subject) {
     });
 }
 
-/// How often both threads start together, and how often each enqueues then without a wait between.
+/// Counts the rounds. Both threads start each round together.
 const ROUNDS: u32 = 12;
+/// Counts the copies of a round, which are enqueued without a wait.
 const COPIES: u32 = 25;
+/// Counts the fills of a round, which are enqueued without a wait.
 const FILLS: u32 = 100;
 
-/// Copies every other column over the first half, and reads what there is then.
+/// Copies every other column over the first half of the columns, and reads the array.
 fn spread(queue: &CommandQueue, x: &DeviceArray<u32, 2>) -> Pending<Vec<u32>> {
     queue.copy_region(x, region![.., ..; 2], &mut x.handle(), region![.., ..4]).unwrap();
     queue.read(x)
 }
 
-/// Fills the array with one number after the other.
+/// Fills the array with one number after another.
 fn fill_often(together: &Barrier, queue: &CommandQueue, x: &DeviceArray<u32, 2>) {
     for round in 0..ROUNDS {
         together.wait();

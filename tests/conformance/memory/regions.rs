@@ -1,4 +1,4 @@
-//! M04: regions, from array to array, from the host and to it, beside what plain loops pick.
+//! M04: regions that are copied between arrays, from the host and to the host, compared with plain loops.
 
 use super::numpy::{self, Picked};
 use crate::common::{Case, Subject, case};
@@ -8,33 +8,31 @@ use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m04_random_regions_of_words_are_what_loops_pick", |s| random(s, |i| i)),
-        case("m04_random_regions_of_halves_are_what_loops_pick", |s| random(s, half)),
-        case("m04_random_regions_of_bytes_are_what_loops_pick", |s| random(s, |i| i as u8)),
-        case("m04_random_regions_of_three_bytes_are_what_loops_pick", |s| {
+        case("m04_random_regions_of_words_match_plain_loops", |s| random(s, |i| i)),
+        case("m04_random_regions_of_halves_match_plain_loops", |s| random(s, half)),
+        case("m04_random_regions_of_bytes_match_plain_loops", |s| random(s, |i| i as u8)),
+        case("m04_random_regions_of_three_bytes_match_plain_loops", |s| {
             random(s, |i| [i as u8, (i >> 8) as u8, 7])
         }),
-        case("m04_random_regions_of_vectors_are_what_loops_pick", |s| {
-            random(s, |i| [i as f32, 0.5, 1.5, 2.5])
-        }),
+        case("m04_random_regions_of_vectors_match_plain_loops", |s| random(s, |i| [i as f32, 0.5, 1.5, 2.5])),
         case("m04_a_region_may_overlap_its_target", overlapping),
         case("m04_rows_of_any_number_and_length_are_copied", rows),
-        case("m04_regions_of_more_axes_than_a_kernel_knows_are_copied", many_axes),
-        case("m04_a_half_leaves_the_other_half_of_its_word", halves),
-        case("m04_regions_without_elements_are_copies_of_nothing", nothing),
-        case("m04_a_read_of_a_region_has_the_elements_of_its_place", place_of_a_read),
+        case("m04_regions_of_more_axes_than_the_kernel_takes_are_copied", many_axes),
+        case("m04_copying_a_half_leaves_the_other_half_of_its_word", halves),
+        case("m04_transfers_of_regions_without_elements_do_nothing", nothing),
+        case("m04_a_read_of_a_region_returns_the_bytes_of_its_place_in_the_queue", place_of_a_read),
     ]
 }
 
-/// A half that no other number below 60,000 gives.
+/// Returns a half that is different for each number below 60,000.
 fn half(i: u32) -> half::f16 {
     half::f16::from_bits(i as u16)
 }
 
-/// Draws for as many programs as make each form of item common.
+/// Counts the random programs, enough to make each form of item common.
 const ROUNDS: u64 = 60;
 
-/// An array of that shape, which a queue has filled with `elements`.
+/// Returns an array of that shape, which a queue has filled with `elements`.
 fn array<T: Element, const D: usize>(
     queue: &CommandQueue,
     shape: &[usize],
@@ -58,7 +56,7 @@ fn random<T: Element + PartialEq + Debug>(s: &Subject, element: fn(u32) -> T) {
     }
 }
 
-/// One region, by every verb.
+/// Transfers one random region with every verb.
 fn round<T: Element + PartialEq + Debug, const D: usize>(
     ctx: &Context,
     queue: &CommandQueue,
@@ -89,7 +87,7 @@ fn round<T: Element + PartialEq + Debug, const D: usize>(
     for busy in [true, false] {
         let mut y = array::<T, 4>(queue, &to.shape, &before);
         if busy {
-            queue.fill(&mut y, element(50_000)).unwrap(); // what is on its way keeps the host from writing itself
+            queue.fill(&mut y, element(50_000)).unwrap(); // a fill in flight keeps the host from writing in place
         }
         queue.upload_region(&picked, &mut y, to.region()).unwrap();
         assert_eq!(queue.read(&y).wait().unwrap(), expected, "upload, {what}");
@@ -132,7 +130,7 @@ fn overlapping(s: &Subject) {
     }
 }
 
-/// Rows by the number and the length: copies of each, and the kernel.
+/// Copies rows of several numbers and lengths: some as copy commands, some with the kernel.
 fn rows(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -177,7 +175,7 @@ fn halves(s: &Subject) {
     let queue = ctx.queue("q");
     let all: Vec<half::f16> = (1..=35).map(half).collect();
     let x = array::<half::f16, 2>(&queue, &[5, 7], &all);
-    // Rows of odd lengths: most words have halves of two rows, or one that is not picked.
+    // The rows have odd lengths, so most words have halves of two rows, or a half outside the region.
     for (from, to) in [(region![.., 1..4], region![.., 2..5]), (region![.., 0..6], region![.., 1..7])] {
         let mut y = queue.full([5, 7], half(99)).unwrap();
         queue.copy_region(&x, &from, &mut y, &to).unwrap();
@@ -192,7 +190,7 @@ fn halves(s: &Subject) {
     let expected: Vec<_> =
         (0..35).map(|at| if (6..11).contains(&at) { all[at - 3] } else { half(99) }).collect();
     assert_eq!(queue.read(&y).wait().unwrap(), expected);
-    // Source and target share a word.
+    // The source and the target share a word.
     queue
         .copy_region(&x.reshape([35]).unwrap(), region![3..8], &mut x.reshape([35]).unwrap(), region![8..13])
         .unwrap();

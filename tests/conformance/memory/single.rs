@@ -1,4 +1,4 @@
-//! One element at a time, and whole arrays on the host: `get`, `set`, `to_vec`, `display`, `ones` (M01, M04, P05).
+//! M01, M04, P05: `get` and `set` of single elements, and `to_vec`, `display` and `ones` of whole arrays.
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -7,16 +7,16 @@ use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m01_ones_are_ones_of_every_number_and_keep_the_padding_of_another", ones),
-        case("m04_an_element_is_read_and_written_where_it_lies", get_and_set),
-        case("m04_an_element_comes_in_the_order_of_its_queue", in_order),
-        case("m04_elements_of_one_or_two_bytes_leave_their_neighbours_alone", small),
-        case("m04_an_index_outside_is_refused_and_changes_nothing", outside),
+        case("m01_ones_take_every_type_of_number_and_ones_like_keeps_the_padding", ones),
+        case("m04_get_and_set_use_the_element_at_their_index", get_and_set),
+        case("m04_get_and_set_run_in_the_order_of_their_queue", in_order),
+        case("m04_setting_an_element_of_one_or_two_bytes_leaves_its_neighbours", small),
+        case("m04_an_index_out_of_bounds_is_refused_and_changes_nothing", outside),
         case("p05_to_vec_and_display_show_the_last_writes_of_any_queue", last_writes),
-        case("p05_to_vec_waits_for_nothing_but_the_writers_of_its_bytes", nothing_else),
+        case("p05_to_vec_waits_only_for_the_writers_of_its_bytes", nothing_else),
         case("p05_unchecked_to_vec_comes_after_all_queues", unchecked),
-        case("p05_to_vec_and_display_disturb_no_other_thread", at_once),
-        case("p05_to_vec_takes_over_no_error", errors_stay),
+        case("p05_to_vec_and_display_are_right_while_other_threads_use_the_array", at_once),
+        case("p05_to_vec_does_not_return_the_error_of_another_queue", errors_stay),
     ]
 }
 
@@ -65,7 +65,11 @@ fn get_and_set(s: &Subject) {
         (expected[28], expected[4]) = (77, 55);
         assert_eq!(queue.read(&x).wait().unwrap(), expected);
         let part = x.slice(1..2).unwrap();
-        assert_eq!(queue.get(&part, [0, 2, 3]).wait().unwrap(), 77, "an index counts in the slice");
+        assert_eq!(
+            queue.get(&part, [0, 2, 3]).wait().unwrap(),
+            77,
+            "an index counts from the start of the slice"
+        );
     }
     let mut number = ctx.zeros::<f32, 0>([]).unwrap();
     ctx.set(&mut number, [], 2.5).unwrap();
@@ -154,7 +158,7 @@ fn nothing_else(s: &Subject) {
     assert_eq!(ctx.to_vec(&other).unwrap(), [1; 64]);
 }
 
-/// The looks are in a place of their own: they come after what other queues have not done yet.
+/// Checks that `to_vec` comes after the pending work of all queues, though the policy adds no waits.
 fn unchecked(s: &Subject) {
     let ctx = s.ctx_with(Policy::Unchecked);
     let queues: Vec<_> = (0..3).map(|at| ctx.queue(&format!("q{at}"))).collect();
@@ -166,7 +170,7 @@ fn unchecked(s: &Subject) {
     }
 }
 
-/// Other threads write and read meanwhile, and notice nothing.
+/// Calls `to_vec` and `display` on three threads while a fourth thread fills the array with the same value.
 fn at_once(s: &Subject) {
     let ctx = s.ctx();
     let x = ctx.ones::<u8, 1>([1003]).unwrap();
@@ -196,5 +200,5 @@ fn errors_stay(s: &Subject) {
     failed.finish().wait().unwrap_err();
     assert_eq!(ctx.to_vec(&x).unwrap(), [4; 64]);
     queue.finish().wait().unwrap();
-    failed.take_error().expect("it is the error of that queue");
+    failed.take_error().expect("the failed queue keeps its error");
 }

@@ -1,21 +1,21 @@
-//! M08: who allocates what.
+//! M08: the tracker of allocations.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{AllocationReport, Context, HostArray, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m08_a_tracker_knows_label_bytes_line_and_queue", knows),
-        case("m08_a_tracker_counts_what_goes_and_the_peak", goes),
+        case("m08_a_tracker_records_label_bytes_line_and_queue", knows),
+        case("m08_a_tracker_counts_dropped_arrays_and_the_peak", goes),
         case("m08_scopes_nest_and_belong_to_their_thread", scopes),
-        case("m08_a_report_is_by_line_and_a_table", by_line),
-        case("m08_what_outlives_a_tracker_is_listed_at_its_end", outlives),
-        case("m08_nothing_is_noted_without_a_tracker", inactive),
+        case("m08_a_report_groups_arrays_by_line_and_prints_a_table", by_line),
+        case("m08_the_last_report_lists_the_arrays_that_outlive_the_tracker", outlives),
+        case("m08_no_array_is_recorded_without_a_tracker", inactive),
         case("m08_a_cleared_tracker_starts_again", cleared),
-        case("m08_a_scope_that_never_ends_names_nothing_of_a_later_tracker", leaked_scope),
-        case("m08_two_trackers_keep_two_accounts", two),
-        case("m08_threads_report_and_allocate_at_once", threads),
-        case("m08_pinned_arrays_are_noted", pinned),
+        case("m08_a_leaked_scope_names_no_array_of_a_later_tracker", leaked_scope),
+        case("m08_two_trackers_count_separately", two),
+        case("m08_threads_may_report_and_allocate_at_once", threads),
+        case("m08_pinned_arrays_are_recorded", pinned),
     ]
 }
 
@@ -44,7 +44,7 @@ fn goes(s: &Subject) {
     let (x, y) = (ctx.zeros::<u32, 1>([100]).unwrap(), ctx.zeros::<u32, 1>([10]).unwrap());
     let slice = x.slice(0..3).unwrap();
     drop(x);
-    assert_eq!(numbers(&tracker.report()), (440, 440, 2, 2), "the slice keeps it");
+    assert_eq!(numbers(&tracker.report()), (440, 440, 2, 2), "the slice keeps the array");
     drop(slice);
     assert_eq!(numbers(&tracker.report()), (40, 440, 2, 1));
     let z = ctx.zeros::<u32, 1>([20]).unwrap();
@@ -111,7 +111,7 @@ fn outlives(s: &Subject) {
     assert_eq!(report.live.iter().map(|entry| entry.bytes).collect::<Vec<_>>(), [28]);
     assert_eq!(&*report.live[0].label, leaked.label());
     drop(leaked);
-    assert_eq!(report.live.len(), 1, "a report is of its moment");
+    assert_eq!(report.live.len(), 1, "a report does not change later");
 }
 
 fn inactive(s: &Subject) {
@@ -160,7 +160,7 @@ fn two(s: &Subject) {
     assert_eq!((&*first.report().live[1].scope, &*second.report().live[0].scope), ("", "of the second"));
     drop(x);
     assert_eq!((numbers(&first.report()), numbers(&second.report())), ((16, 32, 2, 1), (16, 16, 1, 1)));
-    // Another context is another matter.
+    // A tracker does not record arrays of another context.
     drop(make(&s.ctx()));
     assert_eq!(first.report().count, 2);
     drop(y);
@@ -197,7 +197,7 @@ fn pinned(s: &Subject) {
     let line = line!() + 1;
     let array: HostArray<u32, Upload> = ctx.pinned([64]).unwrap();
     let report = tracker.report();
-    // Where ordinary memory stands in, the pool has nothing to do with it.
+    // On a context without mapped pinned memory the array is ordinary memory, which the tracker does not record.
     if ctx.pool_stats().pinned > 0 {
         let [entry] = &report.live[..] else { panic!("{report}") };
         assert!(entry.pinned && entry.bytes == 256 && entry.location.line() == line, "{entry}");

@@ -1,4 +1,4 @@
-//! P04: a binding counts as what the entry point really does to it.
+//! P04: a binding counts as the access that the entry point makes to it.
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::{LOOKS, MEASURES, SUMS};
@@ -6,11 +6,11 @@ use fencepost::{Access, Grid, Kind, Policy, args};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("p04_a_writable_binding_that_is_only_read_is_read", only_read),
-        case("p04_a_binding_that_is_not_touched_counts_for_nothing", not_touched),
-        case("p04_a_write_in_a_function_that_is_called_is_a_write", written_below),
-        case("p04_what_is_only_written_still_comes_after_its_readers", only_written),
-        case("p04_the_interface_says_what_is_done", interface),
+        case("p04_a_writable_binding_that_is_only_read_counts_as_read", only_read),
+        case("p04_a_binding_that_is_not_touched_is_no_use", not_touched),
+        case("p04_a_write_in_a_called_function_counts_as_a_write", written_below),
+        case("p04_a_binding_that_is_only_written_comes_after_its_readers", only_written),
+        case("p04_the_interface_lists_the_declared_and_the_actual_access", interface),
     ]
 }
 
@@ -39,7 +39,7 @@ fn not_touched(s: &Subject) {
     one.fill(&mut x, 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([1]).unwrap();
     two.launch_dyn(&measures, Grid::groups([1]), args![x = &mut x, y = &mut y]).unwrap();
-    assert_eq!(two.read(&y).wait().unwrap(), [64], "the writer of `x` is held, and not waited for");
+    assert_eq!(two.read(&y).wait().unwrap(), [64], "the launch does not wait for the held writer of `x`");
     gate.signal();
     one.fill(&mut x, 2).unwrap();
     assert_eq!(one.read(&x).wait().unwrap(), [2; 64]);

@@ -1,4 +1,4 @@
-//! P02: what `Checked` accepts. P03: what needs no order.
+//! P02: the programs that `Checked` accepts. P03: the uses that need no order.
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::{LOOKS, saxpy};
@@ -9,17 +9,17 @@ use fencepost::{
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("p02_an_event_a_wait_for_a_queue_and_the_hosts_knowledge_order", what_orders),
-        case("p02_order_is_passed_on_from_queue_to_queue", passed_on),
-        case("p02_an_event_orders_only_what_was_before_it", only_before),
-        case("p02_a_queue_is_born_behind_everything", born_behind),
+        case("p02_events_waits_for_queues_and_waits_of_the_host_order_two_uses", what_orders),
+        case("p02_order_between_queues_is_transitive", passed_on),
+        case("p02_an_event_orders_only_the_earlier_commands_of_its_queue", only_before),
+        case("p02_a_new_queue_comes_after_everything_enqueued_before", born_behind),
         case("p03_two_readers_need_no_order", readers),
         case("p03_disjoint_ranges_need_no_order", ranges),
         case("p03_disjoint_arguments_of_launches_need_no_order", arguments),
     ]
 }
 
-/// Kernels for the verbs.
+/// Holds the context and the kernel that the verbs use.
 pub struct Bench {
     ctx: Context,
     looks: DynKernel,
@@ -35,7 +35,7 @@ impl Bench {
     }
 }
 
-/// One way to use an array on a queue.
+/// Names a way to use an array on a queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Verb {
     LaunchReading,
@@ -66,12 +66,12 @@ impl Verb {
         !matches!(self, Verb::LaunchReading | Verb::CopyFrom | Verb::Read | Verb::Download)
     }
 
-    /// Whether the call itself says that the use is over.
+    /// Returns `true` if the call itself tells the host that the use is over.
     pub fn tells_the_host(self) -> bool {
         matches!(self, Verb::Read)
     }
 
-    /// What messages call it.
+    /// Returns the name of the command in messages.
     pub fn command(self) -> &'static str {
         match self {
             Verb::LaunchReading | Verb::LaunchWriting => "kernel `looks`",
@@ -83,7 +83,7 @@ impl Verb {
         }
     }
 
-    /// Uses `x`, and otherwise only arrays of its own.
+    /// Uses `x`, and otherwise only arrays that the call makes.
     pub fn run(self, bench: &Bench, queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
         let (mut x, mut other) = (x.handle(), bench.other());
         match self {
@@ -110,7 +110,7 @@ impl Verb {
     }
 }
 
-/// A way to put what follows on the second queue behind the first.
+/// Orders the later commands of the second queue after the first queue.
 type Order = fn(&CommandQueue, &CommandQueue);
 
 fn what_orders(s: &Subject) {

@@ -1,4 +1,4 @@
-//! P02, P06, E07: what is said of a queue that is gone while another queue has its slot.
+//! P02, P06, E07: messages about a dropped queue whose slot another queue has taken.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::{
@@ -7,16 +7,16 @@ use fencepost::{
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("p02_a_hazard_names_the_queue_that_is_gone_and_a_call_that_helps", hazard),
-        case("p02_the_answer_is_the_same_whichever_slot_a_copy_between_contexts_takes", helper),
-        case("p06_the_waits_for_a_queue_that_is_gone_are_listed_by_its_name", report),
-        case("e07_the_failure_of_a_queue_that_is_gone_names_no_other_queue", failure),
+        case("p02_a_hazard_names_the_dropped_queue_and_a_call_that_orders_the_use", hazard),
+        case("p02_a_copy_between_contexts_orders_nothing_after_a_dropped_queue", helper),
+        case("p06_the_waits_for_a_dropped_queue_are_listed_by_its_name", report),
+        case("e07_the_failure_of_a_dropped_queue_names_no_other_queue", failure),
     ]
 }
 
 const N: usize = 64;
 
-/// How far the queue is that is gone when another one uses its array.
+/// Names the state of the dropped queue when another queue uses its array.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Dropped,
@@ -24,7 +24,7 @@ enum Stage {
     Replaced,
 }
 
-/// Has queue `gone` fill the array, drops it, and makes queue `innocent` in its slot, if it is to come to that.
+/// Has queue `gone` fill the array and drops the queue; at stage `Replaced` makes queue `innocent` in its slot.
 fn drop_queue(ctx: &Context, x: &mut DeviceArray<u32>, stage: Stage) -> (Event, Option<CommandQueue>) {
     let gone = ctx.queue("gone");
     gone.fill(x, 1).unwrap();
@@ -45,7 +45,7 @@ fn slot(event: &Event) -> String {
 }
 
 fn refused(queue: &CommandQueue, x: &mut DeviceArray<u32>) -> Error {
-    queue.fill(x, 2).expect_err("no call has said that the fill is done")
+    queue.fill(x, 2).expect_err("no call has told the host that the fill is done")
 }
 
 fn hazard(s: &Subject) {
@@ -62,7 +62,7 @@ fn hazard(s: &Subject) {
         let help = error.to_string().lines().last().expect("four lines").to_owned();
         assert_eq!(help, "  help:    add `ctx.synchronize().wait()?` before it; queue `gone` is gone");
         texts.push(error.to_string().lines().skip(1).collect::<Vec<_>>().join("\n"));
-        // Both remedies: an event of the queue, and what the message says.
+        // Both remedies order the fill: a wait for an event of the queue, and the call in the message.
         by_event.wait_for(&filled).unwrap();
         by_event.fill(&mut x, 3).unwrap();
         refused(&by_all, &mut x);
@@ -70,11 +70,14 @@ fn hazard(s: &Subject) {
         by_all.fill(&mut x, 4).unwrap();
         assert_eq!(by_all.read(&x).wait().unwrap(), [4; N]);
     }
-    assert!(texts.iter().all(|text| *text == texts[0]), "it depends on how far the device is: {texts:#?}");
+    assert!(
+        texts.iter().all(|text| *text == texts[0]),
+        "the message depends on the progress of the device: {texts:#?}"
+    );
 }
 
-/// The side of a copy that has no queue of the program's gets one of the context's own. Whoever waits for that one knows
-/// nothing of queues that are gone.
+/// Copies to the context by a queue of another context. The context does its part of the copy on a queue of its own,
+/// which may take the slot of the dropped queue. A wait for that queue orders nothing after the dropped queue.
 fn helper(s: &Subject) {
     for stage in [Stage::Dropped, Stage::Over] {
         let (ctx, elsewhere) = (s.ctx_with(Policy::Checked), Context::on_cpu(CpuOptions::default()));
@@ -83,7 +86,7 @@ fn helper(s: &Subject) {
         let source = elsewhere.full([N], 5_u32).unwrap();
         drop_queue(&ctx, &mut x, stage);
         away.copy(&source, &mut y).unwrap();
-        later.fill(&mut y.slice(0..1).unwrap(), 6).unwrap(); // comes after the copy
+        later.fill(&mut y.slice(0..1).unwrap(), 6).unwrap(); // this fill waits for the copy
         let error = refused(&later, &mut x);
         assert!(matches!(error.kind(), Kind::Hazard { .. }), "{stage:?}: {error}");
         assert_eq!(later.read(&y).wait().unwrap()[..2], [6, 5]);
@@ -99,11 +102,11 @@ fn report(s: &Subject) {
     dump::until(|| !ctx.state_dump().contains("`innocent`"));
     ctx.record_waits(true);
     let (filled, innocent) = drop_queue(&ctx, &mut x, Stage::Replaced);
-    // Of a use from before the recording the name is not known any more.
+    // The report does not know the name of a queue that was dropped before the recording.
     other.fill(&mut unnamed, 2).unwrap();
     other.fill(&mut x, 2).unwrap();
     other.wait_for(&filled).unwrap();
-    innocent.expect("it has the slot").wait_for(&filled).unwrap();
+    innocent.expect("`innocent` has the slot").wait_for(&filled).unwrap();
     let report = ctx.wait_report();
     let mut earlier: Vec<&str> = report.added.iter().map(|wait| &*wait.earlier.queue).collect();
     earlier.sort_unstable();

@@ -1,4 +1,4 @@
-//! P02: what `Checked` says about a missing wait, and that it says so whatever the device does.
+//! P02: the error that `Checked` returns for a missing wait, which does not depend on the device.
 
 use super::checked::{self, Verb};
 use crate::common::{Case, Subject, case};
@@ -8,13 +8,13 @@ use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("p02_a_missing_wait_names_both_sides_the_bytes_and_the_call_to_add", message),
-        case("p02_messages_call_an_array_by_its_name", named),
+        case("p02_the_error_of_a_missing_wait_names_both_uses_the_bytes_and_the_call_to_add", message),
+        case("p02_messages_use_the_name_of_the_array", named),
         case("p02_every_pair_of_verbs_with_a_writer_is_a_hazard", pairs),
-        case("p02_the_answer_is_the_same_however_far_the_device_is", however_far),
-        case("p02_the_answer_is_the_same_when_earlier_work_is_long_done", long_done),
+        case("p02_the_answer_does_not_depend_on_the_progress_of_the_device", however_far),
+        case("p02_the_answer_is_the_same_after_the_device_has_done_the_work", long_done),
         case("p02_a_refused_call_enqueues_nothing", enqueues_nothing),
-        case("p02_the_call_in_the_message_is_the_remedy", remedy),
+        case("p02_the_call_in_the_message_removes_the_hazard", remedy),
     ]
 }
 
@@ -26,7 +26,8 @@ struct Saxpy<'a> {
     y: &'a mut DeviceArray<f32>,
 }
 
-/// Two streams without a word between them; the lines of both launches, the label of `y`, and what the second says.
+/// Launches on two queues without an order between them; returns the lines of both launches, the label of `y`, and the
+/// error of the second launch.
 fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u32; 2], String, Error) {
     let saxpy = ctx.kernel::<Saxpy>().unwrap();
     let x = ctx.full([1000], 1.0).unwrap();
@@ -37,7 +38,7 @@ fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u3
     ([line, line + 1], y.label().to_owned(), error)
 }
 
-/// Before and after its memory was another array's.
+/// Names two arrays in turn; the second gets the memory of the first.
 fn named(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
@@ -84,7 +85,7 @@ fn message(s: &Subject) {
     assert_eq!(error.to_string(), expected);
 }
 
-/// Every verb as the earlier and as the later side.
+/// Tries every verb as the earlier and as the later use.
 fn pairs(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
@@ -99,7 +100,7 @@ fn pairs(s: &Subject) {
                 found.unwrap_or_else(|error| panic!("{later:?} after {earlier:?}: {error}"));
                 continue;
             }
-            let Err(error) = found else { panic!("{later:?} after {earlier:?} was let in") };
+            let Err(error) = found else { panic!("{later:?} after {earlier:?} is accepted") };
             let Kind::Hazard { earlier: before, later: after, range, access, later_access, .. } =
                 error.kind()
             else {
@@ -112,7 +113,7 @@ fn pairs(s: &Subject) {
     }
 }
 
-/// What a call on another queue says while the first is held, while it runs, and after the device is through.
+/// Uses the array on a second queue while the first queue is held, and while its work runs or is done.
 fn however_far(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
@@ -126,14 +127,15 @@ fn however_far(s: &Subject) {
             }
             one.fill(&mut x, 1).unwrap();
             one.flush().unwrap();
-            let error = verb.run(&bench, &two, &x).expect_err("no call has said that the fill is done");
+            let error =
+                verb.run(&bench, &two, &x).expect_err("no call has told the host that the fill is done");
             assert!(matches!(error.kind(), Kind::Hazard { .. }), "{verb:?}: {error}");
             gate.signal();
         }
     }
 }
 
-/// A callback tells the test that the device is through. That is no call which says so.
+/// Waits until a callback shows that the device has done the work. The callback is no call that tells the host so.
 fn long_done(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
@@ -145,7 +147,7 @@ fn long_done(s: &Subject) {
         one.callback(move || sender.send(()).unwrap()).unwrap();
         one.flush().unwrap();
         receiver.recv().unwrap();
-        let error = verb.run(&bench, &two, &x).expect_err("a call has to say that the fill is done");
+        let error = verb.run(&bench, &two, &x).expect_err("no call has told the host that the fill is done");
         assert!(matches!(error.kind(), Kind::Hazard { .. }), "{verb:?}: {error}");
         one.finish().wait().unwrap();
         verb.run(&bench, &two, &x).unwrap();
@@ -163,7 +165,7 @@ fn enqueues_nothing(s: &Subject) {
             verb.run(&bench, &two, &x).unwrap_err();
         }
         assert!(two.is_complete().unwrap() && two.take_error().is_none(), "{verb:?}");
-        // Had the refused call left a use behind, this would be a hazard.
+        // A use that the refused call had left behind would make this fill a hazard.
         one.fill(&mut x, 6).unwrap();
         assert_eq!(one.read(&x).wait().unwrap(), [6; 64], "{verb:?}");
     }

@@ -1,4 +1,5 @@
-//! P05: the host waits for the last writer of the bytes it reads, the last users of those it writes, and nothing else.
+//! P05: a read of the host waits for the last writer of its bytes, a write for their last users, and both for nothing
+//! else.
 
 use crate::common::clock::Clock;
 use crate::common::later::{self, Look, RUNS, Short, VALUE};
@@ -9,29 +10,27 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("p05_a_read_waits_for_no_other_queue", other_queue),
-        case("p05_a_read_waits_for_nothing_behind_it_in_its_own_queue", behind),
+        case("p05_a_read_waits_for_no_later_command_of_its_own_queue", behind),
         case("p05_a_read_map_waits_for_the_writer_of_its_bytes_only", other_bytes),
         case("p05_a_write_map_waits_for_the_users_of_its_bytes_only", other_users),
         case("p05_a_read_waits_for_the_writer_on_another_queue", writer),
-        case("p05_a_map_waits_for_the_writer_whatever_the_policy", writer_of_a_map),
-        case("p05_unchecked_a_read_that_names_no_queue_waits_for_every_queue", no_queue),
-        case("p05_unchecked_a_read_that_is_refused_waits_for_nothing", refused_reads),
-        case("p05_unchecked_what_follows_a_read_that_names_no_queue_comes_after_it", before_what_follows),
+        case("p05_a_map_waits_for_the_writer_under_every_policy", writer_of_a_map),
+        case("p05_unchecked_a_read_without_a_queue_waits_for_every_queue", no_queue),
+        case("p05_unchecked_a_refused_read_enqueues_no_wait", refused_reads),
+        case("p05_unchecked_later_commands_come_after_a_read_without_a_queue", before_what_follows),
         case("p05_unchecked_a_read_on_the_current_queue_waits_for_that_queue", current_queue),
-        case("p05_no_way_of_reading_waits_for_a_kernel_behind_it", kernel_behind)
-            .vulkan_only(RUNS)
-            .host_side(),
+        case("p05_no_kind_of_read_waits_for_a_later_kernel", kernel_behind).vulkan_only(RUNS).host_side(),
     ]
 }
 
-/// As long as a wait may take that nothing stands in the way of.
+/// Bounds a wait that must succeed.
 const LONG: Duration = Duration::from_secs(20);
-/// For a look at what cannot be there.
+/// Limits a poll of a result that cannot be ready.
 const NOW: Duration = Duration::ZERO;
 const ALL: [Policy; 3] = [Policy::Ordered, Policy::Checked, Policy::Unchecked];
 const N: usize = 128;
 
-/// A queue that fills an array once the gate opens, flushed.
+/// Enqueues and flushes a fill of the array behind a gate, on a queue of its own; returns the gate.
 fn held(ctx: &Context, x: &mut DeviceArray<u32>) -> UserEvent {
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     queue.wait_for(&gate.event()).unwrap();
@@ -48,7 +47,7 @@ fn other_queue(s: &Subject) {
         queue.fill(&mut x, 2).unwrap();
         let gate = held(&ctx, &mut ctx.zeros([N]).unwrap());
         let found = queue.read(&x).wait_timeout(LONG).unwrap();
-        assert_eq!(found.expect("the held queue has nothing to do with it"), [2; N], "{policy:?}");
+        assert_eq!(found.expect("the read does not wait for the held queue"), [2; N], "{policy:?}");
         let mut out = [0; N];
         queue.read_into(&x, &mut out).unwrap();
         assert_eq!(out, [2; N]);
@@ -66,10 +65,14 @@ fn behind(s: &Subject) {
         queue.wait_for(&gate.event()).unwrap();
         queue.fill(&mut x, 2).unwrap();
         queue.flush().unwrap();
-        assert_eq!(read.wait_timeout(LONG).unwrap().expect("the fill is behind it"), [1; N], "{policy:?}");
+        assert_eq!(
+            read.wait_timeout(LONG).unwrap().expect("the held fill comes after the read"),
+            [1; N],
+            "{policy:?}"
+        );
         let mut last = queue.read(&x);
         for _ in 0..2 {
-            assert!(last.wait_timeout(NOW).unwrap().is_none(), "the fill is before it");
+            assert!(last.wait_timeout(NOW).unwrap().is_none(), "the held fill comes before the read");
             clock.tick();
         }
         gate.signal();
@@ -90,7 +93,7 @@ fn other_bytes(s: &Subject) {
         drop(map);
         let mut late = high.map_read();
         for _ in 0..2 {
-            assert!(late.wait_timeout(NOW).unwrap().is_none(), "its writer is held");
+            assert!(late.wait_timeout(NOW).unwrap().is_none(), "the writer of the bytes is held");
             clock.tick();
         }
         gate.signal();
@@ -105,21 +108,21 @@ fn other_users(s: &Subject) {
         let x = ctx.full([N], 1_u32).unwrap();
         let (low, mut high) = (x.slice(0..N / 2).unwrap(), x.slice(N / 2..N).unwrap());
         let gate = held(&ctx, &mut high);
-        low.map_write().wait_timeout(LONG).unwrap().expect("the held user is elsewhere").fill(5);
+        low.map_write().wait_timeout(LONG).unwrap().expect("the held fill uses other bytes").fill(5);
         let mut late = high.map_write();
         for _ in 0..2 {
-            assert!(late.wait_timeout(NOW).unwrap().is_none(), "its user is held");
+            assert!(late.wait_timeout(NOW).unwrap().is_none(), "the fill of the bytes is held");
             clock.tick();
         }
         drop(late);
         gate.signal();
-        let queue = ctx.queue("born behind");
+        let queue = ctx.queue("made later");
         let found = queue.read(&x).wait().unwrap();
         assert_eq!((&found[..N / 2], &found[N / 2..]), (&[5; N / 2][..], &[99; N / 2][..]), "{policy:?}");
     }
 }
 
-/// Where the host reaches the array: elsewhere a map is a copy, behind what was submitted.
+/// Uses memory that the host reaches. A map of other memory is a copy on the device, which comes after submitted work.
 fn kernel_behind(s: &Subject) {
     for policy in ALL {
         later::on_its_queue_of(
@@ -170,7 +173,7 @@ fn writer_of_a_map(s: &Subject) {
     }
 }
 
-/// A late look at `x`.
+/// Reads `x` without naming a queue.
 type Way = fn(&Context, &DeviceArray<u32>) -> Pending<Vec<u32>>;
 
 fn no_queue(s: &Subject) {
@@ -205,7 +208,7 @@ fn no_queue(s: &Subject) {
         let Held { ctx, mut clock, x, gate } = behind_a_held_writer(s);
         std::thread::scope(|scope| {
             let read = scope.spawn(|| blocks(&ctx, &x));
-            // Work that runs meanwhile: a read that does not wait is over by then.
+            // The ticks run work on the device, so a read that does not wait is over after them.
             (0..3).for_each(|_| clock.tick());
             gate.signal();
             assert_eq!(read.join().unwrap(), 99);
@@ -213,7 +216,7 @@ fn no_queue(s: &Subject) {
     }
 }
 
-/// Under `Unchecked`, an array whose writer is held until the gate opens, and a queue that nothing holds.
+/// Holds, under `Unchecked`, an array whose writer is held until the gate opens, and a clock whose queue nothing holds.
 struct Held {
     ctx: Context,
     clock: Clock,
@@ -221,8 +224,8 @@ struct Held {
     gate: UserEvent,
 }
 
-/// A context whose default queue is there already, as a new one would come after the others, and an array that a held queue
-/// writes.
+/// Returns a context and an array that a held queue writes. The default queue of the context exists already, because a
+/// new one would come after the held work.
 fn behind_a_held_writer(s: &Subject) -> Held {
     let ctx = s.ctx_with(Policy::Unchecked);
     let clock = Clock::new(&ctx);
@@ -232,7 +235,7 @@ fn behind_a_held_writer(s: &Subject) -> Held {
     Held { ctx, clock, x, gate }
 }
 
-/// What is refused leaves nothing behind that the default queue would wait for.
+/// Checks that refused reads enqueue nothing for which the default queue would wait.
 fn refused_reads(s: &Subject) {
     let Held { ctx, x, gate, .. } = behind_a_held_writer(s);
     let foreign = s.ctx().zeros::<u32, 1>([N]).unwrap();
@@ -246,7 +249,7 @@ fn refused_reads(s: &Subject) {
     gate.signal();
 }
 
-/// What the default queue does later comes after the read.
+/// Checks that later commands of the default queue come after the read.
 fn before_what_follows(s: &Subject) {
     let Held { ctx, mut x, gate, .. } = behind_a_held_writer(s);
     let read = ctx.read(&x);
@@ -263,6 +266,6 @@ fn current_queue(s: &Subject) {
     queue.fill(&mut x, 2).unwrap();
     let gate = held(&ctx, &mut ctx.zeros([N]).unwrap());
     let found = queue.scope(|| ctx.read(&x).wait_timeout(LONG)).unwrap();
-    assert_eq!(found.expect("the held queue has nothing to do with it"), [2; N]);
+    assert_eq!(found.expect("the read does not wait for the held queue"), [2; N]);
     gate.signal();
 }

@@ -1,16 +1,17 @@
-//! P01: under `Ordered` an unsynchronised program is right. P07: one queue adds nothing.
+//! P01: under `Ordered` an unsynchronised program is right. P07: a context with one queue adds no waits and compares
+//! nothing.
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("p01_what_one_queue_writes_another_reads_without_any_call", writer_and_reader),
+        case("p01_a_queue_reads_the_writes_of_another_without_any_wait", writer_and_reader),
         case("p01_a_writer_waits_for_the_readers_of_other_queues", readers_and_writer),
-        case("p01_many_queues_give_what_one_would", many_queues),
-        case("p01_a_read_map_and_a_write_map_take_their_place", maps_take_their_place),
+        case("p01_many_queues_give_the_results_of_one", many_queues),
+        case("p01_maps_are_in_the_order_of_the_calls", maps_take_their_place),
         case("p07_one_queue_enqueues_no_wait", one_queue),
-        case("p07_one_queue_looks_for_no_hazards", no_looks),
+        case("p07_one_queue_compares_no_command_with_earlier_uses", no_looks),
         case("p07_a_second_queue_costs_only_the_waits_it_needs", two_queues),
     ]
 }
@@ -58,7 +59,7 @@ fn readers_and_writer(s: &Subject) {
     assert_eq!(three.read(&y).wait().unwrap(), [1; N]);
 }
 
-/// The same random program on one queue and on four.
+/// Runs the same random program on one queue and on four.
 fn many_queues(s: &Subject) {
     let results = [1, 4].map(|queues| {
         let ctx = s.ctx();
@@ -94,7 +95,7 @@ fn maps_take_their_place(s: &Subject) {
     }
 }
 
-/// The stamp of the last command of a queue, which counts all commands of the context, waits included.
+/// Returns the stamp of the last command of a queue. Stamps count all commands of the context, waits included.
 pub fn enqueued(ctx: &Context, queue: &CommandQueue) -> u64 {
     let dump = ctx.state_dump();
     let name = format!("`{}`", queue.label());
@@ -115,12 +116,16 @@ fn one_queue(s: &Subject) {
             queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
             queue.fill(&mut z, 3).unwrap();
         }
-        assert_eq!(enqueued(&ctx, &queue) - before, 100, "the commands and nothing else, {policy:?}");
+        assert_eq!(
+            enqueued(&ctx, &queue) - before,
+            100,
+            "the context enqueues the commands and nothing else, {policy:?}"
+        );
         assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
     }
 }
 
-/// How many commands the context has compared with earlier uses so far, by its own account.
+/// Returns the number of commands that the context has compared with earlier uses so far, from the state dump.
 fn compared(ctx: &Context) -> u64 {
     let dump = ctx.state_dump();
     let line = dump.lines().find(|line| line.starts_with("policy ")).expect("the dump says the policy");
@@ -165,7 +170,7 @@ fn two_queues(s: &Subject) {
     assert_eq!(enqueued(&ctx, &two) - before, 40, "different arrays need no wait");
     two.copy(&x, &mut y).unwrap();
     two.copy(&x, &mut y).unwrap();
-    assert_eq!(enqueued(&ctx, &two) - before, 43, "one wait, and two copies");
+    assert_eq!(enqueued(&ctx, &two) - before, 43, "one wait and two copies are enqueued");
     gate.signal();
     assert_eq!(two.read(&y).wait().unwrap(), [19; N]);
 }

@@ -1,4 +1,4 @@
-//! P06: the waits that the policy added, and those that were not needed, are listed.
+//! P06: the report lists the waits that the policy added and the waits that were not needed.
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -11,8 +11,8 @@ pub fn cases() -> Vec<Case> {
         case("p06_a_redundant_wait_is_listed_with_its_line_and_the_reason", redundant),
         case("p06_a_wait_that_orders_something_is_not_redundant", needed),
         case("p06_under_checked_and_unchecked_nothing_is_added", other_policies),
-        case("p06_nothing_is_noted_unless_it_is_asked_for", off),
-        case("p06_the_table_shows_it_all", table),
+        case("p06_no_wait_is_recorded_unless_recording_is_on", off),
+        case("p06_the_printed_report_shows_both_tables", table),
     ]
 }
 
@@ -50,17 +50,17 @@ fn added(s: &Subject) {
     assert!(launch.later.location.file().ends_with("report.rs"));
     assert_eq!((launch.array.as_str(), launch.range.clone()), (x.label(), 64..256));
     assert_eq!((launch.access, launch.count), ("write", 5));
-    // And back: each fill but the first waits for the launch that reads what it overwrites.
+    // In the other direction each fill but the first waits for the launch that reads the bytes it overwrites.
     assert_eq!([&*fill.later.command, &*fill.earlier.command], ["a fill", "kernel `mix`"]);
     assert_eq!((fill.access, fill.count), ("read", 4));
     assert_eq!(two.read(&y).wait().unwrap()[63], 1 + 2 + 3 + 4);
 }
 
-/// As many waits are listed as commands were enqueued besides the program's own.
+/// Checks that the report lists as many waits as commands were enqueued besides the program's own.
 fn every_one(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
     let arrays: Vec<DeviceArray<u32>> = (0..4).map(|_| ctx.zeros([64]).unwrap()).collect();
-    let gate = ctx.user_event("gate"); // nothing is done before the end, so no wait is left out
+    let gate = ctx.user_event("gate"); // no work is done before the end, so every wait is added
     one.wait_for(&gate.event()).unwrap();
     two.wait_for(&gate.event()).unwrap();
     let before = super::ordered::enqueued(&ctx, &two);
@@ -84,7 +84,7 @@ fn redundant(s: &Subject) {
     one.wait_for(&gate.event()).unwrap();
     one.fill(&mut x, 1_u32).unwrap();
     let filled = one.marker();
-    two.wait_for(&filled).unwrap(); // needed
+    two.wait_for(&filled).unwrap(); // this wait is needed
     for _ in 0..3 {
         two.wait_for_queue(&one).unwrap();
     }
@@ -110,7 +110,7 @@ fn redundant(s: &Subject) {
     assert!(report.redundant.is_sorted_by_key(|wait| std::cmp::Reverse(wait.count)));
 }
 
-/// Events both ways in a loop, the first of them never recorded: each wait is needed.
+/// Records events in both directions in a loop. Each wait is needed, though the first wait finds its event unrecorded.
 fn needed(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         let (ctx, one, two) = recording(s, policy);
@@ -162,7 +162,7 @@ fn off(s: &Subject) {
     assert_eq!(counts(), (0, 0));
     ctx.record_waits(true);
     both(&mut x);
-    assert_eq!(counts(), (2, 1), "each way, and the one that was asked for");
+    assert_eq!(counts(), (2, 1), "the policy adds a wait each way, and the wait of the program is redundant");
     ctx.record_waits(false);
     both(&mut x);
     assert_eq!(counts(), (0, 0));
@@ -197,7 +197,7 @@ fn table(s: &Subject) {
     };
     let found = ctx.wait_report().to_string();
     assert_eq!(squeezed(&found), squeezed(&expected));
-    // The columns stand below each other.
+    // The columns of the tables are aligned.
     let lines: Vec<&str> = found.lines().collect();
     assert_eq!(lines[1].find("both use"), lines[2].find("bytes 0..16"), "{found}");
     assert_eq!(lines[4].find("because"), lines[5].find("the queue comes"), "{found}");

@@ -1,4 +1,4 @@
-//! P01, P02, P06: what a call has told the program, and what it has not if it was refused, failed or timed out.
+//! P01, P02, P06: calls that tell the host that work is over, and calls that do not: refused, failed or timed-out ones.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::{
@@ -15,18 +15,18 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("p01_a_wait_that_is_refused_in_a_callback_orders_nothing", refused_ordered),
         case("p02_a_wait_that_is_refused_in_a_callback_orders_nothing", refused_checked),
-        case("p02_a_time_that_is_not_there_yet_tells_nothing_of_its_start", late_time),
-        case("p02_a_map_that_fails_tells_nothing_of_the_work_before_it", failed_map),
-        case("p02_a_map_that_is_not_there_yet_tells_nothing", late_map),
-        case("p06_an_upload_in_place_tells_nothing_of_the_work_before_it", in_place),
-        case("p02_the_error_of_work_says_that_the_work_is_over", failed_work),
+        case("p02_a_pending_time_between_two_events_orders_nothing", late_time),
+        case("p02_a_failed_map_orders_nothing", failed_map),
+        case("p02_a_pending_map_orders_nothing", late_map),
+        case("p06_an_upload_in_place_does_not_order_another_queue", in_place),
+        case("p02_the_error_of_failed_work_tells_that_the_work_is_over", failed_work),
     ]
 }
 
 const N: usize = 64;
 const NOW: Duration = Duration::ZERO;
 
-/// What a callback asks of, all of it behind the callback.
+/// Holds the objects that a callback waits for, with all their work behind the callback.
 struct Bed {
     ctx: Context,
     queue: CommandQueue,
@@ -36,7 +36,7 @@ struct Bed {
 }
 
 fn refused<T: Debug>(result: Result<T>) {
-    let error = result.expect_err("what is waited for comes after the callback");
+    let error = result.expect_err("the awaited work comes after the callback");
     assert!(matches!(error.kind(), Kind::WouldDeadlock { .. }), "{error}");
 }
 
@@ -45,7 +45,7 @@ fn poll_once<T>(future: impl Future<Output = T>) -> Poll<T> {
 }
 
 fn not_there<T>(polled: Poll<Result<T>>) {
-    assert!(!matches!(polled, Poll::Ready(Ok(_))), "what is awaited comes after the callback");
+    assert!(!matches!(polled, Poll::Ready(Ok(_))), "the awaited work comes after the callback");
 }
 
 type Ask = (&'static str, fn(&mut Bed));
@@ -54,8 +54,8 @@ const ASKS: [Ask; 17] = [
     ("a wait for the end of the queue", |bed| refused(bed.queue.finish().wait())),
     ("a wait with a limit", |bed| refused(bed.queue.finish().wait_timeout(NOW))),
     ("a wait for a marker", |bed| refused(bed.queue.marker().wait())),
-    ("a look at the queue", |bed| assert!(!bed.queue.is_complete().unwrap())),
-    ("a look at a marker", |bed| assert!(!bed.queue.marker().is_complete().unwrap())),
+    ("a poll of the queue", |bed| assert!(!bed.queue.is_complete().unwrap())),
+    ("a poll of a marker", |bed| assert!(!bed.queue.marker().is_complete().unwrap())),
     ("a read", |bed| refused(bed.queue.read(&bed.x).wait())),
     ("a read with a limit", |bed| refused(bed.queue.read(&bed.x).wait_timeout(NOW))),
     ("a read into a slice", |bed| refused(bed.queue.read_into(&bed.x, &mut [0; N]))),
@@ -71,13 +71,14 @@ const ASKS: [Ask; 17] = [
         bed.queue.download(&bed.x, &mut bed.down).unwrap();
         bed.down.try_read(|_| ()).unwrap_err();
     }),
-    ("a look at a future", |bed| not_there(poll_once(bed.queue.finish()))),
-    ("a look at a read that is awaited", |bed| not_there(poll_once(bed.queue.read(&bed.x)))),
-    ("a look at the future of everything", |bed| not_there(poll_once(bed.ctx.synchronize()))),
+    ("a poll of a future", |bed| not_there(poll_once(bed.queue.finish()))),
+    ("a poll of a read", |bed| not_there(poll_once(bed.queue.read(&bed.x)))),
+    ("a poll of the future of everything", |bed| not_there(poll_once(bed.ctx.synchronize()))),
 ];
 
-/// In a callback of one queue: that queue fills an array, the callback asks for the end of that in vain, and another queue
-/// copies the array. What came of the copy, and of a wait for it in the callback; the other queue and its copy.
+/// Runs a callback of one queue. The callback fills an array on that queue, calls `ask`, whose wait for the fill is
+/// refused or incomplete, and copies the array on another queue. Returns the results of the copy and of a wait for the
+/// copy in the callback, the other queue, and its copy.
 fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], CommandQueue, DeviceArray<u32>) {
     let options = QueueOptions { label: "asked for".into(), timing: true, ..QueueOptions::default() };
     let (queue, other) = (ctx.queue_with(options), ctx.queue("other"));
@@ -94,7 +95,7 @@ fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], Comm
     };
     queue.callback(ask).unwrap();
     queue.flush().unwrap();
-    (receiver.recv().expect("the callback comes to its end"), other, y)
+    (receiver.recv().expect("the callback ends"), other, y)
 }
 
 fn refused_ordered(s: &Subject) {
@@ -122,8 +123,8 @@ fn refused_checked(s: &Subject) {
     }
 }
 
-/// Whether `Checked` lets another queue write the array.
-fn lets_in(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
+/// Returns `true` if `Checked` accepts a write of the array on another queue.
+fn accepts(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
     match other.fill(&mut x.handle(), 9) {
         Ok(()) => true,
         Err(error) if matches!(error.kind(), Kind::Hazard { .. }) => false,
@@ -146,11 +147,11 @@ fn late_time(s: &Subject) {
     if one.is_timed() {
         assert!(poll_once(&mut time).is_pending() && time.wait_timeout(NOW).unwrap().is_none());
     }
-    assert!(!lets_in(&two, &x), "the program was told of neither event");
+    assert!(!accepts(&two, &x), "the host was told of neither event");
     gate.signal();
     if one.is_timed() {
         assert!(time.wait().unwrap() > 0.0);
-        assert!(lets_in(&two, &x) && lets_in(&two, &y), "the program was told of both");
+        assert!(accepts(&two, &x) && accepts(&two, &y), "the host was told of both events");
     }
 }
 
@@ -163,13 +164,14 @@ fn failed_map(s: &Subject) {
     let odd = x.slice(1..3).unwrap();
     assert!(matches!(odd.map_read().wait().map(drop).unwrap_err().kind(), Kind::Alignment { .. }));
     assert!(matches!(odd.map_write().wait().map(drop).unwrap_err().kind(), Kind::Alignment { .. }));
-    let error = two.fill(&mut x, half::f16::ZERO).expect_err("no call has said that the fill is done");
+    let error =
+        two.fill(&mut x, half::f16::ZERO).expect_err("no call has told the host that the fill is done");
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
     drop(x.map_read().wait().unwrap());
     two.fill(&mut x, half::f16::ZERO).unwrap();
 }
 
-/// A map of memory that the host does not reach is a copy, which takes its time.
+/// Maps memory that the host does not reach, for which the device makes a copy first.
 fn late_map(s: &Subject) {
     let ctx = s.options(|options| (options.policy, options.shared_memory) = (Policy::Checked, false));
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
@@ -186,11 +188,12 @@ fn late_map(s: &Subject) {
             None => false,
         };
         drop(map);
-        assert_eq!(lets_in(&two, &x), here, "the program knows if it has the bytes, and only then");
+        assert_eq!(accepts(&two, &x), here, "the host is told if the map has the bytes, and only then");
     }
 }
 
-/// Where the host reaches the array, an upload may be made at the call, if the device has done what was before.
+/// Uploads to memory that the host reaches. Such an upload may write at the call, if the device has done the work
+/// before it.
 fn in_place(s: &Subject) {
     let ctx = s.ctx();
     ctx.record_waits(true);
@@ -201,7 +204,11 @@ fn in_place(s: &Subject) {
     one.upload(&[2; N], &mut x).unwrap();
     two.fill(&mut x, 3).unwrap();
     let report = ctx.wait_report();
-    assert_eq!(report.added.len(), 1, "no call has said that the fill of the first queue is done: {report}");
+    assert_eq!(
+        report.added.len(),
+        1,
+        "no call has told the host that the fill of the first queue is done: {report}"
+    );
     two.wait_for_queue(&one).unwrap();
     assert_eq!(two.read(&x).wait().unwrap(), [3; N]);
 }
@@ -218,11 +225,11 @@ fn failed_work(s: &Subject) {
         one.callback(panic).unwrap();
         one.fill(&mut x, 1_u32).unwrap();
         let (read, end) = (one.read(&x), one.finish());
-        assert!(!lets_in(&two, &x));
+        assert!(!accepts(&two, &x));
         go.send(()).unwrap();
         let error = if by_read { read.wait().map(drop) } else { end.wait() }.unwrap_err();
         assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
-        assert!(lets_in(&two, &x), "the work of the first queue is over, as its error says");
+        assert!(accepts(&two, &x), "the error has told the host that the work is over");
         assert_eq!(two.read(&x).wait().unwrap(), [9; N]);
     }
 }

@@ -1,4 +1,4 @@
-//! Q13, the part that adopts a device: a context on the caller's wgpu device and queue.
+//! Q13, the part about adopted devices: a context on the wgpu device and queue of the caller.
 
 use crate::common::kernels::{Mix, mixed};
 use crate::common::program::Program;
@@ -10,11 +10,11 @@ const NO_DEVICE: &str = "there is no wgpu device";
 pub fn cases() -> Vec<Case> {
     vec![
         case("q13_a_context_works_on_the_callers_device_and_queue", works).gpu_only(NO_DEVICE),
-        case("q13_the_caller_keeps_submitting_meanwhile", caller_goes_on).gpu_only(NO_DEVICE),
+        case("q13_the_caller_may_submit_while_the_context_works", caller_submits).gpu_only(NO_DEVICE),
         case("q13_the_callers_device_outlives_the_context", device_outlives).gpu_only(NO_DEVICE),
-        case("q13_two_contexts_share_the_callers_device", two_contexts).gpu_only(NO_DEVICE),
+        case("q13_two_contexts_may_share_the_callers_device", two_contexts).gpu_only(NO_DEVICE),
         case("q13_the_wgpu_objects_of_a_context_can_be_borrowed", borrowed),
-        case("q13_submissions_to_a_borrowed_queue_disturb_nothing", beside).gpu_only(NO_DEVICE),
+        case("q13_submissions_to_a_borrowed_queue_change_no_result", beside).gpu_only(NO_DEVICE),
     ]
 }
 
@@ -26,7 +26,7 @@ fn adopt(subject: &Subject, device: &wgpu::Device, queue: &wgpu::Queue) -> Conte
     ctx
 }
 
-/// Launches, copies, uploads and reads on two queues.
+/// Launches on two queues in turn, and checks the result.
 fn exercise(ctx: &Context) {
     let (one, two, mix) = (ctx.queue("one"), ctx.queue("two"), ctx.kernel::<Mix>().unwrap());
     let x = one.array(&[3_u32; N]).unwrap();
@@ -47,7 +47,7 @@ fn works(subject: &Subject) {
     exercise(&ctx);
 }
 
-/// A buffer of the caller's own, which it counts up with copies.
+/// Holds two buffers of the caller, which copies numbers from one to the other.
 struct Caller {
     program: Program,
     from: wgpu::Buffer,
@@ -70,7 +70,7 @@ impl Caller {
     }
 }
 
-fn caller_goes_on(subject: &Subject) {
+fn caller_submits(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     let (ctx, caller) = (adopt(subject, &device, &queue), Caller::new(&device, &queue));
     let (ours, mix) = (ctx.queue("ours"), ctx.kernel::<Mix>().unwrap());

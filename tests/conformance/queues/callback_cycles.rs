@@ -12,14 +12,14 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q11_of_two_contexts_callbacks_that_wait_for_each_other_one_is_refused", two),
-        case("q11_of_three_contexts_callbacks_that_wait_in_a_ring_one_is_refused", three),
-        case("q11_a_wait_for_a_callback_that_has_only_looked_is_not_refused", looked),
-        case("q11_an_await_for_what_comes_behind_a_callback_later_would_deadlock", behind_later),
-        case("q11_without_threads_a_callback_may_wait_for_one_on_another_thread", on_another_thread),
-        case("q11_without_threads_callbacks_of_two_threads_that_wait_for_each_other_are_found", two_threads),
-        case("q11_a_waker_may_wait_where_it_is_called", in_wakers),
-        case("q11_a_user_event_that_another_thread_signals_can_be_waited_for_in_a_callback", user_event),
+        case("q11_one_of_two_callbacks_that_wait_for_each_other_is_refused", two),
+        case("q11_one_of_three_callbacks_that_wait_in_a_ring_is_refused", three),
+        case("q11_a_wait_for_a_callback_that_has_polled_once_is_not_refused", polled_once),
+        case("q11_an_await_is_refused_once_the_awaited_queue_reaches_a_callback", behind_later),
+        case("q11_without_threads_a_callback_may_wait_for_a_callback_on_another_thread", on_another_thread),
+        case("q11_without_threads_one_of_two_callbacks_in_a_cycle_is_refused", two_threads),
+        case("q11_a_wait_in_a_waker_ends_or_would_deadlock", in_wakers),
+        case("q11_a_callback_may_wait_for_a_user_event_of_another_thread", user_event),
     ]
 }
 
@@ -29,7 +29,7 @@ fn is_refused(error: &Error) -> bool {
     matches!(error.kind(), Kind::WouldDeadlock { .. })
 }
 
-/// How a callback waits for a queue.
+/// Names a way to wait for a queue in a callback.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Blocks,
@@ -47,7 +47,8 @@ impl Way {
     }
 }
 
-/// Has a callback on a queue of each context wait for the work behind the callback of the next one; what came of each wait.
+/// Has a callback on a queue of each context wait for the work behind the callback of the next context; returns the
+/// results of the waits.
 fn ring(contexts: &[Context], ways: &[Way]) -> Vec<Result<()>> {
     let queues: Vec<CommandQueue> =
         (0..contexts.len()).map(|at| contexts[at].queue(&format!("q{at}"))).collect();
@@ -71,7 +72,7 @@ fn ring(contexts: &[Context], ways: &[Way]) -> Vec<Result<()>> {
     std::mem::take(&mut *results.lock().unwrap())
 }
 
-/// Of the waits of a ring one is refused, and names the callbacks of all.
+/// Checks that one wait of a ring is refused, and that its error names the callbacks of all contexts.
 fn check(results: &[Result<()>], name: &str) {
     let errors: Vec<&Error> = results.iter().filter_map(|result| result.as_ref().err()).collect();
     assert!(errors.len() == 1 && is_refused(errors[0]), "{name}: {results:?}");
@@ -97,12 +98,12 @@ fn three(s: &Subject) {
     }
 }
 
-/// Polls once.
+/// Polls a future once.
 fn look<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Task::from_waker(waker))
 }
 
-fn looked(s: &Subject) {
+fn polled_once(s: &Subject) {
     let contexts = [s.ctx(), s.ctx()];
     let [looks, waits] = contexts.each_ref().map(|ctx| ctx.queue("called"));
     let ((go, told), (tell, seen), (end, ended)) = (channel::<()>(), channel(), channel());
@@ -113,7 +114,7 @@ fn looked(s: &Subject) {
         let mut behind = second.finish();
         let waker = Waker::from(Arc::new(Forward(Mutex::new(tell))));
         assert!(look(&mut behind, &waker).is_pending());
-        // The other callback asks whether this one waits. It does not.
+        // The other callback waits for this one. That is no cycle, because this callback does not wait.
         go.send(()).unwrap();
         seen.recv().unwrap();
     };
@@ -133,12 +134,12 @@ fn looked(s: &Subject) {
     waits.finish().wait().unwrap();
 }
 
-/// Says that it was woken.
+/// Sends a message when it is woken.
 struct Forward(Mutex<Sender<()>>);
 
 impl Wake for Forward {
     fn wake(self: Arc<Self>) {
-        // The last to be told may be gone.
+        // The receiver may be gone at the last wake-up.
         let _ = self.0.lock().unwrap().send(());
     }
 }
@@ -162,13 +163,14 @@ fn behind_later(s: &Subject) {
     called.callback(wait).unwrap();
     called.flush().unwrap();
     first.recv().unwrap();
-    // Only now it shows that the queue comes to a callback, which the awaiting thread would have to run.
+    // From now on a callback is the next command of the awaited queue, and only the awaiting thread could run it.
     gate.signal();
     assert!(told.recv().unwrap().is_err_and(|error| is_refused(&error)));
     next.finish().wait().unwrap();
 }
 
-/// Has a callback of a queue run on a thread of its own until it is told to end; the thread, and what says that it runs.
+/// Runs a callback of a queue on a thread of its own. Returns the thread, and a receiver that gets a message when the
+/// callback begins.
 fn run_on_a_thread(
     queue: &CommandQueue,
     body: impl FnOnce() + Send + 'static,
@@ -179,7 +181,7 @@ fn run_on_a_thread(
         body();
     };
     queue.callback(run).unwrap();
-    queue.callback(|| ()).unwrap(); // comes behind the first
+    queue.callback(|| ()).unwrap(); // this callback comes after the first
     let own = queue.clone();
     (thread::spawn(move || own.finish().wait()), begun)
 }
@@ -199,7 +201,7 @@ fn on_another_thread(s: &Subject) {
     one.callback(wait).unwrap();
     one.finish().wait().unwrap();
     let (first, second) = results.recv().unwrap();
-    assert!(first.unwrap().is_none(), "the other callback runs");
+    assert!(first.unwrap().is_none(), "the other callback still runs");
     second.unwrap();
     other.join().unwrap().unwrap();
 }
@@ -228,7 +230,7 @@ fn two_threads(s: &Subject) {
     }
 }
 
-/// A waker that waits itself, once.
+/// Waits for a queue at the first wake-up.
 struct Waiting {
     queue: CommandQueue,
     results: Mutex<Option<Sender<Result<()>>>>,
@@ -251,7 +253,7 @@ fn in_wakers(s: &Subject) {
             begin.send(()).unwrap();
             told.recv().unwrap();
         };
-        // The callback is the last of its queue: the thread that has run it wakes.
+        // The callback is the last command of its queue, so the thread that has run it calls the waker.
         queue.callback(run).unwrap();
         let own = queue.clone();
         let other = thread::spawn(move || own.finish().wait());
@@ -264,9 +266,9 @@ fn in_wakers(s: &Subject) {
         }
         next.fill(&mut ctx.zeros([N]).unwrap(), 1_u32).unwrap();
         go.send(()).unwrap();
-        // Without threads the waker runs the next callback itself.
+        // In a context without threads the waker runs the next callback itself.
         match results.recv().unwrap() {
-            Ok(()) => assert!(!(threads && called), "the thread that would run the callback waits for it"),
+            Ok(()) => assert!(!(threads && called), "the thread that has to run the callback waits for it"),
             Err(error) => assert!(threads && called && is_refused(&error), "{error}"),
         }
         other.join().unwrap().unwrap();

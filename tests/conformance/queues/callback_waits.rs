@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
             every_wait(&[s.ctx(), s.without_threads()]);
             every_wait(&[s.without_threads(), s.ctx()]);
         }),
-        case("q11_the_first_poll_in_a_callback_for_what_is_behind_it_is_refused", |s| {
+        case("q11_the_first_poll_in_a_callback_of_later_work_is_refused", |s| {
             first_poll(&[s.ctx(), s.ctx()]);
             first_poll(&[s.ctx(), s.without_threads()]);
         }),
@@ -33,7 +33,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 const LONG: Duration = Duration::from_secs(30);
 
-/// How a wait is made.
+/// Names a way to wait.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Blocks,
@@ -46,14 +46,14 @@ impl Way {
         match self {
             Way::Blocks => pending.wait().map(drop),
             Way::HasALimit => {
-                pending.wait_timeout(LONG).map(|there| assert!(there.is_some(), "it ends in time"))
+                pending.wait_timeout(LONG).map(|there| assert!(there.is_some(), "the wait ends in time"))
             }
             Way::Awaits => pollster::block_on(pending).map(drop),
         }
     }
 }
 
-/// What is waited for in a callback.
+/// Holds the objects that a callback waits for.
 struct Target {
     ctx: Context,
     queue: CommandQueue,
@@ -65,7 +65,7 @@ struct Target {
 }
 
 impl Target {
-    /// Has work done on a queue.
+    /// Enqueues work on a queue.
     fn work(ctx: &Context, queue: CommandQueue) -> Self {
         let before = queue.marker();
         let (mut array, mut other) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
@@ -77,14 +77,14 @@ impl Target {
     }
 }
 
-/// What a kind of wait asks for.
+/// Names the work for which a kind of wait waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Asks {
-    /// What the target has done.
+    /// Waits for the work of the target.
     Work,
-    /// What it has done, on some devices only: others need no wait, or have no clock.
+    /// Waits for that work on some devices only; other devices need no wait, or have no clock.
     WorkOrNothing,
-    /// Everything of its context.
+    /// Waits for everything of the target's context.
     Context,
 }
 
@@ -101,7 +101,7 @@ const WAITS: &[(&str, Asks, Wait)] = &[
     ("a pinned array to download to", Asks::Work, |t, _| t.down.read(|host| assert_eq!(host, [7; N]))),
     ("a pinned array to upload from", Asks::WorkOrNothing, |t, _| t.up.write(|host| host.fill(8))),
     ("a time", Asks::WorkOrNothing, |t, way| way.wait(t.after.seconds_since(&t.before))),
-    ("everything", Asks::Context, |t, way| way.wait(t.ctx.synchronize())),
+    ("a synchronize", Asks::Context, |t, way| way.wait(t.ctx.synchronize())),
     ("a profile", Asks::Context, |t, way| {
         let profiler = t.ctx.profile();
         t.queue.fill(&mut t.array, 7)?;
@@ -109,7 +109,7 @@ const WAITS: &[(&str, Asks, Wait)] = &[
     }),
 ];
 
-/// Where a target is, seen from a callback.
+/// Names the place of a target relative to a callback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
     Behind,
@@ -132,12 +132,12 @@ impl Where {
         !matches!(self, Self::Elsewhere | Self::InAnotherContext)
     }
 
-    /// The context that a target is in.
+    /// Returns the context of the target.
     fn context(self, [ctx, other]: &[Context; 2]) -> &Context {
         if matches!(self, Self::BehindInAnotherContext | Self::InAnotherContext) { other } else { ctx }
     }
 
-    /// A target for a callback of the queue `called`; `other` is one that was made before the callback.
+    /// Makes a target for a callback of the queue `called`; `other` is a queue that was made before the callback.
     fn target(self, ctx: &Context, called: &CommandQueue, other: CommandQueue) -> Target {
         if self == Self::Behind {
             return Target::work(ctx, called.clone());
@@ -148,7 +148,7 @@ impl Where {
         Target::work(ctx, other)
     }
 
-    /// Whether a wait for that can end.
+    /// Returns `true` if a wait for the target can end.
     fn can_end(self, asks: Asks) -> bool {
         match asks {
             Asks::Context => self == Self::InAnotherContext,
@@ -184,13 +184,13 @@ fn first_poll(contexts: &[Context; 2]) {
     for place in Where::ALL.into_iter().filter(|place| place.is_behind()) {
         let poll = |target: Target| {
             let mut finish = target.queue.finish();
-            let waker = Waker::from(Arc::new(Silent)); // one that does nothing is known, and makes a look of a poll
+            let waker = Waker::from(Arc::new(Silent)); // a poll with `Waker::noop` is no wait
             match Pin::new(&mut finish).poll(&mut Task::from_waker(&waker)) {
                 Poll::Ready(result) => result,
                 Poll::Pending => Ok(()),
             }
         };
-        let refused = in_callback(contexts, place, poll).expect_err("the first poll says so");
+        let refused = in_callback(contexts, place, poll).expect_err("the first poll is refused");
         assert!(matches!(refused.kind(), Kind::WouldDeadlock { .. }), "{place:?}: {refused}");
     }
 }
@@ -201,7 +201,7 @@ impl Wake for Silent {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Runs `wait` in a callback, after everything that may be behind it is enqueued.
+/// Runs `wait` in a callback, after all work behind the callback is enqueued.
 fn in_callback(
     contexts: &[Context; 2],
     place: Where,
@@ -217,8 +217,8 @@ fn in_callback(
     told.recv().unwrap()
 }
 
-/// A callback that runs while a future is polled lets the work of that future go on, and awaits it too: both have one thread,
-/// and the wake of the one is that of the other.
+/// Polls a future whose poll runs a callback. The callback lets the work of the future run, and awaits that work too.
+/// Both awaits are on one thread, and both are woken by one wake-up.
 fn nested(ctx: &Context) {
     for _ in 0..10 {
         let (work, calls, gate) = (ctx.queue("work"), ctx.queue("calls"), ctx.user_event("gate"));

@@ -1,4 +1,4 @@
-//! Q11: host functions in queue order.
+//! Q11: host functions in the order of a queue.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::Kind;
@@ -8,11 +8,11 @@ use std::thread;
 pub fn cases() -> Vec<Case> {
     vec![
         case("q11_callbacks_run_in_queue_order_on_a_thread_of_their_own", in_order),
-        case("q11_what_is_before_a_callback_is_done_when_it_runs", sees_what_is_before),
-        case("q11_what_is_behind_a_callback_waits_for_it", holds_what_is_behind),
+        case("q11_earlier_work_is_done_when_a_callback_runs", sees_what_is_before),
+        case("q11_later_work_of_the_queue_waits_for_a_callback", holds_what_is_behind),
         case("q11_a_callback_does_not_hold_up_other_queues", holds_its_own_queue_only),
         case("q11_a_callback_may_enqueue", may_enqueue),
-        case("q11_a_wait_in_a_callback_for_what_is_behind_it_would_deadlock", would_deadlock),
+        case("q11_a_wait_in_a_callback_for_later_work_would_deadlock", would_deadlock),
         case("q11_a_wait_in_a_callback_that_can_end_is_allowed", may_wait),
         case("q11_a_callback_that_panics_fails_its_queue", panics),
     ]
@@ -51,7 +51,7 @@ fn sees_what_is_before(subject: &Subject) {
     queue.finish().wait().unwrap();
     for (turn, (complete, value)) in receiver.try_iter().enumerate() {
         assert!(complete.unwrap(), "turn {turn}");
-        assert_eq!(value.unwrap().expect("the bytes are there"), [turn as u32; N]);
+        assert_eq!(value.unwrap().expect("the read is ready"), [turn as u32; N]);
     }
 }
 
@@ -69,7 +69,7 @@ fn holds_what_is_behind(subject: &Subject) {
     begun.recv().unwrap();
     assert!(!queue.is_complete().unwrap());
     assert!(read.wait_timeout(std::time::Duration::ZERO).unwrap().is_none());
-    assert!(dump::holds(&ctx, &queue), "what is behind the callback is planned while it runs");
+    assert!(dump::holds(&ctx, &queue), "work after the callback is planned while the callback runs");
     go.send(()).unwrap();
     assert_eq!(read.wait().unwrap(), [1; N]);
 }

@@ -1,4 +1,4 @@
-//! Q08: the queue that is current on a thread.
+//! Q08: the current queue of a thread.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::ScopeOptions;
@@ -12,16 +12,16 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("q08_a_scope_sets_the_current_queue_and_its_end_restores_it", scope),
         case("q08_scopes_nest", nest),
-        case("q08_a_panic_restores_it_too", panics),
-        case("q08_entry_waits_for_the_queue_before", entry_waits),
-        case("q08_entry_waits_for_the_default_queue_where_none_was_set", entry_waits_for_default),
-        case("q08_entry_without_the_wait_does_not", entry_without),
-        case("q08_entry_orders_a_failed_queue_too", entry_of_failed),
+        case("q08_a_panic_in_a_scope_restores_the_current_queue", panics),
+        case("q08_a_scope_waits_for_the_queue_that_was_current", entry_waits),
+        case("q08_a_scope_waits_for_the_default_queue_if_none_was_set", entry_waits_for_default),
+        case("q08_a_scope_without_the_wait_waits_for_nothing", entry_without),
+        case("q08_a_scope_of_a_failed_queue_waits_too", entry_of_failed),
         case("q08_the_end_of_a_scope_waits_for_nothing", exit),
-        case("q08_making_a_queue_current_waits_for_nothing_and_a_scope_undoes_it", make_current),
-        case("q08_a_queue_that_is_gone_is_not_current", gone),
-        case("q08_every_thread_and_every_context_has_its_own", own),
-        case("q08_a_callback_has_the_default_queue", in_callback),
+        case("q08_make_current_waits_for_nothing_and_the_end_of_a_scope_undoes_it", make_current),
+        case("q08_a_dropped_queue_is_not_current", gone),
+        case("q08_each_thread_has_a_current_queue_for_each_context", own),
+        case("q08_the_default_queue_is_current_in_a_callback", in_callback),
     ]
 }
 
@@ -76,7 +76,7 @@ fn entry_waits(subject: &Subject) {
     first.fill(&mut x, 1_u32).unwrap();
     let mut read = first.scope(|| second.scope(|| ctx.current_queue().read(&x)));
     assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
-    assert!(dump::is_held(&ctx, "second"), "the queue of the scope waits for the one before");
+    assert!(dump::is_held(&ctx, "second"), "the queue of the scope waits for the queue that was current");
     assert!(third.read(&x).wait().unwrap() == [0; N], "no other queue waits");
     gate.signal();
     assert_eq!(read.wait().unwrap(), [1; N]);
@@ -169,7 +169,7 @@ fn gone(subject: &Subject) {
     let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     a.make_current();
     b.scope(|| drop(a));
-    assert_eq!(current(&ctx), "default", "a queue that was current before the scope and is gone by its end");
+    assert_eq!(current(&ctx), "default", "the queue that was current before the scope is dropped in it");
     b.make_current();
     let watch = ctx.watch();
     drop((ctx, b));

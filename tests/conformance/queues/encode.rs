@@ -1,4 +1,4 @@
-//! Q13, the part with commands of the caller's own: they are in the order of a queue, and of the policy.
+//! Q13, the part about the caller's own commands: they run in the order of a queue, and the policy orders them.
 
 use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::kernels::{Iota, Mix, mixed};
@@ -16,15 +16,15 @@ pub fn cases() -> Vec<Case> {
         case("q13_encoded_commands_are_in_the_order_of_their_queue", in_order).gpu_only(NO_DEVICE),
         case("q13_an_encoded_pass_works_on_arrays", pass).gpu_only(NO_DEVICE),
         case("q13_finished_command_buffers_are_in_the_order_of_their_queue", finished).gpu_only(NO_DEVICE),
-        case("q13_a_shared_array_is_of_zeros_and_every_verb_takes_it", shared).gpu_only(NO_DEVICE),
-        case("q13_a_shared_array_has_the_usages_that_were_asked_for", usages).gpu_only(NO_DEVICE),
+        case("q13_a_shared_array_starts_as_zeros_and_works_in_every_verb", shared).gpu_only(NO_DEVICE),
+        case("q13_a_shared_array_has_the_requested_usages", usages).gpu_only(NO_DEVICE),
         case("q13_the_policy_orders_encoded_commands", policy).gpu_only(NO_DEVICE),
         case("q13_unordered_encoded_commands_are_a_hazard", hazard).gpu_only(NO_DEVICE),
         case("q13_events_and_waits_cover_encoded_commands", events).gpu_only(NO_DEVICE),
         case("q13_encoding_returns_while_a_kernel_is_busy", busy).gpu_only(NO_DEVICE),
-        case("q13_what_encode_records_gives_is_given", given).gpu_only(NO_DEVICE),
-        case("q13_encoded_commands_of_a_timed_queue_have_a_time_around_them", timed).gpu_only(NO_DEVICE),
-        case("q13_encoded_and_other_work_give_what_the_calls_say_in_order", random).gpu_only(NO_DEVICE),
+        case("q13_encode_returns_the_result_of_its_closure", given).gpu_only(NO_DEVICE),
+        case("q13_the_time_around_encoded_commands_of_a_timed_queue_is_measured", timed).gpu_only(NO_DEVICE),
+        case("q13_encoded_commands_and_verbs_run_in_the_order_of_the_calls", random).gpu_only(NO_DEVICE),
     ]
 }
 
@@ -38,7 +38,7 @@ fn record(encoder: &mut CommandEncoder, from: BufferSlice<'_>, to: BufferSlice<'
     encoder.copy_buffer_to_buffer(from.buffer(), from.offset(), to.buffer(), to.offset(), from.size());
 }
 
-/// A copy as a program's own command.
+/// Enqueues a copy as a command of the program.
 pub fn copy(queue: &CommandQueue, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) -> fencepost::Result<()> {
     queue.encode(|encoder, access| {
         record(encoder, access.read(x)?, access.write(y)?);
@@ -68,7 +68,7 @@ fn in_order(subject: &Subject) {
     }
 }
 
-/// A pipeline of the program's own: `y[i] += x[i]`.
+/// Makes a pipeline of the program: `y[i] += x[i]`.
 fn pipeline(program: &Program) -> wgpu::ComputePipeline {
     const ADD: &str = "@group(0) @binding(0) var<storage, read> x: array<u32>;
         @group(0) @binding(1) var<storage, read_write> y: array<u32>;
@@ -98,7 +98,7 @@ fn pass(subject: &Subject) {
                 let bindings = [access.read(&x)?, access.write(&mut y)?];
                 let entries = [0, 1].map(|at| wgpu::BindGroupEntry {
                     binding: at as u32,
-                    resource: bindings[at].try_into().expect("it has elements"),
+                    resource: bindings[at].try_into().expect("the array has elements"),
                 });
                 let layout = &add.get_bind_group_layout(0);
                 let desc = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
@@ -158,7 +158,7 @@ fn shared(subject: &Subject) {
         queue.download(&x, &mut host).unwrap();
         let expected = [vec![9; 1], vec![2; 4], vec![7; 5], vec![2; 5]].concat();
         assert_eq!(host.read(|words| words.to_vec()).unwrap(), expected);
-        // Half a word at the end is nobody else's.
+        // The half word at the end of a shared array belongs to no other array.
         let odd = ctx.shared_array::<half::f16, 1>([3], Usages::empty()).unwrap();
         queue.upload(&[half::f16::ONE; 3], &mut odd.handle()).unwrap();
         assert_eq!(queue.read(&odd).wait().unwrap(), [half::f16::ONE; 3]);
@@ -202,7 +202,7 @@ fn hazard(subject: &Subject) {
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
     let (x, mut y) = (shared_by(&ctx), shared_by(&ctx));
     copy(&one, &x.slice(0..N / 2).unwrap(), &mut y.slice(0..N / 2).unwrap()).unwrap();
-    // Another half, and another reader.
+    // These calls read `x` and write the other half of `y`, so they need no order.
     copy(&two, &x, &mut shared_by(&ctx)).unwrap();
     two.fill(&mut y.slice(N / 2..N).unwrap(), 1).unwrap();
     let text = two.fill(&mut y, 1).unwrap_err().to_string();
@@ -230,7 +230,7 @@ fn events(subject: &Subject) {
         assert!(encoded.done().wait_timeout(Duration::ZERO).unwrap().is_none());
         assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
         assert!(dump::is_held(&ctx, "one") && dump::is_held(&ctx, "two"));
-        // The host is kept out as it is kept out of a launch.
+        // A map waits for encoded commands as it waits for a launch.
         assert!(y.map_read().wait_timeout(Duration::ZERO).unwrap().is_none());
         gate.signal();
         encoded.wait().unwrap();
@@ -239,7 +239,7 @@ fn events(subject: &Subject) {
     }
 }
 
-/// What is encoded behind a busy kernel.
+/// Holds the objects of the commands that are encoded behind a busy kernel.
 struct Encodes {
     queue: CommandQueue,
     program: Program,
@@ -255,7 +255,7 @@ impl Encodes {
         Self { queue: queue.clone(), other: program.buffer(4), program, x, y, turn }
     }
 
-    /// Hands over what the program has finished.
+    /// Submits a command buffer that the program has finished.
     fn submit(&mut self) {
         let mut encoder = self.program.device.create_command_encoder(&Default::default());
         encoder.clear_buffer(&self.other, 0, None);
@@ -282,7 +282,7 @@ fn busy(subject: &Subject) {
         let make = || {
             let ctx = if adopted { adopt(subject) } else { subject.ctx() };
             let busy = ctx.queue("busy");
-            // What is made when it is first used is made here.
+            // Each verb is used once, because its first use allocates.
             let mut things = Encodes::new(&ctx, &busy, 1);
             ENCODING.iter().for_each(|(_, verb)| verb(&mut things));
             things.queue.finish().wait().unwrap();
@@ -316,12 +316,15 @@ fn timed(subject: &Subject) {
     copy(&queue, &x, &mut y).unwrap();
     let end = queue.marker();
     if queue.is_timed() {
-        assert!(end.seconds_since(&start).wait().unwrap() > 0.0, "the end is not that of the fill");
+        assert!(
+            end.seconds_since(&start).wait().unwrap() > 0.0,
+            "the marker after the copy has a later time than the marker after the fill"
+        );
     }
     assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
 }
 
-/// A device's and the host's idea of three arrays.
+/// Holds three arrays on the device, and their expected elements on the host.
 struct Machine<'a> {
     ctx: &'a Context,
     queues: [CommandQueue; 2],
@@ -331,7 +334,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// One command on the elements `range` of one array, from another.
+    /// Runs a random command on a range of one array, with another array as the source.
     fn step(&mut self, rng: &mut fastrand::Rng) {
         let queue = &self.queues[rng.usize(..2)];
         let (from, to) = *rng.choice(&[(0, 1), (1, 2), (2, 0), (1, 0)]).unwrap();

@@ -1,4 +1,4 @@
-//! Q13, mistakes with commands of the caller's own.
+//! Q13: mistakes with the caller's own commands.
 
 use super::encode::copy;
 use crate::common::program::{FOR_ARRAYS, beside};
@@ -11,16 +11,16 @@ const NO_DEVICE: &str = "there is no wgpu device";
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q13_only_shared_arrays_can_be_encoded", not_shared).gpu_only(NO_DEVICE),
-        case("q13_encoding_refuses_what_every_verb_refuses", refused).gpu_only(NO_DEVICE),
+        case("q13_encode_takes_shared_arrays_only", not_shared).gpu_only(NO_DEVICE),
+        case("q13_encode_refuses_the_arrays_that_every_verb_refuses", refused).gpu_only(NO_DEVICE),
         case("q13_commands_that_wgpu_refuses_are_an_error_of_the_call", invalid).gpu_only(NO_DEVICE),
-        case("q13_an_error_of_the_recording_enqueues_nothing", nothing).gpu_only(NO_DEVICE),
-        case("q13_a_queue_that_failed_records_nothing", failed).gpu_only(NO_DEVICE),
+        case("q13_an_error_of_the_closure_enqueues_nothing", nothing).gpu_only(NO_DEVICE),
+        case("q13_encode_on_a_failed_queue_does_not_call_its_closure", failed).gpu_only(NO_DEVICE),
         case("q13_a_refused_submission_fails_its_own_queue_only", own_queue).gpu_only(NO_DEVICE),
-        case("q13_a_panic_while_recording_spoils_nothing", panics).gpu_only(NO_DEVICE),
+        case("q13_a_panic_in_the_closure_leaves_the_queue_working", panics).gpu_only(NO_DEVICE),
         case("q13_command_buffers_of_another_device_fail_their_queue", another_device).gpu_only(NO_DEVICE),
-        case("q13_commands_for_a_device_that_is_gone_end_with_its_loss", gone).gpu_only(NO_DEVICE),
-        case("q13_the_cpu_recorder_encodes_nothing", cpu).cpu_only("there is a wgpu device"),
+        case("q13_commands_on_a_destroyed_device_end_with_device_lost", gone).gpu_only(NO_DEVICE),
+        case("q13_encode_is_an_error_on_the_cpu_recorder", cpu).cpu_only("an adapter has a wgpu device"),
     ]
 }
 
@@ -30,7 +30,7 @@ fn shared(ctx: &Context) -> DeviceArray<u32> {
     ctx.shared_array([N], Usages::empty()).unwrap()
 }
 
-/// The queue does its work, and has no error.
+/// Checks that the queue completes work and has no error.
 fn works(ctx: &Context, queue: &CommandQueue) {
     let (mut x, mut y) = (shared(ctx), shared(ctx));
     queue.fill(&mut x, 8).unwrap();
@@ -69,7 +69,7 @@ fn refused(subject: &Subject) {
     }
 }
 
-/// A copy out of bounds, recorded.
+/// Records a copy that is out of bounds.
 fn out_of_bounds(queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
     queue.encode(|encoder, access| {
         let from = access.read(x)?;
@@ -99,7 +99,7 @@ fn nothing(subject: &Subject) {
         access.read(&own).map(drop)
     });
     assert!(matches!(encoded.unwrap_err().kind(), Kind::NotShared { .. }));
-    other.fill(&mut x, 3).unwrap(); // no hazard: nothing was enqueued
+    other.fill(&mut x, 3).unwrap(); // this is no hazard, because nothing was enqueued
     assert_eq!(other.read(&x).wait().unwrap(), [3; N]);
 }
 
@@ -119,7 +119,7 @@ fn failed(subject: &Subject) {
     works(&ctx, &queue);
 }
 
-/// Two queues flush together; the commands of one use a buffer that is mapped by then.
+/// Submits the work of two queues together; the commands of one queue use a buffer that is mapped.
 fn own_queue(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let (wrong, right, gate) = (ctx.queue("wrong"), ctx.queue("right"), ctx.user_event("gate"));

@@ -19,14 +19,14 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q04_flush_starts_the_work_and_nothing_else_is_needed", flush_starts),
-        case("q04_a_flush_submits_what_it_waits_for_on_other_queues", flush_submits_both),
-        case("q04_the_owner_of_a_device_finds_what_a_flush_has_started", owner_finds)
+        case("q04_without_threads_a_flush_and_nothing_else_starts_the_work", flush_starts),
+        case("q04_a_flush_submits_the_awaited_work_of_other_queues", flush_submits_both),
+        case("q04_the_owner_of_a_device_reads_the_results_of_a_flush", owner_finds)
             .gpu_only("there is no wgpu device"),
         case("q04_with_threads_a_flush_is_enough_for_a_callback_to_run", flush_with_threads),
         case("q04_finish_waits_for_everything_before_it", finish_waits),
         case("q04_finish_waits_for_its_own_queue_only", finish_is_of_one_queue),
-        case("q04_finish_does_not_wait_for_a_kernel_behind_it", finish_before_a_kernel)
+        case("q04_finish_does_not_wait_for_a_later_kernel", finish_before_a_kernel)
             .vulkan_only(RUNS)
             .host_side(),
         case("q04_finish_does_not_wait_for_a_kernel_of_another_queue", finish_beside_a_kernel)
@@ -35,15 +35,15 @@ pub fn cases() -> Vec<Case> {
         case("q15_dropping_a_queue_loses_none_of_its_work", drop_queue),
         case("q15_dropping_a_held_queue_loses_none_of_its_work", drop_held_queue),
         case("q15_dropping_the_last_handle_waits_and_ends_the_threads", drop_context),
-        case("q15_an_array_or_a_queue_keeps_its_context_going", arrays_are_handles),
-        case("q15_a_context_ends_although_a_queue_waits_for_what_nobody_signals", drop_abandoned),
-        case("q15_the_last_handle_may_go_in_a_host_callback", drop_in_callback),
+        case("q15_an_array_or_a_queue_keeps_its_context_alive", arrays_are_handles),
+        case("q15_a_context_ends_though_a_queue_waits_for_an_abandoned_event", drop_abandoned),
+        case("q15_the_last_handle_may_be_dropped_in_a_host_callback", drop_in_callback),
     ]
 }
 
 const N: usize = 200;
 
-/// Without threads nothing is submitted unasked.
+/// Uses a context without threads, which submits only in calls that flush or wait.
 fn flush_starts(subject: &Subject) {
     let counted = Counted::new(subject);
     let (ctx, ran) = (&counted.ctx, Arc::new(AtomicU32::new(0)));
@@ -53,12 +53,12 @@ fn flush_starts(subject: &Subject) {
         let (before, counter) = (counted.submissions(), ran.clone());
         queue.callback(move || counter.store(turn, Ordering::SeqCst)).unwrap();
         queue.fill(&mut x, turn).unwrap();
-        assert_eq!(counted.submissions(), before, "the fill was submitted unasked");
-        assert_eq!(ran.load(Ordering::SeqCst), turn - 1, "the callback ran unasked");
+        assert_eq!(counted.submissions(), before, "the fill was submitted before the flush");
+        assert_eq!(ran.load(Ordering::SeqCst), turn - 1, "the callback ran before the flush");
         queue.flush().unwrap();
         assert_eq!(ran.load(Ordering::SeqCst), turn, "the flush ran the callback");
         queue.flush().unwrap();
-        assert!(counted.submissions() > before, "the flush submitted the fill behind it");
+        assert!(counted.submissions() > before, "the flush submitted the fill behind the callback");
         assert_eq!(queue.read(&x).wait().unwrap(), [turn; N]);
     }
 }
@@ -79,7 +79,7 @@ fn flush_submits_both(subject: &Subject) {
     assert_eq!(second.read(&arrays[0]).wait().unwrap(), [1; N]);
 }
 
-/// What the owner reads by wgpu comes behind what is submitted, and waits for nothing else.
+/// Reads the buffer with wgpu. Such a read comes after the submissions of a flush, and waits for nothing else.
 fn owner_finds(subject: &Subject) {
     let ctx = subject.without_threads();
     let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
@@ -87,9 +87,9 @@ fn owner_finds(subject: &Subject) {
     program.submit(&[7; N], &buffer);
     let mut x = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
     queue.fill(&mut x, 8).unwrap();
-    assert_eq!(program.read(&buffer, N), [7; N], "before the flush");
+    assert_eq!(program.read(&buffer, N), [7; N], "the fill is not submitted before the flush");
     queue.flush().unwrap();
-    assert_eq!(program.read(&buffer, N), [8; N], "behind the flush");
+    assert_eq!(program.read(&buffer, N), [8; N], "the fill is submitted by the flush");
 }
 
 fn flush_with_threads(subject: &Subject) {
@@ -145,10 +145,10 @@ fn finish_beside_a_kernel(subject: &Subject) {
         let queue = at.queue;
         Box::new(move || queue.finish().wait().unwrap())
     };
-    later::on_a_later_queue(subject, &[FINISH[0], ("the end of a queue, asked for late", late)]);
+    later::on_a_later_queue(subject, &[FINISH[0], ("a finish that is called after the flush", late)]);
 }
 
-/// Enqueues 50 launches on a new queue, and gives their end.
+/// Enqueues 50 launches, and returns the marker behind them.
 fn enqueue_some(ctx: &Context, queue: &CommandQueue, y: &mut DeviceArray<u32>) -> Event {
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.full([N], 1_u32).unwrap();
@@ -177,7 +177,7 @@ fn drop_held_queue(subject: &Subject) {
     queue.wait_for(&gate.event()).unwrap();
     let end = enqueue_some(&ctx, &queue, &mut y);
     drop(queue);
-    // Queues made now must not be taken for it.
+    // The new queues must not be taken for the dropped queue.
     let others: Vec<CommandQueue> = (0..5).map(|i| ctx.queue(&format!("other {i}"))).collect();
     assert!(!end.is_complete().unwrap());
     gate.signal();
@@ -203,18 +203,18 @@ fn drop_context(subject: &Subject) {
         drop((y, queue, ctx));
         let ended = threads.ended.load(Ordering::SeqCst);
         threads.returned.store(true, Ordering::SeqCst);
-        assert_eq!(ran.load(Ordering::SeqCst), 1, "what was enqueued has run");
-        assert!(watch.state_dump().is_none(), "the threads have let go of the context");
+        assert_eq!(ran.load(Ordering::SeqCst), 1, "the enqueued callback has run");
+        assert!(watch.state_dump().is_none(), "the threads hold the context no longer");
         assert_eq!(
             threads.entered.load(Ordering::SeqCst),
             1,
-            "code of the program ran on one of its threads"
+            "code of the program ran on one thread of the context"
         );
         assert_eq!(ended, 1, "the drop returned before the thread had ended");
     }
 }
 
-/// Has the thread of the context that notices the end of some work enter.
+/// Calls [`Threads::enter`] on the thread of the context that notices the end of some work.
 fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
     let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
     queue.wait_for(&gate.event()).unwrap();
@@ -225,17 +225,17 @@ fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
     dump::until(|| threads.entered.load(Ordering::SeqCst) > 0);
 }
 
-/// Threads of a context that take their time to end.
+/// Counts the threads of a context that run code of the program, and delays their ends.
 #[derive(Clone)]
 struct Threads {
     watch: ContextWatch,
     entered: Arc<AtomicU32>,
     ended: Arc<AtomicU32>,
-    /// Whether the drop of the context has returned.
+    /// Is true once the drop of the context has returned.
     returned: Arc<AtomicBool>,
 }
 
-/// Dropped at the end of a thread.
+/// Is dropped at the end of its thread.
 struct Last(Threads);
 
 thread_local! {
@@ -248,7 +248,7 @@ impl Threads {
         Self { watch: ctx.watch(), entered, ended, returned }
     }
 
-    /// Counts the end of this thread, if it is one of a context.
+    /// Counts this thread, and later its end, if it is a thread of a context.
     fn enter(&self) {
         let own = thread::current().name().is_some_and(|name| name.starts_with("fencepost "));
         LAST.with_borrow_mut(|last| {
@@ -267,8 +267,8 @@ impl Wake for Threads {
 }
 
 impl Drop for Last {
-    /// A thread that waits for this one keeps the context. A context that is gone has not waited: then the drop of it
-    /// returns first.
+    /// Delays the end of the thread. A drop of the context that waits for the thread keeps the context alive. If the
+    /// context is gone, no drop waits, and the thread ends only after the drop has returned.
     fn drop(&mut self) {
         let Threads { watch, ended, returned, .. } = &self.0;
         thread::sleep(Duration::from_millis(20));
@@ -300,7 +300,7 @@ fn drop_abandoned(subject: &Subject) {
     queue.fill(&mut x, 1_u32).unwrap();
     queue.flush().unwrap();
     drop((x, queue, ctx));
-    assert!(watch.state_dump().is_some(), "who may signal is a handle too");
+    assert!(watch.state_dump().is_some(), "a signaller is a handle of the context too");
     drop(gate);
     assert!(watch.state_dump().is_none());
 }

@@ -12,11 +12,12 @@ pub fn cases() -> Vec<Case> {
         case("q01_every_verb_returns_while_its_queue_is_held", behind_a_gate),
         case("q01_every_verb_returns_before_a_busy_kernel_is_done", behind_a_busy_kernel).one_lane(ONE_LOCK),
         case("q01_other_queues_take_work_while_a_kernel_is_busy", beside_a_busy_kernel).one_lane(ONE_LOCK),
-        case("q01_what_takes_new_memory_returns_before_a_busy_kernel_is_done", new_memory).one_lane(ONE_LOCK),
+        case("q01_calls_that_take_new_memory_return_before_a_busy_kernel_is_done", new_memory)
+            .one_lane(ONE_LOCK),
     ]
 }
 
-/// What the verbs work on.
+/// Holds the objects that the verbs use.
 struct Things {
     ctx: Context,
     queue: CommandQueue,
@@ -29,7 +30,7 @@ struct Things {
     late: Late,
 }
 
-/// What they give at the end.
+/// Holds the late results of the verbs.
 #[derive(Default)]
 struct Late {
     end: Option<Event>,
@@ -39,7 +40,7 @@ struct Late {
 
 const N: usize = 1000;
 
-/// Each verb once, in an order that shows in the result.
+/// Lists each verb once; another order of the verbs would give another result.
 const VERBS: &[Verb<Things>] = &[
     ("fill", |t| t.queue.fill(&mut t.y, 3).unwrap()),
     ("upload", |t| t.queue.upload(&[7; N], &mut t.x).unwrap()),
@@ -62,7 +63,7 @@ const VERBS: &[Verb<Things>] = &[
 ];
 
 impl Things {
-    /// On a queue of the context.
+    /// Makes the objects for a queue of the context.
     fn new(ctx: &Context, queue: &CommandQueue) -> Self {
         let mut pinned = ctx.pinned([N]).unwrap();
         pinned.write(|host| host.fill(5)).unwrap();
@@ -72,7 +73,8 @@ impl Things {
         Self { ctx: ctx.clone(), queue: queue.clone(), mix, x, y, pinned, result, event, late }
     }
 
-    /// As [`new`](Self::new). On GL each verb has allocated what it needs when it is first used.
+    /// Makes the objects as [`new`](Self::new) does. On GL it also uses each verb once, because the first use
+    /// allocates.
     fn ready(subject: &Subject, ctx: &Context, queue: &CommandQueue) -> Self {
         let mut things = Self::new(ctx, queue);
         if !is_gl(subject) {
@@ -98,7 +100,8 @@ impl Things {
     }
 }
 
-/// GL lets one thread in at a time: there new memory waits for the submission that is running, as the rule says.
+/// Returns `true` on GL, which lets one thread in at a time. There a verb that needs new memory waits for the
+/// submission that is running, as the rule states.
 fn is_gl(subject: &Subject) -> bool {
     subject.place().info().is_some_and(|info| info.backend == "GL")
 }
@@ -134,7 +137,7 @@ fn beside_a_busy_kernel(subject: &Subject) {
     each_returns(subject, make, VERBS, |mut things| things.check());
 }
 
-/// Memory that the pool has none of.
+/// Holds arrays for which the pool has no block.
 #[derive(Default)]
 struct Made {
     arrays: Vec<(u32, DeviceArray<u32>)>,
@@ -164,7 +167,7 @@ const MAKES: &[Verb<Makes>] = &[
     ("queue", |m| m.queue = m.ctx.queue("another")),
 ];
 
-/// On GL the calls return late, and give what they give elsewhere.
+/// Makes arrays while a kernel is busy. On GL the calls return late, and their arrays are right as elsewhere.
 fn new_memory(subject: &Subject) {
     let make = || {
         let ctx = subject.ctx();

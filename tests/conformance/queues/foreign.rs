@@ -1,4 +1,4 @@
-//! Q13, the part with arrays on the caller's wgpu buffers: what both sides write, and in which order.
+//! Q13, the part about arrays on the caller's wgpu buffers: the writes of both sides, and their order.
 
 use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};
@@ -12,16 +12,16 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("q13_an_array_lies_on_the_callers_buffer", lies).gpu_only(NO_DEVICE),
         case("q13_every_verb_takes_an_array_on_the_callers_buffer", verbs).gpu_only(NO_DEVICE),
-        case("q13_what_the_caller_put_and_did_not_submit_is_seen", put).gpu_only(NO_DEVICE),
-        case("q13_what_a_kernel_wrote_to_a_buffer_of_no_content_stays", unwritten).gpu_only(NO_DEVICE),
-        case("q13_a_buffer_longer_than_a_binding_keeps_what_was_written", long).gpu_only(NO_DEVICE),
+        case("q13_bytes_that_the_caller_wrote_and_did_not_submit_are_seen", put).gpu_only(NO_DEVICE),
+        case("q13_writes_to_a_buffer_that_was_never_written_stay", unwritten).gpu_only(NO_DEVICE),
+        case("q13_a_buffer_longer_than_a_binding_keeps_its_bytes", long).gpu_only(NO_DEVICE),
         case("q13_caller_and_context_take_turns_on_a_buffer", ping_pong).gpu_only(NO_DEVICE),
         case("q13_two_arrays_on_one_buffer_are_ordered", ordered).gpu_only(NO_DEVICE),
         case("q13_two_arrays_on_one_buffer_can_be_a_hazard", hazard).gpu_only(NO_DEVICE),
-        case("q13_an_array_on_a_buffer_goes_before_its_work_is_done", dropped).gpu_only(NO_DEVICE),
+        case("q13_an_array_on_a_buffer_may_be_dropped_before_its_work_is_done", dropped).gpu_only(NO_DEVICE),
         case("q13_the_callers_memory_is_never_given_to_another_array", never_pooled).gpu_only(NO_DEVICE),
-        case("q13_bytes_behind_an_array_are_the_callers", behind).gpu_only(NO_DEVICE),
-        case("q13_the_caller_submits_from_another_thread_meanwhile", meanwhile).gpu_only(NO_DEVICE),
+        case("q13_the_context_leaves_the_bytes_behind_an_array", behind).gpu_only(NO_DEVICE),
+        case("q13_the_caller_may_submit_from_another_thread", meanwhile).gpu_only(NO_DEVICE),
         case("q13_a_grid_is_read_from_the_callers_buffer", grid).gpu_only(NO_DEVICE),
     ]
 }
@@ -95,7 +95,7 @@ fn put(subject: &Subject) {
             queue.launch(&mix, Grid::threads([N]), Mix { a: 2, b: turn, x: &ones, y: &mut x }).unwrap();
             let expected: Vec<_> = count(turn).into_iter().map(|y| mixed(y, 2, 1, turn)).collect();
             assert_eq!(queue.read(&x).wait().unwrap(), expected);
-            // A copy is the first to use what was put.
+            // The copy for the read is the first command that uses the new bytes.
             program.put(&count(turn + 50), &buffer);
             assert_eq!(queue.read(&x).wait().unwrap(), count(turn + 50));
         }
@@ -112,7 +112,7 @@ fn unwritten(subject: &Subject) {
         queue.finish().wait().unwrap();
         assert_eq!(program.read(&by_kernel, N), count(3));
         assert_eq!(program.read(&by_copy, N), count(8));
-        // What nobody writes is zero, as everywhere in wgpu.
+        // A buffer that was never written is zero, as everywhere in wgpu.
         assert_eq!(queue.read(&on(&ctx, &untouched)).wait().unwrap(), [0; N]);
     }
 }
@@ -177,7 +177,7 @@ fn hazard(subject: &Subject) {
     one.fill(&mut on(&ctx, &buffer), 1).unwrap();
     let error = two.fill(&mut on(&ctx, &buffer), 2).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
-    // What the program was not told is not over, however far the device is.
+    // The device has done the work, but no call has told the host, so the second fill is still a hazard.
     let filled = one.marker();
     one.flush().unwrap();
     dump::until_done(&ctx, "one");
@@ -201,7 +201,7 @@ fn dropped(subject: &Subject) {
             queue.flush().unwrap();
             drop((x, buffer));
             program.device.poll(wgpu::PollType::Poll).unwrap();
-            let next = program.buffer(N); // where the other was, if that is gone
+            let next = program.buffer(N); // `next` may get the memory of the dropped buffer
             program.put(&[9; N], &next);
             program.queue.submit([]);
             assert_eq!(queue.read(&out).wait().unwrap(), count(start));

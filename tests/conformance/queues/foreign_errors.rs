@@ -1,4 +1,4 @@
-//! Q13, the part with arrays on the caller's wgpu buffers: what cannot be.
+//! Q13, the part about arrays on the caller's wgpu buffers: the errors.
 
 use crate::common::program::{FOR_ARRAYS, Program, beside};
 use crate::common::{Case, Subject, case, raw};
@@ -12,22 +12,22 @@ const NO_DEVICE: &str = "there is no wgpu device";
 pub fn cases() -> Vec<Case> {
     vec![
         case("q13_a_buffer_that_is_too_small_is_refused", too_small).gpu_only(NO_DEVICE),
-        case("q13_a_buffer_without_the_usages_is_refused", usages).gpu_only(NO_DEVICE),
-        case("q13_half_a_word_of_the_callers_is_not_written", half_a_word).gpu_only(NO_DEVICE),
+        case("q13_a_buffer_without_the_needed_usages_is_refused", usages).gpu_only(NO_DEVICE),
+        case("q13_a_write_of_half_a_word_of_the_caller_is_refused", half_a_word).gpu_only(NO_DEVICE),
         case("q13_a_buffer_of_another_device_is_refused", another_device).gpu_only(NO_DEVICE),
         case("q13_the_cpu_recorder_takes_no_buffers", cpu_recorder).gpu_only(NO_DEVICE),
         case("q13_work_on_a_destroyed_buffer_fails_its_queue", destroyed).gpu_only(NO_DEVICE),
         case("q13_a_buffer_destroyed_between_two_submissions_fails_the_second", destroyed_later)
             .gpu_only(NO_DEVICE),
-        case("q13_a_buffer_destroyed_under_running_work_does_no_harm", destroyed_meanwhile)
+        case("q13_destroying_a_buffer_under_running_work_changes_no_result", destroyed_meanwhile)
             .gpu_only(NO_DEVICE),
-        case("q13_other_buffers_may_be_destroyed_meanwhile", destroyed_beside).gpu_only(NO_DEVICE),
+        case("q13_another_thread_may_destroy_other_buffers", destroyed_beside).gpu_only(NO_DEVICE),
         case("q13_work_on_a_mapped_buffer_fails_its_queue", mapped).gpu_only(NO_DEVICE),
     ]
 }
 
 fn refused(ctx: &Context, buffer: &wgpu::Buffer, len: usize) -> Error {
-    ctx.array_on::<u32, 1>(buffer, [len]).expect_err("an array that cannot be")
+    ctx.array_on::<u32, 1>(buffer, [len]).expect_err("the buffer does not fit the array")
 }
 
 fn too_small(subject: &Subject) {
@@ -79,12 +79,12 @@ fn cpu_recorder(subject: &Subject) {
     assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
 }
 
-/// The queue of work on such a buffer fails with an error that names the array, and nobody else's does.
+/// Checks that work on the buffer fails its queue with an error that names the array, and fails no other queue.
 fn fails(ctx: &Context, buffer: &wgpu::Buffer) {
     let (good, bad) = (ctx.queue("good"), ctx.queue("bad"));
     let (mut x, mut y) = (ctx.array_on::<u32, 1>(buffer, [16]).unwrap(), good.zeros::<u32, 1>([16]).unwrap());
     good.fill(&mut y, 4).unwrap();
-    bad.wait_for(&good.marker()).unwrap(); // so that both are in one submission
+    bad.wait_for(&good.marker()).unwrap(); // the wait puts the work of both queues into one submission
     bad.fill(&mut x, 5).unwrap();
     let error = bad.finish().wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
@@ -109,7 +109,7 @@ fn destroyed_later(subject: &Subject) {
         let (queue, buffer) = (ctx.queue("main"), program.buffer(16));
         let mut x = ctx.array_on::<u32, 1>(&buffer, [16]).unwrap();
         for value in 0..2 {
-            queue.fill(&mut x, value + 1).unwrap(); // the second time the recorder knows the buffer
+            queue.fill(&mut x, value + 1).unwrap(); // at the second fill the recorder knows the buffer
             queue.finish().wait().unwrap();
         }
         program.destroy(&buffer);
@@ -120,7 +120,7 @@ fn destroyed_later(subject: &Subject) {
 }
 
 fn destroyed_meanwhile(subject: &Subject) {
-    // Without threads, so that a flush has submitted when it returns.
+    // The contexts have no threads, so a flush has submitted when it returns.
     let of_the_variable = AdoptOptions { threads: false, ..AdoptOptions::default() };
     let direct = AdoptOptions {
         alone: true,
@@ -143,7 +143,7 @@ fn destroyed_meanwhile(subject: &Subject) {
             queue.flush().unwrap();
             program.destroy(&buffer);
             program.device.poll(wgpu::PollType::Poll).unwrap();
-            let next = program.buffer(1 << 16); // where the other was, if that is gone
+            let next = program.buffer(1 << 16); // `next` may get the memory of the destroyed buffer
             program.put(&[9; 1 << 16], &next);
             program.queue.submit([]);
             assert_eq!(queue.read(&out).wait().unwrap(), [value; 1 << 16]);
@@ -151,7 +151,8 @@ fn destroyed_meanwhile(subject: &Subject) {
     }
 }
 
-/// Copies between several buffers, while another thread has wgpu destroy others all the time: neither waits for ever.
+/// Copies between several buffers while another thread destroys other buffers all the time. Neither thread waits for
+/// ever.
 fn destroyed_beside(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let (queue, over) = (ctx.queue("main"), AtomicBool::new(false));

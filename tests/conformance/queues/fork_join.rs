@@ -1,4 +1,4 @@
-//! Q12: queues made from queues.
+//! Q12: queues that are forked from a queue and joined with it.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case, dump};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q12_a_fork_comes_after_what_its_queue_had", fork),
-        case("q12_a_join_comes_after_what_the_other_queue_had", join),
+        case("q12_a_fork_comes_after_the_earlier_work_of_its_queue", fork),
+        case("q12_a_join_waits_for_the_earlier_work_of_the_other_queue", join),
         case("q12_a_tree_of_forks_and_joins_gives_exact_values", tree),
     ]
 }

@@ -1,4 +1,4 @@
-//! Q02, Q03: what is ordered, and what is not.
+//! Q02, Q03: the order inside a queue, and the order between queues.
 
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, case};
@@ -7,11 +7,11 @@ use fencepost::prelude::*;
 pub fn cases() -> Vec<Case> {
     vec![
         case("q02_launches_copies_fills_and_uploads_run_in_the_order_of_enqueueing", one_queue),
-        case("q02_a_read_gives_the_bytes_of_its_place_in_the_queue", reads_between),
+        case("q02_a_read_returns_the_bytes_of_its_place_in_the_queue", reads_between),
         case("q03_two_queues_are_unordered_under_unchecked", unordered),
         case("q03_the_policy_orders_two_queues_that_share_an_array", ordered_by_policy),
         case("q03_an_event_orders_two_queues", ordered_by_event),
-        case("q03_a_queue_is_born_after_everything_enqueued_before_it", born_after),
+        case("q03_a_new_queue_comes_after_everything_enqueued_before_it", born_after),
     ]
 }
 
@@ -61,7 +61,7 @@ fn reads_between(subject: &Subject) {
         queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: turn, x: &x, y: &mut y }).unwrap();
         reads.push(queue.read(&y));
     }
-    // Last things first: what is asked for late is no later.
+    // The last read is waited for first; each read has the bytes of its own place.
     for (turn, read) in (0..20).zip(reads).rev() {
         assert_eq!(read.wait().unwrap(), [turn + 1 + turn * (turn + 1) / 2; N], "read {turn}");
     }
@@ -118,7 +118,7 @@ fn born_after(subject: &Subject) {
     assert!(!second.is_complete().unwrap());
     gate.signal();
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
-    // What the first queue does from now on is not before it.
+    // Later work of the first queue does not come before the second queue.
     let late = ctx.user_event("late");
     first.wait_for(&late.event()).unwrap();
     first.fill(&mut x, 3).unwrap();

@@ -1,4 +1,4 @@
-//! Q10: which queue's work goes first.
+//! Q10: the order in which the work of several queues is submitted.
 
 use crate::common::busy::{Busy, LENGTHS};
 use crate::common::kernels::tick;
@@ -8,21 +8,23 @@ use fencepost::{DynKernel, Priority, QueueOptions};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-const ONE_LANE: &str = "a priority says what one hardware queue takes next";
+const ONE_LANE: &str = "a priority decides which batch one hardware queue takes next";
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q10_numbers_out_of_range_clamp_and_a_queue_tells_its_priority", numbers),
-        case("q10_high_comes_first_whichever_was_made_or_filled_first", high_first).one_lane(ONE_LANE),
-        case("q10_high_goes_ahead_of_low_work_that_is_flushed", high_overtakes).one_lane(ONE_LANE),
+        case("q10_numbers_out_of_range_clamp_and_a_queue_returns_its_priority", numbers),
+        case("q10_high_work_is_first_whichever_queue_was_made_or_filled_first", high_first)
+            .one_lane(ONE_LANE),
+        case("q10_high_work_overtakes_low_work_that_is_flushed", high_overtakes).one_lane(ONE_LANE),
         case("q10_low_work_that_high_work_waits_for_is_lifted", needed_is_lifted).one_lane(ONE_LANE),
         case("q10_waiting_for_a_low_queue_lifts_it", waited_for_is_lifted),
-        case("q10_low_is_never_starved", not_starved)
-            .gpu_only("on the CPU recorder the thread that waits does the steps"),
+        case("q10_low_work_is_never_starved", not_starved)
+            .gpu_only("on the CPU recorder the waiting thread runs the work"),
     ]
 }
 
-/// Queues that note when the device came to each of their launches. Unchecked, or the shared clock would order them.
+/// Holds a context whose queues note the tick at which each of their launches runs. The policy is `Unchecked`, because
+/// the shared clock would order the queues under another policy.
 struct Race {
     ctx: Context,
     tick: DynKernel,
@@ -47,7 +49,7 @@ impl Race {
         })
     }
 
-    /// Enqueues launches that note their times in these places.
+    /// Enqueues launches that note their ticks in these places.
     fn run(&self, queue: &CommandQueue, places: std::ops::Range<u32>) {
         for at in places {
             let (clock, ticks) = (&mut self.clock.handle(), &mut self.ticks.handle());
@@ -57,8 +59,8 @@ impl Race {
         }
     }
 
-    /// The times, once these queues are done. Asks for none of them, as that would start it: lets `start` go and
-    /// has callbacks tell.
+    /// Returns the ticks once these queues are done. A wait for a queue would start its work, so callbacks report the
+    /// ends of the queues after `start` has run.
     fn times(&self, queues: &[&CommandQueue], start: impl FnOnce()) -> Vec<u32> {
         let (sender, receiver) = channel();
         for queue in queues {
@@ -125,7 +127,8 @@ fn high_first(subject: &Subject) {
     }
 }
 
-/// Whether the high queue came first can be told only if both were there before the busy kernel was done.
+/// Races high work against low work that is flushed. The result counts only if both were flushed before the busy kernel
+/// was done.
 fn high_overtakes(subject: &Subject) {
     let told = LENGTHS.into_iter().any(|milliseconds| {
         let race = Race::new(subject.ctx_with(Policy::Unchecked));
@@ -140,7 +143,7 @@ fn high_overtakes(subject: &Subject) {
         assert!(!told || last(&times[..60]) < first(&times[100..200]), "{times:?}");
         told
     });
-    assert!(told, "the machine is too slow to tell");
+    assert!(told, "each busy kernel was done before the queues were filled");
 }
 
 fn needed_is_lifted(subject: &Subject) {
@@ -155,8 +158,11 @@ fn needed_is_lifted(subject: &Subject) {
     race.run(&normal, 10..50);
     race.run(&high, 50..60);
     let times = race.times(&[&normal, &high], || gate.signal());
-    assert!(last(&times[..10]) < first(&times[50..60]), "the wait holds: {times:?}");
-    assert!(last(&times[50..60]) < first(&times[10..50]), "and high still comes before normal: {times:?}");
+    assert!(
+        last(&times[..10]) < first(&times[50..60]),
+        "high work comes after the low work for which it waits: {times:?}"
+    );
+    assert!(last(&times[50..60]) < first(&times[10..50]), "high work comes before normal work: {times:?}");
 }
 
 fn waited_for_is_lifted(subject: &Subject) {
@@ -183,25 +189,26 @@ fn waited_for_is_lifted(subject: &Subject) {
     }
 }
 
-/// Behind eight batches of high work comes one of low. That can be told only if all were there before the busy kernel
-/// was done.
+/// Checks that low work runs after at most eight batches of high work. The result counts only if all batches were
+/// enqueued before the busy kernel was done.
 fn not_starved(subject: &Subject) {
     let told = LENGTHS.into_iter().any(|milliseconds| {
         let race = Race::new(subject.ctx_with(Policy::Unchecked));
         let [busy, low, high] = [Priority::Normal, Priority::Low, Priority::High].map(|p| race.queue(p));
-        // Some drivers let no other thread wait while one submits behind running work: the kernel must end by itself.
+        // On some drivers no other thread can wait while a thread submits behind running work, so the kernel must end
+        // by itself.
         let busy = Busy::for_a_while(subject, &race.ctx, &busy, milliseconds);
         race.run(&low, 0..1);
         low.flush().unwrap();
         for at in 1..40 {
             race.run(&high, at..at + 1);
-            // Whoever waits has a batch of its own.
+            // The wait puts the launch into a batch of its own.
             high.finish().wait_timeout(Duration::ZERO).unwrap();
         }
         let told = !busy.is_over();
         let times = race.times(&[&high, &low], || busy.let_go());
-        assert!(!told || times[0] < 10, "low came after {} batches of high", times[0]);
+        assert!(!told || times[0] < 10, "low work came after {} batches of high work", times[0]);
         told
     });
-    assert!(told, "the machine is too slow to tell");
+    assert!(told, "each busy kernel was done before the queues were filled");
 }

@@ -1,4 +1,4 @@
-//! Q04, Q07: starting, and waiting for, all queues of a context, or of the process.
+//! Q04, Q07: flushes and waits for all queues of a context, and waits for all contexts of the process.
 
 use crate::common::later::{self, RUNS};
 use crate::common::{Case, Subject, case, dump, raw};
@@ -11,19 +11,18 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("q04_flushing_the_context_starts_the_work_of_all_queues_together", together),
         case("q07_synchronize_waits_for_all_queues_and_flushes_them", all_queues),
-        case("q07_synchronize_submits_the_work_of_all_queues_before_anything_waits", flushes),
-        case("q07_what_is_enqueued_later_is_not_waited_for", not_later),
-        case("q07_a_kernel_that_is_enqueued_later_is_not_waited_for", kernel_behind)
-            .vulkan_only(RUNS)
-            .host_side(),
-        case("q07_the_work_of_a_queue_that_is_gone_is_waited_for", gone),
-        case("q07_the_first_error_is_given_and_the_others_are_waited_for", errors),
-        case("q07_what_was_waited_for_is_known_to_the_host", known),
-        case("q07_a_wait_that_has_timed_out_teaches_nothing", not_known),
-        case("q07_in_a_callback_it_would_deadlock_and_says_so_at_once", would_deadlock),
+        case("q07_synchronize_submits_the_work_of_all_queues_before_any_wait", flushes),
+        case("q07_synchronize_does_not_wait_for_later_work", not_later),
+        case("q07_synchronize_does_not_wait_for_a_later_kernel", kernel_behind).vulkan_only(RUNS).host_side(),
+        case("q07_synchronize_waits_for_the_work_of_a_dropped_queue", gone),
+        case("q07_synchronize_returns_the_first_error_and_waits_for_all_other_queues", errors),
+        case("q07_synchronize_tells_the_host_that_all_work_is_over", known),
+        case("q07_a_synchronize_that_has_timed_out_tells_the_host_nothing", not_known),
+        case("q07_synchronize_in_a_callback_returns_would_deadlock_at_once", would_deadlock),
         case("q07_synchronize_all_waits_for_every_context", every_context),
-        case("q07_no_context_is_kept_going_for_it", weak),
-        case("q07_on_an_adopted_device_its_owner_is_waited_for", owner).gpu_only("there is no wgpu device"),
+        case("q07_synchronize_all_keeps_no_context_alive", weak),
+        case("q07_synchronize_waits_for_the_owner_of_an_adopted_device", owner)
+            .gpu_only("there is no wgpu device"),
     ]
 }
 
@@ -40,10 +39,10 @@ fn together(subject: &Subject) {
     }
     let before = dump::submitted(&ctx);
     ctx.flush().unwrap();
-    assert_eq!(dump::submitted(&ctx), before + 1, "the flush has submitted it");
+    assert_eq!(dump::submitted(&ctx), before + 1, "the flush has made one submission");
     let profile = profiler.finish().wait().unwrap();
     let batches: Vec<_> = profile.rows.iter().map(|row| row.batch).collect();
-    assert_eq!(batches, [Some(0); 3], "one batch");
+    assert_eq!(batches, [Some(0); 3], "the work of all queues is in one batch");
 }
 
 fn all_queues(subject: &Subject) {
@@ -55,7 +54,7 @@ fn all_queues(subject: &Subject) {
         queue.fill(x, 7_u32).unwrap();
     }
     let mut all = ctx.synchronize();
-    // The others are done: the one that is held is all that is left.
+    // The other queues are done, so only the held queue is left.
     [0, 2].iter().for_each(|at| queues[*at].finish().wait().unwrap());
     assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
     assert!(dump::is_held(&ctx, "queue 1"));
@@ -116,7 +115,7 @@ fn gone(subject: &Subject) {
     let end = queue.marker();
     drop(queue);
     let mut all = ctx.synchronize();
-    // Everything else is done: the queue that is gone is all that is left.
+    // Everything else is done, so only the dropped queue is left.
     assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
     assert!(dump::is_held(&ctx, "short-lived"));
     gate.signal();
@@ -135,7 +134,10 @@ fn errors(subject: &Subject) {
     second.fill(&mut ctx.zeros::<u32, 1>([N]).unwrap(), 1).unwrap();
     let mut all = ctx.synchronize();
     [&first, &third].iter().for_each(|queue| _ = queue.finish().wait().unwrap_err());
-    assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none(), "the second is still waited for");
+    assert!(
+        all.wait_timeout(Duration::ZERO).unwrap().is_none(),
+        "the result still waits for the second queue"
+    );
     assert!(dump::is_held(&ctx, "second"));
     gate.signal();
     let error = all.wait().unwrap_err();
@@ -153,7 +155,7 @@ fn known(subject: &Subject) {
     one.fill(&mut x, 1_u32).unwrap();
     gone.fill(&mut y, 1_u32).unwrap();
     drop(gone);
-    // The work is over, and the program was not told.
+    // The work is over, and no call has told the host.
     ["one", "gone"].iter().for_each(|label| dump::until_done(&ctx, label));
     assert!(two.fill(&mut x, 2).is_err() && two.fill(&mut y, 2).is_err());
     ctx.synchronize().wait().unwrap();
@@ -181,7 +183,7 @@ fn not_known(subject: &Subject) {
 
 fn would_deadlock(subject: &Subject) {
     let ctx = subject.ctx();
-    // Made first, and so looked at first: it waits for what the callback is about to signal.
+    // This queue is made first, and so polled first; it waits for an event that the callback is about to signal.
     let (held, queue, gate) = (ctx.queue("held"), ctx.queue("called"), ctx.user_event("gate"));
     held.wait_for(&gate.event()).unwrap();
     held.callback(|| ()).unwrap();
@@ -212,7 +214,7 @@ fn every_context(subject: &Subject) {
     });
     let mut all = synchronize_all();
     for (queue, gate) in &gates {
-        // What was signalled is done: the next gate is all that is left.
+        // The queues of the signalled gates are done, so only the next gate is left.
         assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
         gate.signal();
         queue.finish().wait().unwrap();
@@ -227,12 +229,12 @@ fn weak(subject: &Subject) {
     let watch = ctx.watch();
     synchronize_all().wait().unwrap();
     drop(ctx);
-    assert!(watch.state_dump().is_none(), "it has ended");
+    assert!(watch.state_dump().is_none(), "the context has ended");
     synchronize_all().wait().unwrap();
     other.synchronize().wait().unwrap();
 }
 
-/// The owner is a context of its own, without threads: what it flushes is submitted when the call returns.
+/// Makes the owner of the device a context without threads: its work is submitted when its flush returns.
 fn owner(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     let options = AdoptOptions { threads: false, ..AdoptOptions::default() };
@@ -245,6 +247,6 @@ fn owner(subject: &Subject) {
         let end = busy.marker();
         busy.flush().unwrap();
         ours.synchronize().wait().unwrap();
-        assert!(end.is_complete().unwrap(), "at the first look");
+        assert!(end.is_complete().unwrap(), "the first poll finds the work complete");
     }
 }

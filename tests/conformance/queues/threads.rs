@@ -1,4 +1,4 @@
-//! Q14: handles cross threads, and threads share queues.
+//! Q14: handles that cross threads, and threads that share queues.
 
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, case};
@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-/// Proven when this is compiled, in a program with rustc's default recursion limit.
+/// Compiles only if the handles are `Send` and `Sync`, in a program with rustc's default recursion limit.
 fn send_and_sync(_: &Subject) {
     fn both<T: Send + Sync>() {}
     fn send<T: Send>() {}
@@ -49,7 +49,7 @@ fn one_queue(subject: &Subject) {
             let args = Mix { a: 7, b: turn, x: &one, y: &mut own };
             queue.launch(&mix, Grid::threads([N]), args).unwrap();
             expected = mixed(expected, 7, 1, turn);
-            // Adding commutes, so whatever the threads' order is the sum is the same.
+            // Addition commutes, so the sum is the same for every order of the threads.
             let args = Mix { a: 1, b: thread, x: &one, y: &mut sum.handle() };
             queue.launch(&mix, Grid::threads([N]), args).unwrap();
             if turn % 25 == 0 {

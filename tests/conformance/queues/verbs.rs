@@ -1,4 +1,4 @@
-//! Q09: verbs without a queue.
+//! Q09: verbs of the context, which take no queue.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -8,19 +8,19 @@ use fencepost::{DynKernel, Kernel, Kind, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q09_verbs_without_a_queue_go_to_the_current_one", go_to_current),
-        case("q09_a_read_without_a_queue_is_in_the_order_of_the_current_one", reads),
-        case("q09_a_marker_without_a_queue_is_of_the_current_one", marker),
-        case("q09_an_event_is_recorded_and_waited_for_without_a_queue", record_and_wait),
+        case("q09_verbs_without_a_queue_go_to_the_current_queue", go_to_current),
+        case("q09_a_read_without_a_queue_is_in_the_order_of_the_current_queue", reads),
+        case("q09_a_marker_without_a_queue_covers_the_current_queue", marker),
+        case("q09_record_and_wait_for_without_a_queue_go_to_the_current_queue", record_and_wait),
         case("q09_an_explicit_queue_wins", explicit_wins),
-        case("q09_verbs_without_a_queue_refuse_what_is_of_another_context", foreign),
-        case("q09_what_the_context_makes_is_of_no_queue", making),
+        case("q09_verbs_without_a_queue_refuse_objects_of_another_context", foreign),
+        case("q09_arrays_made_by_the_context_do_not_use_the_current_queue", making),
     ]
 }
 
 const N: usize = 64;
 
-/// What verbs are called with.
+/// Holds the arguments of the verbs.
 struct Bench {
     ctx: Context,
     mix: Kernel<Mix<'static>>,
@@ -39,7 +39,7 @@ impl Bench {
     }
 }
 
-/// A verb of the context on `x`, and otherwise only on arrays of its own.
+/// Calls a verb of the context on `x`, and otherwise only on arrays that the call makes.
 type Verb = (&'static str, fn(&Bench, &Context, &mut DeviceArray<u32>) -> Result<()>);
 
 const VERBS: &[Verb] = &[
@@ -58,7 +58,7 @@ const VERBS: &[Verb] = &[
     ("read_with", |_, ctx, x| given(ctx.read_with(x, vec![0; N]))),
 ];
 
-/// Whether the read was enqueued; nobody waits for it, so the host is told nothing.
+/// Returns an error if the read was not enqueued. The read is not waited for, so the host is told nothing.
 fn given<T>(mut read: Pending<T>) -> Result<()> {
     match read.wait_timeout(std::time::Duration::ZERO) {
         Err(error) => Err(error),
@@ -66,13 +66,13 @@ fn given<T>(mut read: Pending<T>) -> Result<()> {
     }
 }
 
-/// `Checked` says which queue, and which line, used the array before.
+/// Finds the queue and the line of the verb in the error that `Checked` returns for a later use.
 fn go_to_current(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let (bench, other) = (Bench::new(subject, &ctx), ctx.queue("other"));
     for &(name, verb) in VERBS {
         let (queue, gate) = (ctx.queue(name), ctx.user_event("gate"));
-        queue.wait_for(&gate.event()).unwrap(); // so that nothing is over, and no read has told the host
+        queue.wait_for(&gate.event()).unwrap(); // the gate holds the work, so no read tells the host that it is over
         queue.scope(|| {
             let mut x = ctx.zeros([N]).unwrap();
             verb(&bench, &ctx, &mut x).expect(name);
@@ -105,7 +105,7 @@ fn reads(subject: &Subject) {
 fn marker(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
-    ctx.default_queue(); // made now: a queue is born after what there is
+    ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     queue.wait_for(&gate.event()).unwrap();
     queue.callback(|| ()).unwrap();
     assert!(ctx.marker().is_complete().unwrap(), "the default queue has no work");
@@ -119,7 +119,7 @@ fn record_and_wait(subject: &Subject) {
     let ctx = subject.ctx();
     let [first, second] = ["first", "second"].map(|label| ctx.queue(label));
     let (event, gate) = (ctx.event(), ctx.user_event("gate"));
-    ctx.default_queue(); // made now: a queue is born after what there is
+    ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     first.wait_for(&gate.event()).unwrap();
     first.callback(|| ()).unwrap();
     let no_wait = fencepost::ScopeOptions { wait: false };
@@ -128,7 +128,7 @@ fn record_and_wait(subject: &Subject) {
     second.scope_with(no_wait, || ctx.wait_for(&event)).unwrap();
     let waits = second.marker();
     assert!(!waits.is_complete().unwrap(), "the queue that was current waits");
-    assert!(ctx.default_queue().marker().is_complete().unwrap(), "another one does not");
+    assert!(ctx.default_queue().marker().is_complete().unwrap(), "the default queue does not wait");
     gate.signal();
     waits.wait().unwrap();
 }
@@ -148,12 +148,12 @@ fn foreign(subject: &Subject) {
     let (ctx, other) = (subject.ctx(), subject.ctx());
     let bench = Bench::new(subject, &ctx);
     let mut theirs = other.zeros([N]).unwrap();
-    // Copies connect two contexts.
+    // Copies may connect two contexts, so they are left out.
     let verbs = || VERBS.iter().filter(|(name, _)| !name.contains("copy"));
     let mut refused: Vec<(&str, Result<()>)> =
         verbs().map(|&(name, verb)| (name, verb(&bench, &ctx, &mut theirs))).collect();
     refused.push(("read_into", ctx.read_into(&theirs, &mut [0; N])));
-    // The verb is theirs, and what it is called with is not.
+    // Here the verb belongs to the other context, and the arguments do not.
     for &(name, verb) in verbs().filter(|(name, _)| !name.contains("read") && *name != "upload") {
         if !["fill", "set", "get"].contains(&name) {
             refused.push((name, verb(&bench, &other, &mut theirs)));

@@ -1,4 +1,4 @@
-//! Q05, Q06: asking, and waiting for so long.
+//! Q05, Q06: polls, and waits with a limit.
 
 use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::later::{self, RUNS};
@@ -10,16 +10,16 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("q05_is_complete_flushes_so_that_polling_ends", polling_ends),
-        case("q05_is_complete_of_a_held_queue_says_no", held_says_no),
+        case("q05_is_complete_of_a_held_queue_is_false", held_is_false),
         case("q05_a_queue_without_work_is_complete", empty_is_complete),
         case("q05_a_queue_is_complete_while_a_kernel_of_another_queue_runs", complete_beside_a_kernel)
             .vulkan_only(RUNS)
             .host_side(),
-        case("q05_is_complete_says_what_failed", failed_says_so),
+        case("q05_is_complete_returns_the_error_of_failed_work", failed_returns_its_error),
         case("q06_after_a_timeout_the_same_pending_can_be_waited_for", timeout_and_again),
-        case("q06_a_timeout_is_kept_behind_a_busy_kernel", timeout_when_busy)
-            .gpu_only("on the CPU recorder the thread that waits does the steps"),
-        case("q06_a_wait_of_no_time_asked_again_and_again_ends", no_time_ends),
+        case("q06_a_wait_with_a_timeout_ends_in_time_behind_a_busy_kernel", timeout_when_busy)
+            .gpu_only("on the CPU recorder the waiting thread runs the work"),
+        case("q06_repeated_waits_of_no_time_end", no_time_ends),
         case("q06_a_wait_of_no_time_does_the_work_of_a_context_without_threads", no_time_without_threads),
     ]
 }
@@ -44,7 +44,7 @@ fn polling_ends(subject: &Subject) {
     }
 }
 
-fn held_says_no(subject: &Subject) {
+fn held_is_false(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     let mut x = ctx.zeros([N]).unwrap();
@@ -75,14 +75,14 @@ fn empty_is_complete(subject: &Subject) {
 fn complete_beside_a_kernel(subject: &Subject) {
     later::on_a_later_queue(
         subject,
-        &[("a queue that is asked", |at| {
+        &[("a queue that is polled", |at| {
             let queue = at.queue;
             Box::new(move || dump::until(|| queue.is_complete().unwrap()))
         })],
     );
 }
 
-fn failed_says_so(subject: &Subject) {
+fn failed_returns_its_error(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     queue.wait_for(&gate.event()).unwrap();
@@ -112,7 +112,7 @@ fn timeout_and_again(subject: &Subject) {
         assert!(finished.wait_timeout(limit).unwrap().is_none());
         assert!(end.wait_timeout(limit).unwrap().is_none());
         assert!(signalled.wait_timeout(limit).unwrap().is_none());
-        assert!(dump::is_held(&ctx, "held"), "what is held was started");
+        assert!(dump::is_held(&ctx, "held"), "the held work was started");
     }
     gate.signal();
     assert_eq!(read.wait_timeout(Duration::from_secs(50)).unwrap().unwrap(), [6; N]);
@@ -122,21 +122,21 @@ fn timeout_and_again(subject: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [6; N]);
 }
 
-/// Of the end of a queue, of a read, of an event.
+/// Holds the end of a queue, a read and an event.
 type Results = (Pending<()>, Pending<Vec<u32>>, Pending<()>);
 
-/// Late results behind a kernel that is busy.
+/// Holds late results behind a busy kernel.
 struct Waited {
     queue: CommandQueue,
     x: DeviceArray<u32>,
     late: Option<Results>,
-    /// Whether a wait has given a result.
+    /// Is true once a wait has returned a result.
     early: bool,
 }
 
 impl Waited {
     fn late(&mut self) -> &mut Results {
-        self.late.as_mut().expect("it is enqueued first")
+        self.late.as_mut().expect("the results are enqueued first")
     }
 }
 
@@ -169,7 +169,7 @@ fn timeout_when_busy(subject: &Subject) {
     });
 }
 
-/// Asks without waiting until there is an answer.
+/// Polls until there is a result, without waiting.
 fn polled<T>(mut pending: Pending<T>) -> T {
     loop {
         if let Some(result) = pending.wait_timeout(Duration::ZERO).unwrap() {
@@ -186,7 +186,7 @@ fn no_time_without_threads(subject: &Subject) {
     asked_of(&subject.without_threads());
 }
 
-/// A read, the end of a queue, an event, a user event that a callback signals, and a map.
+/// Polls a read, the end of a queue, an event, a user event that a callback signals, and a map.
 fn asked_of(ctx: &Context) {
     let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
     let mut x = ctx.zeros([N]).unwrap();

@@ -1,4 +1,4 @@
-//! Mistakes with arrays and transfers.
+//! R01: mistakes with arrays and transfers.
 
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
@@ -9,7 +9,7 @@ pub fn cases() -> Vec<Case> {
         case("r01_mistakes_with_shapes_and_ranges_have_their_errors", |s| check(s, Policy::Ordered, SHAPES)),
         case("r01_mistakes_with_memory_have_their_errors", |s| check(s, Policy::Ordered, MEMORY)),
         case("r01_mistakes_with_maps_have_their_errors", |s| check(s, Policy::Ordered, MAPS)),
-        case("r01_arrays_without_elements_are_let_in_by_every_verb", without_elements),
+        case("r01_every_verb_accepts_arrays_without_elements", without_elements),
     ]
 }
 
@@ -67,7 +67,11 @@ const SHAPES: &[Mistake] = &[
     ("read into a longer slice", |b| b.queue.read_into(&b.x, &mut [0.0; 65]), shape),
     ("read into a shorter slice", |b| b.queue.read_into(&b.x, &mut []), shape),
     ("copy to another shape", |b| b.queue.copy(&b.x.slice(0..32)?, &mut b.y.handle()), shape),
-    ("copy of a turned array", |b| b.queue.copy(&b.x.reshape([4, 16])?, &mut b.y.reshape([16, 4])?), shape),
+    (
+        "copy to a transposed shape",
+        |b| b.queue.copy(&b.x.reshape([4, 16])?, &mut b.y.reshape([16, 4])?),
+        shape,
+    ),
     ("slice past the end", |b| b.x.slice(60..65).map(|_| ()), range),
     ("slice far past the end", |b| b.x.slice(usize::MAX - 1..usize::MAX).map(|_| ()), range),
     (
@@ -193,7 +197,7 @@ const fn mapped(kind: &Kind) -> bool {
     matches!(kind, Kind::Mapped { .. })
 }
 
-/// What a verb says while `x` is mapped.
+/// Makes a call while `x` is mapped, and returns its result.
 macro_rules! while_mapped {
     ($b:ident, $call:expr) => {
         |$b: &Bench| {
@@ -209,9 +213,9 @@ const MAPS: &[Mistake] = &[
     ("fill while mapped", while_mapped!(b, b.queue.fill(&mut b.x.handle(), 1.0)), mapped),
     ("upload while mapped", while_mapped!(b, b.queue.upload(&[1.0; 64], &mut b.x.handle())), mapped),
     ("pinned upload while mapped", while_mapped!(b, b.queue.upload(&b.upload, &mut b.x.handle())), mapped),
-    ("copy from it while mapped", while_mapped!(b, b.queue.copy(&b.x, &mut b.y.handle())), mapped),
-    ("copy to it while mapped", while_mapped!(b, b.queue.copy(&b.y, &mut b.x.handle())), mapped),
-    ("copy within it while mapped", while_mapped!(b, b.queue.copy(&b.x, &mut b.x.handle())), mapped),
+    ("copy from the array while mapped", while_mapped!(b, b.queue.copy(&b.x, &mut b.y.handle())), mapped),
+    ("copy to the array while mapped", while_mapped!(b, b.queue.copy(&b.y, &mut b.x.handle())), mapped),
+    ("copy within the array while mapped", while_mapped!(b, b.queue.copy(&b.x, &mut b.x.handle())), mapped),
     ("read while mapped", while_mapped!(b, b.queue.read(&b.x).wait().map(|_| ())), mapped),
     ("map to read while mapped", while_mapped!(b, b.x.map_read().wait().map(|_| ())), mapped),
     ("map to write while mapped", while_mapped!(b, b.x.map_write().wait().map(|_| ())), mapped),

@@ -1,20 +1,20 @@
-//! Shaders that run out of their bounds.
+//! R06: shaders that access memory out of their bounds.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, DeviceArray, Grid, args};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("r06_a_shader_out_of_its_bounds_harms_and_sees_nothing", astray)
-            .bounds_checked("shaders are not checked there"),
-        case("r06_an_empty_array_binds_nothing_of_its_neighbours", empty)
+        case("r06_a_shader_out_of_its_bounds_neither_changes_nor_reads_other_memory", astray)
+            .bounds_checked("shaders have no bounds checks there"),
+        case("r06_a_write_to_an_empty_array_changes_no_other_array", empty)
             .gpu_only("the CPU recorder has no shaders"),
         case("r01_a_binding_index_over_the_limit_is_an_error", index)
             .gpu_only("the CPU recorder has no shaders"),
     ]
 }
 
-/// Writes to `own` and reads from it far behind its end, and wherever a number that wraps around leads.
+/// Writes to `own` and reads from it far behind its end, and at indices that wrap around.
 const ASTRAY: &str = "
 struct Params { stride: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -28,8 +28,9 @@ fn astray(@builtin(global_invocation_id) gid: vec3<u32>) {
 }
 ";
 
-/// What `own` holds, and what everything around it holds.
+/// Fills `own`.
 const OWN: u32 = 3;
+/// Fills everything around `own`.
 const AROUND: u32 = 7;
 
 fn around(ctx: &Context) -> DeviceArray<u32> {
@@ -48,17 +49,20 @@ fn astray(s: &Subject) {
         let seen = queue.read(&seen).wait().unwrap();
         assert!(
             seen.iter().all(|value| [0, OWN, 9].contains(value)),
-            "stride {stride}: saw what is not its own"
+            "stride {stride}: the shader read other memory"
         );
     }
     let harmed = |array: &DeviceArray<u32>| queue.read(array).wait().unwrap().iter().any(|&v| v != AROUND);
-    assert!(!harmed(&before) && !harmed(&after), "another array was written to");
+    assert!(!harmed(&before) && !harmed(&after), "the shader wrote to another array");
     let whole = queue.read(&whole).wait().unwrap();
-    assert!(whole[..1024].iter().chain(&whole[2048..]).all(|&v| v == AROUND), "written outside the slice");
+    assert!(
+        whole[..1024].iter().chain(&whole[2048..]).all(|&v| v == AROUND),
+        "the shader wrote outside the slice"
+    );
     assert!(whole[1024..2048].contains(&9));
 }
 
-/// One element of its array is as large as many arrays.
+/// Has an array whose element is as large as many arrays.
 const LARGE: &str = "
 struct Large { words: array<u32, 4096> }
 @group(0) @binding(0) var<storage, read_write> own: array<Large>;
@@ -88,6 +92,6 @@ fn empty(s: &Subject) {
 
 fn index(s: &Subject) {
     let text = LARGE.replace("@binding(0)", "@binding(100000)");
-    let error = s.ctx().kernel_from(&text, "large").err().expect("no device has so many");
+    let error = s.ctx().kernel_from(&text, "large").err().expect("no device has so many bindings");
     assert!(error.to_string().contains("binding 100000"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Things dropped in every order.
+//! R01: handles that are dropped in every order.
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::saxpy;
@@ -8,9 +8,9 @@ use std::any::Any;
 pub fn cases() -> Vec<Case> {
     vec![
         case("r01_a_queue_works_without_its_contexts_handle", without_context),
-        case("r01_things_may_be_dropped_in_any_order", any_order),
-        case("r01_things_may_be_dropped_while_work_is_held", while_held),
-        case("r01_a_context_ends_though_its_work_waits_for_what_never_comes", never_signalled),
+        case("r01_handles_may_be_dropped_in_any_order", any_order),
+        case("r01_handles_may_be_dropped_while_work_is_held", while_held),
+        case("r01_a_context_ends_though_its_work_waits_for_an_abandoned_event", never_signalled),
         case("r01_the_last_handle_may_be_dropped_by_a_callback", by_a_callback),
     ]
 }
@@ -26,15 +26,15 @@ fn without_context(s: &Subject) {
     assert_eq!(*x.map_read().wait().unwrap(), [3; 64]);
 }
 
-/// Something in use: looks at what it shows, if it is asked to, and drops it.
+/// Checks a handle that is in use, if the argument is `true`, and drops the handle.
 type Thing = Box<dyn FnOnce(bool)>;
 
-/// A thing that shows nothing.
+/// Returns a thing that drops its handle without a check.
 fn plain(thing: impl Any) -> Thing {
     Box::new(move |_| drop(thing))
 }
 
-/// One of everything, in use, and the pinned array to which the last of its commands downloads.
+/// Returns one handle of each kind, in use, and the pinned array to which the last command downloads.
 fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) {
     let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
     let kernel = saxpy(s, ctx);
@@ -67,7 +67,8 @@ fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) 
     (things, target)
 }
 
-/// What is left shows what it should whatever has gone before it, and the last thing too.
+/// Drops the handles in random order. Each handle that is checked has the right values, and so has the pinned array at
+/// the end.
 fn any_order(s: &Subject) {
     for seed in 0..6 {
         let ctx = s.ctx();
@@ -82,7 +83,7 @@ fn any_order(s: &Subject) {
     }
 }
 
-/// Waits until a context is gone: its threads may be the last to let go of it.
+/// Waits until a context is gone, because its threads may hold it last.
 fn ends(watch: &ContextWatch) {
     while watch.state_dump().is_some() {
         std::thread::yield_now();
@@ -107,7 +108,7 @@ fn while_held(s: &Subject) {
     }
 }
 
-/// Nothing signals the event that the work waits for.
+/// Drops the only handle that can signal the event for which the work waits.
 fn never_signalled(s: &Subject) {
     for keep_read in [true, false] {
         let ctx = s.ctx();

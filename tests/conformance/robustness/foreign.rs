@@ -1,11 +1,11 @@
-//! Mistakes with things of another context.
+//! R01: mistakes with objects of another context.
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::saxpy;
 use fencepost::{Context, Download, Grid, HostArray, Kind, Result, Upload, args};
 
 pub fn cases() -> Vec<Case> {
-    vec![case("r01_things_of_another_context_are_refused_by_every_verb", every_verb)]
+    vec![case("r01_every_verb_refuses_objects_of_another_context", every_verb)]
 }
 
 fn every_verb(s: &Subject) {

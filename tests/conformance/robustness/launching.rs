@@ -1,4 +1,4 @@
-//! Mistakes with launches.
+//! R01: mistakes with launches.
 
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
@@ -9,8 +9,8 @@ use std::sync::Arc;
 pub fn cases() -> Vec<Case> {
     vec![
         case("r01_mistakes_with_launches_have_their_errors", |s| check(s, Policy::Ordered, LAUNCHES)),
-        case("r01_launches_on_arrays_without_elements_are_let_in", without_elements),
-        case("r01_an_unaligned_slice_is_refused_where_the_adapter_needs_more", unaligned),
+        case("r01_launches_on_arrays_without_elements_are_accepted", without_elements),
+        case("r01_an_unaligned_slice_is_refused_where_the_adapter_needs_alignment", unaligned),
     ]
 }
 
@@ -48,7 +48,7 @@ const fn range(kind: &Kind) -> bool {
 const LAUNCHES: &[Mistake] = &[
     ("one array read and written", |b| saxpy(b, &b.x, &b.x), aliased),
     ("one array written twice", |b| looks(b, &b.whole, &b.whole), aliased),
-    ("a part of what is written", |b| saxpy(b, &b.x.slice(0..32)?, &b.x), aliased),
+    ("a part of the written array", |b| saxpy(b, &b.x.slice(0..32)?, &b.x), aliased),
     (
         "arguments by name and by position",
         |b| {
@@ -141,7 +141,7 @@ fn without_elements(s: &Subject) {
     saxpy(&b, &b.y, &b.x.slice(3..3).unwrap()).unwrap();
     saxpy(&b, &b.x.slice(3..3).unwrap(), &b.x.slice(0..0).unwrap()).unwrap();
     over(&b, Grid::threads([0])).unwrap();
-    assert_eq!(b.queue.read(&b.x).wait().unwrap(), [1.0; 64], "nothing but `x` itself may change `x`");
+    assert_eq!(b.queue.read(&b.x).wait().unwrap(), [1.0; 64], "the launches leave `x` as it was");
 }
 
 fn unaligned(s: &Subject) {

@@ -1,4 +1,5 @@
-//! A program's own code that panics on a thread of the context, and devices that go away under it.
+//! Q05, Q15, E05, R01, R03: code of the program that panics on a thread of a context, devices that are lost while in
+//! use, contexts without threads, and short-lived queues.
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -10,23 +11,20 @@ use std::task::{Context as Task, Wake, Waker};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("r01_a_destructor_that_panics_harms_nobody", destructor),
-        case("r01_a_waker_that_panics_harms_nobody", waker),
+        case("r01_a_context_works_on_after_a_destructor_panics", destructor),
+        case("r01_a_context_works_on_after_a_waker_panics", waker),
         case("r01_a_host_function_that_panics_loses_the_device", host_function)
             .cpu_only("kernels of real devices cannot panic"),
         case("r03_a_device_that_is_destroyed_ends_every_wait", destroyed)
             .gpu_only("the CPU recorder's device cannot be destroyed"),
-        case(
-            "q05_without_threads_asking_a_user_event_runs_the_callback_that_signals_it",
-            asking_without_threads,
-        ),
-        case("e05_without_threads_awaiting_does_the_work", without_threads),
-        case("q15_short_lived_queues_lose_no_work_and_gather", short_lived),
+        case("q05_without_threads_polling_a_user_event_runs_its_signalling_callback", asking_without_threads),
+        case("e05_without_threads_an_await_runs_the_work", without_threads),
+        case("q15_many_short_lived_queues_lose_no_work", short_lived),
     ]
 }
 
-/// The context still does its work, asked for or not.
-fn goes_on(ctx: &Context, queue: &CommandQueue) {
+/// Checks that the context still runs work, with a wait for the work and without.
+fn works_on(ctx: &Context, queue: &CommandQueue) {
     let (sender, receiver) = channel();
     let mut x = ctx.zeros([4]).unwrap();
     queue.fill(&mut x, 3).unwrap();
@@ -60,7 +58,7 @@ fn destructor(subject: &Subject) {
     drop(gate);
     assert!(matches!(done.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
     queue.take_error().unwrap();
-    goes_on(&ctx, &queue);
+    works_on(&ctx, &queue);
 }
 
 fn waker(subject: &Subject) {
@@ -73,7 +71,7 @@ fn waker(subject: &Subject) {
     let bomb = Waker::from(Arc::new(Bomb));
     assert!(Pin::new(&mut done).poll(&mut Task::from_waker(&bomb)).is_pending());
     gate.signal();
-    goes_on(&ctx, &queue);
+    works_on(&ctx, &queue);
     drop(done);
     std::mem::forget(bomb);
 }
@@ -101,7 +99,7 @@ fn destroyed(subject: &Subject) {
         let mut x = ctx.zeros([64]).unwrap();
         queue.fill(&mut x, 6_u32).unwrap();
         ctx.wgpu().unwrap().0.destroy();
-        // What came before may still be read; after that there is only one answer.
+        // A read of earlier work may succeed. If it does not, its only error is the loss.
         match queue.read(&x).wait() {
             Ok(found) => assert_eq!(found, [6; 64]),
             Err(error) => assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}"),
@@ -130,7 +128,7 @@ fn asking_without_threads(subject: &Subject) {
     while !event.is_complete().unwrap() {}
 }
 
-/// Many more queues than batches: what they leave is planned together.
+/// Makes many more queues than batches, so that the work of several queues is planned together.
 fn short_lived(subject: &Subject) {
     let ctx = subject.ctx();
     let mut x = ctx.zeros([4]).unwrap();

@@ -1,4 +1,4 @@
-//! A table of mistakes, each with the error it must give.
+//! Checks tables of mistakes, each with the error that it must give.
 
 use crate::common::Subject;
 use crate::kernels::shaders::{LOOKS, saxpy};
@@ -7,16 +7,16 @@ use fencepost::{
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What mistakes are made with.
+/// Holds the objects with which mistakes are made.
 pub struct Bench {
     pub ctx: Context,
     pub queue: CommandQueue,
-    /// 64 elements each.
+    /// Has 64 elements, as each array of the bench.
     pub x: DeviceArray<f32>,
     pub y: DeviceArray<f32>,
     pub whole: DeviceArray<u32>,
     pub upload: HostArray<f32, Upload>,
-    /// `saxpy` on `f32`, `looks` on `u32`.
+    /// Takes arrays of `f32`; the kernel `looks` takes arrays of `u32`.
     pub saxpy: DynKernel,
     pub looks: DynKernel,
 }
@@ -37,10 +37,10 @@ impl Bench {
     }
 }
 
-/// One mistake: what it is, how it is made, and whether an error is the right one for it.
+/// Names a mistake, makes it, and tells if an error is the right one for it.
 pub type Mistake = (&'static str, fn(&Bench) -> Result<()>, fn(&Kind) -> bool);
 
-/// Makes every mistake of a table, each on a bench of its own queue, and says which did not give its error.
+/// Makes every mistake of a table, and panics with a list of those that do not give their errors.
 pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
     let mut bench = Bench::new(s, policy);
     let mut wrong = Vec::new();
@@ -48,27 +48,27 @@ pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
         let outcome = catch_unwind(AssertUnwindSafe(|| make(&bench)));
         match outcome {
             Err(_) => wrong.push(format!("{name}: panics")),
-            Ok(Ok(())) => wrong.push(format!("{name}: is let in")),
+            Ok(Ok(())) => wrong.push(format!("{name}: is accepted")),
             Ok(Err(error)) if !is(error.kind()) => wrong.push(format!("{name}: {error:?}")),
-            Ok(Err(error)) => says_something(&mut wrong, name, &error),
+            Ok(Err(error)) => has_a_sentence(&mut wrong, name, &error),
         }
         if let Err(error) = still_works(&bench) {
-            wrong.push(format!("{name}: the queue is spoilt by it: {error}"));
+            wrong.push(format!("{name}: the queue fails after it: {error}"));
             bench = Bench::new(s, policy);
         }
     }
     assert!(wrong.is_empty(), "{} of {} mistakes:\n{}", wrong.len(), table.len(), wrong.join("\n"));
 }
 
-/// A message is a sentence that names things, not a debug form.
-fn says_something(wrong: &mut Vec<String>, name: &str, error: &Error) {
+/// Checks that a message is a sentence that names objects, and not a debug form.
+fn has_a_sentence(wrong: &mut Vec<String>, name: &str, error: &Error) {
     let text = error.to_string();
     if text.len() < 20 || text.contains("Kind") || text.contains("Error(") {
         wrong.push(format!("{name}: the message is `{text}`"));
     }
 }
 
-/// A mistake leaves the queue and the arrays as they were.
+/// Checks that a mistake has left the queue and the arrays as they were.
 fn still_works(bench: &Bench) -> Result<()> {
     let queue = &bench.queue;
     queue.fill(&mut bench.y.handle(), 2.0)?;

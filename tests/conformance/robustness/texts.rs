@@ -1,4 +1,4 @@
-//! Mistakes in kernels.
+//! R01: mistakes in kernels.
 
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub fn cases() -> Vec<Case> {
     vec![
         case("r01_mistakes_in_kernels_have_their_errors", |s| check(s, Policy::Ordered, TEXTS)),
-        case("r01_a_kernel_that_needs_what_the_adapter_lacks_is_refused", unsupported),
+        case("r01_a_kernel_that_needs_a_missing_ability_is_refused", unsupported),
     ]
 }
 
@@ -33,12 +33,8 @@ const fn kernel(kind: &Kind) -> bool {
 const TEXTS: &[Mistake] = &[
     ("no WGSL at all", |b| compile(b, "this is no shader", "main", &[]), kernel),
     ("an empty text", |b| compile(b, "", "main", &[]), kernel),
-    ("a text of other letters", |b| compile(b, "\u{0}é\u{1f600}", "main", &[]), kernel),
-    (
-        "a name that is not there",
-        |b| compile(b, "@compute @workgroup_size(1) fn f() { y = 1; }", "f", &[]),
-        kernel,
-    ),
+    ("a text of other characters", |b| compile(b, "\u{0}é\u{1f600}", "main", &[]), kernel),
+    ("an undefined name", |b| compile(b, "@compute @workgroup_size(1) fn f() { y = 1; }", "f", &[]), kernel),
     (
         "a type error",
         |b| compile(b, "@compute @workgroup_size(1) fn f() { let x: u32 = 1.5; }", "f", &[]),
@@ -54,9 +50,13 @@ const TEXTS: &[Mistake] = &[
         |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1.5)]),
         kernel,
     ),
-    ("a workgroup of nobody", |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 0.0)]), kernel),
     (
-        "a workgroup of too many",
+        "a workgroup without invocations",
+        |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 0.0)]),
+        kernel,
+    ),
+    (
+        "a workgroup of too many invocations",
         |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1e6)]),
         |kind| matches!(kind, Kind::WorkgroupTooLarge { found: [1_000_000, 1, 1], .. }),
     ),
@@ -100,7 +100,7 @@ const TEXTS: &[Mistake] = &[
             compile(b, text, "f", &[])
         },
         |kind| {
-            let limit = 16 << 10; // that of each device, and the CPU recorder compiles nothing
+            let limit = 16 << 10; // the limit of each device; the CPU recorder compiles nothing
             matches!(kind, Kind::TooManyParameters { found: 16_400, limit: l, .. } if *l == limit)
                 || matches!(kind, Kind::NoReference { .. })
         },
@@ -122,7 +122,7 @@ fn too_many_bindings(b: &Bench) -> Result<()> {
     compile(b, &format!("{text} @compute @workgroup_size(1) fn many() {{ {used} }}"), "many", &[])
 }
 
-/// Kernels with optional abilities, by the name under which an adapter lists each.
+/// Lists kernels that need an optional ability, each with the name of the ability in the list of an adapter.
 const ABLE: [(&str, &str); 3] = [
     (
         "f64",

@@ -1,4 +1,4 @@
-//! Mistakes with waits, callbacks, user events and errors that stay.
+//! R01: mistakes with waits, callbacks, user events and sticky errors.
 
 use super::table::{Mistake, check};
 use crate::common::{Case, Subject, case};
@@ -11,7 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("r01_mistakes_with_waits_have_their_errors", |s| check(s, Policy::Ordered, WAITS)),
         case("r01_mistakes_with_order_have_their_errors", |s| check(s, Policy::Checked, HAZARDS)),
         case("r01_an_error_stays_until_it_is_taken", stays),
-        case("r01_an_abandoned_event_fails_whoever_waits_and_nobody_else", abandoned),
+        case("r01_an_abandoned_event_fails_the_queue_that_waits_for_it_and_no_other", abandoned),
     ]
 }
 
@@ -27,7 +27,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 const WAITS: &[Mistake] = &[
     (
-        "a result asked for twice",
+        "a result taken twice",
         |b| {
             let mut pending = b.queue.read(&b.x);
             pending.wait_timeout(LONG)?;
@@ -36,7 +36,7 @@ const WAITS: &[Mistake] = &[
         taken,
     ),
     (
-        "a finish asked for twice",
+        "a finish taken twice",
         |b| {
             let mut pending = b.queue.finish();
             pending.wait_timeout(LONG)?;
@@ -45,7 +45,7 @@ const WAITS: &[Mistake] = &[
         taken,
     ),
     (
-        "an error asked for twice",
+        "an error taken twice",
         |b| {
             let mut pending = b.x.slice(0..1)?.map_write();
             let map = b.x.map_read().wait()?;
@@ -64,7 +64,7 @@ const WAITS: &[Mistake] = &[
         abandoned_kind,
     ),
     (
-        "a look at an abandoned event",
+        "a poll of an abandoned event",
         |b| {
             let event = b.ctx.user_event("gate").event();
             event.is_complete().map(|_| ())
@@ -90,14 +90,14 @@ const WAITS: &[Mistake] = &[
         abandoned_kind,
     ),
     (
-        "a wait in a callback for what is behind it",
+        "a wait in a callback for later work",
         |b| {
             let queue = b.ctx.queue("called");
             let (own, (sender, receiver)) = (queue.clone(), channel());
             queue.callback(move || {
                 let event =
                     own.fill(&mut own.zeros::<u32, 1>([4]).expect("memory"), 1).map(|()| own.marker());
-                sender.send(event.and_then(|event| event.wait())).expect("the test listens");
+                sender.send(event.and_then(|event| event.wait())).expect("the test receives the result");
             })?;
             queue.flush()?;
             receiver.recv().expect("the callback runs")
@@ -151,7 +151,11 @@ fn stays(s: &Subject) {
         assert!(failed(queue.wait_for(&other.marker())), "wait_for");
         assert!(failed(queue.is_complete().map(|_| ())), "is_complete");
     }
-    assert_eq!(other.read(&x).wait().unwrap(), [1; 8], "what failed was not done, and hurts nobody else");
+    assert_eq!(
+        other.read(&x).wait().unwrap(),
+        [1; 8],
+        "the failed work was not done, and the other queue works"
+    );
     assert!(matches!(queue.take_error().unwrap().kind(), Kind::CallbackPanicked { .. }));
     assert!(queue.take_error().is_none());
     queue.fill(&mut x, 4).unwrap();
@@ -171,7 +175,7 @@ fn abandoned(s: &Subject) {
     let (first, second) = (one.finish(), two.finish());
     let event = gate.event();
     drop(gate.clone());
-    assert!(!event.is_complete().unwrap(), "a clone can still signal it");
+    assert!(!event.is_complete().unwrap(), "a clone can still signal the event");
     drop(gate);
     assert!(abandoned_kind(first.wait().unwrap_err().kind()));
     second.wait().unwrap();

@@ -10,11 +10,11 @@ use fencepost::{AdoptOptions, CommandQueue, Kind, QueueOptions, RecorderChoice};
 pub fn cases() -> Vec<Case> {
     vec![
         case("t01_timing_is_chosen_queue_by_queue", queue_by_queue),
-        case("t01_a_timed_queue_does_what_any_queue_does", same_results),
-        case("t01_timed_and_untimed_queues_go_together", together),
+        case("t01_a_timed_queue_gives_the_results_of_any_queue", same_results),
+        case("t01_timed_and_untimed_queues_work_together", together),
         case("t01_thousands_of_commands_are_timed", thousands),
-        case("t01_for_queues_without_timing_the_driver_makes_no_queries", no_queries)
-            .vulkan_only("no function of the test's can stand before the driver's"),
+        case("t01_the_driver_makes_no_queries_for_queues_without_timing", no_queries)
+            .vulkan_only("the test can replace driver functions on Vulkan only"),
     ]
 }
 
@@ -35,7 +35,7 @@ fn queue_by_queue(subject: &Subject) {
     }
 }
 
-/// Every verb, and the bytes that come of it.
+/// Uses every verb, and returns the bytes of the reads.
 pub(super) fn exercise(ctx: &Context, queue: &CommandQueue) -> Vec<Vec<u32>> {
     let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
     let elements: Vec<u32> = (0..N as u32).collect();
@@ -83,7 +83,7 @@ fn together(subject: &Subject) {
     assert!(queues[0].marker().seconds_since(&start).wait().unwrap() > 0.0);
 }
 
-/// More than fit on one page of the recorders', each of which is timed.
+/// Times more commands than one page of queries of a recorder holds.
 fn thousands(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, mix) = (timed(&ctx, "watched"), ctx.kernel::<Mix>().unwrap());
@@ -106,7 +106,8 @@ fn thousands(subject: &Subject) {
     assert!(all > 0.0 && (sum - all).abs() <= all * 1e-6, "{sum} {all}");
 }
 
-/// Without queries the device notes no times. A timed queue on the same device shows that queries would be seen.
+/// Counts the queries that the driver makes, without which the device notes no times. A timed queue on the same device
+/// shows that the count includes queries.
 fn no_queries(subject: &Subject) {
     let adapter = raw::adapter(subject.place());
     let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];

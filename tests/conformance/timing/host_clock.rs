@@ -1,7 +1,7 @@
-//! T02: what the device's clock says of an interval agrees with the host's clock.
+//! T02: the device's clock and the host's clock agree on the length of an interval.
 //!
-//! The host looks at its own clock inside an interval and around it. However busy the machine is, the interval is at
-//! least as long as what lies inside it, and at most as long as what lies around it.
+//! The host reads its own clock inside an interval and around it. However busy the machine is, the interval is at least
+//! as long as the time inside it, and at most as long as the time around it.
 
 use super::timed;
 use crate::common::kernels::Spin;
@@ -14,28 +14,29 @@ use std::time::{Duration, Instant};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("t02_an_interval_has_the_time_that_the_host_takes_between_its_ends", idle),
-        case("t02_an_interval_has_the_time_that_a_gate_is_closed_in_it", held),
-        case("t02_no_interval_is_longer_than_the_host_sees_around_it", around),
-        case("t02_an_interval_has_the_time_of_the_kernel_in_it", inside_a_kernel)
-            .cpu_only("only its kernels can look at the host's clock"),
+        case("t02_an_interval_includes_the_time_of_the_host_between_its_markers", idle),
+        case("t02_an_interval_includes_the_time_for_which_a_gate_is_closed", held),
+        case("t02_no_interval_is_longer_than_the_time_of_the_host_around_it", around),
+        case("t02_an_interval_includes_the_time_of_its_kernel", inside_a_kernel)
+            .cpu_only("only kernels of the CPU recorder can read the host's clock"),
     ]
 }
 
 const N: usize = 1024;
 
-/// Two clocks differ by less than this part; a tick is shorter than that many seconds.
+/// Bounds the difference of two clocks, as a part of the time.
 const PART: f64 = 1e-3;
+/// Bounds the length of a tick, in seconds.
 const TICK: f64 = 2e-6;
 
-/// Fails unless the device counts no less than the host does inside, and no more than it does around.
+/// Panics unless the interval is at least as long as `inside`, and at most as long as `around`.
 pub(super) fn assert_between(inside: Duration, seconds: f64, around: Duration) {
     let (least, most) = (inside.as_secs_f64(), around.as_secs_f64());
     assert!(seconds >= least * (1.0 - PART) - TICK, "{seconds} s have {least} s of the host inside");
     assert!(seconds <= most * (1.0 + PART) + TICK, "{seconds} s have {most} s of the host around");
 }
 
-/// How long the host's clock goes on here, with nothing asked of the device.
+/// Waits for 5 ms without a call to the device, and returns the time that has passed.
 fn meanwhile() -> Duration {
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(5) {
@@ -48,12 +49,12 @@ fn seconds(start: &Event, end: &Event) -> f64 {
     end.seconds_since(start).wait().unwrap()
 }
 
-/// Returns when the device has noted the time of an event.
+/// Waits until the device has noted the time of an event.
 fn noted(event: &Event) {
     assert_eq!(seconds(event, event), 0.0);
 }
 
-/// A marker of an idle queue completes when the device reaches it, behind what the host did before.
+/// Checks that a marker of an idle queue has the time at which the device reaches it, after the pause of the host.
 fn idle(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = timed(&ctx, "watched");
@@ -65,16 +66,16 @@ fn idle(subject: &Subject) {
     noted(&before);
     let inside = meanwhile();
     let behind = queue.marker();
-    assert!(behind.is_complete().unwrap(), "it covers nothing that is not done");
+    assert!(behind.is_complete().unwrap(), "the marker covers only work that is done");
     queue.fill(&mut x, 2).unwrap();
     let end = queue.marker();
     let between = seconds(&before, &behind);
     assert_between(inside, between, start.elapsed());
     assert!(seconds(&behind, &end) > 0.0);
-    assert!(seconds(&before, &end) > between, "it has the other inside");
+    assert!(seconds(&before, &end) > between, "the longer interval contains the other");
 }
 
-/// Both markers are made before the gate opens, and the device reaches the second one later.
+/// Makes both markers before the gate opens; the device reaches the second marker later.
 fn held(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, gate) = (timed(&ctx, "watched"), ctx.user_event("gate"));
@@ -99,7 +100,7 @@ fn held(subject: &Subject) {
     assert!(seconds(&gone_by, &end) > 0.0);
 }
 
-/// What the device does, whatever it is, lies between the call that enqueues it and the end of the wait for it.
+/// Checks that all work of the device lies between the call that enqueues it and the end of the wait for it.
 fn around(subject: &Subject) {
     let ctx = subject.options(|options| options.shared_memory = false);
     let (queue, spin) = (timed(&ctx, "watched"), ctx.kernel::<Spin>().unwrap());
@@ -117,7 +118,7 @@ fn around(subject: &Subject) {
     }
 }
 
-/// The clock is read behind the kernel, not when it starts.
+/// Checks that the clock is read behind the kernel, and not when the kernel starts.
 fn inside_a_kernel(subject: &Subject) {
     let ctx = subject.ctx();
     let took = Arc::new(Mutex::new(Duration::ZERO));

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("t02_work_takes_time_and_backwards_it_is_negative", signs),
+        case("t02_an_interval_around_work_is_positive_and_backwards_negative", signs),
         case("t02_intervals_add_up", add_up),
         case("t02_a_long_kernel_takes_longer_than_a_short_one", longer),
         case("t02_copies_fills_and_uploads_are_timed_too", transfers),
-        case("t02_asking_flushes_and_waits_for_both", waits),
-        case("t02_an_answer_has_a_limit_and_can_be_awaited", late),
-        case("t02_recording_again_moves_the_time_and_no_earlier_question", recorded_again),
-        case("t02_every_marker_between_two_commands_has_one_time", same_point),
+        case("t02_seconds_since_flushes_and_waits_for_both_events", waits),
+        case("t02_a_time_can_be_awaited_or_waited_for_with_a_limit", late),
+        case("t02_recording_again_moves_the_time_and_no_earlier_result", recorded_again),
+        case("t02_all_markers_between_two_commands_have_the_same_time", same_point),
     ]
 }
 
@@ -33,7 +33,7 @@ fn seconds(start: &Event, end: &Event) -> f64 {
     end.seconds_since(start).wait().unwrap()
 }
 
-/// A queue, a kernel and an array for it, with all that was to be made for them done.
+/// Returns a queue, a kernel and an array for the kernel, after a first launch is done.
 fn set_up(subject: &Subject) -> (CommandQueue, SpinKernel, DeviceArray<u32>) {
     let ctx = subject.ctx();
     let (queue, kernel) = (timed(&ctx, "watched"), ctx.kernel::<Spin>().unwrap());
@@ -61,7 +61,7 @@ fn add_up(subject: &Subject) {
     for turn in 1..6 {
         spin(&queue, &kernel, &mut out, 300 * turn);
         if turn % 2 == 0 {
-            queue.finish().wait().unwrap(); // what is done and what is not add up alike
+            queue.finish().wait().unwrap(); // intervals of finished and of pending work add up alike
         }
         markers.push(queue.marker());
     }
@@ -71,8 +71,8 @@ fn add_up(subject: &Subject) {
     assert!((parts.iter().sum::<f64>() - all).abs() <= all * 1e-6, "{parts:?} {all}");
 }
 
-/// The fastest of some tries counts, by turns, so that a busy machine makes nothing long. One is thousands of times the
-/// work of the other.
+/// Compares the fastest of several launches of each length, in turns, so that a busy machine makes none of them long.
+/// The long launch does thousands of times the work of the short one.
 fn longer(subject: &Subject) {
     let long = if subject.is_cpu() { 1_000 } else { 5_000 };
     let (queue, kernel, mut out) = set_up(subject);
@@ -97,7 +97,7 @@ fn transfers(subject: &Subject) {
     let mut markers = vec![queue.marker()];
     queue.fill(&mut x, 0).unwrap();
     markers.push(queue.marker());
-    queue.upload(&elements[..], &mut x).unwrap(); // behind a fill, so that the host does not write in place
+    queue.upload(&elements[..], &mut x).unwrap(); // the fill keeps the host from writing in place
     markers.push(queue.marker());
     queue.copy(&x, &mut y).unwrap();
     markers.push(queue.marker());

@@ -1,4 +1,4 @@
-//! T04, T05: rows have a time or a reason why there is none, wherever they run.
+//! T04, T05: each row has a time, or a reason for the missing time, on every device.
 
 use super::{no_memory, refusing_context, timed};
 use crate::common::full::full;
@@ -11,24 +11,24 @@ use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeas
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("t04_by_the_boundaries_of_passes_every_kind_of_command_has_a_time", boundaries),
-        case("t04_a_device_with_no_other_timestamps_times_them_all_the_same", boundaries_alone)
+        case("t04_every_kind_of_command_is_timed_by_the_boundaries_of_passes", boundaries),
+        case("t04_a_device_with_timestamps_at_passes_only_times_every_kind_of_command", boundaries_alone)
             .gpu_only("there is no wgpu device"),
-        case("t04_however_many_commands_are_timed_each_has_its_time", many),
-        case("t05_what_the_host_does_in_place_says_so", in_place),
-        case("t05_without_timestamps_there_are_rows_and_reasons", no_timestamps)
+        case("t04_each_of_many_timed_commands_has_a_time", many),
+        case("t05_a_transfer_that_the_host_makes_in_place_is_marked_in_place", in_place),
+        case("t05_without_timestamps_each_row_has_a_reason_for_the_missing_time", no_timestamps)
             .gpu_only("there is no wgpu device"),
-        case("t05_work_that_failed_is_in_the_profile_without_a_time", failed)
-            .cpu_only("its submissions are refused by chance"),
-        case("t05_work_that_a_driver_has_no_memory_for_is_in_the_profile_without_a_time", refused)
-            .vulkan_only("no function of the test's can stand before the driver's"),
-        case("t05_a_lost_device_leaves_no_profile", lost),
+        case("t05_failed_work_is_in_the_profile_without_a_time", failed)
+            .cpu_only("only the CPU recorder refuses submissions by chance"),
+        case("t05_work_that_a_driver_refuses_is_in_the_profile_without_a_time", refused)
+            .vulkan_only("the test can replace driver functions on Vulkan only"),
+        case("t05_a_profile_of_a_lost_device_is_the_error_device_lost", lost),
     ]
 }
 
 const N: usize = 1 << 14;
 
-/// Nothing is done in place here, so that the device does it.
+/// Lets the device do all work, because the host does not reach the memory.
 fn boundaries(subject: &Subject) {
     each_kind(&subject.options(|options| options.shared_memory = false));
 }
@@ -44,7 +44,8 @@ fn boundaries_alone(subject: &Subject) {
     }
 }
 
-/// A fill, an upload, a copy, a launch, a read and a fill with zeros, on a plain queue and on a timed one.
+/// Checks the rows of a fill, an upload, a copy, a launch, a read and a fill with zeros, on a plain queue and on a
+/// timed one.
 fn each_kind(ctx: &Context) {
     for queue in [ctx.queue("plain"), timed(ctx, "timed")] {
         let elements = vec![5_u32; N];
@@ -57,7 +58,7 @@ fn each_kind(ctx: &Context) {
         let args = Spin { rounds: 9, out: &mut y };
         queue.launch(&spin, Grid::threads([N]), args).unwrap();
         let read = queue.read(&x);
-        queue.fill(&mut x, 0).unwrap(); // what was read is saved before
+        queue.fill(&mut x, 0).unwrap(); // the bytes of the read are copied out first
         assert_eq!(read.wait().unwrap(), elements);
         let profile = profiler.finish().wait().unwrap();
         let activities: Vec<_> = profile.rows.iter().map(|row| row.activity).collect();
@@ -65,8 +66,8 @@ fn each_kind(ctx: &Context) {
         for row in [fill, copy, launch, clear] {
             assert!(row.time.unwrap().seconds() > 0.0, "{row:?}");
         }
-        // Where host and device share the memory, what is read stays in place until a later command writes there, and what is
-        // uploaded is written in place if the fill happens to be done.
+        // If host and device share the memory, a read stays in place until a later command writes there, and an upload
+        // is written in place if the fill is done already.
         for row in [upload, read] {
             let in_place = row.time == Err(Unmeasured::InPlace);
             assert!(in_place || row.time.unwrap().seconds() > 0.0, "{row:?}");
@@ -116,7 +117,7 @@ fn in_place(subject: &Subject) {
     assert_eq!(read.wait().unwrap()[0], 2);
     let [fill, _, wait] = &profile.rows[..] else { panic!("{:?}", profile.rows) };
     assert_eq!(wait.awaited.as_ref().unwrap().row, Some(1));
-    assert!(wait.time.unwrap().end >= fill.time.unwrap().end, "the read was over when the fill was");
+    assert!(wait.time.unwrap().end >= fill.time.unwrap().end, "the read was over when the fill ended");
 }
 
 fn no_timestamps(subject: &Subject) {
@@ -151,10 +152,11 @@ fn failed(subject: &Subject) {
     let profile = profiler.finish().wait().unwrap();
     assert_eq!(profile.rows.len(), 1);
     assert_eq!(profile.rows[0].time, Err(Unmeasured::NeverRan));
-    assert!(ctx.take_error().is_none(), "a look at the clock is no work of a queue");
+    assert!(ctx.take_error().is_none(), "reading the clock is no work of a queue");
 }
 
-/// The fill that the driver has no memory for has no time, and what another queue does then has one.
+/// Checks that a fill for which the driver has no memory has no time, and that the next work of another queue has a
+/// time.
 fn refused(subject: &Subject) {
     let (ctx, driver) = refusing_context(subject);
     let (queue, other) = (ctx.queue("q"), ctx.queue("other"));

@@ -1,4 +1,4 @@
-//! T06: what ran at once, and what had to come after what.
+//! T06: the overlap of launches and copies, and the critical path.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -7,16 +7,17 @@ use fencepost::{Activity, Profile};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("t06_a_copy_and_a_launch_that_nothing_orders_are_side_by_side", side_by_side),
-        case("t06_a_copy_and_a_launch_that_wait_for_each_other_are_not", one_after_the_other)
-            .one_lane("the clocks of two differ by their errors"),
-        case("t06_the_critical_path_goes_through_the_waits", critical_path),
+        case("t06_an_unordered_copy_and_launch_are_side_by_side", side_by_side),
+        case("t06_an_ordered_copy_and_launch_do_not_overlap", one_after_the_other)
+            .one_lane("the clocks of two hardware queues differ by their errors"),
+        case("t06_the_critical_path_follows_the_waits", critical_path),
     ]
 }
 
 const N: usize = 1 << 16;
 
-/// A copy of one queue and a launch of another, which both start when a gate opens, and a queue that waits for both.
+/// Profiles a copy on one queue and a launch on another, which both start when a gate opens, and a fill on a queue that
+/// waits for both.
 fn profiled(subject: &Subject, ordered: bool) -> Profile {
     let ctx = subject.options(|options| options.shared_memory = false);
     let (copies, launches, joined) = (ctx.queue("copies"), ctx.queue("launches"), ctx.queue("joined"));
@@ -51,7 +52,7 @@ fn side_by_side(subject: &Subject) {
     assert!(overlap.both <= overlap.compute.min(overlap.copy), "{overlap:?}");
     assert_eq!(overlap.share, Some(overlap.both / overlap.compute.min(overlap.copy)));
     if !subject.is_cpu() {
-        // The CPU recorder does one after the other, in any order, and knows when.
+        // The CPU recorder runs one after the other, in any order, and measures each.
         let [copy, launch] =
             [Activity::Copy, Activity::Launch].map(|activity| &profile.rows[row(&profile, activity)]);
         assert_eq!((copy.batch, copy.time.unwrap().start), (launch.batch, launch.time.unwrap().start));
@@ -60,7 +61,8 @@ fn side_by_side(subject: &Subject) {
     counted_once(&profile);
 }
 
-/// What two queues do at once on one hardware queue counts for each of them, and once for the hardware queue.
+/// Checks that work which two queues do at once on one hardware queue counts for each queue, and once for the hardware
+/// queue.
 fn counted_once(profile: &Profile) {
     let overlap = profile.overlap();
     let [copy, launch] =
@@ -71,7 +73,7 @@ fn counted_once(profile: &Profile) {
     let [queues, lanes]: [f64; 2] =
         [&overlap.queues, &overlap.lanes].map(|all| all.iter().map(|busy| busy.seconds).sum());
     assert!(queues > 0.0 && (queues - twice - lanes).abs() <= queues * 1e-9, "{twice} {overlap:?}");
-    // The fill comes after both; the clocks of two hardware queues may show a bit of it beside the launch.
+    // The fill comes after both. The clocks of two hardware queues may show a part of the fill beside the launch.
     let fill = profile.rows[row(profile, Activity::Fill)].time.unwrap();
     let late = (fill.end.min(other.end) - fill.start.max(other.start)).max(0.0);
     let (least, most, slack) = (at_once.max(late), at_once + late, queues * 1e-9);

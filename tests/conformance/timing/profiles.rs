@@ -1,4 +1,4 @@
-//! T05: what is in a profile.
+//! T05: the rows of a profile.
 
 use super::{Beside, timed};
 use crate::common::kernels::{Iota, Mix};
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 pub fn cases() -> Vec<Case> {
     vec![
         case("t05_every_command_is_in_the_profile_once_with_its_line", every_command),
-        case("t05_nothing_starts_before_it_is_submitted_nor_ends_before_it_starts", in_order),
-        case("t05_a_wait_names_its_queue_and_what_waits_comes_later", waits),
+        case("t05_no_command_starts_before_its_submission_or_ends_before_its_start", in_order),
+        case("t05_a_wait_names_its_queue_and_the_waiting_command_comes_later", waits),
         case("t05_a_wait_names_its_cause", causes),
         case("t05_a_profile_changes_no_result_and_makes_no_queue_timed", changes_nothing),
-        case("t05_profiles_may_overlap_and_each_has_its_part", nested),
-        case("t05_a_profile_is_late_and_waits_for_all_that_it_holds", late),
+        case("t05_profiles_may_overlap_and_each_has_its_own_rows", nested),
+        case("t05_a_profile_waits_for_all_commands_that_it_holds", late),
         case("t05_every_row_is_in_the_trace_and_in_the_timeline", written),
     ]
 }
 
 const N: usize = 1000;
 
-/// Each verb once, on two queues; what the rows should be.
+/// Uses each verb once, on two queues; returns the expected rows.
 fn verbs(ctx: &Context) -> Vec<(&'static str, Activity, String)> {
     let (a, b) = (ctx.queue("a"), timed(ctx, "b"));
     let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
@@ -31,7 +31,7 @@ fn verbs(ctx: &Context) -> Vec<(&'static str, Activity, String)> {
     let mut x = a.full([N], 1_u32).unwrap();
     let mut y = a.full([N], 2_u32).unwrap();
     a.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
-    a.launch(&iota, Grid::groups([0]), Iota { start: 0, step: 0, out: &mut y }).unwrap(); // no work at all
+    a.launch(&iota, Grid::groups([0]), Iota { start: 0, step: 0, out: &mut y }).unwrap(); // an empty launch has no row
     a.copy(&x, &mut y).unwrap();
     b.wait_for_queue(&a).unwrap();
     b.upload(&[5; 8], &mut x.slice(0..8).unwrap()).unwrap();
@@ -72,7 +72,7 @@ fn every_command(subject: &Subject) {
     assert!(of_queues().all(|row| row.location.file().ends_with("profiles.rs")));
     lines.sort_unstable();
     lines.dedup();
-    assert!(lines.len() >= expected.len(), "each has a line of its own: {lines:?}");
+    assert!(lines.len() >= expected.len(), "each row has a line of its own: {lines:?}");
     drop((before, after));
 }
 
@@ -80,7 +80,7 @@ fn is_birth(row: &Row) -> bool {
     row.awaited.as_ref().is_some_and(|awaited| awaited.cause == WaitCause::Birth)
 }
 
-/// Work on three queues that wait for each other, with pauses of the host between.
+/// Profiles work on three queues that wait for each other, with flushes and waits of the host between.
 fn exercised(subject: &Subject) -> Profile {
     let ctx = subject.ctx();
     let queues = [ctx.queue("first"), timed(&ctx, "second"), ctx.queue("third")];
@@ -106,7 +106,7 @@ fn in_order(subject: &Subject) {
     let begun = Instant::now();
     let profile = exercised(subject);
     let error = profile.clock_error.expect("every subject has a clock");
-    // The clocks are compared by what the host saw around batches of this profile.
+    // The error comes from the host's times around the batches of this profile.
     assert!((0.0..=begun.elapsed().as_secs_f64()).contains(&error), "{error}");
     let mut ends = vec![f64::NEG_INFINITY; profile.rows.len()];
     for row in &profile.rows {
@@ -127,7 +127,7 @@ fn in_order(subject: &Subject) {
     assert_eq!(in_batches, 90);
 }
 
-/// When the next command of a row's queue starts.
+/// Returns the start of the next command of a row's queue.
 fn next_start(profile: &Profile, at: usize) -> f64 {
     let queue = profile.rows[at].queue_number;
     let mut later = profile.rows[at..].iter().filter(|row| row.queue_number == queue);
@@ -148,7 +148,7 @@ fn waits(subject: &Subject) {
         assert!(time.end >= end && next_start(&profile, at) >= end - 2.0 * error, "{row:?} {earlier:?}");
         seen += 1;
     }
-    assert_eq!(seen, 25, "a launch for every other queue's, but for four that the host was told of");
+    assert_eq!(seen, 25, "each launch waits for the one before, but for four that the host was told of");
 }
 
 fn causes(subject: &Subject) {

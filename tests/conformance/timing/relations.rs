@@ -1,4 +1,4 @@
-//! T02, between queues: which events can be compared.
+//! T02, between queues: the events whose times can be compared.
 
 use super::timed;
 use crate::common::{Case, Subject, case};
@@ -7,9 +7,9 @@ use fencepost::{CpuOptions, Event, Kind};
 pub fn cases() -> Vec<Case> {
     vec![
         case("t02_queues_of_one_lane_share_a_clock", one_clock)
-            .one_lane("its queues have clocks of their own"),
-        case("t02_what_waits_is_not_earlier_than_what_it_waits_for", waiting)
-            .one_lane("its queues have clocks of their own"),
+            .one_lane("each hardware queue has a clock of its own"),
+        case("t02_a_marker_behind_a_wait_is_not_earlier_than_the_awaited_event", waiting)
+            .one_lane("each hardware queue has a clock of its own"),
         case("t02_events_of_two_contexts_are_unrelated", contexts),
         case("t02_events_of_two_lanes_are_unrelated", lanes).cpu_only("adapters have one lane"),
     ]
@@ -24,7 +24,7 @@ fn one_clock(subject: &Subject) {
     let start = a.marker();
     a.fill(&mut x, 1).unwrap();
     let filled = a.marker();
-    b.fill(&mut x, 2).unwrap(); // the policy has it wait for the other
+    b.fill(&mut x, 2).unwrap(); // the policy makes it wait for the other fill
     let end = b.marker();
     let times = [(&start, &filled), (&filled, &end), (&start, &end)];
     let [one, two, both] = times.map(|(from, to)| to.seconds_since(from).wait().unwrap());
@@ -32,7 +32,7 @@ fn one_clock(subject: &Subject) {
     assert!((one + two - both).abs() <= both * 1e-6, "{one} {two} {both}");
 }
 
-/// A marker behind a wait is not the end of the command before the wait.
+/// Checks that the time of a marker behind a wait is not the end of the command before the wait.
 fn waiting(subject: &Subject) {
     let ctx = subject.ctx();
     let (a, b) = (timed(&ctx, "a"), timed(&ctx, "b"));
@@ -69,5 +69,5 @@ fn lanes(subject: &Subject) {
     let queues = [timed(&ctx, "first"), timed(&ctx, "second"), timed(&ctx, "third")];
     let [first, second, third] = queues.each_ref().map(|queue| queue.marker());
     unrelated(&first, &second, &["`first`", "`second`", "queue 0", "queue 1"]);
-    assert!(third.seconds_since(&first).wait().is_ok(), "they share a lane");
+    assert!(third.seconds_since(&first).wait().is_ok(), "the first and the third queue share a lane");
 }

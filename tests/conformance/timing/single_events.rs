@@ -1,4 +1,4 @@
-//! T01: events that are timed on queues that are not, and queues that sum up their kernels.
+//! T01: timed events on queues without timing, and queues that sum up the times of their kernels.
 
 use super::timed;
 use crate::common::kernels::{Iota, Mix};
@@ -9,10 +9,10 @@ use fencepost::{Activity, CommandQueue, EventOptions, Kind};
 pub fn cases() -> Vec<Case> {
     vec![
         case("t01_a_timed_event_has_a_time_on_any_queue", on_any_queue),
-        case("t01_the_time_of_an_event_is_behind_all_that_it_covers_and_before_what_follows", between)
+        case("t01_the_time_of_an_event_is_after_its_commands_and_before_later_ones", between)
             .one_lane("the clocks of two hardware queues are not compared"),
-        case("t01_a_timed_event_waits_for_nothing_more_than_any_other", waits_for_no_more),
-        case("t01_a_recorded_event_is_timed_each_time", recorded),
+        case("t01_a_timed_event_does_not_wait_for_later_work", waits_for_no_more),
+        case("t01_an_event_has_a_new_time_at_each_recording", recorded),
         case("t01_a_tuning_sums_up_the_kernels_of_its_queue_and_nothing_else", tuning),
         case("t01_a_tuning_leaves_the_queue_as_it_was", as_it_was),
         case("t01_a_tuning_and_a_profile_do_not_end_each_other", beside_a_profile),
@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 1000;
 const TIMED: EventOptions = EventOptions { timing: true };
 
-/// Launches something on `queue`.
+/// Launches a kernel on `queue` several times.
 fn work(ctx: &Context, queue: &CommandQueue, times: usize) {
     let iota = ctx.kernel::<Iota>().unwrap();
     let mut out = queue.zeros([N]).unwrap();
@@ -47,7 +47,7 @@ fn on_any_queue(s: &Subject) {
     assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}");
 }
 
-/// Compared with the ends of a timed queue, which are those of its commands.
+/// Compares the times with markers of a timed queue, which have the times at which its commands end.
 fn between(s: &Subject) {
     let ctx = s.ctx();
     let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
@@ -61,7 +61,7 @@ fn between(s: &Subject) {
         let end = plain.marker_with(TIMED);
         assert!(inside.seconds_since(&start).wait().unwrap() >= 0.0);
         assert!(end.seconds_since(&inside).wait().unwrap() >= 0.0);
-        // The work of the plain queue itself: a tuning times it, from its start to its end.
+        // A tuning times the work of the plain queue itself, from its start to its end.
         plain.start_tuning().unwrap();
         work(&ctx, &plain, 3);
         let seconds = plain.stop_tuning();
@@ -94,7 +94,7 @@ fn recorded(s: &Subject) {
         work(&ctx, &queue, 1);
         queue.record(&event).unwrap();
         let now = event.seconds_since(&start).wait().unwrap();
-        assert!(now > before, "the event stands for a later point");
+        assert!(now > before, "the event covers a later point");
         before = now;
     }
 }
@@ -155,11 +155,14 @@ fn beside_a_profile(s: &Subject) {
     profiler.finish().wait().unwrap();
     work(&ctx, &queue, 1);
     let profiler = ctx.profile();
-    assert!(queue.stop_tuning().wait().unwrap() > 0.0, "the end of the first profile has not ended it");
+    assert!(
+        queue.stop_tuning().wait().unwrap() > 0.0,
+        "the end of the first profile has not ended the tuning"
+    );
     work(&ctx, &queue, 1);
     let profile = profiler.finish().wait().unwrap();
     assert!(
         profile.rows.iter().any(|row| row.time.is_ok_and(|time| time.seconds() > 0.0)),
-        "nor the other way round"
+        "the end of the tuning has not ended the second profile"
     );
 }

@@ -1,4 +1,4 @@
-//! T03: what was not measured is an error, never a number.
+//! T03: a time that was not measured is an error, never a number.
 
 use super::{no_memory, refusing_context, timed};
 use crate::common::refusing::Rule;
@@ -8,14 +8,14 @@ use fencepost::{AdoptOptions, CpuOptions, Event, Kind, QueueOptions, RecorderCho
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("t03_an_untimed_queue_says_what_to_set", untimed),
-        case("t03_a_queue_that_is_gone_is_not_mistaken_for_the_next", gone),
-        case("t03_what_the_host_signals_or_was_never_recorded_has_no_time", no_work),
-        case("t03_work_that_failed_has_its_error_and_no_time", failed)
-            .cpu_only("its submissions are refused by chance"),
-        case("t03_work_that_a_driver_has_no_memory_for_has_its_error_and_no_time", refused)
-            .vulkan_only("no function of the test's can stand before the driver's"),
-        case("t03_a_device_without_timestamps_says_so_and_works", no_timestamps)
+        case("t03_the_error_of_an_untimed_queue_names_the_option_to_set", untimed),
+        case("t03_a_dropped_queue_is_not_mistaken_for_the_next", gone),
+        case("t03_user_events_and_unrecorded_events_have_no_time", no_work),
+        case("t03_failed_work_has_its_error_and_no_time", failed)
+            .cpu_only("only the CPU recorder refuses submissions by chance"),
+        case("t03_work_that_a_driver_refuses_has_its_error_and_no_time", refused)
+            .vulkan_only("the test can replace driver functions on Vulkan only"),
+        case("t03_a_device_without_timestamps_works_and_gives_not_measured", no_timestamps)
             .gpu_only("there is no wgpu device"),
     ]
 }
@@ -71,7 +71,7 @@ fn failed(subject: &Subject) {
         let error = error(&start, &end);
         assert!(matches!(error.kind(), Kind::Device { .. }), "turn {turn}: {error}");
     }
-    // A marker that is made now has no time to have, and one behind the error's end has the same refusal.
+    // A marker that is made now has no time either, and gives the error of the failed work.
     let error = queue.marker().seconds_since(&start).wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
 }
