@@ -1,5 +1,4 @@
-//! 8. Computes a spectrogram: one queue uploads, one transforms, one reads. `Checked` proves that their events are
-//! sufficient.
+//! 8. Computes a spectrogram: one queue uploads, one transforms, one reads, and `Checked` verifies their events.
 //!
 //! Run `cargo run --example 08_spectrogram -- sound.wav --picture sound.png`. `--trace FILE.html` shows when each
 //! command ran.
