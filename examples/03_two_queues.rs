@@ -1,4 +1,4 @@
-//! 3. Uses two queues: shows how to order them, and the effect of a missing order.
+//! 3. Uses two queues: shows the calls that order them, and the effect of a missing order.
 //!
 //! Run `cargo run --example 03_two_queues`. With `-- --trace FILE.html` the file shows when each command ran.
 

@@ -78,7 +78,7 @@ fn critical_lengths(adapter: usize) -> Result<(), Failed> {
 fn lengths() -> Vec<usize> {
     let chunks = (0..=6).map(|power| 1 << power).chain([3 * PIECE, 5 * PIECE]);
     let around = chunks.flat_map(|chunks| [-1, 0, 1].map(|d| (chunks * CHUNK).saturating_add_signed(d)));
-    // The numbers of chunks beside each power of two, 2^k - 1 and 2^k + 1.
+    // Add whole chunks, 2^k - 1 and 2^k + 1 of them.
     let beside = [3, 5, 7, 9, 15, 17, 31, 33, 63, 65].map(|chunks| chunks * CHUNK);
     [0, 1, 2, 63, 64, 65].into_iter().chain(around).chain(beside).collect()
 }

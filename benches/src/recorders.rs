@@ -1,6 +1,6 @@
 use fencepost::{Context, RecorderChoice};
 
-/// A recorder of Fencepost, with the contestant that launches through it.
+/// Names a recorder of Fencepost, and the contestant that launches through it.
 #[derive(Clone, Copy)]
 pub(crate) struct Recorder {
     /// Holds the name that a context gives it.

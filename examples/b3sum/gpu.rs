@@ -40,7 +40,7 @@ struct Block {
     s: [u32; 4],
 }
 
-/// A value of the tree in the layout of the shader's `Blake3Value`.
+/// `Halves` holds a value of the tree in the layout of the shader's `Blake3Value`.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Halves {

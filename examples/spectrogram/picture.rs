@@ -6,7 +6,7 @@ use image::{Rgb, RgbImage};
 /// Counts the lowest bins, which the picture shows.
 const SHOWN: usize = 32;
 
-/// A cell, with its power in multiples of the median of its bin.
+/// A cell has a power in multiples of the median of its bin.
 pub(crate) struct Cell {
     pub(crate) frame: usize,
     pub(crate) bin: usize,

@@ -24,7 +24,7 @@ pub enum Waits {
     AwaitedBesideReads,
 }
 
-/// A place whose programs await their results.
+/// Wraps a place, so that its programs await their results.
 #[derive(Clone)]
 pub struct Awaiting<P> {
     pub place: P,
@@ -56,7 +56,7 @@ impl<P: Place> Place for Awaiting<P> {
     }
 }
 
-/// An adapter of this machine. Its context has threads, or for every second seed none.
+/// Opens an adapter of this machine. Its context has threads, or for every second seed none.
 #[derive(Clone)]
 pub enum WithOrWithoutThreads {
     With(Adapter),

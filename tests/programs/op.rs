@@ -8,7 +8,7 @@ pub type Id = usize;
 /// Names a context of the program: 0 is the first, 1 is the second.
 pub type Ctx = usize;
 
-/// An operation of a program.
+/// An operation is one step of a program.
 #[derive(Clone, PartialEq)]
 pub enum Op {
     Queue {
@@ -235,7 +235,7 @@ pub enum Ty {
     Groups,
 }
 
-/// A scope of a queue. If `waits` is set, its entry waits for the queue that was current before.
+/// Names the queue of a scope. If `waits` is set, its entry waits for the queue that was current before.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Scope {
     pub q: Id,
@@ -261,7 +261,7 @@ pub enum Contents {
     Empty,
 }
 
-/// A built-in kernel with its arguments.
+/// Names a built-in kernel with its arguments.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kernel {
     Mix { a: u32, b: u32, x: Part, y: Part },

@@ -6,7 +6,7 @@ use fencepost::prelude::*;
 use fencepost::{Policy, Result};
 use std::ops::Range;
 
-/// An array that one thread at a time uses.
+/// Holds an array that one thread at a time uses.
 pub struct Owned {
     pub array: DeviceArray<u32>,
     pub home: usize,

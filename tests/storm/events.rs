@@ -8,7 +8,7 @@ use fencepost::{Kind, UserEvent};
 use std::thread;
 use std::time::Duration;
 
-/// An event that a thread keeps.
+/// Holds an event that a thread keeps.
 pub struct Kept {
     event: Event,
     home: usize,

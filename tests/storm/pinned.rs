@@ -5,13 +5,13 @@ use super::waits::{Done, compare};
 use super::worker::Worker;
 use fencepost::{HostArray, Kind, Result};
 
-/// A pinned array to upload from, and its context.
+/// Holds a pinned array to upload from, and its context.
 pub struct Upload {
     host: HostArray<u32, fencepost::Upload>,
     home: usize,
 }
 
-/// A pinned array with a pending download, and its expected elements.
+/// Holds a pinned array with a pending download, and its expected elements.
 pub struct Download {
     host: HostArray<u32, fencepost::Download>,
     expected: Vec<u32>,

@@ -10,7 +10,7 @@ use fencepost::{Region, region};
 /// Counts the columns of the tables.
 const COLUMNS: usize = 8;
 
-/// A window of a table.
+/// Describes a window of a table.
 #[derive(Clone, Copy)]
 struct Window {
     row: usize,

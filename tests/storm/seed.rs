@@ -40,11 +40,11 @@ pub struct HomeOf {
 /// Names the device of a context.
 #[derive(Clone, Copy)]
 pub enum Device {
-    /// The adapter of the place. `shared` allows memory that the device shares with the host.
+    /// The context opens the adapter of the place. `shared` allows memory that the device shares with the host.
     Adapter {
         shared: bool,
     },
-    /// A wgpu device of the program, adopted without threads.
+    /// The context adopts a wgpu device of the program, without threads.
     Adopted,
     Cpu(CpuOptions),
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Wrong(pub String);
 
-/// The result of a step.
+/// Holds the result of a step.
 pub type Done<T = ()> = Result<T, Wrong>;
 
 impl From<Error> for Wrong {
@@ -20,7 +20,7 @@ impl From<Error> for Wrong {
     }
 }
 
-/// A pending read, and its expected elements.
+/// Holds a pending read and its expected elements.
 pub struct Coming {
     pub reading: Pending<Vec<u32>>,
     pub expected: Vec<u32>,

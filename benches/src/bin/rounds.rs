@@ -114,7 +114,7 @@ fn part(side: &mut Side, rounds: usize, round: Round) -> Result<Duration> {
     Ok(times[rounds / 2])
 }
 
-/// A task that is dropped after one poll.
+/// Wakes a task that is dropped after one poll.
 struct Nothing;
 
 impl Wake for Nothing {

@@ -34,7 +34,7 @@ struct Slot {
     used: Event,
 }
 
-/// A pending result, with the seed of its expected elements.
+/// Holds a pending result, with the seed of its expected elements.
 struct Coming {
     block: u64,
     seed: u32,
