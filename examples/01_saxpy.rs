@@ -21,8 +21,7 @@ struct Saxpy<'a> {
 
 fn main() -> Result<()> {
     let trace = args::trace();
-    // Opens the best adapter of this machine. FENCEPOST_ADAPTER selects another by a part of its name or by its
-    // number.
+    // Opens the best adapter of this machine. FENCEPOST_ADAPTER selects another by a part of its name or by its number.
     let ctx = Context::new().wait()?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));

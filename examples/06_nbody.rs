@@ -1,5 +1,4 @@
-//! 6. Simulates two galaxies: a loop of time steps, energies that are read while it runs, and a picture of
-//! the end.
+//! 6. Simulates two galaxies: a loop of time steps, energies that are read while it runs, and a picture of the end.
 //!
 //! Run `cargo run --release --example 06_nbody -- --picture galaxies.png`. `--trace FILE.html` shows when each
 //! command ran.
@@ -27,8 +26,7 @@ struct Body {
     _padding: [u8; 4],
 }
 
-// The path starts at the package of the example. Both shaders have `//#use "body.wgsl"`, a file in the same
-// folder.
+// The path starts at the package of the example. Both shaders have `//#use "body.wgsl"`, a file in the same folder.
 #[derive(KernelArgs)]
 #[kernel(source = "../../examples/nbody/step.wgsl")]
 struct Step<'a> {

@@ -1,8 +1,7 @@
 //! 11. Combines the library with wgpu: the program's own device, buffers, render pass and command buffers use
 //! the order of a queue.
 //!
-//! Run `cargo run --example 11_wgpu_interop`. With `-- --trace FILE.html` the file shows when each command
-//! ran.
+//! Run `cargo run --example 11_wgpu_interop`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -54,8 +53,7 @@ fn main() -> Result<()> {
     let vertices = buffer("vertices", CORNERS * 8, Usages::VERTEX);
     let readback = buffer("readback", WIDTH * HEIGHT * 4, Usages::empty());
 
-    // The program and the context both use the device from here. All submissions to one wgpu queue run in
-    // order.
+    // The program and the context both use the device from here. All submissions to one wgpu queue run in order.
     let ctx = Context::adopt(device.clone(), queue, AdoptOptions::default())?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));

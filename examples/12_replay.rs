@@ -1,7 +1,6 @@
 //! 12. Replays a sequence of launches as a closure many times, and measures the time of one launch.
 //!
-//! Run `cargo run --release --example 12_replay`. With `-- --trace FILE.html` the file shows when each
-//! command ran.
+//! Run `cargo run --release --example 12_replay`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;

@@ -73,8 +73,7 @@ fn critical_lengths(adapter: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Returns the lengths 0 and 1, lengths around a chunk, around each power of two of chunks, and around whole
-/// pieces.
+/// Returns the lengths 0 and 1, lengths around a chunk, around each power of two of chunks, and around whole pieces.
 fn lengths() -> Vec<usize> {
     let chunks = (0..=6).map(|power| 1 << power).chain([3 * PIECE, 5 * PIECE]);
     let around = chunks.flat_map(|chunks| [-1, 0, 1].map(|d| (chunks * CHUNK).saturating_add_signed(d)));

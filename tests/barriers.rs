@@ -115,8 +115,7 @@ unsafe extern "system" fn count(
 ) {
     SEEN.fetch_add(1, Ordering::SeqCst);
     if let Some(record) = RECORD.get() {
-        // SAFETY: the caller upholds the contract of this call, and the driver's function has the same
-        // contract.
+        // SAFETY: the caller upholds the contract of this call, and the driver's function has the same contract.
         unsafe {
             record(
                 commands,

@@ -9,8 +9,7 @@ use std::time::Duration;
 /// context is opened here, so only a compiler could hang.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Runs the suite without the standard library's harness, which reports a test of more than a minute as a
-/// hang.
+/// Runs the suite without the standard library's harness, which reports a test of more than a minute as a hang.
 fn main() {
     let trial = Trial::test("wrong_launches_and_wrong_argument_structs_do_not_compile", refused);
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit();
@@ -27,8 +26,7 @@ fn refused() -> Result<(), Failed> {
     let (sender, receiver) = channel();
     let suite = thread::spawn(move || {
         compile();
-        // The cases were checked when `compile` dropped them. After the limit has passed, the receiver is
-        // gone.
+        // The cases were checked when `compile` dropped them. After the limit has passed, the receiver is gone.
         let _ = sender.send(());
     });
     if matches!(receiver.recv_timeout(LIMIT), Err(RecvTimeoutError::Timeout)) {

@@ -1,8 +1,7 @@
 //! Checks that the validation layer reports a missing barrier. Its silence in other tests then means that no barrier
 //! is missing.
 //!
-//! The test needs the feature `validation`, `FENCEPOST_VALIDATION=1` and a Vulkan loader that finds the
-//! layer.
+//! The test needs the feature `validation`, `FENCEPOST_VALIDATION=1` and a Vulkan loader that finds the layer.
 #![allow(unsafe_code, reason = "only commands recorded without wgpu can lack a barrier")]
 
 #[path = "common/mod.rs"]
@@ -137,8 +136,7 @@ impl Bed {
         Self { _ctx: ctx, device, buffer: Some(buffer) }
     }
 
-    /// Records commands without wgpu's tracking and discards them. The layer checks commands while they are
-    /// recorded.
+    /// Records commands without wgpu's tracking and discards them. The layer checks commands while they are recorded.
     fn record(&self, commands: impl FnOnce(&mut Encoder, &Buffer)) {
         let buffer = self.buffer.as_ref().expect("it lives as long as the bed");
         let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -151,8 +149,7 @@ impl Bed {
     /// Records two writes of the same bytes, one after the other.
     fn transfers(&self, barrier: bool) {
         self.record(|encoder, buffer| {
-            // SAFETY: the range lies inside a buffer with the usage `COPY_DST`, and the commands are never
-            // submitted.
+            // SAFETY: the range lies inside a buffer with the usage `COPY_DST`, and the commands are never submitted.
             unsafe { encoder.clear_buffer(buffer, 0..SIZE) };
             if barrier {
                 separate(encoder, buffer, wgpu::BufferUses::COPY_DST);

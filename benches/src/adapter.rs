@@ -48,8 +48,7 @@ pub fn has_adapter() -> bool {
     !adapters().is_empty()
 }
 
-/// Returns the usable adapters, best first. Validation is off in every build, because the rows do not measure
-/// it.
+/// Returns the usable adapters, best first. Validation is off in every build, because the rows do not measure it.
 fn adapters() -> Vec<Adapter> {
     let instance = Instance::new(InstanceDescriptor {
         flags: InstanceFlags::empty(),

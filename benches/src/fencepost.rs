@@ -20,8 +20,7 @@ use crate::{
 pub(crate) struct Fencepost {
     name: &'static str,
     part: Part,
-    /// Holds one context for each number of queues, because the work of a context depends on its number of
-    /// queues.
+    /// Holds one context for each number of queues, because the work of a context depends on its number of queues.
     sides: Vec<Side>,
     /// Names the side that launched last. `output` reads the outputs of that side.
     last: usize,

@@ -7,8 +7,7 @@ use wgpu::{
 
 use crate::job::{ARRAY_BYTES, ENTRY, LIVE_BYTES, OUTPUTS, WGSL, WORKGROUPS, input};
 
-/// Holds the base of every implementation on wgpu: a device, the kernel's pipeline, the arrays of the launch
-/// rows.
+/// Holds the base of every implementation on wgpu: a device, the kernel's pipeline, the arrays of the launch rows.
 pub(crate) struct Ground {
     pub(crate) device: Device,
     pub(crate) queue: Queue,

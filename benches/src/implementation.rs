@@ -38,12 +38,10 @@ pub(crate) trait Implementation {
     /// Makes the device buffer of the transfer rows, in place of the last one. 0 drops it.
     fn allocate(&mut self, bytes: usize) -> Result<()>;
 
-    /// Times the upload of `data` into the device buffer, until a launch could use it and `data` may be
-    /// dropped.
+    /// Times the upload of `data` into the device buffer, until a launch could use it and `data` may be dropped.
     fn upload(&mut self, data: &[u8]) -> Result<Duration>;
 
-    /// Times the read of the device buffer into `out`, which has the right length already. `out` may be
-    /// replaced.
+    /// Times the read of the device buffer into `out`, which has the right length already. `out` may be replaced.
     fn read(&mut self, out: &mut Vec<u8>) -> Result<Duration>;
 }
 

@@ -51,8 +51,7 @@ impl Job {
         launch % self.queues
     }
 
-    /// Returns the scalar of a launch. Scalars are small whole numbers, so that their sums are exact in
-    /// `f32`.
+    /// Returns the scalar of a launch. Scalars are small whole numbers, so that their sums are exact in `f32`.
     pub(crate) fn scalar_of(&self, launch: usize) -> f32 {
         1.0 + (launch % 3) as f32
     }

@@ -99,8 +99,7 @@ fn lanes(row: &Row, implementations: &[Box<dyn Implementation>]) -> Vec<Lane> {
     lanes
 }
 
-/// Takes one sample of every lane. Each round draws a new order, so that no lane always follows the same
-/// other lane.
+/// Takes one sample of every lane. Each round draws a new order, so that no lane always follows the same other lane.
 fn round_of(
     row: &Row,
     round: usize,

@@ -8,8 +8,7 @@ use crate::{
     part::Part,
 };
 
-/// Copies from host memory to host memory without a device. This is the limit of every transfer through the
-/// host.
+/// Copies from host memory to host memory without a device. This is the limit of every transfer through the host.
 #[derive(Default)]
 pub(crate) struct Memcpy {
     memory: Vec<u8>,

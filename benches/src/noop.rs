@@ -1,5 +1,4 @@
-//! Opens implementations on wgpu's noop back end, which executes nothing: a launch costs only the work of the
-//! host.
+//! Opens implementations on wgpu's noop back end, which executes nothing: a launch costs only the work of the host.
 
 use anyhow::{Context as _, Result};
 use fencepost::{AdoptOptions, Context, Policy, RecorderChoice};
@@ -99,7 +98,7 @@ mod tests {
             assert!(queue.is_timed());
             let start = queue.marker();
             queue.full([4], 1_u32).expect("an array");
-            let error = queue.marker().seconds_since(&start).wait().expect_err("there is no time");
+            let error = queue.marker().seconds_since(&start).wait().expect_err("the driver writes no time");
             assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{recorder:?}: {error}");
             assert!(error.to_string().contains("no valid time"), "{recorder:?}: {error}");
         }

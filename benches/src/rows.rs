@@ -5,8 +5,7 @@ use crate::{job::Variant, transfer::Direction};
 /// A row is one measurement for all implementations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Row {
-    /// Measures the host cost per launch for many launches and one flush, beside `live` arrays that no launch
-    /// uses.
+    /// Measures the host cost per launch for many launches and one flush, beside `live` arrays that no launch uses.
     Launch { variant: Variant, launches: usize, live: usize },
     /// Measures one launch with the wait for it.
     LaunchWait,

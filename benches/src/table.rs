@@ -57,7 +57,7 @@ mod tests {
     use super::Table;
 
     #[test]
-    fn numbers_end_below_each_other() {
+    fn numbers_are_aligned_to_the_right() {
         let mut table = Table::new(1, &["name", "µs"]);
         table.line(vec!["a".into(), "12.5".into()]);
         let mut text = Vec::new();

@@ -1,5 +1,4 @@
-//! Runs every row once, and checks every result of every implementation. Without an adapter the rows are
-//! ignored.
+//! Runs every row once, and checks every result of every implementation. Without an adapter the rows are ignored.
 
 use fencepost_benches::{Options, has_adapter, row_names, run};
 use libtest_mimic::{Arguments, Failed, Trial};

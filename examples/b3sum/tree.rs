@@ -33,11 +33,10 @@ impl Piece {
 
     /// Returns the levels that reduce it to one value, from the chunks up, as the number of children of each.
     ///
-    /// A level pairs neighbours, and an odd last child moves up unchanged. That gives exactly BLAKE3's tree.
-    /// There the left child of every parent has the largest power of two of chunks that is less than all. After
-    /// `j` levels node `i` covers the chunks from `i * 2^j` to `(i + 1) * 2^j` or the end. The last two nodes
-    /// therefore meet at the largest power of two below the number of chunks, and the same holds inside each of
-    /// them.
+    /// A level pairs neighbours, and an odd last child moves up unchanged. That gives exactly BLAKE3's tree. There the
+    /// left child of every parent has the largest power of two of chunks that is less than all. After `j` levels node
+    /// `i` covers the chunks from `i * 2^j` to `(i + 1) * 2^j` or the end. The last two nodes therefore meet at the
+    /// largest power of two below the number of chunks, and the same holds inside each of them.
     pub(crate) fn levels(&self) -> impl Iterator<Item = usize> + use<> {
         std::iter::successors(Some(self.chunks()), |children| Some(children.div_ceil(2)))
             .take_while(|children| *children > 1)
@@ -99,8 +98,7 @@ const START: Value =
 // Lists the order in which each round takes the words of the round before.
 const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
-// Returns BLAKE3's compression of two children. `root` is 0 or ROOT. A file needs some tens of these on the
-// host.
+// Returns BLAKE3's compression of two children. `root` is 0 or ROOT. A file needs some tens of these on the host.
 fn parent(left: Value, right: Value, root: u32) -> Value {
     let mut words = [left, right].concat();
     let mut state = [START.as_slice(), &START[..4], &[0, 0, 64, PARENT | root]].concat();
@@ -136,8 +134,7 @@ mod tests {
         std::array::from_fn(|i| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[4 * i + byte])))
     }
 
-    // Reduces a piece as the GPU does. The blake3 crate hashes the chunks, and parents are joined level by
-    // level.
+    // Reduces a piece as the GPU does. The blake3 crate hashes the chunks, and parents are joined level by level.
     fn reduce(bytes: &[u8], piece: Piece) -> Value {
         if piece.whole() && piece.chunks() == 1 {
             return words(blake3::hash(bytes).as_bytes());

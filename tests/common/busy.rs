@@ -162,8 +162,7 @@ pub fn each_returns<T: Send>(
     panic!("the machine is too slow to tell: {late:?}");
 }
 
-/// Makes the calls on a new thread. Returns the first call that does not return before the device is
-/// released.
+/// Makes the calls on a new thread. Returns the first call that does not return before the device is released.
 fn beside<T: Send>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(), &'static str> {
     thread::scope(|scope| {
         let (sender, returned) = channel();

@@ -82,8 +82,7 @@ impl Case {
         Self { needs: Needs::OneLane(reason), ..self }
     }
 
-    /// Runs the case only where wgpu keeps shaders within their bounds. This excludes GL and the CPU
-    /// recorder.
+    /// Runs the case only where wgpu keeps shaders within their bounds. This excludes GL and the CPU recorder.
     pub fn bounds_checked(self, reason: &'static str) -> Self {
         Self { needs: Needs::BoundsChecks(reason), ..self }
     }
@@ -119,8 +118,7 @@ impl Needs {
     }
 }
 
-/// Returns a trial for each case on each subject. A case that cannot run is listed as ignored, with its
-/// reason.
+/// Returns a trial for each case on each subject. A case that cannot run is listed as ignored, with its reason.
 pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
     let Found { places, no_adapter } = adapters::find();
     let mut trials = Vec::new();

@@ -28,8 +28,7 @@ impl HeldLane {
         }
         let mut timeline = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut timeline);
-        // SAFETY: wgpu enables timeline semaphores on every device that has them, and every Vulkan 1.2 device
-        // has them.
+        // SAFETY: wgpu enables timeline semaphores on every device that has them, and every Vulkan 1.2 device has them.
         let semaphore = unsafe { raw.raw_device().create_semaphore(&info, None) }.expect("a semaphore");
         let (waits, signals, all) = ([GO], [GONE], [vk::PipelineStageFlags::ALL_COMMANDS]);
         let mut values = vk::TimelineSemaphoreSubmitInfo::default()

@@ -1,5 +1,4 @@
-//! Selects the tests of one place: with `FENCEPOST_TEST_PLACE=lavapipe` only tests whose names end in `::lavapipe`
-//! run.
+//! Selects the tests of one place: with `FENCEPOST_TEST_PLACE=lavapipe` only tests whose names end in `::lavapipe` run.
 
 use libtest_mimic::{Arguments, Conclusion, Trial};
 
@@ -7,8 +6,7 @@ const VARIABLE: &str = "FENCEPOST_TEST_PLACE";
 
 /// Runs trials one at a time. If a place is named, only its trials run.
 ///
-/// The validation layers report messages for the whole process. If two cases ran at once, a message would
-/// fail both.
+/// The validation layers report messages for the whole process. If two cases ran at once, a message would fail both.
 pub fn run(trials: Vec<Trial>) -> Conclusion {
     run_beside(trials, 1)
 }

@@ -66,8 +66,7 @@ struct Plan {
     lost: bool,
 }
 
-/// Returns the features of a device on a refusing driver. They include timestamps, so that queues can be
-/// timed.
+/// Returns the features of a device on a refusing driver. They include timestamps, so that queues can be timed.
 fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
     let timing = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
     adapter.features() & (timing | wgpu::Features::IMMEDIATES)
@@ -85,8 +84,7 @@ pub fn open(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue, Arc<Driver>)
 }
 
 impl Driver {
-    /// Returns the driver of a device, and the same device with functions that consult the driver's rule
-    /// first.
+    /// Returns the driver of a device, and the same device with functions that consult the driver's rule first.
     fn under(device: &ash::Device) -> (Arc<Self>, ash::Device) {
         let plan = Mutex::new(Plan { rule: Rule::Nothing, seen: Seen::default(), lost: false });
         let tables = Tables { v1_0: device.fp_v1_0().clone(), v1_2: device.fp_v1_2().clone() };

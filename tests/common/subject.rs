@@ -31,8 +31,7 @@ pub struct Subject {
     watches: Arc<Mutex<Vec<ContextWatch>>>,
 }
 
-/// Returns the options of contexts. With `FENCEPOST_TEST_MEMORY=discrete` no device shares its memory with the
-/// host.
+/// Returns the options of contexts. With `FENCEPOST_TEST_MEMORY=discrete` no device shares its memory with the host.
 pub fn context_options() -> ContextOptions {
     let discrete = env::var("FENCEPOST_TEST_MEMORY").is_ok_and(|value| value == "discrete");
     ContextOptions { shared_memory: !discrete, ..ContextOptions::default() }

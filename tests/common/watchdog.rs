@@ -22,8 +22,7 @@ pub fn guard(
     })
 }
 
-/// Returns the state of a subject's contexts. If a thread stays in a context's lock, the state cannot be
-/// read.
+/// Returns the state of a subject's contexts. If a thread stays in a context's lock, the state cannot be read.
 fn shown(subject: &Subject) -> String {
     let subject = subject.clone();
     in_time(move || subject.dump()).unwrap_or_else(|| "a thread stays in the lock of a context".into())

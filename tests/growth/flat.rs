@@ -4,8 +4,7 @@ use crate::common::full::full;
 use crate::heap;
 use fencepost::Context;
 
-/// Limits the growth of the heap, in bytes, between two parts of a run. It covers tables that are cleaned at
-/// intervals.
+/// Limits the growth of the heap, in bytes, between two parts of a run. It covers tables that are cleaned at intervals.
 const SLACK: isize = 8 << 10;
 /// Limits the growth of a table in entries.
 const ENTRIES: usize = 80;

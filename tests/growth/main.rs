@@ -53,8 +53,7 @@ fn trial(&(name, run): &Case, place: &Arc<Place>) -> Trial {
     })
 }
 
-/// Returns the number of rounds: `cpu` on the CPU recorder, `device` where each round is a submission to a
-/// driver.
+/// Returns the number of rounds: `cpu` on the CPU recorder, `device` where each round is a submission to a driver.
 fn rounds(subject: &Subject, cpu: usize, device: usize) -> usize {
     if subject.is_cpu() { cpu } else { device }
 }

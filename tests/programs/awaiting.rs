@@ -71,8 +71,7 @@ impl Place for WithOrWithoutThreads {
         }
     }
 
-    /// Opens the second context. If the first has no threads, the second is on the CPU recorder and has none
-    /// either.
+    /// Opens the second context. If the first has no threads, the second is on the CPU recorder and has none either.
     fn open_second(&self) -> std::result::Result<Context, String> {
         match self {
             Self::With(adapter) => adapter.open_second(),

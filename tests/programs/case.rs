@@ -7,8 +7,7 @@ use super::shrink::shrink;
 use fastrand::Rng;
 use fencepost::{Context, ContextOptions, CpuOptions, Policy};
 
-/// Counts the runs of a smaller program before it counts as correct. With threads the order of its work is
-/// random.
+/// Counts the runs of a smaller program before it counts as correct. With threads the order of its work is random.
 const TRIES: usize = 4;
 
 /// `Cpu` is the CPU recorder with the options of a seed.
@@ -147,5 +146,8 @@ fn explain(seed: u64, trial: &impl Trial, ops: &[Op], what: &str) -> String {
     let again =
         if hangs { None } else { error(&small) }.unwrap_or_else(|| format!("{what} (not every time)"));
     let lines: Vec<String> = small.iter().enumerate().map(|(at, op)| format!("  {at:3}  {op:?}")).collect();
-    format!("FENCEPOST_SEED={seed} replays it\n{}\n{again}\nin full at first: {what}", lines.join("\n"))
+    format!(
+        "FENCEPOST_SEED={seed} replays it\n{}\n{again}\nthe full program failed with: {what}",
+        lines.join("\n")
+    )
 }

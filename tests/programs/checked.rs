@@ -27,8 +27,7 @@ struct Use {
 #[derive(Clone)]
 pub struct Model {
     policy: Policy,
-    /// Holds the operations that the next operation of each queue comes after, its own included. Dropped
-    /// queues stay.
+    /// Holds the operations that the next operation of each queue comes after, its own included. Dropped queues stay.
     queues: BTreeMap<Id, Clock>,
     /// Holds the contexts of queues. The next two fields hold those of arrays and of events.
     homes: BTreeMap<Id, Ctx>,
@@ -66,8 +65,7 @@ impl Model {
         }
     }
 
-    /// Returns the earlier operations that conflict with `op` and are not ordered before it, as (queue,
-    /// number).
+    /// Returns the earlier operations that conflict with `op` and are not ordered before it, as (queue, number).
     pub fn missing(&self, op: &Op) -> Vec<(Id, u64)> {
         let Some(queue) = op.queue() else { return Vec::new() };
         let clock = self.clock_at(queue, &op.waits());

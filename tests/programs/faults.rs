@@ -39,8 +39,7 @@ enum Fault {
 struct Entry {
     op: Op,
     outcome: Outcome,
-    /// Holds the result of the enqueued work. `None` means that the operation enqueued no work that a marker
-    /// covers.
+    /// Holds the result of the enqueued work. `None` means that the operation enqueued no work that a marker covers.
     done: Option<Result<(), Error>>,
 }
 
@@ -333,13 +332,11 @@ impl Faults {
         Ok(lost)
     }
 
-    /// Checks that the remaining arrays are correct, and that every queue works again once its error is
-    /// taken.
+    /// Checks that the remaining arrays are correct, and that every queue works again once its error is taken.
     fn check_end(&self, machine: &mut Machine, oracle: &Oracle) -> Result<(), String> {
         for (&a, expected) in &oracle.arrays {
             let found = self.at_last(|| match self.fault {
-                // A read of a padded array would allocate memory for its elements, and the device is out of
-                // memory.
+                // A read of a padded array would allocate memory for its elements, and the device is out of memory.
                 Fault::Memory => machine.mapped(a),
                 _ => machine.elements(&self.ctx.queue("last"), a),
             })?;
@@ -370,7 +367,7 @@ impl Faults {
             }
         }
         Err(format!(
-            "still after {PATIENCE} times: {}",
+            "still fails after {PATIENCE} times: {}",
             last.map_or_else(String::new, |error| error.to_string())
         ))
     }

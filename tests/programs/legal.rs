@@ -187,8 +187,7 @@ impl Legal {
         }
     }
 
-    /// Adds the gates of earlier uses of the same memory, because the policy may make the queue wait for
-    /// them.
+    /// Adds the gates of earlier uses of the same memory, because the policy may make the queue wait for them.
     fn use_memory(&mut self, op: &Op) {
         let Some(q) = op.queue() else { return };
         for touch in op.touches() {

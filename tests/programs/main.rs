@@ -194,8 +194,7 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
     let name = format!("p08_{name}_programs_match_the_oracle");
     watched(place, name, move || {
         let options = options(index, policy);
-        // Where pinned memory is ordinary memory, uses of it are no hazard, so programs under `Checked` have
-        // none.
+        // Where pinned memory is ordinary memory, uses of it are no hazard, so programs under `Checked` have none.
         let pinned = policy != Policy::Checked;
         let place = |seed| Adapter { options: options.clone(), seed };
         run_all(

@@ -188,8 +188,7 @@ impl Legal {
         takes && all.iter().all(|part| self.arrays[&part.a].ty == ty) && self.bounds.fits(kernel)
     }
 
-    /// Returns `true` if the three numbers of groups can be read, and are in an array that the kernel does
-    /// not use.
+    /// Returns `true` if the three numbers of groups can be read, and are in an array that the kernel does not use.
     fn counts(&self, given: &[Part], how: How) -> bool {
         let How::Indirect(counts) = how else { return true };
         let apart = given.iter().all(|part| part.a != counts.a);

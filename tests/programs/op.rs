@@ -230,8 +230,7 @@ pub enum Ty {
     I32,
     /// The elements are whole numbers, so small that every sum and product of them is exact.
     F32,
-    /// The elements are numbers of workgroups, as u32. They are 0 or 1, so that no two invocations have the
-    /// same index.
+    /// The elements are numbers of workgroups, as u32. They are 0 or 1, so that no two invocations have the same index.
     Groups,
 }
 

@@ -17,8 +17,7 @@ pub fn run() -> std::result::Result<(), String> {
     }
 }
 
-/// Makes several queues write one array without any order between them. Returns the value that the last queue
-/// wrote.
+/// Makes several queues write one array without any order between them. Returns the value that the last queue wrote.
 fn last_word(seed: u64) -> Result<u32> {
     let options = CpuOptions { seed, threads: false, ..CpuOptions::default() };
     let ctx = Context::on_cpu_with(options, Policy::Unchecked);

@@ -47,8 +47,7 @@ pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
     })
 }
 
-/// Runs `body` on a new thread. If it does not end in time, the error shows the state of the contexts that it
-/// sent.
+/// Runs `body` on a new thread. If it does not end in time, the error shows the state of the contexts that it sent.
 pub fn guarded<R: Send + 'static>(
     body: impl FnOnce(Sender<ContextWatch>) -> Result<R, String> + Send + 'static,
 ) -> Result<R, String> {
@@ -94,7 +93,7 @@ fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), Strin
         if outcome.hazard() != hazard {
             let expected = if hazard { "a hazard" } else { "no hazard" };
             return Err(wrong(format!(
-                "the model says {expected} ({missing:?}), the call {}",
+                "the model expects {expected} ({missing:?}), the call {}",
                 short(&outcome)
             )));
         }

@@ -1,5 +1,4 @@
-//! Defines deeds, the actions of a program with an exact result. A deed uses its own queues, and retains
-//! nothing.
+//! Defines deeds, the actions of a program with an exact result. A deed uses its own queues, and retains nothing.
 
 use super::common::kernels::{Iota, Mix, mixed};
 use fencepost::prelude::*;

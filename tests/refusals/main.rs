@@ -155,7 +155,7 @@ fn check(bed: &Bed, ctx: &Context, error: &Error, seen: &Seen, deed: &Deed, what
     let last = seen.refused.last();
     let right = match error.kind() {
         Kind::OutOfMemory { object, .. } => !object.is_empty(),
-        // wgpu loses a device when most of its own allocations fail. It survives a failed buffer.
+        // wgpu gives the device up if it has no memory for most of its own objects, but not for a buffer.
         Kind::DeviceLost { .. } if last.is_some_and(|(call, _)| *call == Call::CreateBuffer) => false,
         Kind::DeviceLost { .. } => bed.by_wgpu() || deed.by_wgpu || submitted(seen),
         Kind::OtherContext { error, .. } => return check(bed, ctx, error, seen, deed, what),
@@ -169,8 +169,7 @@ fn submitted(seen: &Seen) -> bool {
     seen.refused.iter().any(|(call, _)| !call.allocates())
 }
 
-/// Returns `true` if the device of a context is lost. The call submits work, because the loss is reported
-/// only then.
+/// Returns `true` if the device of a context is lost. The call submits work, because the loss is reported only then.
 fn lost(ctx: &Context) -> bool {
     ctx.take_error();
     let queue = ctx.queue("looks");

@@ -15,8 +15,7 @@ pub struct Owned {
     /// Holds the expected elements after all enqueued work.
     pub words: Vec<u32>,
     pub uses: Uses,
-    /// Is `true` if other threads have parts of the same memory. Such an array is neither mapped nor given
-    /// away.
+    /// Is `true` if other threads have parts of the same memory. Such an array is neither mapped nor given away.
     pub part: bool,
     /// Is `true` if encoded commands may use the array.
     pub shared: bool,

@@ -10,8 +10,7 @@ use wgpu::BufferUsages as Usages;
 
 /// Limits the arrays of a thread.
 const MOST: usize = 8;
-/// Counts the elements of a large array in units of 64. A copy of it between contexts has two pieces of at
-/// most 4 MiB.
+/// Counts the elements of a large array in units of 64. A copy of it between contexts has two pieces of at most 4 MiB.
 const LARGE: usize = 20_000;
 
 impl Worker<'_> {

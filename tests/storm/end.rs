@@ -1,5 +1,4 @@
-//! Ends a seed: it checks that remaining arrays are correct, that no memory is retained, and that every
-//! context ends.
+//! Ends a seed: it checks that remaining arrays are correct, that no memory is retained, and that every context ends.
 
 use super::array::{Access, Owned};
 use super::contexts::{Watches, until};
@@ -12,8 +11,7 @@ use std::time::Duration;
 /// Limits the time in which threads must release unused memory.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Checks the arrays and reads that no thread has taken, drops everything, and checks that nothing is
-/// retained.
+/// Checks the arrays and reads that no thread has taken, drops everything, and checks that nothing is retained.
 pub fn end(world: World, watches: &Watches) -> Done {
     let (arrays, comings) = world.hands.empty();
     for Coming { reading, expected, from } in comings {

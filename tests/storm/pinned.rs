@@ -18,8 +18,7 @@ pub struct Download {
     from: String,
 }
 
-/// Counts the elements of pinned arrays to upload from. `MOST` limits their number for each thread and
-/// context.
+/// Counts the elements of pinned arrays to upload from. `MOST` limits their number for each thread and context.
 const LEN: usize = 512;
 const MOST: usize = 3;
 

@@ -25,8 +25,7 @@ impl Worker<'_> {
     /// Waits for a queue, or polls it until it is complete.
     pub fn finish_queue(&mut self) -> Done {
         let lane = self.some_lane();
-        // Other threads continue to use the shared queues, so a thread polls only its own queues to their
-        // end.
+        // Other threads continue to use the shared queues, so a thread polls only its own queues to their end.
         if self.rng.u32(..3) == 0 && self.own.iter().any(|own| own.key == lane.key) {
             self.release();
             self.say(|| "polls a queue".into());

@@ -122,8 +122,7 @@ fn mix(_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) 
     }
 }
 
-/// Returns the kernel of a cell, and makes it first if it is missing. Two threads may make it at the same
-/// time.
+/// Returns the kernel of a cell, and makes it first if it is missing. Two threads may make it at the same time.
 fn made<K: Clone>(cell: &OnceLock<K>, make: impl FnOnce() -> Result<K>) -> Result<K> {
     if let Some(kernel) = cell.get() {
         return Ok(kernel.clone());

@@ -93,8 +93,7 @@ impl<'a> Bench<'a> {
         self.launch_large()?;
         self.queue.flush()?;
         let busy = self.queue.marker();
-        // Wait until the device has started the kernel. From then on a driver may block a thread that
-        // submits.
+        // Wait until the device has started the kernel. From then on a driver may block a thread that submits.
         std::thread::sleep(Duration::from_millis(20));
         let mut samples: [Vec<Duration>; 5] = Default::default();
         let mut copies = Vec::new();

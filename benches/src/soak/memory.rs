@@ -6,8 +6,7 @@ use serde::Serialize;
 const MIB: u64 = 1 << 20;
 /// Bounds the growth of the pool after the warm-up: it covers a size or two that did not occur before.
 const POOL: u64 = 4 * MIB;
-/// Bounds the growth of the process after the warm-up: it covers memory that the allocator and the driver
-/// keep.
+/// Bounds the growth of the process after the warm-up: it covers memory that the allocator and the driver keep.
 const PROCESS: u64 = 32 * MIB;
 
 /// Holds the bytes at the end of the warm-up, and the maximum since.
