@@ -75,7 +75,7 @@ fn on_some_queue(s: &Subject, ways: &[(&str, Way)], made_first: fn(&Context) -> 
     }
 }
 
-/// Tries a longer kernel if the first ended before the program looked. Fails if none was long enough.
+/// Tries a longer kernel if the first ended before the program polled. Fails if none was long enough.
 pub fn each_length(name: &str, is_early: impl Fn(u32) -> bool) {
     assert!(
         LENGTHS.into_iter().any(is_early),

@@ -21,8 +21,8 @@ pub enum Rule {
     Submission(u64, vk::Result),
     /// Fails the fence query or wait with this number, with a lost device.
     Look(u64),
-    /// Fails by chance so many in a thousand of the allocating calls. The device is lost at the submission or
-    /// fence query with this number.
+    /// Fails random allocating calls, this many in a thousand. The device is lost at the submission or fence
+    /// query with this number.
     Seeded(Rng, u32, Option<u64>),
 }
 
@@ -145,7 +145,7 @@ impl Plan {
     }
 }
 
-/// Picks the kind of memory that is out.
+/// Draws the kind of memory that runs out.
 fn short_of(rng: &mut Rng) -> vk::Result {
     if rng.bool() { vk::Result::ERROR_OUT_OF_DEVICE_MEMORY } else { vk::Result::ERROR_OUT_OF_HOST_MEMORY }
 }

@@ -17,9 +17,9 @@ struct Use {
     number: u64,
     touch: Touch,
     clock: Clock,
-    /// Is `true` if the memory may be free before the queue has done the operation. The operation may be done at the
-    /// call, or the other context may do a part of it. Under `Checked` an operation that is done at the call also
-    /// counts as work of the queue.
+    /// Is `true` if the memory may be free before the queue has done the operation and all earlier ones. The operation
+    /// may be done at the call, or the other context may do a part of it. Under `Checked` an operation that is done at
+    /// the call also counts as work of the queue.
     early: bool,
 }
 

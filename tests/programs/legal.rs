@@ -6,7 +6,7 @@ use super::op::{Ctx, Frame, Id, Maker, Op, Ty};
 use super::touch::Memory;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Aligns the slices that launches bind to a multiple of so many elements, which every adapter accepts.
+/// Counts elements. Launches bind slices that start at a multiple of this number, which every adapter accepts.
 pub const BINDING: usize = 64;
 
 /// Gates are the user events that work waits for.
