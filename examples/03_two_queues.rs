@@ -1,6 +1,6 @@
-//! 3. Two queues: what orders them, and what happens when nothing does.
+//! 3. Uses two queues: shows the calls that order them, and the effect of a missing order.
 //!
-//! `cargo run --example 03_two_queues`; with `-- --trace FILE.html` the file shows what ran when.
+//! Run `cargo run --example 03_two_queues`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -17,7 +17,7 @@ struct Iota<'a> {
     out: &'a mut DeviceArray<u32>,
 }
 
-/// One queue writes an array, the other adds to it without being told to wait.
+/// Writes an array on one queue and reads it on another, without a wait between them.
 fn write_then_read(ctx: &Context) -> Result<Vec<u32>> {
     let (writer, reader) = (ctx.queue("writer"), ctx.queue("reader"));
     let iota = ctx.kernel::<Iota>()?;
@@ -28,13 +28,13 @@ fn write_then_read(ctx: &Context) -> Result<Vec<u32>> {
 
 fn main() -> Result<()> {
     let trace = args::trace();
-    // `Ordered`, the default, adds the wait that is missing: right whatever you forget.
+    // `Ordered`, the default, adds the missing wait, so the result is always correct.
     let ordered = Context::new().wait()?;
     println!("running on {}", ordered.info());
     assert_eq!(write_then_read(&ordered)?, [10, 11, 12, 13]);
     println!("ordered: [10, 11, 12, 13]");
 
-    // `Checked` refuses instead, on every run the same, and says which call to add.
+    // `Checked` rejects the call instead, on every run, and names the call to add.
     let checked = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
     let ctx = Context::with_options(checked).wait()?;
     let trace = trace.map(|file| (ctx.profile(), file));
@@ -43,31 +43,32 @@ fn main() -> Result<()> {
     assert!(matches!(error.kind(), Kind::Hazard { .. }));
     println!("checked: {error}");
 
-    // With events all policies agree. A diamond: one queue, two that wait for it, and back to the first.
+    // With events all policies give the same result. A diamond: one queue, two queues that wait for it, and
+    // back to the first.
     let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     let iota = ctx.kernel::<Iota>()?;
     let mut whole = ctx.zeros([128])?;
     a.launch(&iota, Grid::threads([128]), Iota { start: 0, step: 1, out: &mut whole })?;
-    let filled = a.marker(); // everything enqueued on `a` so far, and nothing later
+    let filled = a.marker(); // covers everything enqueued on `a` so far, and nothing later
     b.wait_for(&filled)?; // the device waits, this thread does not
 
-    // The two halves are different bytes: the queues need no order here.
-    let half = whole.len() / 2; // 256 bytes, where every adapter lets an argument start
+    // The two halves are different bytes, so the queues need no order here.
+    let half = whole.len() / 2; // 256 bytes, an offset at which every adapter accepts an argument
     let (mut low, mut high) = (whole.slice(0..half)?, whole.slice(half..128)?);
     a.launch(&iota, Grid::threads([half]), Iota { start: 100, step: 0, out: &mut low })?;
     b.launch(&iota, Grid::threads([half]), Iota { start: 200, step: 0, out: &mut high })?;
 
-    a.wait_for_queue(&b)?; // marker and wait in one
+    a.wait_for_queue(&b)?; // marker and wait in one call
     let result = a.read(&whole).wait()?;
     assert_eq!((&result[..half], &result[half..]), (&[100; 64][..], &[200; 64][..]));
     println!("diamond: {} and {}", result[0], result[127]);
 
-    // The host can hold work back too, and no other queue is held up meanwhile.
+    // The host can hold work of one queue. Other queues are not blocked.
     let gate = ctx.user_event("gate");
     b.wait_for(&gate.event())?;
     b.fill(&mut high, 7)?;
     b.flush()?;
-    assert_eq!(a.read(&low).wait()?[0], 100); // `a` goes on
+    assert_eq!(a.read(&low).wait()?[0], 100); // `a` continues
     gate.signal();
     assert_eq!(b.read(&high).wait()?[0], 7);
     if let Some((profiler, file)) = trace {

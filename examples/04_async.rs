@@ -1,6 +1,6 @@
-//! 4. Late results as futures, on any executor: pollster's, and one made by hand in ten lines.
+//! 4. Awaits pending results as futures on two executors: pollster's, and one written here in ten lines.
 //!
-//! `cargo run --example 04_async`; with `-- --trace FILE.html` the file shows what ran when.
+//! Run `cargo run --example 04_async`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -20,7 +20,7 @@ struct Saxpy<'a> {
     y: &'a mut DeviceArray<f32>,
 }
 
-/// Adds all blocks, halved: the copy of one block overlaps whatever the host does meanwhile.
+/// Adds all blocks, halved. The copy of a block overlaps with the work of the host.
 async fn overlapped(ctx: &Context, blocks: &[Vec<f32>]) -> Result<Vec<f32>> {
     let (copy, compute) = (ctx.queue("copy"), ctx.queue("compute"));
     let saxpy = ctx.kernel_with::<Saxpy>(&[("WORKGROUP", 256.0)])?;
@@ -41,7 +41,7 @@ async fn overlapped(ctx: &Context, blocks: &[Vec<f32>]) -> Result<Vec<f32>> {
     Ok(compute.read(&y).await?)
 }
 
-/// An executor: it polls, and sleeps until the waker unparks its thread.
+/// Polls a future, and parks the thread until the waker unparks it.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -61,7 +61,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 fn main() -> Result<()> {
     let trace = args::trace();
-    let ctx = pollster::block_on(Context::new())?; // opening a device is a late result too
+    let ctx = pollster::block_on(Context::new())?; // opening a device returns a future too
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));
     let blocks: Vec<Vec<f32>> = (0..8).map(|block| vec![block as f32; 1000]).collect();

@@ -1,6 +1,7 @@
-//! 5. The double buffer: one queue uploads block n+1 while another works on block n, ordered by events only.
+//! 5. Double-buffers: one queue uploads block n+1 while another computes on block n. Only events order them.
 //!
-//! `cargo run --release --example 05_double_buffer`; with `-- --trace FILE.html` the file shows what ran when.
+//! Run `cargo run --release --example 05_double_buffer`. With `-- --trace FILE.html` the file shows when each
+//! command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -10,7 +11,7 @@ use fencepost::prelude::*;
 use fencepost::{ContextOptions, Event};
 
 #[derive(KernelArgs)]
-#[kernel(source = "mix.wgsl")] // y[i] = y[i] * a + x[i] + b, wrapping: the order of the blocks shows in the result
+#[kernel(source = "mix.wgsl")] // y[i] = y[i] * a + x[i] + b, wrapping: the result depends on the order of the blocks
 struct Mix<'a> {
     a: u32,
     b: u32,
@@ -21,7 +22,7 @@ struct Mix<'a> {
 const N: usize = 4096;
 const BLOCKS: u32 = 200;
 
-/// One of the two buffers, and the events at which each side is done with it.
+/// A slot is one of the two buffers, with the events that complete when each queue has finished with it.
 struct Slot {
     staging: HostArray<u32, Upload>,
     x: DeviceArray<u32>,
@@ -30,7 +31,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// An event that was never recorded is complete, so the first turn waits for nothing.
+    /// Makes a slot. An event that was never recorded is complete, so the first turn waits for nothing.
     fn new(ctx: &Context) -> Result<Self> {
         let (staging, x) = (ctx.pinned([N])?, ctx.zeros([N])?);
         Ok(Self { staging, x, uploaded: ctx.event(), used: ctx.event() })
@@ -43,7 +44,7 @@ fn value(block: u32, i: usize) -> u32 {
 
 fn main() -> Result<()> {
     let trace = args::trace();
-    // `Checked` proves that the events below are enough: a wait left out would be an error.
+    // `Checked` proves that the events below are sufficient: a missing wait would be an error.
     let options = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
     let ctx = Context::with_options(options).wait()?;
     println!("running on {}", ctx.info());
@@ -55,7 +56,7 @@ fn main() -> Result<()> {
 
     for block in 0..BLOCKS {
         let slot = &mut slots[block as usize % 2];
-        // Blocks only if the upload of two blocks ago is still on its way.
+        // Blocks only while the upload of two blocks ago is pending.
         slot.staging.write(|host| host.iter_mut().enumerate().for_each(|(i, x)| *x = value(block, i)))?;
         copy.wait_for(&slot.used)?; // the kernel of two blocks ago has read x
         copy.upload(&slot.staging, &mut slot.x)?;

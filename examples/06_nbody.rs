@@ -1,6 +1,7 @@
-//! 6. Two galaxies meet: a loop of time steps, energies that come while it runs, and a picture of the end.
+//! 6. Simulates two galaxies: a loop of time steps, energies that are read while it runs, and a picture of the end.
 //!
-//! `cargo run --release --example 06_nbody -- --picture galaxies.png`; `--trace FILE.html` shows what ran when.
+//! Run `cargo run --release --example 06_nbody -- --picture galaxies.png`. `--trace FILE.html` shows when each
+//! command ran.
 
 #[path = "nbody/check.rs"]
 mod check;
@@ -15,7 +16,7 @@ use clap::Parser;
 use fencepost::prelude::*;
 use outputs::Outputs;
 
-// Compared with the shader's `Body` when this file is compiled: WGSL begins a vec3 at a multiple of 16 bytes.
+// The compiler compares `Body` with the shader's `Body`: WGSL aligns a vec3 to a multiple of 16 bytes.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Body {
@@ -25,7 +26,7 @@ struct Body {
     _padding: [u8; 4],
 }
 
-// The path starts at the package of the example. Both shaders have `//#use "body.wgsl"`, a file beside them.
+// The path starts at the package of the example. Both shaders have `//#use "body.wgsl"`, a file in the same folder.
 #[derive(KernelArgs)]
 #[kernel(source = "../../examples/nbody/step.wgsl")]
 struct Step<'a> {
@@ -43,7 +44,7 @@ struct Energy<'a> {
 
 const BODIES: usize = 1024;
 const STEPS: usize = 250;
-const EVERY: usize = 50; // steps from one look at the energies to the next
+const EVERY: usize = 50; // steps between two reads of the energies
 const DT: f32 = 0.015;
 const SOFTENING: f64 = 0.15;
 
@@ -60,7 +61,8 @@ fn main() -> Result<()> {
     let (mut next, mut energies) = (ctx.zeros_like(&old)?, ctx.zeros([BODIES])?);
     let grid = Grid::threads([BODIES]);
 
-    // All of it is enqueued before the first result is there: a read has the bytes of its place in the queue.
+    // The whole loop is enqueued before the first result is ready. A read returns the bytes at its position
+    // in the queue.
     let mut looks = Vec::new();
     for steps in 1..=STEPS {
         queue.launch(&step, grid, Step { dt: DT, old: &old, next: &mut next })?;
@@ -86,7 +88,7 @@ fn main() -> Result<()> {
         profiler.finish().wait()?.write(file)?;
     }
     println!(
-        "{STEPS} steps of {BODIES} bodies, every {EVERY}th as on the CPU, drawn in {}",
+        "{STEPS} steps of {BODIES} bodies, every {EVERY}th verified on the CPU, drawn in {}",
         picture.display()
     );
     Ok(())

@@ -1,6 +1,7 @@
-//! 7. Pictures: bytes of pixels, arrays of two dimensions, and three kernels of one file.
+//! 7. Filters a picture: bytes of pixels, arrays of two dimensions, and three kernels of one file.
 //!
-//! `cargo run --example 07_image -- photo.jpg --picture edges.png`; `--trace FILE.html` shows what ran when.
+//! Run `cargo run --example 07_image -- photo.jpg --picture edges.png`. `--trace FILE.html` shows when each
+//! command ran.
 
 #[path = "image/filtered.rs"]
 mod filtered;
@@ -27,7 +28,7 @@ struct Options {
 #[kernel(source = "../../examples/image/filters.wgsl", entry = "to_grey")]
 struct ToGrey<'a> {
     size: [u32; 2],
-    pixels: &'a DeviceArray<[u8; 4], 2>, // in the shader an u32 each
+    pixels: &'a DeviceArray<[u8; 4], 2>, // each is a u32 in the shader
     grey: &'a mut DeviceArray<f32, 2>,
 }
 
@@ -60,7 +61,7 @@ fn main() -> Result<()> {
     let queue = ctx.queue("filters");
     let (to_grey, blur, sobel) = (ctx.kernel::<ToGrey>()?, ctx.kernel::<Blur>()?, ctx.kernel::<Sobel>()?);
 
-    // The rows of an array come first in its shape, and the columns first in a grid.
+    // The shape of an array begins with its rows, and a grid begins with its columns.
     let (shape, size, grid) =
         ([height as usize, width as usize], [width, height], Grid::threads([width, height]));
     let pixels = queue.array::<[u8; 4]>(bytemuck::cast_slice(&image))?.reshape(shape)?;
@@ -84,11 +85,11 @@ fn main() -> Result<()> {
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
-    println!("the edges of {width} by {height} pixels, as on the CPU, are in {}", picture.display());
+    println!("the edges of {width} by {height} pixels, verified on the CPU, are in {}", picture.display());
     Ok(())
 }
 
-/// A sun over hills.
+/// Draws a sun over hills.
 fn made_up(x: u32, y: u32) -> Rgba<u8> {
     let (x, y) = (x as f32, y as f32);
     let hills = 130.0 + 20.0 * (x / 25.0).sin() + 15.0 * (x / 60.0).cos();

@@ -1,6 +1,7 @@
-//! 8. A spectrogram: one queue uploads, one transforms, one reads, and `Checked` proves that their events are enough.
+//! 8. Computes a spectrogram: one queue uploads, one transforms, one reads, and `Checked` verifies their events.
 //!
-//! `cargo run --example 08_spectrogram -- sound.wav --picture sound.png`; `--trace FILE.html` shows what ran when.
+//! Run `cargo run --example 08_spectrogram -- sound.wav --picture sound.png`. `--trace FILE.html` shows when each
+//! command ran.
 
 #[path = "spectrogram/definition.rs"]
 mod definition;
@@ -37,11 +38,11 @@ struct Stft<'a> {
 
 const N: usize = 256; // samples of a frame
 const BINS: usize = N / 2;
-const HOP: usize = 16; // samples from the start of a frame to that of the next
-const EVERY: usize = 37; // frames from one that the CPU compares to the next
-const FRAMES: usize = 256; // of a block, which is what one launch transforms
+const HOP: usize = 16; // samples between the starts of two frames
+const EVERY: usize = 37; // frames between two frames that the CPU verifies
+const FRAMES: usize = 256; // frames of a block; one launch transforms a block
 
-/// One of two sets of arrays, and the events at which each queue is done with them.
+/// A slot is one of two sets of arrays, with the events that complete when each queue has finished with it.
 struct Slot {
     samples: DeviceArray<f32>,
     power: DeviceArray<f32>,
@@ -73,13 +74,13 @@ fn main() -> Result<()> {
         profiler.finish().wait()?.write(file)?;
     }
     println!(
-        "{frames} frames, every {EVERY}th as on the CPU, the loudest at {seconds:.2} s, drawn in {}",
+        "{frames} frames, every {EVERY}th verified on the CPU, the loudest at {seconds:.2} s, drawn in {}",
         picture.display()
     );
     Ok(())
 }
 
-/// The power in every bin of every frame.
+/// Returns the power in every bin of every frame.
 fn transform(ctx: &Context, samples: &[f32], circle: &[[f64; 2]], frames: usize) -> Result<Vec<f32>> {
     let stft = ctx.kernel::<Stft>()?;
     let circle: Vec<_> = circle.iter().map(|[cos, sin]| [*cos as f32, *sin as f32]).collect();

@@ -1,6 +1,6 @@
-//! 9. What array libraries have as functions, from small kernels: sum, running sum, histogram, product, transpose.
+//! 9. Builds functions of array libraries from small kernels: sum, running sum, histogram, product, transpose.
 //!
-//! `cargo run --example 09_arrays`; with `-- --trace FILE.html` the file shows what ran when.
+//! Run `cargo run --example 09_arrays`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -11,10 +11,10 @@ use anyhow::{Result, ensure};
 use fencepost::prelude::*;
 use kernels::{Carry, Count, Multiply, Scan, Sum, Transpose};
 
-/// The sum of an array of at least one number. Each launch leaves one number for 256; the memory of all but the last is free
-/// again when the work that uses it is done, not when its handle goes.
+/// Returns the sum of an array of at least one number. Each launch reduces 256 numbers to one. The memory of an
+/// intermediate array is freed when the work that uses it is done, not when its handle is dropped.
 fn sum(ctx: &Context, x: &DeviceArray<u32>) -> Result<Pending<Vec<u32>>> {
-    let kernel = ctx.kernel::<Sum>()?; // compiled at the first call, found at later ones
+    let kernel = ctx.kernel::<Sum>()?; // compiled at the first call, cached for later calls
     let mut x = x.handle();
     while x.len() > 1 {
         let mut sums = ctx.zeros([x.len().div_ceil(256)])?;
@@ -24,7 +24,7 @@ fn sum(ctx: &Context, x: &DeviceArray<u32>) -> Result<Pending<Vec<u32>>> {
     Ok(ctx.read(&x))
 }
 
-/// Turns an array into its running sum.
+/// Replaces the elements of an array by its running sum.
 fn scan(ctx: &Context, x: &mut DeviceArray<u32>) -> Result<()> {
     let (scan_blocks, carry) = (ctx.kernel::<Scan>()?, ctx.kernel::<Carry>()?);
     let mut sums = ctx.zeros([x.len().div_ceil(256)])?;
@@ -47,7 +47,7 @@ fn product(ctx: &Context, a: &DeviceArray<f32, 2>, b: &DeviceArray<f32, 2>) -> R
     let ([rows, inner], [height, columns]) = (a.shape(), b.shape());
     ensure!(inner == height, "{rows} by {inner} numbers times {height} by {columns}");
     let mut c = ctx.zeros([rows, columns])?;
-    let grid = Grid::threads([columns, rows]); // the first dimension of a grid is that of neighbours in memory
+    let grid = Grid::threads([columns, rows]); // neighbours along the grid's first dimension are neighbours in memory
     let [m, k, n] = [rows, inner, columns].map(|size| size as u32);
     ctx.launch(
         &ctx.kernel::<Multiply>()?,
@@ -77,7 +77,7 @@ fn main() -> Result<()> {
     };
     let ((a, left), (b, right)) = (matrix(70, 45)?, matrix(45, 100)?);
 
-    // Enqueued one after the other, on the context's default queue. The results come in any order.
+    // The calls enqueue in order on the context's default queue. The results can be waited for in any order.
     let x = ctx.array(&numbers)?;
     let total = sum(&ctx, &x)?;
     let counts = ctx.read(&histogram(&ctx, &x)?);
@@ -91,20 +91,20 @@ fn main() -> Result<()> {
         *total += x;
         Some(*total)
     });
-    ensure!(running.iter().copied().eq(totals), "the running sum is another one");
-    ensure!(total.wait()? == running[numbers.len() - 1..], "the sum is another one");
+    ensure!(running.iter().copied().eq(totals), "the running sum is wrong");
+    ensure!(total.wait()? == running[numbers.len() - 1..], "the sum is wrong");
     let count = |bin: u32| numbers.iter().filter(|x| **x % 64 == bin).count() as u32;
-    ensure!(counts.wait()?.into_iter().eq((0..64).map(count)), "the histogram is another one");
+    ensure!(counts.wait()?.into_iter().eq((0..64).map(count)), "the histogram is wrong");
     let cell = |i: usize| (0..45).map(|k| left[i / 100 * 45 + k] * right[k * 100 + i % 100]).sum::<f32>();
     let expected: Vec<f32> = (0..7000).map(cell).collect();
-    ensure!(c.wait()? == expected, "the product is another one");
+    ensure!(c.wait()? == expected, "the product is wrong");
     let rows = (0..100).flat_map(|column| expected.iter().skip(column).step_by(100));
-    ensure!(turned.wait()?.iter().eq(rows), "the transpose is another one");
+    ensure!(turned.wait()?.iter().eq(rows), "the transpose is wrong");
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
     println!(
-        "sum, running sum, histogram, product and transpose as on the CPU; the sum is {}",
+        "sum, running sum, histogram, product and transpose verified on the CPU; the sum is {}",
         running[numbers.len() - 1]
     );
     Ok(())

@@ -1,6 +1,6 @@
-//! 10. A service: an axum server that computes for many clients at once, and what keeps its memory small.
+//! 10. Runs a service: an axum server computes for many clients at once, and limits its memory.
 //!
-//! `cargo run --example 10_service`; with `-- --trace FILE.html` the file shows what ran when.
+//! Run `cargo run --example 10_service`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -36,18 +36,18 @@ struct Scramble<'a> {
 
 const ROUNDS: u32 = 200;
 const CLIENTS: u32 = 100;
-const NUMBERS: u32 = 4096; // of each client
-const JOBS: usize = 4; // that the device has at once
+const NUMBERS: u32 = 4096; // numbers of each client
+const JOBS: usize = 4; // jobs that the device has at once
 
-/// What all requests share.
+/// Holds the objects that all requests share.
 struct Service {
     queue: CommandQueue,
     scramble: Kernel<Scramble<'static>>,
     jobs: Arc<Semaphore>,
 }
 
-/// The answer to a request. A request that finds all places taken waits, so the device has arrays for a few requests only,
-/// however many there are.
+/// Answers a request. If all permits are taken, the request waits. The device therefore has arrays for a few requests
+/// only, however many requests are pending.
 async fn answer(State(service): State<Arc<Service>>, body: Bytes) -> Result<Vec<u8>, (StatusCode, String)> {
     let (words, []) = body.as_chunks::<4>() else {
         return Err((StatusCode::BAD_REQUEST, format!("{} bytes are no whole number of u32", body.len())));
@@ -55,8 +55,8 @@ async fn answer(State(service): State<Arc<Service>>, body: Bytes) -> Result<Vec<
     let numbers: Vec<u32> = words.iter().copied().map(u32::from_le_bytes).collect();
     let failed = |error: &dyn std::fmt::Display| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
     let place = service.jobs.clone().acquire_owned().await.map_err(|error| failed(&error))?;
-    // If the client goes away, this function is dropped where it awaits. The task is not: its place stays taken until the
-    // device is done with it.
+    // If the client disconnects, this function is dropped at its await. The task is not dropped: its permit stays taken
+    // until the device is done with the job.
     let job = tokio::spawn(async move {
         let result = compute(&service, &numbers).await;
         drop(place);
@@ -95,7 +95,7 @@ async fn main() -> Result<()> {
     }
     drop(stop);
     server.await??;
-    drop(service.jobs.acquire_many(JOBS as u32).await?); // the jobs of clients that have gone are done, too
+    drop(service.jobs.acquire_many(JOBS as u32).await?); // waits for the jobs of disconnected clients too
 
     let stats = ctx.pool_stats();
     let limit = JOBS as u64 * u64::from(NUMBERS) * 4;
@@ -105,7 +105,7 @@ async fn main() -> Result<()> {
         profiler.finish().await?.write(file)?;
     }
     println!(
-        "{answers} answers as on the CPU, {} clients went away, in {} bytes",
+        "{answers} answers verified on the CPU, {} clients disconnected, at most {} bytes",
         CLIENTS - answers,
         stats.high_water
     );

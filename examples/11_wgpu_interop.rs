@@ -1,6 +1,7 @@
-//! 11. Beside wgpu: a program's own device, buffers, render pass and command buffers, in the order of a queue.
+//! 11. Combines the library with wgpu: the program's own device, buffers, render pass and command buffers use
+//! the order of a queue.
 //!
-//! `cargo run --example 11_wgpu_interop`; with `-- --trace FILE.html` the file shows what ran when.
+//! Run `cargo run --example 11_wgpu_interop`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -12,7 +13,7 @@ use fencepost::AdoptOptions;
 use fencepost::prelude::*;
 use wgpu::BufferUsages as Usages;
 
-// Writes what a render pipeline reads: vertices.
+// The kernel writes the vertices of a render pipeline.
 #[derive(KernelArgs)]
 #[kernel(source = "../../examples/wgpu_interop/bars.wgsl")]
 struct Bars<'a> {
@@ -21,14 +22,15 @@ struct Bars<'a> {
     corners: &'a mut DeviceArray<[f32; 2]>,
 }
 
-const WIDTH: u32 = 256; // a row of 256 pixels of 4 bytes is a multiple of 256 bytes, as wgpu's copies want it
+const WIDTH: u32 = 256; // a row of 256 pixels of 4 bytes is a multiple of 256 bytes, as copies in wgpu require
 const HEIGHT: u32 = 64;
 const BARS: u32 = 16;
 const CORNERS: u32 = 6 * BARS;
 
 fn main() -> Result<()> {
     let trace = args::trace();
-    // The program's device. It is on the adapter that a context of its own would be on, so that FENCEPOST_ADAPTER counts.
+    // The program opens its own device. The adapter is the one that a context would open, so that FENCEPOST_ADAPTER
+    // selects it.
     let info = Context::new().wait()?.info().clone();
     let (device, queue) = pollster::block_on(renderer::device(&info.name, info.backend))?;
     let pipeline = renderer::pipeline(&device);
@@ -44,14 +46,14 @@ fn main() -> Result<()> {
         view_formats: &[],
     });
     let buffer = |label, size: u32, usage| {
-        let usage = usage | Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST; // what an array needs
+        let usage = usage | Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST; // the usages that an array needs
         let (label, size, mapped_at_creation) = (Some(label), size.into(), false);
         device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation })
     };
     let vertices = buffer("vertices", CORNERS * 8, Usages::VERTEX);
     let readback = buffer("readback", WIDTH * HEIGHT * 4, Usages::empty());
 
-    // Both sides go on using the device. Submissions to one wgpu queue run in their order, those of both sides.
+    // The program and the context both use the device from here. All submissions to one wgpu queue run in order.
     let ctx = Context::adopt(device.clone(), queue, AdoptOptions::default())?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));
@@ -60,8 +62,8 @@ fn main() -> Result<()> {
     let mut corners = ctx.array_on::<[f32; 2], 1>(&vertices, [CORNERS as usize])?; // no copy
     let mut pixels = ctx.array_on::<[u8; 4], 2>(&readback, [HEIGHT as usize, WIDTH as usize])?;
 
-    // A kernel writes the vertices, and a render pass reads them. The access list tells the queue, and the policy, which
-    // arrays the commands use.
+    // A kernel writes the vertices, and a render pass reads them. The access list declares the arrays that the commands
+    // use, for the queue and the policy.
     let heights: Vec<f32> = (0..BARS).map(|bar| (bar * bar % HEIGHT) as f32).collect();
     let heights = charts.array(&heights)?;
     let grid = Grid::threads([CORNERS]);
@@ -71,7 +73,7 @@ fn main() -> Result<()> {
         Ok(())
     })?;
 
-    // A command buffer that the program has finished goes into the order of the queue as well.
+    // A finished command buffer of the program also takes its place in the order of the queue.
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let layout =
         wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(4 * WIDTH), rows_per_image: None };
@@ -89,6 +91,6 @@ fn main() -> Result<()> {
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
-    println!("{BARS} bars, computed here and drawn by wgpu, are as on the CPU");
+    println!("{BARS} bars, computed here and drawn by wgpu, are verified on the CPU");
     Ok(())
 }

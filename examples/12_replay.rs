@@ -1,6 +1,6 @@
-//! 12. Replay: a sequence of launches as a closure, run many times, and what one launch takes.
+//! 12. Replays a sequence of launches as a closure many times, and measures the time of one launch.
 //!
-//! `cargo run --release --example 12_replay`; with `-- --trace FILE.html` the file shows what ran when.
+//! Run `cargo run --release --example 12_replay`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use fencepost::prelude::*;
 use std::time::Instant;
 
-// A time step of the temperatures along a rod, whose ends stay as they are.
+// Computes one time step of the temperatures along a rod. The ends keep their temperatures.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     struct Params { rate: f32 }
@@ -35,7 +35,7 @@ struct Diffuse<'a> {
 
 const POINTS: usize = 256;
 const ROUNDS: u32 = 500;
-const RATES: [f32; 4] = [0.1, 0.2, 0.3, 0.4]; // of the launches of one round
+const RATES: [f32; 4] = [0.1, 0.2, 0.3, 0.4]; // rates of the launches of one round
 
 fn main() -> Result<()> {
     let trace = args::trace();
@@ -48,8 +48,8 @@ fn main() -> Result<()> {
     let mut a = queue.array(&start)?;
     let mut b = ctx.zeros_like(&a)?;
 
-    // The closure borrows the kernel and the arrays, and launches the same each time. Its result is in `a`, as the number of
-    // launches is even.
+    // The closure borrows the kernel and the arrays, and makes the same launches each time. Its result is in `a`,
+    // because the number of launches is even.
     let grid = Grid::threads([POINTS]);
     let mut round = |queue: &CommandQueue| -> Result<()> {
         for rates in RATES.chunks(2) {
@@ -58,7 +58,7 @@ fn main() -> Result<()> {
         }
         Ok(())
     };
-    round(&queue)?; // the first round makes what the later ones find in caches
+    round(&queue)?; // the first round fills the caches for later rounds
     queue.finish().wait()?;
 
     let begin = Instant::now();
@@ -74,11 +74,11 @@ fn main() -> Result<()> {
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
-    println!("{} launches, and the temperatures are the CPU's", ROUNDS as usize * RATES.len());
+    println!("{} launches, and the temperatures are verified on the CPU", ROUNDS as usize * RATES.len());
     Ok(())
 }
 
-/// Fails unless the same steps in `f64` come to the same temperatures.
+/// Fails unless the same steps in `f64` give the same temperatures.
 fn check(start: Vec<f32>, found: &[f32]) -> Result<()> {
     let mut temperatures: Vec<f64> = start.into_iter().map(f64::from).collect();
     for rate in (0..ROUNDS).flat_map(|_| RATES).map(f64::from) {

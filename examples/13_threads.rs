@@ -1,6 +1,6 @@
-//! 13. Eight threads: one context and one kernel for all, a queue and an array for each.
+//! 13. Runs eight threads with one shared context and kernel, and a queue and an array for each thread.
 //!
-//! `cargo run --example 13_threads`; with `-- --trace FILE.html` the file shows what ran when.
+//! Run `cargo run --example 13_threads`. With `-- --trace FILE.html` the file shows when each command ran.
 
 #[path = "common/args.rs"]
 mod args;
@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use fencepost::prelude::*;
 use std::thread;
 
-// The steps that each number takes to 1, where an even one is halved and an odd one becomes 3n + 1.
+// Counts the steps of each number to 1. A step halves an even number and replaces an odd one by 3n + 1.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     struct Params { first: u32 }
@@ -34,7 +34,7 @@ struct Collatz<'a> {
 }
 
 const THREADS: usize = 8;
-const NUMBERS: usize = 1 << 17; // from 159,487 on, some need more than 32 bits on their way
+const NUMBERS: usize = 1 << 17; // from 159,487 on, some sequences need more than 32 bits
 const BLOCK: usize = 2048;
 
 fn main() -> Result<()> {
@@ -51,13 +51,13 @@ fn main() -> Result<()> {
             let (ctx, collatz) = (&ctx, &collatz);
             scope.spawn(move || count(ctx, collatz, at, part))
         });
-        let threads: Vec<_> = threads.collect(); // all of them run before the first one is waited for
+        let threads: Vec<_> = threads.collect(); // starts all threads before it waits for the first
         threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
     })?;
 
     for (number, &found) in (0..).zip(&steps) {
         let expected = steps_of(number);
-        ensure!(found == expected, "{number} takes {expected} steps, and the device says {found}");
+        ensure!(found == expected, "{number} takes {expected} steps, and the device counted {found}");
     }
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
@@ -65,19 +65,19 @@ fn main() -> Result<()> {
     let (number, most) =
         steps.iter().enumerate().max_by_key(|(_, steps)| **steps).expect("there are numbers");
     println!(
-        "{THREADS} threads counted as the CPU does; the most steps of the first {NUMBERS} has {number}: {most}"
+        "{THREADS} threads, verified on the CPU; of the first {NUMBERS} numbers {number} takes the most steps: {most}"
     );
     Ok(())
 }
 
-/// Fills one thread's part of the counts, on a queue of its own.
+/// Fills one thread's part of the counts, on its own queue.
 fn count(ctx: &Context, collatz: &Kernel<Collatz<'static>>, at: usize, part: &mut [u32]) -> Result<()> {
     let queue = ctx.queue(&format!("thread {at}"));
     let mut steps = ctx.zeros([BLOCK])?;
     let mut reads = Vec::new();
     for first in (at * part.len()..).step_by(BLOCK).take(part.len() / BLOCK) {
         queue.launch(collatz, Grid::threads([BLOCK]), Collatz { first: first as u32, steps: &mut steps })?;
-        reads.push(queue.read(&steps)); // the bytes of this place in the queue, though the array is used again
+        reads.push(queue.read(&steps)); // returns the bytes at this position in the queue, although the array is reused
     }
     for (block, read) in part.chunks_mut(BLOCK).zip(reads) {
         block.copy_from_slice(&read.wait()?);

@@ -14,21 +14,21 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
 
 const CHUNK: usize = 1024;
-/// A piece of the runs below, in chunks: small, so that a small file has many.
+/// Counts the chunks of a piece in the runs below. It is small, so that a small file has many pieces.
 const PIECE: usize = 4;
 
-/// A hang is a failure after this long.
+/// Limits the time of a run. A longer run counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A run of the program on the adapter of this index.
+/// Runs the program on the adapter with this index.
 type Case = fn(usize) -> Result<(), Failed>;
 
 const CASES: [(&str, Case); 5] = [
-    ("every_critical_length_has_the_hash_that_blake3_says", critical_lengths),
+    ("every_critical_length_has_the_hash_of_the_blake3_crate", critical_lengths),
     ("standard_input_is_a_file_named_by_a_dash", standard_input),
-    ("a_bad_file_is_an_error_and_the_others_are_done", bad_files),
+    ("a_bad_file_is_an_error_and_the_other_files_are_hashed", bad_files),
     ("json_is_one_document_with_adapter_files_and_queues", json),
-    ("a_piece_of_the_default_size_is_hashed_in_one_go", default_piece),
+    ("a_piece_of_the_default_size_is_hashed_at_once", default_piece),
 ];
 
 fn main() {
@@ -67,17 +67,17 @@ fn critical_lengths(adapter: usize) -> Result<(), Failed> {
     for queue in ["copy", "compute"] {
         let line = summary.lines().find(|line| line.starts_with(queue));
         if !line.is_some_and(|line| line.contains("busy") || line.contains("not measured")) {
-            return Err(format!("no word of queue {queue} in\n{summary}").into());
+            return Err(format!("no line about queue {queue} in\n{summary}").into());
         }
     }
     Ok(())
 }
 
-/// None, one, around a chunk, around each power of two of chunks and around whole pieces.
+/// Returns the lengths 0 and 1, lengths around a chunk, around each power of two of chunks, and around whole pieces.
 fn lengths() -> Vec<usize> {
     let chunks = (0..=6).map(|power| 1 << power).chain([3 * PIECE, 5 * PIECE]);
     let around = chunks.flat_map(|chunks| [-1, 0, 1].map(|d| (chunks * CHUNK).saturating_add_signed(d)));
-    // Also whole chunks around powers of two of them: 2^k - 1 and 2^k + 1.
+    // Add whole chunks, 2^k - 1 and 2^k + 1 of them.
     let beside = [3, 5, 7, 9, 15, 17, 31, 33, 63, 65].map(|chunks| chunks * CHUNK);
     [0, 1, 2, 63, 64, 65].into_iter().chain(around).chain(beside).collect()
 }
@@ -106,7 +106,7 @@ fn bad_files(adapter: usize) -> Result<(), Failed> {
     let errors = String::from_utf8_lossy(&output.stderr);
     for bad in [&missing, folder.path()] {
         if !errors.lines().any(|line| line.starts_with(&format!("b3sum: {}: ", bad.display()))) {
-            return Err(format!("no word of {} in\n{errors}", bad.display()).into());
+            return Err(format!("no error about {} in\n{errors}", bad.display()).into());
         }
     }
     Ok(())
@@ -140,7 +140,7 @@ fn default_piece(adapter: usize) -> Result<(), Failed> {
     same(&printed(&output, 0)?, &line(&message, &file.to_string_lossy()))
 }
 
-/// The program, on an adapter.
+/// Returns a command that runs the program on one adapter.
 fn b3sum(adapter: usize) -> Result<Command, Failed> {
     let own = std::env::current_exe()?;
     let folder = own.ancestors().nth(2).ok_or("this test has no folder")?;
@@ -154,7 +154,7 @@ fn b3sum(adapter: usize) -> Result<Command, Failed> {
     Ok(command)
 }
 
-/// The program, told to make its pieces small.
+/// Returns a command that runs the program with small pieces.
 fn in_pieces(adapter: usize) -> Result<Command, Failed> {
     let mut command = b3sum(adapter)?;
     command.arg(format!("--piece={PIECE}"));
@@ -165,12 +165,12 @@ fn start(mut command: Command) -> Result<Child, Failed> {
     Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }
 
-/// The program, over.
+/// Runs the program to its end and returns its output.
 fn ended(command: Command) -> Result<Output, Failed> {
     within(LIMIT, start(command)?)
 }
 
-/// Waits for a program that prints little, and ends it if it takes too long.
+/// Waits for a program that prints little, and kills it after `limit`.
 fn within(limit: Duration, mut child: Child) -> Result<Output, Failed> {
     let start = Instant::now();
     while child.try_wait()?.is_none() {
@@ -184,7 +184,7 @@ fn within(limit: Duration, mut child: Child) -> Result<Output, Failed> {
     Ok(child.wait_with_output()?)
 }
 
-/// What it printed, if it ended with this exit code.
+/// Returns the text that the program printed, if it ended with the exit code `code`.
 fn printed(output: &Output, code: i32) -> Result<String, Failed> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.code() == Some(code) {

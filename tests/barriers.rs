@@ -1,5 +1,5 @@
-//! How many barriers a batch of several queues takes, counted where the driver is called.
-#![allow(unsafe_code, reason = "a device whose table of functions counts is made past wgpu")]
+//! Checks how many barriers the batch of several queues records. The test counts calls of the driver.
+#![allow(unsafe_code, reason = "a device with a counting function table is made without wgpu")]
 
 #[path = "common/mod.rs"]
 mod common;
@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A hang is a failure after this long.
+/// Limits the time of a test. A longer test counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Launches of each queue, every one of which needs the one before it.
+/// Counts the launches of each queue. Every launch depends on the launch before it.
 const LAUNCHES: u32 = 48;
 const N: usize = 64;
 
@@ -34,7 +34,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// A trial for each recorder.
+/// Returns a trial for each recorder.
 fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
     [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct].into_iter().map(move |recorder| {
         let (place, name) = (place.clone(), format!("{recorder:?}").to_lowercase());
@@ -47,7 +47,7 @@ fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
     })
 }
 
-/// However many queues: a barrier a level, and the few at the ends of a batch.
+/// Checks that any number of queues records one barrier for each level, and a few at the ends of the batch.
 fn share(subject: &Subject, recorder: RecorderChoice) {
     let counts = [1, 2, 4, 8, 16].map(|queues| barriers(subject, recorder, queues));
     let levels = LAUNCHES as usize;
@@ -55,7 +55,7 @@ fn share(subject: &Subject, recorder: RecorderChoice) {
     assert!(right, "1, 2, 4, 8, 16 queues of {LAUNCHES} launches: {counts:?} barriers");
 }
 
-/// The barriers of one batch, in which each queue works on an array of its own.
+/// Returns the number of barriers of one batch in which each queue works on its own array.
 fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize {
     let (device, queue) = counting_device(subject.place());
     let options = AdoptOptions {
@@ -74,7 +74,7 @@ fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize
     let gate = ctx.user_event("gate");
     let queues: Vec<CommandQueue> = (0..queues).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     for array in arrays.iter().chain([&x]) {
-        ctx.default_queue().read(array).wait().unwrap(); // what makes the arrays is done
+        ctx.default_queue().read(array).wait().unwrap(); // the arrays are now initialised
     }
     for (queue, array) in queues.iter().zip(&arrays) {
         queue.wait_for(&gate.event()).unwrap();
@@ -84,7 +84,7 @@ fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize
         }
     }
     let all = ctx.queue("all");
-    queues.iter().for_each(|queue| all.join(queue).unwrap()); // the wait for the end plans everything
+    queues.iter().for_each(|queue| all.join(queue).unwrap()); // the wait for `all` plans every queue
     let before = SEEN.load(Ordering::SeqCst);
     gate.signal();
     all.finish().wait().unwrap();
@@ -96,9 +96,9 @@ fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize
     seen
 }
 
-/// Barriers that were recorded in this process.
+/// Counts the barriers that this process recorded.
 static SEEN: AtomicUsize = AtomicUsize::new(0);
-/// The driver's own function.
+/// Holds the driver's own function.
 static RECORD: OnceLock<vk::PFN_vkCmdPipelineBarrier> = OnceLock::new();
 
 unsafe extern "system" fn count(
@@ -115,7 +115,7 @@ unsafe extern "system" fn count(
 ) {
     SEEN.fetch_add(1, Ordering::SeqCst);
     if let Some(record) = RECORD.get() {
-        // SAFETY: what the caller promises for this call holds for the driver's.
+        // SAFETY: the caller upholds the contract of this call, and the driver's function has the same contract.
         unsafe {
             record(
                 commands,
@@ -133,13 +133,13 @@ unsafe extern "system" fn count(
     }
 }
 
-/// A device of `place` that counts its barriers. All devices of one adapter have the same driver, and one adapter is
-/// tested after the other.
+/// Opens a device of `place` that counts its barriers. One static holds the driver's function: all devices of one
+/// adapter have the same driver, and the adapters are tested one after the other.
 fn counting_device(place: &Place) -> (wgpu::Device, wgpu::Queue) {
     spied::open(&raw::adapter(place), wgpu::Features::empty(), with_count)
 }
 
-/// The same device, with [`count`] in its table.
+/// Returns the same device with [`count`] in its function table.
 fn with_count(device: &ash::Device) -> ash::Device {
     let mut table = device.fp_v1_0().clone();
     RECORD.get_or_init(|| table.cmd_pipeline_barrier);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// An example, what its last line begins with, and what it writes.
+/// An example has a name, a last line that begins with `last`, and perhaps a picture that it writes.
 #[derive(Clone, Copy)]
 struct Example {
     name: &'static str,
@@ -24,16 +24,19 @@ const EXAMPLES: [Example; 13] = [
     prints("03_two_queues", "the gate opened"),
     prints("04_async", "by hand:  14 everywhere"),
     prints("05_double_buffer", "200 blocks of 4096 numbers, all in order; y[0] = "),
-    draws("06_nbody", "250 steps of 1024 bodies, every 50th as on the CPU, drawn in "),
-    draws("07_image", "the edges of 300 by 210 pixels, as on the CPU, are in "),
-    draws("08_spectrogram", "2032 frames, every 37th as on the CPU, the loudest at 4."),
-    prints("09_arrays", "sum, running sum, histogram, product and transpose as on the CPU; the sum is "),
-    prints("10_service", "75 answers as on the CPU, 25 clients went away, in "),
-    prints("11_wgpu_interop", "16 bars, computed here and drawn by wgpu, are as on the CPU"),
-    prints("12_replay", "2000 launches, and the temperatures are the CPU's"),
+    draws("06_nbody", "250 steps of 1024 bodies, every 50th verified on the CPU, drawn in "),
+    draws("07_image", "the edges of 300 by 210 pixels, verified on the CPU, are in "),
+    draws("08_spectrogram", "2032 frames, every 37th verified on the CPU, the loudest at 4."),
+    prints(
+        "09_arrays",
+        "sum, running sum, histogram, product and transpose verified on the CPU; the sum is ",
+    ),
+    prints("10_service", "75 answers verified on the CPU, 25 clients disconnected, at most "),
+    prints("11_wgpu_interop", "16 bars, computed here and drawn by wgpu, are verified on the CPU"),
+    prints("12_replay", "2000 launches, and the temperatures are verified on the CPU"),
     prints(
         "13_threads",
-        "8 threads counted as the CPU does; the most steps of the first 131072 has 106239: 353",
+        "8 threads, verified on the CPU; of the first 131072 numbers 106239 takes the most steps: 353",
     ),
 ];
 
@@ -45,7 +48,7 @@ const fn draws(name: &'static str, last: &'static str) -> Example {
     Example { name, last, picture: true }
 }
 
-/// A hang is a failure after this long.
+/// Limits the time of a run. A longer run counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -53,7 +56,7 @@ fn main() {
     let mut trials = Vec::new();
     for example in EXAMPLES {
         let name = example.name;
-        trials.push(Trial::test(format!("{name} refuses what it does not know"), move || refuses(example)));
+        trials.push(Trial::test(format!("{name} rejects unknown arguments"), move || refuses(example)));
         if let Some(reason) = no_adapter {
             let ignored = move || Ok(Completion::ignored_with(reason));
             trials.push(Trial::ignorable_test(format!("{name}::no_adapter"), ignored));
@@ -69,14 +72,14 @@ fn main() {
         if let Some(index) = place.adapter_index() {
             let id = format!("a_trace_holds_every_launch::{}", place.name());
             trials.push(Trial::test(id, move || traced(index)));
-            let id = format!("examples_take_a_picture_and_a_sound::{}", place.name());
+            let id = format!("examples_read_a_picture_and_a_sound_from_files::{}", place.name());
             trials.push(Trial::test(id, move || takes_files(index)));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// Fails unless the example ends at wrong arguments before it does anything, and names them.
+/// Fails unless the example rejects wrong arguments before it prints anything, and names them.
 fn refuses(Example { name, picture, .. }: Example) -> Result<(), Failed> {
     let wrong_picture = picture.then_some("--picture=run.txt");
     for wrong in ["--bogus", "--trace", "--trace=run.txt"].into_iter().chain(wrong_picture) {
@@ -90,7 +93,8 @@ fn refuses(Example { name, picture, .. }: Example) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fails unless the example ends well on adapter `index`, its last line is the expected one, and its picture shows something.
+/// Fails unless the example exits with 0 on adapter `index`, its last line begins with `last`, and its picture has more
+/// than one colour.
 fn ends_well(Example { name, last, picture }: Example, index: usize) -> Result<(), Failed> {
     let mut command = Command::new(program(name)?);
     if !picture {
@@ -104,7 +108,7 @@ fn ends_well(Example { name, last, picture }: Example, index: usize) -> Result<(
     if colours.len() > 1 { Ok(()) } else { Err("the picture is one colour".into()) }
 }
 
-/// Fails unless the examples take a picture and a sound from files, and refuse a file that is neither.
+/// Fails unless the examples read a picture and a sound from files, and reject a file of another kind.
 fn takes_files(index: usize) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name);
@@ -125,8 +129,12 @@ fn takes_files(index: usize) -> Result<(), Failed> {
         command.arg(file(input)).arg("--picture").arg(file("out.png"));
         command
     };
-    run(&mut with(&filters, "a.jpg"), "the edges of 50 by 30 pixels, as on the CPU, are in ", index)?;
-    run(&mut with(&spectrogram, "a.wav"), "47 frames, every 37th as on the CPU, the loudest at ", index)?;
+    run(&mut with(&filters, "a.jpg"), "the edges of 50 by 30 pixels, verified on the CPU, are in ", index)?;
+    run(
+        &mut with(&spectrogram, "a.wav"),
+        "47 frames, every 37th verified on the CPU, the loudest at ",
+        index,
+    )?;
     for (program, wrong) in [(&filters, "a.wav"), (&spectrogram, "a.jpg"), (&filters, "none.png")] {
         let output = with(program, wrong).output()?;
         if output.status.success() || output.stderr.is_empty() {
@@ -136,7 +144,7 @@ fn takes_files(index: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fails unless both kinds of file hold the 200 launches of the double buffer.
+/// Fails unless both kinds of trace file hold the 200 launches of the double buffer.
 fn traced(index: usize) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let Example { name, last, .. } = EXAMPLES[4];
@@ -157,7 +165,7 @@ fn traced(index: usize) -> Result<(), Failed> {
     if (events, rows) == (200, 200) { Ok(()) } else { Err(found.into()) }
 }
 
-/// Fails unless the program ends well on adapter `index`, and its last line begins with `last`.
+/// Fails unless the program exits with 0 on adapter `index`, and its last line begins with `last`.
 fn run(command: &mut Command, last: &str, index: usize) -> Result<(), Failed> {
     let child =
         command.env("FENCEPOST_ADAPTER", index.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -169,7 +177,7 @@ fn run(command: &mut Command, last: &str, index: usize) -> Result<(), Failed> {
     Err(format!("{}; it printed\n{out}{err}and should have ended with\n{last}", output.status).into())
 }
 
-/// The program of an example, beside this one's folder.
+/// Returns the path of an example's program, which lies beside the folder of this test.
 fn program(name: &str) -> Result<PathBuf, Failed> {
     let own = std::env::current_exe()?;
     let folder = own.ancestors().nth(2).ok_or("this test has no folder")?;
@@ -181,7 +189,7 @@ fn program(name: &str) -> Result<PathBuf, Failed> {
     if program.is_file() { Ok(program) } else { Err(hint.into()) }
 }
 
-/// Waits for a program that prints little, and ends it if it takes too long.
+/// Waits for a program that prints little, and kills it after `limit`.
 fn within(limit: Duration, mut child: Child) -> Result<Output, Failed> {
     let start = Instant::now();
     while child.try_wait()?.is_none() {

@@ -1,12 +1,13 @@
-//! Rule R04: a process with `FENCEPOST_WATCHDOG` ends when a context hangs, and shows what the context waits for.
+//! Tests rule R04: with `FENCEPOST_WATCHDOG`, a process ends when a context hangs, and dumps the work that the
+//! context waits for.
 
 use fencepost::{Context, CpuOptions};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::Command;
 
-/// The word that has this program hang.
+/// Makes this program hang when it is the first argument.
 const HANG: &str = "hang";
-/// The word that has this program open a context and end.
+/// Makes this program open a context and end when it is the first argument.
 const END: &str = "end";
 
 fn main() {
@@ -31,7 +32,7 @@ fn hang() {
     queue.finish().wait().expect("it never returns");
 }
 
-/// Runs this program with a word and a limit; whether it exited with 0, and what it wrote to standard error.
+/// Runs this program with a word and a limit. Returns `true` if it exited with 0, and its standard error.
 fn run(word: &str, limit: &str) -> std::io::Result<(bool, String)> {
     let mut program = Command::new(std::env::current_exe()?);
     let output = program.arg(word).env("FENCEPOST_WATCHDOG", limit).output()?;

@@ -1,7 +1,8 @@
-//! The validation layer reports a barrier that is left out on purpose, so that its silence elsewhere means something.
+//! Checks that the validation layer reports a missing barrier. Its silence in other tests then means that no barrier
+//! is missing.
 //!
-//! Needs the feature `validation`, `FENCEPOST_VALIDATION=1` and a Vulkan loader that finds the layer.
-#![allow(unsafe_code, reason = "only commands recorded past wgpu can lack a barrier")]
+//! The test needs the feature `validation`, `FENCEPOST_VALIDATION=1` and a Vulkan loader that finds the layer.
+#![allow(unsafe_code, reason = "only commands recorded without wgpu can lack a barrier")]
 
 #[path = "common/mod.rs"]
 mod common;
@@ -19,7 +20,7 @@ use wgpu::naga;
 type Encoder = <Vulkan as hal::Api>::CommandEncoder;
 type Buffer = <Vulkan as hal::Api>::Buffer;
 
-/// A hang is a failure after this long.
+/// Limits the time of a test. A longer test counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -66,7 +67,8 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// A trial that records without submitting; the layer has to say something, or nothing.
+/// Returns a trial that records without submitting. The layer must report a hazard if `speaks` is set, and
+/// nothing otherwise.
 fn trial(name: &str, place: &Arc<Place>, record: fn(&Bed), speaks: bool) -> Trial {
     let (place, id) = (place.clone(), format!("{name}::{}", place.name()));
     Trial::ignorable_test(id.clone(), move || {
@@ -80,7 +82,7 @@ fn trial(name: &str, place: &Arc<Place>, record: fn(&Bed), speaks: bool) -> Tria
     })
 }
 
-/// Records, and looks at what the layer says of it.
+/// Records commands and checks the messages of the layer.
 fn heard(subject: &Subject, record: fn(&Bed), speaks: bool) {
     let bed = Bed::new(subject);
     validation::forget();
@@ -88,10 +90,10 @@ fn heard(subject: &Subject, record: fn(&Bed), speaks: bool) {
     let messages = validation::messages();
     let hazards = messages.iter().filter(|message| message.contains("hazard detected")).count();
     let right = if speaks { hazards > 0 && hazards == messages.len() } else { messages.is_empty() };
-    assert!(right, "the layer says: {messages:#?}");
+    assert!(right, "the layer reports: {messages:#?}");
 }
 
-/// Why no message could be heard in this build or run.
+/// Returns the reason why this build or run cannot receive a message of the layer, if there is one.
 fn deaf() -> Option<&'static str> {
     if !cfg!(feature = "validation") {
         return Some("built without the feature `validation`");
@@ -100,21 +102,21 @@ fn deaf() -> Option<&'static str> {
     (!wanted).then_some("FENCEPOST_VALIDATION is not 1")
 }
 
-/// Why the layer cannot speak, if the loader finds none.
+/// Returns the reason why the layer reports nothing, if the loader finds no layer.
 fn no_layer(subject: &Subject) -> Option<&'static str> {
     let adapter = raw::adapter(subject.place());
-    // SAFETY: the handle is only asked what layers its loader finds.
+    // SAFETY: the handle is only used to list the layers of its loader.
     let raw = unsafe { adapter.as_hal::<Vulkan>() }.expect("a Vulkan adapter");
-    // SAFETY: the loader is loaded as long as the instance lives.
+    // SAFETY: the loader stays loaded while the instance exists.
     let layers = unsafe { raw.shared_instance().entry().enumerate_instance_layer_properties() };
     let named = |name: &std::ffi::CStr| name == c"VK_LAYER_KHRONOS_validation";
     let found = layers.is_ok_and(|all| all.iter().any(|layer| layer.layer_name_as_c_str().is_ok_and(named)));
     (!found).then_some("the Vulkan loader finds no validation layer")
 }
 
-/// A device with a buffer of hal's own, to record on.
+/// A bed holds a device and a hal buffer that the tests record with.
 struct Bed {
-    /// One of ours: what its layer says must come through.
+    /// Keeps a context of this library open, because the test must receive the messages of its layer.
     _ctx: Context,
     device: wgpu::Device,
     buffer: Option<Buffer>,
@@ -129,35 +131,35 @@ impl Bed {
         let usage = wgpu::BufferUses::COPY_DST | wgpu::BufferUses::STORAGE_READ_WRITE;
         let memory_flags = hal::MemoryFlags::empty();
         let desc = hal::BufferDescriptor { label: Some("planted"), size: SIZE, usage, memory_flags };
-        // SAFETY: not empty, with uses that every device has.
+        // SAFETY: the buffer is not empty, and every device supports these usages.
         let buffer = on(&device, |raw| unsafe { raw.create_buffer(&desc) }.expect("a buffer"));
         Self { _ctx: ctx, device, buffer: Some(buffer) }
     }
 
-    /// Records commands past wgpu, and throws them away: the layer looks while they are recorded.
+    /// Records commands without wgpu's tracking and discards them. The layer checks commands while they are recorded.
     fn record(&self, commands: impl FnOnce(&mut Encoder, &Buffer)) {
         let buffer = self.buffer.as_ref().expect("it lives as long as the bed");
         let mut encoder = self.device.create_command_encoder(&Default::default());
         let go = |raw: Option<&mut Encoder>| commands(raw.expect("a Vulkan encoder"), buffer);
-        // SAFETY: what is recorded is never submitted, and nothing is recorded through wgpu.
+        // SAFETY: the commands are never submitted, and nothing is recorded through wgpu.
         unsafe { encoder.as_hal_mut::<Vulkan, _, _>(go) };
         drop(encoder.finish());
     }
 
-    /// Two writes of the same bytes, one after the other.
+    /// Records two writes of the same bytes, one after the other.
     fn transfers(&self, barrier: bool) {
         self.record(|encoder, buffer| {
-            // SAFETY: in bounds of a buffer that can be copied to, and never submitted.
+            // SAFETY: the range lies inside a buffer with the usage `COPY_DST`, and the commands are never submitted.
             unsafe { encoder.clear_buffer(buffer, 0..SIZE) };
             if barrier {
                 separate(encoder, buffer, wgpu::BufferUses::COPY_DST);
             }
-            // SAFETY: as above.
+            // SAFETY: the same holds as for the first write.
             unsafe { encoder.clear_buffer(buffer, 0..SIZE) };
         });
     }
 
-    /// Two dispatches that read and write the same bytes, one after the other.
+    /// Records two dispatches that read and write the same bytes, one after the other.
     fn dispatches(&self, barrier: bool) {
         let buffer = self.buffer.as_ref().expect("it lives as long as the bed");
         let kernel = on(&self.device, |raw| Kernel::new(raw, buffer));
@@ -175,22 +177,22 @@ impl Bed {
 impl Drop for Bed {
     fn drop(&mut self) {
         let buffer = self.buffer.take();
-        // SAFETY: what was recorded with it was never submitted, and is gone.
+        // SAFETY: the commands that use the buffer were never submitted, and are discarded.
         on(&self.device, |raw| buffer.into_iter().for_each(|buffer| unsafe { raw.destroy_buffer(buffer) }));
     }
 }
 
-/// Calls `f` with hal's device, which wgpu lends for that long.
+/// Calls `f` with hal's device, which is valid during the call.
 fn on<R>(device: &wgpu::Device, f: impl FnOnce(&hal::vulkan::Device) -> R) -> R {
-    // SAFETY: the handle is not destroyed, and no other is asked for meanwhile.
+    // SAFETY: `f` does not destroy the device, and no other handle is taken during the call.
     let raw = unsafe { device.as_hal::<Vulkan>() };
     f(&raw.expect("a Vulkan device"))
 }
 
-/// The barrier that the planted hazards lack.
+/// Records the barrier that the planted hazards lack.
 fn separate(encoder: &mut Encoder, buffer: &Buffer, uses: wgpu::BufferUses) {
     let usage = hal::StateTransition { from: uses, to: uses };
-    // SAFETY: outside any pass, or between two; the buffer has both uses.
+    // SAFETY: the encoder is in no pass, and the buffer has both usages.
     unsafe { encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
 }
 
@@ -200,7 +202,7 @@ const COUNT: &str = "
 fn count(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] += 1u; }
 ";
 
-/// A pipeline of hal's own with the buffer bound.
+/// A kernel holds a hal pipeline and a group with the buffer bound.
 struct Kernel {
     group_layout: <Vulkan as hal::Api>::BindGroupLayout,
     layout: <Vulkan as hal::Api>::PipelineLayout,
@@ -220,7 +222,7 @@ impl Kernel {
         };
         let flags = hal::BindGroupLayoutFlags::empty();
         let desc = hal::BindGroupLayoutDescriptor { label: None, flags, entries: &[entry] };
-        // SAFETY: one storage buffer, which every device has.
+        // SAFETY: the layout has one storage buffer, which every device supports.
         let group_layout = unsafe { device.create_bind_group_layout(&desc) }.expect("a layout");
         let desc = hal::PipelineLayoutDescriptor {
             label: None,
@@ -228,7 +230,7 @@ impl Kernel {
             bind_group_layouts: &[Some(&group_layout)],
             immediate_size: 0,
         };
-        // SAFETY: made of the layout above.
+        // SAFETY: the layout of the bind group comes from this device.
         let layout = unsafe { device.create_pipeline_layout(&desc) }.expect("a layout");
         let group = bind(device, &group_layout, buffer);
         let shader = compile(device);
@@ -240,26 +242,26 @@ impl Kernel {
         let desc = hal::ComputePassDescriptor { label: None, timestamp_writes: None };
         // SAFETY: the encoder is open, and in no pass.
         unsafe { encoder.begin_compute_pass(&desc) };
-        // SAFETY: inside the pass.
+        // SAFETY: the encoder is in the pass.
         unsafe { encoder.set_compute_pipeline(&self.pipeline) };
-        // SAFETY: the group fits the layout, which is the pipeline's.
+        // SAFETY: the group fits the layout, and the pipeline has the same layout.
         unsafe { encoder.set_bind_group(&self.layout, 0, &self.group, &[]) };
-        // SAFETY: 64 invocations, and as many words in the buffer.
+        // SAFETY: the dispatch has 64 invocations, and the buffer has 64 words.
         unsafe { encoder.dispatch_workgroups([1, 1, 1]) };
-        // SAFETY: ends the pass begun above.
+        // SAFETY: the pass begun above ends here.
         unsafe { encoder.end_compute_pass() };
     }
 
     fn destroy(self, device: &hal::vulkan::Device) {
-        // SAFETY: what was recorded with it was never submitted, and is gone.
+        // SAFETY: the commands that use the pipeline were never submitted, and are discarded.
         unsafe { device.destroy_compute_pipeline(self.pipeline) };
-        // SAFETY: as above.
+        // SAFETY: the same holds for the shader.
         unsafe { device.destroy_shader_module(self.shader) };
-        // SAFETY: as above.
+        // SAFETY: the same holds for the group.
         unsafe { device.destroy_bind_group(self.group) };
-        // SAFETY: nothing made with it is left.
+        // SAFETY: every object made with the layout is destroyed.
         unsafe { device.destroy_pipeline_layout(self.layout) };
-        // SAFETY: as above.
+        // SAFETY: the same holds for the layout of the group.
         unsafe { device.destroy_bind_group_layout(self.group_layout) };
     }
 }
@@ -279,7 +281,7 @@ fn bind(
         acceleration_structures: &[],
         external_textures: &[],
     };
-    // SAFETY: the whole of a storage buffer that outlives the group.
+    // SAFETY: the binding covers the whole of a storage buffer, which outlives the group.
     unsafe { device.create_bind_group(&desc) }.expect("a bind group")
 }
 
@@ -292,7 +294,7 @@ fn compile(device: &hal::vulkan::Device) -> <Vulkan as hal::Api>::ShaderModule {
     let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
     let desc = hal::ShaderModuleDescriptor { label: None, runtime_checks };
     let shader = hal::NagaShader { module: std::borrow::Cow::Owned(module), info, debug_source: None };
-    // SAFETY: validated above, and checked at run time.
+    // SAFETY: naga validated the module above, and the shader is checked at run time.
     unsafe { device.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) }.expect("a shader")
 }
 
@@ -309,6 +311,6 @@ fn link(
         zero_initialize_workgroup_memory: false,
     };
     let desc = hal::ComputePipelineDescriptor { label: None, layout, stage, cache: None };
-    // SAFETY: the entry point is in the module, and its one binding in the layout.
+    // SAFETY: the module has the entry point, and the layout has its one binding.
     unsafe { device.create_compute_pipeline(&desc) }.expect("a pipeline")
 }

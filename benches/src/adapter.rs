@@ -2,13 +2,13 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use wgpu::{Adapter, Backends, DeviceType, Instance, InstanceDescriptor, InstanceFlags};
 
-/// The adapter that all implementations run on.
+/// Holds the adapter that all implementations run on.
 pub(crate) struct Chosen {
     pub(crate) adapter: Adapter,
     pub(crate) info: wgpu::AdapterInfo,
 }
 
-/// What a reader of the report needs to know about the adapter.
+/// Describes the adapter for a reader of the report.
 #[derive(Clone, Serialize)]
 pub(crate) struct About {
     pub(crate) adapter: String,
@@ -18,8 +18,8 @@ pub(crate) struct About {
 }
 
 impl Chosen {
-    /// Finds the first adapter with `name` in its name, driver or back end; hardware before software,
-    /// native interfaces before GL.
+    /// Finds the first adapter with `name` in its name, driver or back end. Hardware comes before software,
+    /// and native interfaces come before GL.
     pub(crate) fn find(name: &str) -> Result<Self> {
         let mut adapters = adapters();
         let names: Vec<String> = adapters.iter().map(|adapter| describe(&adapter.get_info())).collect();
@@ -42,13 +42,13 @@ impl Chosen {
     }
 }
 
-/// Whether this machine has an adapter that the rows can run on.
+/// Returns `true` if this machine has an adapter that the rows can run on.
 #[must_use]
 pub fn has_adapter() -> bool {
     !adapters().is_empty()
 }
 
-/// Usable adapters, best first. Validation is off in every build: it is not what is measured.
+/// Returns the usable adapters, best first. Validation is off in every build, because the rows do not measure it.
 fn adapters() -> Vec<Adapter> {
     let instance = Instance::new(InstanceDescriptor {
         flags: InstanceFlags::empty(),

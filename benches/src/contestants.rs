@@ -12,14 +12,14 @@ use crate::{
     vulkan::Vulkan,
 };
 
-/// The implementations that run on the chosen adapter, in the order of the report.
+/// Holds the implementations that run on the chosen adapter, in the order of the report.
 pub(crate) struct Contestants {
     pub(crate) implementations: Vec<Box<dyn Implementation>>,
-    /// Those that do not, each with the reason.
+    /// Names the implementations that do not run on it, each with the reason.
     pub(crate) absent: Vec<String>,
 }
 
-/// Opens every implementation on the adapter, each with a device of its own.
+/// Opens every implementation on the adapter, each with its own device.
 pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
     let mut all: Vec<Box<dyn Implementation>> =
         vec![Box::new(Naive::open(&chosen.adapter)?), Box::new(Expert::open(&chosen.adapter)?)];
@@ -28,7 +28,9 @@ pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
     for recorder in RECORDERS {
         match Fencepost::with_recorder(&recorder, |choice| fencepost::context(chosen, choice))? {
             Some(contestant) => all.push(Box::new(contestant)),
-            None => absent.push(format!("{}: the adapter does not take this recorder", recorder.contestant)),
+            None => {
+                absent.push(format!("{}: the adapter does not support this recorder", recorder.contestant))
+            }
         }
     }
     if chosen.adapter.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {

@@ -10,8 +10,8 @@ use crate::{
     part::Part,
 };
 
-/// wgpu as an expert writes it: cached bind groups, one encoder, one pass and one submit for all launches,
-/// scalars as immediates, staging buffers made once. The yardstick of every ratio.
+/// Uses wgpu as an expert writes it: cached bind groups, one encoder, one pass and one submit for all
+/// launches, scalars as immediates, staging buffers made once. Every ratio compares with this implementation.
 pub(crate) struct Expert {
     ground: Ground,
     groups: Vec<BindGroup>,
@@ -19,7 +19,7 @@ pub(crate) struct Expert {
     transfer: Option<Staged>,
 }
 
-/// A device buffer with its two staging buffers; the one for uploads is left mapped.
+/// Holds a device buffer with its two staging buffers. The upload buffer stays mapped.
 struct Staged {
     device: Buffer,
     download: Buffer,
@@ -106,7 +106,7 @@ impl Implementation for Expert {
         staged.upload.get_mapped_range_mut(..)?.copy_from_slice(data);
         staged.upload.unmap();
         self.ground.queue.submit([self.copy(&staged.upload, &staged.device)]);
-        // Mapped again when the copy has run: one wait for both.
+        // The map completes after the copy, so one wait covers both.
         self.ground.map(&staged.upload, MapMode::Write)?;
         Ok(start.elapsed())
     }

@@ -16,36 +16,37 @@ use crate::{
     saxpy::Saxpy,
 };
 
-/// Fencepost as its users write it, with the default policy: missing waits between queues are added.
+/// Uses Fencepost as its users write it, with the default policy, which adds missing waits between queues.
 pub(crate) struct Fencepost {
     name: &'static str,
     part: Part,
-    /// For each number of queues a context of its own: what a context tracks depends on how many it has.
+    /// Holds one context for each number of queues, because the work of a context depends on its number of queues.
     sides: Vec<Side>,
-    /// The side that launched last, whose outputs are asked for.
+    /// Names the side that launched last. `output` reads the outputs of that side.
     last: usize,
     transfer: Option<DeviceArray<u32>>,
 }
 
-/// A context with its queues, and the arrays of the launch rows.
+/// Holds a context with its queues, and the arrays of the launch rows.
 struct Side {
     context: Context,
     queues: Vec<CommandQueue>,
     saxpy: Kernel<<Saxpy<'static> as KernelArgs>::Family>,
     input: DeviceArray<f32>,
     outputs: Vec<DeviceArray<f32>>,
-    /// What no launch uses.
+    /// Holds arrays that no launch uses.
     live: Vec<DeviceArray<f32>>,
 }
 
 impl Fencepost {
-    /// With the recorder that a context chooses itself; takes part in every row.
+    /// Opens Fencepost with the recorder that a context chooses itself. It takes part in every row.
     pub(crate) fn open(chosen: &Chosen) -> Result<Self> {
         let part = Part { queues: MOST_QUEUES, live_arrays: true, transfers: true };
         Self::of("fencepost", part, || context(chosen, RecorderChoice::default()))
     }
 
-    /// With one recorder, for what is launched; `None` if the adapter's contexts do not get it.
+    /// Opens Fencepost with one recorder, for the launch rows. Returns `None` if the adapter's contexts do
+    /// not get this recorder.
     pub(crate) fn with_recorder(
         recorder: &Recorder,
         context: impl Fn(RecorderChoice) -> Result<Context>,
@@ -67,7 +68,7 @@ impl Fencepost {
     }
 }
 
-/// A context on the chosen adapter, which has this recorder if the adapter takes it.
+/// Opens a context on the chosen adapter. It has this recorder if the adapter supports it.
 pub(crate) fn context(chosen: &Chosen, recorder: RecorderChoice) -> Result<Context> {
     let adapter = AdapterChoice::Name(format!("{} {}", chosen.info.name, chosen.info.backend));
     let context =
@@ -113,7 +114,7 @@ impl Side {
         Ok(self.queues.iter().map(CommandQueue::finish).try_for_each(Pending::wait)?)
     }
 
-    /// Each is used once; done once for each number.
+    /// Makes arrays that stay alive, and uses each once. A call with the same number does nothing.
     fn keep_alive(&mut self, arrays: usize) -> Result<()> {
         if self.live.len() == arrays {
             return Ok(());
@@ -156,7 +157,7 @@ impl Implementation for Fencepost {
         timed(self, job)
     }
 
-    /// The end of the work is asked for at once, without a flush before it.
+    /// Waits for the end of the work at once, without a flush before.
     fn launch_and_wait(&mut self, job: &Job) -> Result<Duration> {
         self.last = job.queues - 1;
         self.sides[self.last].launch_and_wait(job)

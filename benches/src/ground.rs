@@ -7,20 +7,20 @@ use wgpu::{
 
 use crate::job::{ARRAY_BYTES, ENTRY, LIVE_BYTES, OUTPUTS, WGSL, WORKGROUPS, input};
 
-/// What every implementation on wgpu stands on: a device, the kernel's pipeline, the arrays of the launch rows.
+/// Holds the base of every implementation on wgpu: a device, the kernel's pipeline, the arrays of the launch rows.
 pub(crate) struct Ground {
     pub(crate) device: Device,
     pub(crate) queue: Queue,
     pub(crate) pipeline: ComputePipeline,
     input: Buffer,
     outputs: Vec<Buffer>,
-    /// What no launch uses.
+    /// Holds buffers that no launch uses.
     live: Vec<Buffer>,
     staging: Buffer,
 }
 
 impl Ground {
-    /// Opens a device of its own and makes everything that no row times.
+    /// Opens a new device and makes every object that no row times.
     pub(crate) fn open(adapter: &Adapter, features: Features) -> Result<Self> {
         let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor {
             required_features: Features::IMMEDIATES | features,
@@ -68,17 +68,17 @@ impl Ground {
         Ok(())
     }
 
-    /// Maps a whole buffer and waits until it is mapped, whatever must end before.
+    /// Maps a whole buffer and waits until it is mapped.
     pub(crate) fn map(&self, buffer: &Buffer, mode: MapMode) -> Result<()> {
         let (mapped, answer) = std::sync::mpsc::channel();
-        // The receiver outlives the wait below, and nobody listens after a failed one.
+        // The receiver outlives the wait below. After a failed wait the result is not received.
         buffer.map_async(mode, .., move |result| drop(mapped.send(result)));
         self.device.poll(PollType::wait_indefinitely())?;
         answer.try_recv().context("the buffer is not mapped although the device is idle")??;
         Ok(())
     }
 
-    /// Sets the first outputs to zero and waits until nothing runs.
+    /// Sets the first outputs to zero and waits until the device is idle.
     pub(crate) fn reset(&self, outputs: usize) -> Result<()> {
         let mut encoder = self.encoder();
         for output in &self.outputs[..outputs] {
@@ -87,7 +87,7 @@ impl Ground {
         self.wait(self.queue.submit([encoder.finish()]))
     }
 
-    /// Has so many more buffers alive, each used once; done once for each number.
+    /// Makes buffers that stay alive, and uses each once. A call with the same number does nothing.
     pub(crate) fn keep_alive(&mut self, buffers: usize) -> Result<()> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         if self.live.len() == buffers {
@@ -100,7 +100,7 @@ impl Ground {
         self.wait(self.queue.submit([encoder.finish()]))
     }
 
-    /// What is in one output now.
+    /// Returns the current contents of one output.
     pub(crate) fn output(&self, index: usize) -> Result<Vec<f32>> {
         let mut encoder = self.encoder();
         encoder.copy_buffer_to_buffer(&self.outputs[index], 0, &self.staging, 0, None);
@@ -112,7 +112,7 @@ impl Ground {
     }
 }
 
-/// Sets the scalar and dispatches; pipeline and bind group are set already.
+/// Sets the scalar and dispatches. Pipeline and bind group are set already.
 pub(crate) fn dispatch(pass: &mut ComputePass<'_>, scalar: f32) {
     pass.set_immediates(0, &scalar.to_ne_bytes());
     pass.dispatch_workgroups(WORKGROUPS, 1, 1);

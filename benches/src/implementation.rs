@@ -4,56 +4,57 @@ use anyhow::{Result, bail};
 
 use crate::{job::Job, part::Part};
 
-/// One way to do the work of the rows. A new one is added in `contestants.rs` and nowhere else.
+/// An implementation does the work of the rows in one way. A new implementation is added in `contestants.rs`
+/// and nowhere else.
 ///
-/// Timed methods return what they measured themselves, so that each can leave out what belongs to the bench;
-/// the rest is set-up and checking, which is not timed.
+/// Timed methods return the time that they measured themselves, so that each can exclude the work of the
+/// bench. The other methods set up and check, and are not timed.
 pub(crate) trait Implementation {
-    /// The name in the report.
+    /// Returns the name in the report.
     fn name(&self) -> &'static str;
 
-    /// The rows it takes part in.
+    /// Returns the rows that it takes part in.
     fn part(&self) -> Part;
 
-    /// Sets the first `outputs` outputs to zero and waits until nothing runs.
+    /// Sets the first `outputs` outputs to zero and waits until the device is idle.
     fn reset(&mut self, outputs: usize) -> Result<()>;
 
-    /// Has so many arrays of [`LIVE_BYTES`](crate::job::LIVE_BYTES) alive beside those of the launch rows.
+    /// Keeps `arrays` arrays of [`LIVE_BYTES`](crate::job::LIVE_BYTES) alive beside those of the launch rows.
     fn keep_alive(&mut self, arrays: usize) -> Result<()> {
         bail!("{} keeps no {arrays} arrays alive", self.name())
     }
 
-    /// Timed: all launches of `job`, one flush, the wait.
+    /// Times all launches of `job`, one flush, and the wait.
     fn launch(&mut self, job: &Job) -> Result<LaunchTime>;
 
-    /// Timed: as `launch`, by whoever wants nothing but the end.
+    /// Times all launches of `job` and the wait, without a flush where the wait flushes.
     fn launch_and_wait(&mut self, job: &Job) -> Result<Duration> {
         Ok(self.launch(job)?.total)
     }
 
-    /// What is in one output now.
+    /// Returns the current contents of one output.
     fn output(&mut self, index: usize) -> Result<Vec<f32>>;
 
-    /// Makes the device buffer of the transfer rows, in place of the last one; 0 drops it.
+    /// Makes the device buffer of the transfer rows, in place of the last one. 0 drops it.
     fn allocate(&mut self, bytes: usize) -> Result<()>;
 
-    /// Timed: `data` into the device buffer, until a launch could use it and `data` may be dropped.
+    /// Times the upload of `data` into the device buffer, until a launch could use it and `data` may be dropped.
     fn upload(&mut self, data: &[u8]) -> Result<Duration>;
 
-    /// Timed: the device buffer into `out`, which has the right length already; `out` may be replaced.
+    /// Times the read of the device buffer into `out`, which has the right length already. `out` may be replaced.
     fn read(&mut self, out: &mut Vec<u8>) -> Result<Duration>;
 }
 
-/// An implementation whose launches are handed over in one call and waited for in another.
+/// A handover has one call that submits launches, and another that waits for them.
 pub(crate) trait Handover: Implementation {
-    /// Records all launches of `job` and hands them over with one flush.
+    /// Records all launches of `job` and submits them with one flush.
     fn start(&mut self, job: &Job) -> Result<()>;
 
-    /// Waits until what was started last is done.
+    /// Waits until the work of the last `start` is done.
     fn wait(&mut self) -> Result<()>;
 }
 
-/// Takes the time of both calls.
+/// Measures the time of both calls.
 pub(crate) fn timed(implementation: &mut impl Handover, job: &Job) -> Result<LaunchTime> {
     let start = Instant::now();
     implementation.start(job)?;
@@ -62,11 +63,11 @@ pub(crate) fn timed(implementation: &mut impl Handover, job: &Job) -> Result<Lau
     Ok(LaunchTime { host, total: start.elapsed() })
 }
 
-/// What the launches of one job took.
+/// Holds the times of the launches of one job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchTime {
-    /// Recording and handing over, the waiting excluded.
+    /// Counts the time to record and submit, without the wait.
     pub(crate) host: Duration,
-    /// Until the host knew that all had run.
+    /// Counts the time until the host knew that all launches had run.
     pub(crate) total: Duration,
 }

@@ -1,4 +1,4 @@
-//! What a program that counts instructions has to count: warm launches, from the first call until they are done.
+//! Runs warm launches, from the first call until they are done, for a program that counts instructions.
 
 use std::{hint::black_box, io::Write};
 
@@ -13,26 +13,26 @@ use crate::{
     rows::Row,
 };
 
-/// Launches that are counted for a row, about.
+/// Counts the launches of a row, about.
 const LAUNCHES: usize = 10_000;
-/// Arrays beside which a round takes long: each submit of wgpu's looks at every buffer that is alive.
+/// Counts the live arrays from which on a round takes long: each submit of wgpu visits every live buffer.
 const MANY: usize = 10_000;
 
-/// What was counted between the calls of `row_is_counted` before it and its own.
+/// Names the launches that were counted between the previous call of `row_is_counted` and this one.
 #[derive(Serialize)]
 struct Counted<'a> {
     row: &'a str,
     launches: usize,
 }
 
-/// A row on a number of queues.
+/// Holds a row and a job on a number of queues.
 struct Workload {
     row: Row,
     job: Job,
 }
 
 impl Workload {
-    /// Every launch row on one queue, then on two.
+    /// Returns every launch row on one queue, then on two.
     fn all(most_queues: usize) -> Vec<Self> {
         let of = |row: &Row, queues| match *row {
             Row::Launch { variant, launches, .. } => Some(Self::new(*row, variant, launches, queues)),
@@ -53,20 +53,20 @@ impl Workload {
         }
     }
 
-    /// Rounds that fill caches, and then as many that are counted.
+    /// Returns the number of rounds that fill caches. As many rounds are counted after them.
     fn rounds(&self) -> usize {
         let most = if self.row.live() < MANY { 200 } else { 20 };
         (LAUNCHES / self.job.launches).clamp(2, most)
     }
 }
 
-/// Does every launch row on the noop back end, with one JSON line to `out` for each as soon as it is over.
+/// Runs every launch row on the noop back end, and writes one JSON line to `out` after each.
 ///
-/// Nothing is counted here: callgrind is to count what runs inside of `count_until_done`, and to write down
-/// and set back its count before each `row_is_counted`.
+/// This function counts nothing. Callgrind counts the instructions inside of `count_until_done`, and writes
+/// and resets its count before each `row_is_counted`.
 ///
 /// # Errors
-/// `contestant` is not among the [`noop_contestants`](crate::noop_contestants), or a launch failed.
+/// Fails if `contestant` is not among the [`noop_contestants`](crate::noop_contestants), or a launch failed.
 pub fn launch_on_noop(contestant: &str, out: &mut dyn Write) -> Result<()> {
     let mut contestant = noop::open(contestant)?;
     let queues = contestant.part().queues.min(MOST_QUEUES);
@@ -89,7 +89,7 @@ pub fn launch_on_noop(contestant: &str, out: &mut dyn Write) -> Result<()> {
 #[inline(never)]
 fn count_until_done(contestant: &mut dyn Handover, job: &Job) -> Result<()> {
     contestant.start(job)?;
-    black_box(contestant.wait()) // no call in place of the return: the function must have an end of its own
+    black_box(contestant.wait()) // prevents a tail call: the function must return itself
 }
 
 #[inline(never)]
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_contestant_says_how_many_launches_each_row_had() {
+    fn every_contestant_reports_the_launches_of_each_row() {
         let mut out = Vec::new();
         launch_on_noop("expert", &mut out).expect("the noop back end takes wgpu");
         let text = String::from_utf8(out).expect("text");

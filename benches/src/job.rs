@@ -2,31 +2,31 @@ use anyhow::{Result, ensure};
 
 use crate::implementation::Implementation;
 
-/// Elements of every array of the launch rows.
+/// Counts the elements of every array of the launch rows.
 pub(crate) const ELEMENTS: usize = 1024;
-/// Bytes of one such array.
+/// Counts the bytes of one such array.
 pub(crate) const ARRAY_BYTES: usize = ELEMENTS * size_of::<f32>();
-/// Bytes of an array that is alive and takes no part in a launch.
+/// Counts the bytes of an array that is alive and takes no part in a launch.
 pub(crate) const LIVE_BYTES: usize = 256;
-/// Output arrays of the independent variant.
+/// Counts the output arrays of the independent variant.
 pub(crate) const OUTPUTS: usize = 64;
-/// Workgroups of one launch: `saxpy.wgsl` has 64 invocations each.
+/// Counts the workgroups of one launch: `saxpy.wgsl` has 64 invocations each.
 pub(crate) const WORKGROUPS: u32 = (ELEMENTS / 64) as u32;
-/// The kernel, the same text for all.
+/// Holds the WGSL text of the kernel, which all implementations share.
 pub(crate) const WGSL: &str = include_str!("saxpy.wgsl");
-/// Its entry point.
+/// Names the entry point of the kernel.
 pub(crate) const ENTRY: &str = "saxpy";
 
-/// How the launches of a job depend on each other.
+/// Selects the dependencies between the launches of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
-    /// One shared input, [`OUTPUTS`] outputs in turn.
+    /// The launches have one shared input, and [`OUTPUTS`] outputs in turn.
     Independent,
-    /// Each launch needs the one before it; a chain of its own for each queue.
+    /// Each launch depends on the one before it. Each queue has its own chain.
     Chain,
 }
 
-/// A number of launches with one flush at their end.
+/// A job is a number of launches with one flush at their end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
     pub(crate) variant: Variant,
@@ -35,28 +35,28 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Outputs that the job writes: the first ones.
+    /// Counts the outputs that the job writes, from the first.
     pub(crate) fn outputs(&self) -> usize {
         let all = if self.variant == Variant::Chain { self.queues } else { OUTPUTS };
         all.min(self.launches)
     }
 
-    /// The output that a launch writes.
+    /// Returns the output that a launch writes.
     pub(crate) fn output_of(&self, launch: usize) -> usize {
         launch % if self.variant == Variant::Chain { self.queues } else { OUTPUTS }
     }
 
-    /// The queue that a launch goes to; launches that share an output share the queue.
+    /// Returns the queue of a launch. Launches that share an output share the queue.
     pub(crate) fn queue_of(&self, launch: usize) -> usize {
         launch % self.queues
     }
 
-    /// The scalar of a launch. Small whole numbers: sums of them are exact in `f32`.
+    /// Returns the scalar of a launch. Scalars are small whole numbers, so that their sums are exact in `f32`.
     pub(crate) fn scalar_of(&self, launch: usize) -> f32 {
         1.0 + (launch % 3) as f32
     }
 
-    /// Compares every output that the job wrote with what it must hold.
+    /// Compares every output that the job wrote with the expected values.
     pub(crate) fn check(&self, implementation: &mut dyn Implementation) -> Result<()> {
         let input = input();
         for output in 0..self.outputs() {
@@ -75,13 +75,13 @@ impl Job {
         Ok(())
     }
 
-    /// The sum of the scalars of all launches that write this output.
+    /// Returns the sum of the scalars of all launches that write this output.
     fn factor(&self, output: usize) -> f32 {
         (0..self.launches).filter(|&i| self.output_of(i) == output).map(|i| self.scalar_of(i)).sum()
     }
 }
 
-/// The input that all launches read.
+/// Returns the input that all launches read.
 pub(crate) fn input() -> Vec<f32> {
     (0..ELEMENTS).map(|i| (i % 7) as f32).collect()
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_are_those_that_launches_write() {
+    fn outputs_counts_the_outputs_that_launches_write() {
         for (variant, launches, queues, outputs) in
             [(Variant::Chain, 10, 1, 1), (Variant::Chain, 1, 2, 1), (Variant::Independent, 10, 1, 10)]
         {

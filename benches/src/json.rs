@@ -10,7 +10,7 @@ use crate::{
     stats::Summary,
 };
 
-/// One line of the report for programs: one implementation in one row.
+/// A line of the report for programs holds one implementation in one row.
 #[derive(Serialize)]
 struct Line<'a> {
     row: String,

@@ -1,8 +1,8 @@
-//! What launches and transfers cost on this machine, one implementation beside the other.
+//! Measures the cost of launches and transfers on this machine, for several implementations.
 //!
-//! Every row is measured round-robin: in each round every implementation takes one sample, in an order that each round
-//! draws anew, so that whatever else the machine does falls on all of them alike. Every sample is checked: a wrong byte
-//! ends the run. Ratios are to the hand-written wgpu of an expert.
+//! Every row is measured round-robin. In each round every implementation takes one sample, and each round draws a new
+//! order, so that other load of the machine affects all of them alike. Every sample is checked: a wrong byte ends the
+//! run. Ratios compare with the hand-written wgpu of an expert.
 
 mod adapter;
 mod contestants;
@@ -41,7 +41,7 @@ pub use crate::noop::noop_contestants;
 pub use crate::options::Options;
 use crate::{adapter::Chosen, measure::Progress, report::Report, rows::Row};
 
-/// Names of the rows that these options select.
+/// Returns the names of the rows that these options select.
 #[must_use]
 pub fn row_names(options: &Options) -> Vec<String> {
     selected(options).iter().map(Row::to_string).collect()
@@ -50,7 +50,7 @@ pub fn row_names(options: &Options) -> Vec<String> {
 /// Measures the selected rows and writes the report to `out`.
 ///
 /// # Errors
-/// No adapter or no row fits the options; an implementation failed, or its result was wrong.
+/// Fails if no adapter or no row fits the options, if an implementation failed, or if its result was wrong.
 pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
     let rows = selected(options);
     ensure!(!rows.is_empty(), "no row has `{}` in its name; --list shows the rows", options.rows);
@@ -62,7 +62,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
     if options.json { json::write(&report, out) } else { report::write(&report, out) }
 }
 
-/// The row of exactly this name, else the rows with the pattern in their names.
+/// Returns the row of exactly this name, or else the rows with the pattern in their names.
 fn selected(options: &Options) -> Vec<Row> {
     let mut rows = Row::all(options.quick);
     match rows.iter().position(|row| row.to_string() == options.rows) {

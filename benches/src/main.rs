@@ -1,4 +1,4 @@
-//! `fencepost-benches`: prints what launches and transfers cost, beside what wgpu and Vulkan need.
+//! `fencepost-benches` prints the cost of launches and transfers, beside that of wgpu and Vulkan.
 
 use std::process::ExitCode;
 

@@ -10,7 +10,7 @@ use crate::{
     part::Part,
 };
 
-/// The expert's transfers where the adapter can map its own buffers: no staging, no submission.
+/// Does the expert's transfers where the adapter can map its own buffers, without staging or submission.
 pub(crate) struct ExpertMapped {
     ground: Ground,
     buffer: Option<Buffer>,

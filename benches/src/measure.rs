@@ -12,28 +12,28 @@ use crate::{
     transfer::HostMemory,
 };
 
-/// Queues that launches are spread over at most.
+/// Limits the queues of the launches.
 pub(crate) const MOST_QUEUES: usize = 2;
 
-/// All that was measured for one row.
+/// Holds all times of one row.
 pub(crate) struct Measured {
     pub(crate) row: Row,
     pub(crate) rounds: usize,
     pub(crate) entries: Vec<Entry>,
 }
 
-/// What one implementation took for a row on so many queues.
+/// Holds the times of one implementation for a row on a number of queues.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) queues: usize,
-    /// A time for each round, the waiting excluded; transfers have none.
+    /// Holds a time for each round, without the wait. Transfers have none.
     pub(crate) host: Vec<Duration>,
-    /// A time for each round, until the host knew that all was done.
+    /// Holds a time for each round, until the host knew that the work was done.
     pub(crate) total: Vec<Duration>,
 }
 
 impl Measured {
-    /// A summary of times of this row, per launch or transfer.
+    /// Returns a summary of times of this row, per launch or transfer.
     pub(crate) fn summary(&self, times: &[Duration]) -> Option<Summary> {
         Summary::of(times, if let Row::Launch { launches, .. } = self.row { launches } else { 1 })
     }
@@ -60,7 +60,7 @@ pub(crate) fn measure(
     Ok(Measured { row: *row, rounds: row.rounds(quick), entries })
 }
 
-/// Gives each implementation what it needs beside the arrays of the launch rows.
+/// Prepares the arrays of each implementation beside those of the launch rows.
 fn set_up(bytes: usize, live: usize, implementations: &mut [Box<dyn Implementation>]) -> Result<()> {
     for implementation in implementations {
         let part = implementation.part();
@@ -74,7 +74,7 @@ fn set_up(bytes: usize, live: usize, implementations: &mut [Box<dyn Implementati
     Ok(())
 }
 
-/// One implementation on a number of queues: what takes turns.
+/// A lane is one implementation on a number of queues. Lanes take turns.
 struct Lane {
     implementation: usize,
     queues: usize,
@@ -99,7 +99,7 @@ fn lanes(row: &Row, implementations: &[Box<dyn Implementation>]) -> Vec<Lane> {
     lanes
 }
 
-/// One sample of every lane, in an order of its own: nobody always comes behind the same one.
+/// Takes one sample of every lane. Each round draws a new order, so that no lane always follows the same other lane.
 fn round_of(
     row: &Row,
     round: usize,
@@ -158,7 +158,7 @@ fn launch_and_wait(
     Ok((None, total))
 }
 
-/// A bar over all rounds; drawn on a terminal only.
+/// Shows a bar over all rounds, on a terminal only.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {

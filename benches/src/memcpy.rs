@@ -8,7 +8,7 @@ use crate::{
     part::Part,
 };
 
-/// No device at all: a copy from host memory to host memory, the limit of every transfer through the host.
+/// Copies from host memory to host memory without a device. This is the limit of every transfer through the host.
 #[derive(Default)]
 pub(crate) struct Memcpy {
     memory: Vec<u8>,
@@ -36,7 +36,7 @@ impl Implementation for Memcpy {
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<()> {
-        // Not zeros: those would be pages that the first copy has to fetch.
+        // The bytes are not zero: the first copy would fault in the pages of a zeroed allocation.
         self.memory = vec![1; bytes];
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! wgpu's noop back end, on which nothing executes: what is left of a launch is the work of the host.
+//! Opens implementations on wgpu's noop back end, which executes nothing: a launch costs only the work of the host.
 
 use anyhow::{Context as _, Result};
 use fencepost::{AdoptOptions, Context, Policy, RecorderChoice};
@@ -14,15 +14,16 @@ use crate::{
     recorders::{RECORDERS, Recorder},
 };
 
-/// The contestant that is no recorder of ours.
+/// Names the contestant that is not Fencepost.
 const EXPERT: &str = "expert";
-/// The cheapest recorder, on contexts that order nothing: its rows with one queue show what the default policy costs.
+/// Names the cheapest recorder on contexts that order nothing. Its rows with one queue show the cost of the default
+/// policy.
 const UNCHECKED: &str = "fencepost direct unchecked";
 
-/// Names of the implementations that take the back end.
+/// Returns the names of the implementations that the back end supports.
 ///
 /// # Errors
-/// A context on the back end cannot be opened.
+/// Fails if a context on the back end cannot be opened.
 pub fn noop_contestants() -> Result<Vec<&'static str>> {
     let mut names = vec![EXPERT];
     for (recorder, policy) in contestants() {
@@ -32,17 +33,17 @@ pub fn noop_contestants() -> Result<Vec<&'static str>> {
     Ok(names)
 }
 
-/// Every recorder under the default policy, and one that orders nothing.
+/// Returns every recorder under the default policy, and one that orders nothing.
 fn contestants() -> impl Iterator<Item = (Recorder, Policy)> {
     let ordered = RECORDERS.into_iter().map(|recorder| (recorder, Policy::Ordered));
     let direct = RECORDERS.into_iter().filter(|recorder| recorder.choice == RecorderChoice::Direct);
     ordered.chain(direct.map(|recorder| (recorder.called(UNCHECKED), Policy::Unchecked)))
 }
 
-/// Opens the implementation of this name.
+/// Opens the implementation with this name.
 ///
 /// # Errors
-/// There is none, or the back end does not take it.
+/// Fails if there is none, or the back end does not support it.
 pub(crate) fn open(name: &str) -> Result<Box<dyn Handover>> {
     if name == EXPERT {
         return Ok(Box::new(Expert::open(&adapter()?)?));
@@ -64,7 +65,7 @@ fn adapter() -> Result<Adapter> {
     adapters.into_iter().next().context("wgpu was built without its noop back end")
 }
 
-/// A context on a device of its own, without threads: all that it does is done by whoever calls.
+/// Opens a context on a new device, without threads: the calling thread does all its work.
 fn context(recorder: RecorderChoice, policy: Policy) -> Result<Context> {
     let (device, queue) = pollster::block_on(adapter()?.request_device(&DeviceDescriptor {
         required_features: Features::IMMEDIATES,
@@ -81,9 +82,9 @@ mod tests {
 
     use super::*;
 
-    /// The back end has timestamps, and they stay zero.
+    /// Checks that zero timestamps give an error. The back end has timestamps, and they stay zero.
     #[test]
-    fn t03_a_driver_that_writes_no_time_gives_no_number() {
+    fn t03_a_driver_that_writes_no_timestamp_gives_an_error() {
         for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct] {
             let descriptor = DeviceDescriptor {
                 required_features: Features::TIMESTAMP_QUERY,
@@ -97,7 +98,7 @@ mod tests {
             assert!(queue.is_timed());
             let start = queue.marker();
             queue.full([4], 1_u32).expect("an array");
-            let error = queue.marker().seconds_since(&start).wait().expect_err("there is no time");
+            let error = queue.marker().seconds_since(&start).wait().expect_err("the driver writes no time");
             assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{recorder:?}: {error}");
             assert!(error.to_string().contains("no valid time"), "{recorder:?}: {error}");
         }

@@ -1,15 +1,15 @@
 use fencepost::{Context, RecorderChoice};
 
-/// A recorder of Fencepost's, and the contestant that launches through it.
+/// Names a recorder of Fencepost, and the contestant that launches through it.
 #[derive(Clone, Copy)]
 pub(crate) struct Recorder {
-    /// As a context names it.
+    /// Holds the name that a context gives it.
     name: &'static str,
     pub(crate) contestant: &'static str,
     pub(crate) choice: RecorderChoice,
 }
 
-/// Every recorder that a context can be asked for.
+/// Lists every recorder that a context can be opened with.
 pub(crate) const RECORDERS: [Recorder; 3] = [
     Recorder { name: "wgpu", contestant: "fencepost wgpu", choice: RecorderChoice::Wgpu },
     Recorder { name: "hal", contestant: "fencepost hal", choice: RecorderChoice::Hal },
@@ -17,12 +17,12 @@ pub(crate) const RECORDERS: [Recorder; 3] = [
 ];
 
 impl Recorder {
-    /// The same recorder under another name.
+    /// Returns the same recorder with another contestant's name.
     pub(crate) fn called(self, contestant: &'static str) -> Self {
         Self { contestant, ..self }
     }
 
-    /// Whether the context has this recorder: where one cannot be had, another takes its place.
+    /// Returns `true` if the context has this recorder. A context that does not support it has another one.
     pub(crate) fn records_for(&self, context: &Context) -> bool {
         context.state_dump().contains(&format!("recorder {}", self.name))
     }

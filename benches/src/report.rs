@@ -10,10 +10,10 @@ use crate::{
     table::Table,
 };
 
-/// The implementation that ratios are to.
+/// Names the implementation that ratios compare with.
 const YARDSTICK: &str = "expert";
 
-/// All that one run measured.
+/// Holds the results of one run.
 pub(crate) struct Report {
     pub(crate) adapter: About,
     pub(crate) absent: Vec<String>,
@@ -25,17 +25,17 @@ impl Measured {
         self.entries.iter().find(|entry| entry.name == name && entry.queues == queues)
     }
 
-    /// Host time over the expert's on its one queue.
+    /// Returns the host time divided by the expert's on its one queue.
     pub(crate) fn host_ratio(&self, entry: &Entry) -> Option<f64> {
         paired_ratio(&entry.host, &self.entry(YARDSTICK, 1)?.host)
     }
 
-    /// Time until done over the expert's.
+    /// Returns the time until done divided by the expert's.
     pub(crate) fn total_ratio(&self, entry: &Entry) -> Option<f64> {
         paired_ratio(&entry.total, &self.entry(YARDSTICK, 1)?.total)
     }
 
-    /// For transfers: the speed as a share of memcpy's.
+    /// Returns the speed of a transfer as a share of memcpy's.
     pub(crate) fn memcpy_share(&self, entry: &Entry) -> Option<f64> {
         paired_ratio(&self.entry("memcpy", 1)?.total, &entry.total)
     }
@@ -128,7 +128,7 @@ fn add_transfer(table: &mut Table, row: &Measured, bytes: usize) {
     }
 }
 
-/// A row's name stands on its first line only.
+/// Returns a row's name for its first line, and an empty cell for the others.
 fn first(index: usize, row: &Row) -> String {
     if index == 0 { row.to_string() } else { String::new() }
 }
@@ -141,7 +141,7 @@ fn cell(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), three_digits)
 }
 
-/// About three digits that matter.
+/// Formats a value with about three significant digits.
 fn three_digits(value: f64) -> String {
     let decimals = match value {
         v if v < 1.0 => 3,

@@ -2,21 +2,21 @@ use std::fmt;
 
 use crate::{job::Variant, transfer::Direction};
 
-/// One thing that is measured for all implementations.
+/// A row is one measurement for all implementations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Row {
-    /// Host cost per launch for many launches and one flush, beside `live` arrays that no launch uses.
+    /// Measures the host cost per launch for many launches and one flush, beside `live` arrays that no launch uses.
     Launch { variant: Variant, launches: usize, live: usize },
-    /// One launch and the wait for it.
+    /// Measures one launch with the wait for it.
     LaunchWait,
-    /// A transfer, waited for.
+    /// Measures a transfer with the wait for it.
     Transfer { direction: Direction, bytes: usize },
 }
 
 const MIB: usize = 1 << 20;
 
 impl Row {
-    /// Every row, in the order of the report.
+    /// Returns every row, in the order of the report.
     pub(crate) fn all(quick: bool) -> Vec<Self> {
         let counts: &[usize] = if quick { &[1, 10, 1000] } else { &[1, 10, 1000, 10_000] };
         let (many, large) = if quick { (500, 8 * MIB) } else { (50_000, 64 * MIB) };
@@ -32,23 +32,24 @@ impl Row {
         rows
     }
 
-    /// The same launches among few and among many arrays.
+    /// Returns the same launches beside few and beside many arrays.
     fn beside_live_arrays(many: usize) -> impl Iterator<Item = Self> {
         let launch = |launches, live| Self::Launch { variant: Variant::Independent, launches, live };
         [10, many].into_iter().flat_map(move |live| [1, 1000].map(|launches| launch(launches, live)))
     }
 
-    /// How many arrays are alive in this row that it does not use.
+    /// Counts the live arrays of this row that it does not use.
     pub(crate) fn live(&self) -> usize {
         if let Self::Launch { live, .. } = *self { live } else { 0 }
     }
 
-    /// Bytes that one transfer of this row moves.
+    /// Counts the bytes that one transfer of this row moves.
     pub(crate) fn bytes(&self) -> usize {
         if let Self::Transfer { bytes, .. } = *self { bytes } else { 0 }
     }
 
-    /// Samples of each implementation: odd, so that the median is one of them; fewer where one takes long.
+    /// Counts the samples of each implementation. The number is odd, so that the median is a sample, and
+    /// smaller for slow rows.
     pub(crate) fn rounds(&self, quick: bool) -> usize {
         match *self {
             _ if quick => 1,
@@ -60,7 +61,7 @@ impl Row {
         }
     }
 
-    /// Rounds that are run first and not counted.
+    /// Counts the rounds that run first and are not measured.
     pub(crate) fn warm_up(&self, quick: bool) -> usize {
         1 + self.rounds(quick) / 20
     }
@@ -86,7 +87,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// A number with a comma after every three digits.
+/// Formats a number with a comma after every three digits.
 fn with_commas(number: usize) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_with_live_arrays_say_how_many() {
+    fn names_of_rows_with_live_arrays_have_their_number() {
         let names: Vec<_> = Row::beside_live_arrays(50_000).map(|row| row.to_string()).collect();
         assert_eq!((&*names[0], &*names[3]), ("launch 1, 10 live arrays", "launch 1000, 50,000 live arrays"));
         assert_eq!(with_commas(1_234_567), "1,234,567");

@@ -1,15 +1,15 @@
-//! The kernel of the launch rows, as a user of the library declares it.
+//! Declares the kernel of the launch rows as a user of the library does.
 
 use fencepost::{DeviceArray, KernelArgs};
 
-/// `y` = `a` times `x` + `y`: the same statement as in the shader that the others compile.
+/// Computes `y` = `a` times `x` + `y`, the same statement as in the shader of the other implementations.
 #[derive(KernelArgs)]
 #[kernel(source = "saxpy.wgsl")]
 pub struct Saxpy<'a> {
-    /// The factor.
+    /// Holds the factor.
     pub a: f32,
-    /// What is multiplied.
+    /// Holds the array that is multiplied.
     pub x: &'a DeviceArray<f32>,
-    /// What is added to.
+    /// Holds the array that the product is added to.
     pub y: &'a mut DeviceArray<f32>,
 }

@@ -1,6 +1,6 @@
 // saxpy: y[i] = a * x[i] + y[i]
 //
-// The one kernel of the launch rows, the same text for every implementation.
+// The launch rows use this kernel, with the same text for every implementation.
 //
 // Shape      x, y: n elements, n = arrayLength(&y)
 // Dispatch   one invocation per element; invocations past n do nothing

@@ -2,18 +2,18 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// What is reported of a series of times, in microseconds.
+/// Summarises a series of times, in microseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Summary {
     pub(crate) median_us: f64,
-    /// A quarter of the samples took no longer.
+    /// Holds the lower quartile: a quarter of the samples took no longer.
     pub(crate) quarter_us: f64,
-    /// Three quarters of the samples took no longer.
+    /// Holds the upper quartile: three quarters of the samples took no longer.
     pub(crate) three_quarters_us: f64,
 }
 
 impl Summary {
-    /// Summarises samples that each did the same thing `times` times; `None` if there are none.
+    /// Summarises samples that each did the same work `times` times. Returns `None` if there are none.
     pub(crate) fn of(samples: &[Duration], times: usize) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.iter().map(|d| d.as_secs_f64() * 1e6 / times as f64).collect();
         sorted.sort_by(f64::total_cmp);
@@ -23,8 +23,8 @@ impl Summary {
     }
 }
 
-/// The median over all rounds of `a`'s time over `b`'s in the same round; `None` without rounds. Whatever slows
-/// the machine for a while slows both, so this is steadier than the ratio of two medians.
+/// Returns the median over all rounds of `a`'s time divided by `b`'s in the same round, or `None` without
+/// rounds. A slow phase of the machine slows both, so this is steadier than the ratio of two medians.
 pub(crate) fn paired_ratio(a: &[Duration], b: &[Duration]) -> Option<f64> {
     let seconds = |time: &Duration| time.as_secs_f64().max(1e-9);
     let mut ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| seconds(a) / seconds(b)).collect();

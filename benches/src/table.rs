@@ -1,6 +1,6 @@
 use std::io::{Result, Write};
 
-/// Text in columns: the first few to the left, numbers to the right.
+/// Aligns text in columns: the first few to the left, numbers to the right.
 pub(crate) struct Table {
     lines: Vec<Vec<String>>,
     left: usize,
@@ -11,7 +11,7 @@ impl Table {
         Self { lines: vec![header.iter().map(|&cell| cell.to_owned()).collect()], left }
     }
 
-    /// Whether there is nothing but the header.
+    /// Returns `true` if the table has only its header.
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.len() == 1
     }
@@ -20,7 +20,7 @@ impl Table {
         self.lines.push(cells);
     }
 
-    /// An empty line between groups, none below the header.
+    /// Adds an empty line between groups, but none below the header.
     pub(crate) fn gap(&mut self) {
         if !self.is_empty() {
             self.lines.push(Vec::new());
@@ -57,7 +57,7 @@ mod tests {
     use super::Table;
 
     #[test]
-    fn numbers_end_below_each_other() {
+    fn numbers_are_aligned_to_the_right() {
         let mut table = Table::new(1, &["name", "µs"]);
         table.line(vec!["a".into(), "12.5".into()]);
         let mut text = Vec::new();

@@ -4,14 +4,14 @@ use anyhow::{Result, ensure};
 
 use crate::implementation::Implementation;
 
-/// Which way the bytes go.
+/// Selects the direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Read,
     Upload,
 }
 
-/// The host memory of a transfer row, shared by all implementations.
+/// Holds the host memory of a transfer row, which all implementations share.
 pub(crate) struct HostMemory {
     data: Vec<u8>,
     out: Vec<u8>,
@@ -22,7 +22,8 @@ impl HostMemory {
         Self { data: vec![1; bytes], out: vec![1; bytes] }
     }
 
-    /// Uploads bytes that no sample before had, reads them back and compares; returns the time of one of both.
+    /// Uploads bytes that differ from those of earlier samples, reads them back and compares. Returns the time
+    /// of the upload or of the read.
     pub(crate) fn sample(
         &mut self,
         direction: Direction,

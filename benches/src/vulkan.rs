@@ -1,8 +1,8 @@
-#![allow(unsafe_code, reason = "bare Vulkan is what this file is for; every other file of the crate is safe")]
-// One SAFETY argument holds for nearly all calls: every handle was made by `self.device` (or its instance) and is
-// destroyed in `Drop` only, `launch` waits for the fence before it returns, and `&mut self` keeps other threads
-// out; so no call meets a dead handle or one that the device still uses. Where `open` fails half-way, what was
-// made is left to the end of the process.
+#![allow(unsafe_code, reason = "this file measures bare Vulkan; every other file of the crate is safe")]
+// One SAFETY argument holds for nearly all calls. Every handle was made by `self.device` or its instance and is
+// destroyed in `Drop` only. `launch` waits for the fence before it returns, and `&mut self` excludes other
+// threads. No call therefore uses a destroyed handle or one that the device still uses. If `open` fails half-way,
+// its handles stay until the end of the process.
 
 use std::{
     ffi::CStr,
@@ -19,8 +19,8 @@ use crate::{
     spirv,
 };
 
-/// Bare Vulkan: one command buffer, cached descriptor sets, push constants, barriers only where needed, a fence,
-/// memory mapped for good.
+/// Uses bare Vulkan: one command buffer, cached descriptor sets, push constants, barriers only where needed, a
+/// fence, permanently mapped memory.
 pub(crate) struct Vulkan {
     _entry: Entry,
     instance: Instance,
@@ -31,22 +31,22 @@ pub(crate) struct Vulkan {
     commands: vk::CommandBuffer,
     fence: vk::Fence,
     program: Program,
-    /// The input, then every output.
+    /// Holds the input, then every output.
     arrays: Mapped,
     transfer: Option<Mapped>,
 }
 
-/// The kernel and what it is bound to.
+/// Holds the kernel with its layouts and descriptor sets.
 struct Program {
     set_layout: vk::DescriptorSetLayout,
     layout: vk::PipelineLayout,
     pipeline: vk::Pipeline,
     descriptors: vk::DescriptorPool,
-    /// One for each output.
+    /// Holds one set for each output.
     sets: Vec<vk::DescriptorSet>,
 }
 
-/// A buffer in memory that host and device both see, mapped until it is destroyed.
+/// Holds a buffer in memory that host and device both access, mapped until it is destroyed.
 struct Mapped {
     buffer: vk::Buffer,
     memory: vk::DeviceMemory,
@@ -55,13 +55,13 @@ struct Mapped {
 }
 
 impl Vulkan {
-    /// Opens the Vulkan device that `info` tells of.
+    /// Opens the Vulkan device of the adapter in `info`.
     pub(crate) fn open(info: &wgpu::AdapterInfo) -> Result<Self> {
-        // SAFETY: the loader is the system's Vulkan loader, whose initialisers ask nothing of us.
+        // SAFETY: the library is the system's Vulkan loader, whose initialisers have no requirements.
         let entry = unsafe { Entry::load() }?;
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
         let created = vk::InstanceCreateInfo::default().application_info(&application);
-        // SAFETY: `created` and what it points to live through the call.
+        // SAFETY: `created` and its pointers are valid during the call.
         let instance = unsafe { entry.create_instance(&created, None) }?;
         let physical = find(&instance, info)?;
         let family = compute_family(&instance, physical)?;
@@ -118,23 +118,23 @@ impl Vulkan {
         Ok(unsafe { self.device.end_command_buffer(self.commands) }?)
     }
 
-    /// Records one launch, after binding an output if it is another than before.
+    /// Records one launch. Binds an output first if it differs from the bound one.
     fn launch_one(&self, bind: Option<usize>, scalar: f32) {
         let (device, commands, layout) = (&self.device, self.commands, self.program.layout);
         let compute = vk::PipelineBindPoint::COMPUTE;
         if let Some(output) = bind {
             let set = [self.program.sets[output]];
-            // SAFETY: the buffer is recording, the set was made for this layout.
+            // SAFETY: the buffer is recording, and the set was made for this layout.
             unsafe { device.cmd_bind_descriptor_sets(commands, compute, layout, 0, &set, &[]) };
         }
         let (stage, bytes) = (vk::ShaderStageFlags::COMPUTE, scalar.to_ne_bytes());
-        // SAFETY: the buffer is recording, the layout declares these four bytes.
+        // SAFETY: the buffer is recording, and the layout declares these four bytes.
         unsafe { device.cmd_push_constants(commands, layout, stage, 0, &bytes) };
-        // SAFETY: the buffer is recording, pipeline, set and constants are there.
+        // SAFETY: the buffer is recording, and pipeline, set and constants are bound.
         unsafe { device.cmd_dispatch(commands, WORKGROUPS, 1, 1) };
     }
 
-    /// Makes what kernels wrote visible to what comes next.
+    /// Makes the writes of kernels visible to later work.
     fn barrier(&self, next: vk::PipelineStageFlags, access: vk::AccessFlags) {
         let memory = [vk::MemoryBarrier::default().src_access_mask(WRITE).dst_access_mask(access)];
         let (from, flags) = (vk::PipelineStageFlags::COMPUTE_SHADER, vk::DependencyFlags::empty());
@@ -145,16 +145,16 @@ impl Vulkan {
     fn submit(&self) -> Result<()> {
         let commands = [self.commands];
         let submit = [vk::SubmitInfo::default().command_buffers(&commands)];
-        // SAFETY: the commands are recorded, the fence is not signalled and waited for by nobody else.
+        // SAFETY: the commands are recorded, and the fence is unsignalled and not in use.
         Ok(unsafe { self.device.queue_submit(self.queue, &submit, self.fence) }?)
     }
 
-    /// Waits for the submission and clears up after it, as wgpu does in its wait.
+    /// Waits for the submission and resets the fence and the pool, as wgpu does in its wait.
     fn wait(&self) -> Result<()> {
         let fence = [self.fence];
         // SAFETY: see the head of the file.
         unsafe { self.device.wait_for_fences(&fence, true, u64::MAX) }?;
-        // SAFETY: the submission that signals it is done.
+        // SAFETY: the submission that signals the fence is done.
         unsafe { self.device.reset_fences(&fence) }?;
         // SAFETY: the submission of the pool's one buffer is done.
         Ok(unsafe { self.device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }?)
@@ -225,13 +225,13 @@ impl Drop for Vulkan {
         self.transfer.take().into_iter().for_each(|old| old.destroy(&self.device));
         self.arrays.destroy(&self.device);
         self.program.destroy(&self.device);
-        // SAFETY: no submission runs, see the head of the file.
+        // SAFETY: no submission runs; see the head of the file.
         unsafe { self.device.destroy_fence(self.fence, None) };
-        // SAFETY: as above; the command buffer goes with its pool.
+        // SAFETY: no submission runs, and the pool frees its command buffer.
         unsafe { self.device.destroy_command_pool(self.pool, None) };
-        // SAFETY: all that was made by the device is gone.
+        // SAFETY: every object of the device is destroyed.
         unsafe { self.device.destroy_device(None) };
-        // SAFETY: all that was made by the instance is gone.
+        // SAFETY: every object of the instance is destroyed.
         unsafe { self.instance.destroy_instance(None) };
     }
 }
@@ -261,13 +261,13 @@ impl Program {
     }
 
     fn destroy(&self, device: &Device) {
-        // SAFETY: no submission runs, see the head of the file; the sets go with their pool.
+        // SAFETY: no submission runs; see the head of the file. The pool frees its sets.
         unsafe { device.destroy_descriptor_pool(self.descriptors, None) };
-        // SAFETY: as above.
+        // SAFETY: no submission uses the pipeline.
         unsafe { device.destroy_pipeline(self.pipeline, None) };
-        // SAFETY: as above.
+        // SAFETY: no submission uses the layout.
         unsafe { device.destroy_pipeline_layout(self.layout, None) };
-        // SAFETY: as above.
+        // SAFETY: no submission uses the layout of the sets.
         unsafe { device.destroy_descriptor_set_layout(self.set_layout, None) };
     }
 }
@@ -291,9 +291,9 @@ impl Mapped {
             visible_type(&types, needs.memory_type_bits).context("no memory that host and device see")?;
         let allocation =
             vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(index);
-        // SAFETY: the type is one of those the buffer can live in.
+        // SAFETY: the type is one of those that the buffer supports.
         let memory = unsafe { device.allocate_memory(&allocation, None) }?;
-        // SAFETY: both are new, size and type fit.
+        // SAFETY: both are new, and size and type fit.
         unsafe { device.bind_buffer_memory(buffer, memory, 0) }?;
         // SAFETY: the memory is visible to the host and not mapped.
         let address = unsafe { device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) }?;
@@ -302,24 +302,24 @@ impl Mapped {
         Ok(mapped)
     }
 
-    /// The bytes as the host sees them.
+    /// Returns the bytes for access by the host.
     fn host(&mut self) -> &mut [u8] {
-        // SAFETY: `bytes` bytes are mapped from here on until `destroy`; the memory is coherent and the device is
-        // idle whenever the host runs outside `launch`, so nobody else writes them.
+        // SAFETY: `bytes` bytes are mapped at this address until `destroy`. The memory is coherent, and the
+        // device is idle whenever the host runs outside `launch`, so no other write occurs.
         unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
     }
 
     fn destroy(&self, device: &Device) {
-        // SAFETY: no submission runs, see the head of the file.
+        // SAFETY: no submission runs; see the head of the file.
         unsafe { device.destroy_buffer(self.buffer, None) };
-        // SAFETY: as above; freeing unmaps.
+        // SAFETY: no submission uses the memory, and freeing unmaps it.
         unsafe { device.free_memory(self.memory, None) };
     }
 }
 
-/// The physical device with the adapter's name and numbers.
+/// Finds the physical device with the adapter's name and ids.
 fn find(instance: &Instance, info: &wgpu::AdapterInfo) -> Result<vk::PhysicalDevice> {
-    // SAFETY: the instance is alive.
+    // SAFETY: the instance exists.
     let all = unsafe { instance.enumerate_physical_devices() }?;
     let wanted = |device: &vk::PhysicalDevice| {
         // SAFETY: the physical device belongs to the instance.
@@ -340,11 +340,11 @@ fn compute_family(instance: &Instance, physical: vk::PhysicalDevice) -> Result<u
 fn create_device(instance: &Instance, physical: vk::PhysicalDevice, family: u32) -> Result<Device> {
     let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
     let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-    // SAFETY: `info` and what it points to live through the call.
+    // SAFETY: `info` and its pointers are valid during the call.
     Ok(unsafe { instance.create_device(physical, &info, None) }?)
 }
 
-/// The best coherent memory type for both sides: on the device and cached first.
+/// Returns the best coherent memory type for both sides: on the device and cached first.
 fn visible_type(types: &vk::PhysicalDeviceMemoryProperties, allowed: u32) -> Option<u32> {
     use vk::MemoryPropertyFlags as Is;
     let both = Is::HOST_VISIBLE | Is::HOST_COHERENT;
@@ -366,14 +366,14 @@ fn create_pipeline(device: &Device, layout: vk::PipelineLayout) -> Result<vk::Pi
         .module(module)
         .name(spirv::ENTRY);
     let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout)];
-    // SAFETY: see the head of the file; the layout has what the kernel declares.
+    // SAFETY: see the head of the file; the layout has the bindings that the kernel declares.
     let made = unsafe { device.create_compute_pipelines(vk::PipelineCache::null(), &info, None) };
-    // SAFETY: a pipeline does not need its module any more.
+    // SAFETY: a pipeline does not need its module after creation.
     unsafe { device.destroy_shader_module(module, None) };
     Ok(made.map_err(|(_, error)| error)?[0])
 }
 
-/// One descriptor set for each output, written once.
+/// Makes one descriptor set for each output, and writes it once.
 fn create_sets(
     device: &Device,
     layout: vk::DescriptorSetLayout,
@@ -386,7 +386,7 @@ fn create_sets(
     let pool = unsafe { device.create_descriptor_pool(&info, None) }?;
     let layouts = [layout; OUTPUTS];
     let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
-    // SAFETY: the pool was made for as many.
+    // SAFETY: the pool was made for this number of sets.
     let sets = unsafe { device.allocate_descriptor_sets(&info) }?;
     ensure!(sets.len() == OUTPUTS, "{} descriptor sets instead of {OUTPUTS}", sets.len());
     for (output, &set) in sets.iter().enumerate() {

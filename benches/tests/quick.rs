@@ -1,4 +1,4 @@
-//! Every row runs once, and every implementation gets every result right. Without an adapter: ignored.
+//! Runs every row once, and checks every result of every implementation. Without an adapter the rows are ignored.
 
 use fencepost_benches::{Options, has_adapter, row_names, run};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -17,7 +17,8 @@ fn main() {
     libtest_mimic::run(&arguments, names.into_iter().map(trial).collect()).exit();
 }
 
-/// The row's lines parse, name the row, and hold times above zero with the expert's among them.
+/// Checks that the row's lines parse and name the row, and that the expert and another implementation have
+/// times above zero.
 fn one_row(row: &str) -> Result<(), Failed> {
     let options = Options { quick: true, json: true, rows: row.to_owned(), ..Options::default() };
     let mut out = Vec::new();

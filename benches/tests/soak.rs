@@ -1,4 +1,4 @@
-//! A short soak on the CPU recorder and on every adapter finds nothing wrong.
+//! Runs a short soak on the CPU recorder and on every adapter.
 
 use fencepost_benches::soak::{Options, run};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -20,12 +20,12 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Something of everything has happened.
+/// Checks that each counted kind of work occurred.
 fn short(options: &Options) -> Result<(), Failed> {
     let counts = run(options)?.counts();
     let all = [counts.blocks, counts.bytes, counts.arrays_dropped, counts.results_dropped];
     if all.contains(&0) {
-        return Err(format!("too little happened: {counts:?}").into());
+        return Err(format!("a kind of work did not occur: {counts:?}").into());
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! The kernels. Each text stands in the struct of its arguments, and is compared with it when this file is compiled.
+//! Defines the kernels. The struct of the arguments holds the WGSL text, and the compiler compares the two.
 
 use fencepost::prelude::*;
 
-/// The sum of each 256 numbers, by halves.
+/// Adds each 256 numbers, by halves.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -23,7 +23,7 @@ pub(crate) struct Sum<'a> {
     pub(crate) sums: &'a mut DeviceArray<u32>,
 }
 
-/// The running sum inside of each 256 numbers, and the sum of them.
+/// Computes the running sum inside of each 256 numbers, and their sum.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     @group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -47,7 +47,7 @@ pub(crate) struct Scan<'a> {
     pub(crate) sums: &'a mut DeviceArray<u32>,
 }
 
-/// Adds to each 256 numbers the running sum of those before them.
+/// Adds to each 256 numbers the running sum of the numbers before them.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     @group(0) @binding(0) var<storage, read> sums: array<u32>;
@@ -62,7 +62,7 @@ pub(crate) struct Carry<'a> {
     pub(crate) x: &'a mut DeviceArray<u32>,
 }
 
-/// Counts numbers by their last six bits: each workgroup for itself, and then all together.
+/// Counts numbers by their last six bits: first in each workgroup, then over all workgroups.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -80,7 +80,7 @@ pub(crate) struct Count<'a> {
     pub(crate) counts: &'a mut DeviceArray<u32>,
 }
 
-/// The product of two matrices, tile by tile.
+/// Multiplies two matrices, tile by tile.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     struct Params { rows: u32, inner: u32, columns: u32 }
@@ -118,7 +118,7 @@ pub(crate) struct Multiply<'a> {
     pub(crate) c: &'a mut DeviceArray<f32, 2>,
 }
 
-/// The transpose of a matrix, tile by tile: neighbours read neighbours, and write neighbours.
+/// Transposes a matrix, tile by tile. Neighbouring invocations read and write neighbouring elements.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     struct Params { size: vec2<u32> } // columns and rows of x

@@ -1,4 +1,4 @@
-//! The command line.
+//! Parses the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -48,12 +48,12 @@ impl Args {
         none_given.into_iter().chain(self.files.iter().map(PathBuf::as_path))
     }
 
-    /// Whether a summary of the run is printed.
+    /// Returns `true` if the program prints a summary of the run.
     pub(crate) fn summary(&self) -> bool {
         self.stats || self.verify
     }
 
-    /// Whether something is said of what the queues did when.
+    /// Returns `true` if the program needs a profile of the queues.
     pub(crate) fn profiles(&self) -> bool {
         self.summary() || self.json || self.trace.is_some()
     }
@@ -96,13 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_could_not_be_written_is_refused_before_the_work() {
+    fn a_trace_file_of_an_unknown_format_is_rejected_before_the_work() {
         assert!(parse(&["--trace", "out.txt"]).is_err());
         assert!(parse(&["--trace", "out.html"]).unwrap().trace.is_some());
     }
 
     #[test]
-    fn a_piece_that_is_no_whole_subtree_is_refused() {
+    fn a_piece_that_is_not_a_whole_subtree_is_rejected() {
         for bad in ["0", "3", "131072", "x", "-1"] {
             assert!(parse(&["--piece", bad]).is_err(), "{bad}");
         }

@@ -1,4 +1,4 @@
-//! The two queues, and the loop that keeps both of them busy.
+//! Drives the two queues, so that both stay busy.
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ struct Blake3Parents<'a> {
     parents: &'a mut DeviceArray<Halves>,
 }
 
-/// 64 bytes of a file, as the shader's `Blake3Block` has them.
+/// A block holds 64 bytes of a file in the layout of the shader's `Blake3Block`.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Block {
@@ -40,7 +40,7 @@ struct Block {
     s: [u32; 4],
 }
 
-/// A value of the tree, as the shader's `Blake3Value` has it.
+/// `Halves` holds a value of the tree in the layout of the shader's `Blake3Value`.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Halves {
@@ -48,10 +48,10 @@ struct Halves {
     high: [u32; 4],
 }
 
-// Pieces in memory at a time: one is uploaded while the other is hashed.
+// Counts the pieces in memory at a time: one is uploaded while the other is hashed.
 const SLOTS: usize = 2;
 
-/// A context with its two queues, and the memory that every file's pieces go through.
+/// Holds a context with its two queues, and the memory for the pieces of every file.
 pub(crate) struct Gpu {
     ctx: Context,
     copy: CommandQueue,
@@ -59,7 +59,7 @@ pub(crate) struct Gpu {
     hasher: Hasher,
 }
 
-// The memory of one piece on its way, and the events that pass it from queue to queue.
+// A slot holds the memory of one piece, and the events that order the two queues.
 struct Slot {
     staging: HostArray<Block, Upload>,
     input: DeviceArray<Block>,
@@ -67,7 +67,8 @@ struct Slot {
     hashed: Event,
 }
 
-// The compute queue and what it works with: two arrays of values, each level of the tree going to the other one.
+// A hasher holds the compute queue, its kernels, and two arrays of values. Each level of the tree writes to the
+// other array.
 struct Hasher {
     compute: CommandQueue,
     chunks: Kernel<Blake3Chunks<'static>>,
@@ -76,10 +77,10 @@ struct Hasher {
 }
 
 impl Gpu {
-    /// Prepares a context for pieces of so many chunks.
+    /// Prepares a context for pieces of `piece_chunks` chunks.
     ///
     /// # Errors
-    /// If the device lacks the memory, or its driver refuses a kernel.
+    /// Fails if the device lacks the memory, or its driver cannot compile a kernel.
     pub(crate) fn new(ctx: Context, piece_chunks: usize) -> Result<Self> {
         let slot = |_| Slot::new(&ctx, piece_chunks * CHUNK / size_of::<Block>());
         let slots = (0..SLOTS).map(slot).collect::<Result<Vec<_>>>()?;
@@ -88,7 +89,7 @@ impl Gpu {
         Ok(Self { copy: ctx.queue("copy"), slots, hasher, ctx })
     }
 
-    /// Begins to note what the queues do.
+    /// Begins to record the commands of the queues.
     pub(crate) fn profile(&self) -> Profiler {
         self.ctx.profile()
     }
@@ -98,12 +99,12 @@ impl Gpu {
         self.ctx.info().to_string()
     }
 
-    /// Computes the hash of an input; `seen` is given the bytes of each piece.
+    /// Computes the hash of an input. `seen` receives the bytes of each piece.
     ///
-    /// The host is at most `SLOTS` pieces ahead of the last value that it took, so memory does not grow.
+    /// The host is at most `SLOTS` pieces ahead of the last value that it read, so memory does not grow.
     ///
     /// # Errors
-    /// If the input cannot be read, or the device fails.
+    /// Fails if the input cannot be read, or the device fails.
     pub(crate) fn hash(&mut self, input: &mut Input, mut seen: impl FnMut(&[u8])) -> Result<Value> {
         let (mut tree, mut late) = (tree::Tree::default(), VecDeque::new());
         let (mut slot, mut piece) = (0, self.upload(0, input, &mut seen)?);
@@ -123,10 +124,10 @@ impl Gpu {
         Ok(tree.finish())
     }
 
-    // Reads the next piece into pinned memory, and has the copy queue upload it.
+    // Reads the next piece into pinned memory, and enqueues its upload on the copy queue.
     fn upload(&mut self, slot: usize, input: &mut Input, seen: &mut impl FnMut(&[u8])) -> Result<Piece> {
         let Slot { staging, input: array, uploaded, hashed } = &mut self.slots[slot];
-        // `write` waits until the upload that used this staging memory before is over.
+        // `write` waits until the earlier upload from this staging memory is done.
         let piece = staging.write(|blocks| {
             let bytes = bytemuck::cast_slice_mut(blocks);
             let piece = input.read(bytes)?;
@@ -140,7 +141,7 @@ impl Gpu {
         Ok(piece)
     }
 
-    // Has the compute queue reduce an uploaded piece to its value.
+    // Enqueues the reduction of an uploaded piece to its value on the compute queue.
     fn reduce(&mut self, slot: usize, piece: Piece) -> Result<Pending<Vec<Halves>>> {
         let Slot { input, uploaded, hashed, .. } = &self.slots[slot];
         self.hasher.compute.wait_for(uploaded)?;
@@ -148,7 +149,8 @@ impl Gpu {
         self.hasher.compute.record(hashed)?;
         self.hasher.launch_parents(piece)?;
         let value = self.hasher.value(piece)?;
-        // Together with the upload of the next piece, which needs nothing of it; the read would start it alone.
+        // The flush also starts the upload of the next piece, which is independent. The read alone would start
+        // only this piece.
         self.ctx.flush()?;
         Ok(self.hasher.compute.read(&value))
     }
@@ -183,7 +185,7 @@ impl Hasher {
         Ok(self.compute.launch(&self.chunks, Grid::threads([piece.chunks()]), args)?)
     }
 
-    // One launch a level, until one value is left.
+    // Launches one kernel for each level, until one value remains.
     fn launch_parents(&mut self, piece: Piece) -> Result<()> {
         let [mut children, mut parents] = self.values.each_mut();
         for count in piece.levels() {
@@ -195,7 +197,8 @@ impl Hasher {
         Ok(())
     }
 
-    // Out of the way of the next piece, whose first launch would else have to save what was not fetched yet.
+    // Copies the value to its own array. Otherwise the first launch of the next piece would have to save the
+    // bytes of a pending read.
     fn value(&self, piece: Piece) -> Result<DeviceArray<Halves>> {
         let mut value = self.compute.empty([1])?;
         let last = &self.values[piece.levels().count() % 2];
@@ -216,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    // The CPU recorder runs commands in any order that the events allow, and `Checked` wants the events to be enough.
+    // The CPU recorder runs commands in any order that the events allow, and `Checked` rejects missing events.
     fn on_cpu(seed: u64) -> Gpu {
         let options = CpuOptions { seed, ..CpuOptions::default() };
         Gpu::new(Context::on_cpu_with(options, Policy::Checked), 4).unwrap()
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_events_are_enough_in_whatever_order_the_device_works() {
+    fn the_events_are_sufficient_in_any_order_of_execution() {
         let all: Vec<u8> = (0..40 * CHUNK + 1).map(|i| (i % 251) as u8).collect();
         for seed in 0..8 {
             let mut gpu = on_cpu(seed);

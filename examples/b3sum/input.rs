@@ -1,4 +1,4 @@
-//! A file or standard input, read piece by piece.
+//! Reads a file or standard input piece by piece.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::tree::{CHUNK, Piece};
 
-/// What is being hashed.
+/// Holds the input that is hashed.
 pub(crate) struct Input {
     pieces: Pieces<Box<dyn Read>>,
     file: Option<File>,
@@ -19,7 +19,7 @@ impl Input {
     /// Opens a file; `-` is standard input.
     ///
     /// # Errors
-    /// If it is a directory, or cannot be opened.
+    /// Fails if it is a directory, or cannot be opened.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Self { pieces: Pieces::new(Box::new(io::stdin().lock())), file: None, length: 0 });
@@ -38,11 +38,11 @@ impl Input {
         Some(self.length).filter(|length| *length > 0)
     }
 
-    /// Reads the next piece into `buffer`, which only the last piece may leave partly unused.
+    /// Reads the next piece into `buffer`. Only the last piece may leave a part of it unused.
     ///
     /// # Errors
-    /// If reading fails, or the file has become shorter since it was opened: there is then no moment at which
-    /// it held the bytes that were read.
+    /// Fails if reading fails, or if the file became shorter since it was opened. The bytes that were read
+    /// then belong to no single state of the file.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<Piece> {
         let from = self.pieces.position();
         let piece = self.pieces.read(buffer).with_context(|| format!("after {from} bytes"))?;
@@ -62,7 +62,7 @@ impl Input {
     }
 }
 
-// Cuts a stream into pieces, and knows at each whether it is the last one.
+// Divides a stream into pieces, and detects the last piece.
 struct Pieces<R> {
     reader: R,
     ahead: Option<u8>,
@@ -78,7 +78,7 @@ impl<R: Read> Pieces<R> {
         self.next_chunk * CHUNK as u64
     }
 
-    // A full piece may still be the last: one byte of the next one is read ahead to know.
+    // Reads a piece. A full piece may be the last, so one byte of the next piece is read ahead.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Piece> {
         let mut bytes = 0;
         if let Some(byte) = self.ahead.take() {
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    // Gives a few bytes at a time, and is interrupted in between, as pipes are.
+    // Returns a few bytes at a time with interruptions in between, as pipes do.
     struct Trickle<'a>(&'a [u8], bool);
 
     impl Read for Trickle<'_> {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_the_input_and_only_the_last_one_says_so() {
+    fn pieces_are_the_input_and_only_the_last_is_marked_as_last() {
         let all: Vec<u8> = (0..10_000).map(|i| (i % 251) as u8).collect();
         for length in [0, 1, 2047, 2048, 2049, 4095, 4096, 4097, 10_000] {
             let mut pieces = Pieces::new(Trickle(&all[..length], false));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_reader_says_how_far_it_came() {
+    fn a_failing_reader_reports_the_bytes_read_before() {
         struct Broken;
         impl Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

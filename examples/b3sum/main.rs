@@ -1,11 +1,11 @@
-//! b3sum: BLAKE3 of files of any size, streamed through the GPU.
+//! b3sum computes BLAKE3 of files of any size, streamed through the GPU.
 //!
-//! A *piece* of a file is read into pinned memory. The copy queue uploads it while the compute queue still
-//! hashes the piece before: one launch for all its chunks, then one for each level of the tree above them.
-//! Events alone order the two queues; each piece comes back as one value of 32 bytes, and the host joins
-//! those. Two pieces are in memory at a time, however long the file.
+//! A *piece* of a file is read into pinned memory. The copy queue uploads it while the compute queue hashes
+//! the piece before, with one launch for all its chunks, then one for each level of the tree above them. Only
+//! events order the two queues. Each piece is reduced to one value of 32 bytes, and the host joins those
+//! values. Two pieces are in memory at a time for a file of any length.
 //!
-//! `cargo run --release --example b3sum -- FILE...` prints what the b3sum tool prints.
+//! Run `cargo run --release --example b3sum -- FILE...`. The output has the format of the b3sum tool.
 
 mod args;
 mod gpu;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-// Hashes every file; `false` if one of them failed, which does not stop the others.
+// Hashes every file. Returns `false` if a file failed, which does not stop the others.
 fn run(args: &Args) -> Result<bool> {
     let mut gpu = open(args)?;
     let mut report = Report::new(gpu.adapter());
@@ -69,13 +69,13 @@ fn run(args: &Args) -> Result<bool> {
     Ok(report.is_good())
 }
 
-// Opens the device. `Checked` makes an error of every event that the two queues would lack.
+// Opens the device. Under `Checked` a missing event between the two queues is an error.
 fn open(args: &Args) -> Result<Gpu> {
     let options = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
     Gpu::new(Context::with_options(options).wait()?, args.piece_chunks())
 }
 
-// Hashes one file; `verify` does it once more on the CPU, from the bytes that the GPU is given.
+// Hashes one file. With `verify` it also hashes on the CPU the bytes that go to the GPU.
 fn hash(gpu: &mut Gpu, path: &Path, verify: bool) -> Result<Hashed> {
     let start = Instant::now();
     let mut input = Input::open(path)?;

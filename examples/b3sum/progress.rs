@@ -1,10 +1,10 @@
-//! The progress bar: on a terminal only, and gone when the file is done.
+//! Shows a progress bar on a terminal, and removes it when the file is done.
 
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Starts the bar of a file; without a known length it only counts.
+/// Starts the bar of a file. Without a known length it only counts.
 pub(crate) fn start(path: &Path, length: Option<u64>) -> ProgressBar {
     let text = match length {
         Some(_) => "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}",
@@ -12,7 +12,7 @@ pub(crate) fn start(path: &Path, length: Option<u64>) -> ProgressBar {
     };
     let style = ProgressStyle::with_template(text).expect("bug: the template is valid");
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    // Standard error draws nothing where it is no terminal.
+    // The bar draws nothing if standard error is not a terminal.
     ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr()).with_style(style).with_message(name)
 }
 

@@ -1,4 +1,4 @@
-//! What is printed: lines like those of the b3sum tool, or one JSON document.
+//! Prints lines like those of the b3sum tool, or one JSON document.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use fencepost::Overlap;
 use serde::Serialize;
 
-/// How a run went.
+/// Holds the results of a run.
 #[derive(Serialize)]
 pub(crate) struct Report {
     adapter: String,
@@ -15,11 +15,11 @@ pub(crate) struct Report {
     seconds: f64,
     gigabytes_per_second: f64,
     queues: Vec<QueueReport>,
-    /// In which an upload and a launch ran side by side.
+    /// Counts the seconds in which an upload and a launch ran at the same time.
     overlap_seconds: Option<f64>,
 }
 
-/// How a file went.
+/// Holds the result of a file.
 #[derive(Serialize)]
 pub(crate) struct FileReport {
     name: String,
@@ -34,24 +34,24 @@ enum Outcome {
     Failed { error: String },
 }
 
-/// A file's hash.
+/// Holds a file's hash.
 #[derive(Serialize)]
 pub(crate) struct Hashed {
-    /// In hexadecimal.
+    /// Holds the hash in hexadecimal.
     pub(crate) hash: String,
-    /// The file's length.
+    /// Holds the file's length.
     pub(crate) bytes: u64,
-    /// From opening the file to its hash.
+    /// Counts the seconds from opening the file to its hash.
     pub(crate) seconds: f64,
-    /// Whether the CPU came to the same hash too.
+    /// Is `true` if the CPU computed the same hash.
     pub(crate) verified: bool,
 }
 
-/// How busy a queue was.
+/// Holds the busy time of a queue.
 #[derive(Serialize)]
 struct QueueReport {
     name: &'static str,
-    /// In which at least one of its commands ran; `None` where nothing was measured.
+    /// Counts the seconds in which at least one of its commands ran. `None` means that nothing was measured.
     busy_seconds: Option<f64>,
 }
 
@@ -79,7 +79,7 @@ impl Report {
         self.files.push(file);
     }
 
-    /// Sets how busy the queues were.
+    /// Sets the busy times of the queues.
     pub(crate) fn set_queues(&mut self, overlap: &Overlap) {
         let measured = |seconds: f64| (overlap.compute > 0.0).then_some(seconds);
         let busy = |name| {
@@ -90,7 +90,7 @@ impl Report {
         self.overlap_seconds = measured(overlap.both);
     }
 
-    /// Whether every file was hashed.
+    /// Returns `true` if every file was hashed.
     pub(crate) fn is_good(&self) -> bool {
         self.files.iter().all(|file| matches!(file.outcome, Outcome::Hashed(_)))
     }
@@ -98,16 +98,16 @@ impl Report {
     /// Writes the run as a JSON document.
     ///
     /// # Errors
-    /// If `out` cannot be written.
+    /// Fails if `out` cannot be written.
     pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut *out, self)?;
         writeln!(out)
     }
 
-    /// Writes the adapter, the rate, and how busy each queue was.
+    /// Writes the adapter, the rate, and the busy time of each queue.
     ///
     /// # Errors
-    /// If `out` cannot be written.
+    /// Fails if `out` cannot be written.
     pub(crate) fn write_summary(&self, out: &mut impl Write) -> io::Result<()> {
         let hashed = self.files.iter().filter_map(FileReport::hashed);
         let (files, verified) =
@@ -132,7 +132,7 @@ impl Report {
 }
 
 impl FileReport {
-    /// Reports a file that was hashed, or why it was not.
+    /// Reports a file that was hashed, or the error.
     pub(crate) fn new(path: &Path, outcome: anyhow::Result<Hashed>) -> Self {
         let outcome = match outcome {
             Ok(hashed) => Outcome::Hashed(hashed),
@@ -141,10 +141,10 @@ impl FileReport {
         Self { name: path.to_string_lossy().into_owned(), outcome }
     }
 
-    /// Writes the file's hash to `out`, or what went wrong to `errors`.
+    /// Writes the file's hash to `out`, or the error to `errors`.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// Fails if they cannot be written.
     pub(crate) fn write_line(&self, out: &mut impl Write, errors: &mut impl Write) -> io::Result<()> {
         match &self.outcome {
             Outcome::Hashed(hashed) => {
@@ -163,7 +163,7 @@ impl FileReport {
     }
 }
 
-// A name on one line; a backslash in front of the whole line says that it had to be escaped.
+// Escapes a name to one line. A backslash before the whole line marks an escaped name.
 fn escape(name: &str) -> (&'static str, String) {
     let name = if cfg!(windows) { name.replace('\\', "/") } else { name.to_owned() };
     if !name.contains(['\\', '\n', '\r']) {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn one_failure_spoils_a_run() {
+    fn a_run_with_one_failed_file_fails() {
         let mut report = Report::new(String::new());
         report.push(hashed("a"));
         assert!(report.is_good());
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_says_how_busy_each_queue_was() {
+    fn the_summary_has_the_busy_time_of_each_queue() {
         let mut report = Report::new("a GPU".into());
         report.push(hashed("a"));
         report.queues = vec![QueueReport { name: "copy", busy_seconds: Some(0.75) }];

@@ -1,42 +1,42 @@
-//! BLAKE3's tree, as far as the host must know it: what the GPU does with one piece, and how the values of
-//! the pieces become the hash. Nothing here touches a GPU.
+//! Describes BLAKE3's tree for the host: the reduction of one piece on the GPU, and the join of the values of
+//! the pieces into the hash. Nothing here uses a GPU.
 
-/// Bytes of a chunk, the leaf of the tree.
+/// Counts the bytes of a chunk, the leaf of the tree.
 pub(crate) const CHUNK: usize = 1024;
 
-/// A chaining value, or the hash that comes out at the root.
+/// A value is a chaining value, or the hash at the root.
 pub(crate) type Value = [u32; 8];
 
-/// What is known of a piece of a message once it has been read.
+/// Describes a piece of a message after it was read.
 ///
 /// Every piece but the last one is full, and a full piece is a power of two of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Its length.
+    /// Holds its length.
     pub(crate) bytes: usize,
-    /// The number of its first chunk in the message.
+    /// Holds the number of its first chunk in the message.
     pub(crate) first_chunk: u64,
-    /// Whether the message ends with it.
+    /// Is `true` if the message ends with it.
     pub(crate) last: bool,
 }
 
 impl Piece {
-    /// Returns the number of chunks; an empty message has one.
+    /// Returns the number of chunks. An empty message has one.
     pub(crate) fn chunks(&self) -> usize {
         self.bytes.div_ceil(CHUNK).max(1)
     }
 
-    /// Whether it is the whole message, so that its value is the hash.
+    /// Returns `true` if it is the whole message. Its value is then the hash.
     pub(crate) fn whole(&self) -> bool {
         self.last && self.first_chunk == 0
     }
 
-    /// Returns the levels that reduce it to one value, from the chunks up: how many children each has.
+    /// Returns the levels that reduce it to one value, from the chunks up, as the number of children of each.
     ///
-    /// A level pairs neighbours, and an odd last child goes up as it is. That gives exactly BLAKE3's tree,
-    /// in which the left child of every parent has the largest power of two of chunks that is less than all:
-    /// after `j` levels node `i` covers the chunks from `i * 2^j` to `(i + 1) * 2^j` or the end, so the last two
-    /// nodes meet at the largest power of two below the number of chunks, and the same holds inside each of them.
+    /// A level pairs neighbours, and an odd last child moves up unchanged. That gives exactly BLAKE3's tree. There the
+    /// left child of every parent has the largest power of two of chunks that is less than all. After `j` levels node
+    /// `i` covers the chunks from `i * 2^j` to `(i + 1) * 2^j` or the end. The last two nodes therefore meet at the
+    /// largest power of two below the number of chunks, and the same holds inside each of them.
     pub(crate) fn levels(&self) -> impl Iterator<Item = usize> + use<> {
         std::iter::successors(Some(self.chunks()), |children| Some(children.div_ceil(2)))
             .take_while(|children| *children > 1)
@@ -46,8 +46,8 @@ impl Piece {
 /// Joins the values of a message's pieces, in order, into its hash.
 ///
 /// A full piece starts at a multiple of its own size, which is a power of two of chunks, so it is a whole
-/// subtree; so are two of them, four, and so on. The stack holds at most one subtree of each size, largest
-/// first: its memory does not grow with the message.
+/// subtree. Two full pieces, four, and so on are whole subtrees too. The stack holds at most one subtree of
+/// each size, largest first, so its memory does not grow with the message.
 #[derive(Default)]
 pub(crate) struct Tree {
     stack: Vec<Value>,
@@ -55,9 +55,9 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Takes the value of the next piece.
+    /// Adds the value of the next piece.
     ///
-    /// Subtrees are joined only now that something follows them: none of their parents is the root.
+    /// Joins earlier subtrees only now, because a value follows them: none of their parents is the root.
     pub(crate) fn push(&mut self, value: Value) {
         while self.stack.len() > self.pieces.count_ones() as usize {
             self.join(0);
@@ -69,7 +69,7 @@ impl Tree {
     /// Returns the hash. The value of a message's only piece is the hash already.
     ///
     /// # Panics
-    /// If there was no piece.
+    /// Panics if there was no piece.
     pub(crate) fn finish(mut self) -> Value {
         while self.stack.len() > 1 {
             self.join(if self.stack.len() == 2 { ROOT } else { 0 });
@@ -84,7 +84,7 @@ impl Tree {
     }
 }
 
-/// Returns a hash the way it is printed.
+/// Returns the printed form of a hash.
 pub(crate) fn hex(hash: Value) -> String {
     hash.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
 }
@@ -95,10 +95,10 @@ const ROOT: u32 = 8;
 const START: Value =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-// The order in which each round takes the words of the round before.
+// Lists the order in which each round takes the words of the round before.
 const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
-// BLAKE3's compression of two children; `root` is 0 or ROOT. A file needs some tens of these on the host.
+// Returns BLAKE3's compression of two children. `root` is 0 or ROOT. A file needs some tens of these on the host.
 fn parent(left: Value, right: Value, root: u32) -> Value {
     let mut words = [left, right].concat();
     let mut state = [START.as_slice(), &START[..4], &[0, 0, 64, PARENT | root]].concat();
@@ -134,7 +134,7 @@ mod tests {
         std::array::from_fn(|i| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[4 * i + byte])))
     }
 
-    // What the GPU does with a piece: chunks by the blake3 crate, parents level by level.
+    // Reduces a piece as the GPU does. The blake3 crate hashes the chunks, and parents are joined level by level.
     fn reduce(bytes: &[u8], piece: Piece) -> Value {
         if piece.whole() && piece.chunks() == 1 {
             return words(blake3::hash(bytes).as_bytes());
@@ -158,7 +158,7 @@ mod tests {
         values[0]
     }
 
-    // The hash of a message by pieces of `size` bytes.
+    // Returns the hash of a message by pieces of `size` bytes.
     fn by_pieces(message: &[u8], size: usize) -> String {
         let mut tree = Tree::default();
         let pieces = message.len().div_ceil(size).max(1);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn any_length_by_pieces_of_any_size_is_the_hash_of_the_whole() {
+    fn the_hash_by_pieces_of_any_size_is_the_hash_of_the_whole() {
         let all = message(70 * CHUNK);
         let around = |chunks: usize| [-1, 0, 1].map(|d| (chunks * CHUNK).saturating_add_signed(d));
         for length in (0..70).flat_map(around).filter(|length| *length <= all.len()) {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_top_parent_of_a_lone_piece_is_the_root() {
+    fn only_the_top_parent_of_a_single_piece_is_the_root() {
         let two = message(2 * CHUNK);
         let lone = Piece { bytes: two.len(), first_chunk: 0, last: true };
         assert_eq!(hex(reduce(&two, lone)), blake3::hash(&two).to_string());
@@ -196,7 +196,7 @@ mod tests {
         assert_ne!(reduce(&two, first), reduce(&two, lone));
     }
 
-    // BLAKE3's own definition of the tree over the chunks from `first`, as text.
+    // Returns BLAKE3's own definition of the tree over the chunks from `first`, as text.
     fn defined(first: usize, chunks: usize) -> String {
         if chunks == 1 {
             return first.to_string();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn pairing_level_by_level_builds_the_tree_as_defined() {
+    fn pairing_level_by_level_builds_the_defined_tree() {
         for chunks in 1..=600 {
             let piece = Piece { bytes: chunks * CHUNK, first_chunk: 0, last: true };
             let mut nodes: Vec<String> = (0..chunks).map(|i| i.to_string()).collect();

@@ -1,4 +1,4 @@
-//! The command line of the tutorial.
+//! Parses the command line of the tutorial.
 
 #[path = "trace.rs"]
 mod trace;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-/// One example of the tutorial, on the best adapter of the machine.
+/// Runs one example of the tutorial, on the best adapter of the machine.
 #[derive(Parser)]
 #[command(after_help = HELP)]
 struct Args {
@@ -25,7 +25,7 @@ const HELP: &str = concat!(
     env!("CARGO_BIN_NAME"),
 );
 
-/// The file that a trace is wanted in, if it is. Ends the program where the command line says something else.
+/// Returns the file for the trace, if there is one. Ends the program if the command line is invalid.
 pub(crate) fn trace() -> Option<PathBuf> {
     Args::parse().trace
 }

@@ -1,11 +1,11 @@
-//! The files that an example which makes a picture writes.
+//! Parses the output files of an example that draws a picture.
 
 use std::path::PathBuf;
 
 #[path = "trace.rs"]
 mod trace;
 
-/// One example of the tutorial, on the best adapter of the machine, which makes a picture.
+/// Runs one example of the tutorial, on the best adapter of the machine, and draws a picture.
 #[derive(clap::Parser)]
 pub(crate) struct Outputs {
     /// Write the picture here; without this, it goes into the system's folder of temporary files

@@ -1,11 +1,11 @@
-//! The option `--trace` of every example.
+//! Parses the option `--trace` of every example.
 
 use std::path::PathBuf;
 
-/// A file that a profile can be written to: its name says as what.
+/// Returns the path of a file for a profile. The extension selects the format.
 ///
 /// # Errors
-/// What its name must end in.
+/// Fails if the extension is neither `html` nor `json`.
 pub(crate) fn file(name: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(name);
     match path.extension().and_then(|ending| ending.to_str()) {

@@ -1,8 +1,8 @@
-//! The same filters on the CPU.
+//! Computes the same filters on the CPU.
 
 use image::{Rgba, RgbaImage};
 
-/// The three filters on the CPU: edges from 0 to 1.
+/// Returns the result of the three filters on the CPU: edges from 0 to 1.
 pub(crate) fn filtered(image: &RgbaImage) -> Vec<f32> {
     let luma = |Rgba([r, g, b, _]): &Rgba<u8>| {
         (0.2126 * f32::from(*r) + 0.7152 * f32::from(*g) + 0.0722 * f32::from(*b)) / 255.0
@@ -16,7 +16,8 @@ pub(crate) fn filtered(image: &RgbaImage) -> Vec<f32> {
     across.iter().zip(down).map(|(x, y)| x.hypot(y).min(1.0)).collect()
 }
 
-/// For each pixel, the sum of those up to `reach` away, each by the weight of its offset; outside, the nearest ones count.
+/// Returns for each pixel the weighted sum of the pixels up to `reach` away. Outside the picture the nearest pixels
+/// count.
 fn sums(source: &[f32], width: i32, reach: i32, weight: impl Fn(i32, i32) -> f32) -> Vec<f32> {
     let height = source.len() as i32 / width;
     let at = |x: i32, y: i32| source[(y.clamp(0, height - 1) * width + x.clamp(0, width - 1)) as usize];

@@ -1,4 +1,5 @@
-// Filters of a picture. Each has an entry point, and binds what it uses: pixels -> grey, source -> blurred, source -> edges.
+// Filters of a picture. Each filter has an entry point and its own bindings: pixels -> grey, source -> blurred, source
+// -> edges.
 
 struct Params { size: vec2<u32> } // width and height
 @group(0) @binding(0) var<uniform> params: Params;
@@ -8,7 +9,7 @@ struct Params { size: vec2<u32> } // width and height
 @group(0) @binding(4) var<storage, read_write> blurred: array<f32>;
 @group(0) @binding(5) var<storage, read_write> edges: array<u32>;
 
-// The nearest pixel to a place, which may lie outside.
+// Returns the nearest pixel to a position, which may lie outside.
 fn nearest(at: vec2<i32>) -> u32 {
     let inside = vec2<u32>(clamp(at, vec2(0), vec2<i32>(params.size) - 1));
     return inside.y * params.size.x + inside.x;

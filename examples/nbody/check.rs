@@ -1,11 +1,11 @@
-//! The same steps and energies on the CPU, in `f64`.
+//! Computes the same steps and energies on the CPU, in `f64`.
 
 use anyhow::{Result, ensure};
 use glam::{DVec3, Vec3};
 
 use crate::{Body, DT, SOFTENING};
 
-/// The pull of all other bodies on one, and the sum of their masses, each divided by its distance.
+/// Returns the pull of all other bodies on one body, and the sum of their masses, each divided by its distance.
 fn pull(of: &Body, bodies: &[Body]) -> (DVec3, f64) {
     let (mut acceleration, mut sum) = (DVec3::ZERO, 0.0);
     for other in bodies.iter().filter(|other| !std::ptr::eq(*other, of)) {

@@ -1,4 +1,5 @@
-// The energy of each body: that of its motion, and half of that of each pair which it is in.
+// Computes the energy of each body: its kinetic energy, and half of the potential energy of each pair with
+// another body.
 //#use "body.wgsl"
 @group(0) @binding(0) var<storage, read> bodies: array<Body>;
 @group(0) @binding(1) var<storage, read_write> energies: array<f32>;

@@ -1,4 +1,4 @@
-//! Where the bodies are at first, and a picture of where they come to.
+//! Draws the initial positions of the bodies, and a picture of the final ones.
 
 use crate::{BODIES, Body, SOFTENING};
 use glam::Vec3;
@@ -6,13 +6,13 @@ use image::{Rgb, RgbImage};
 use std::array::from_fn;
 use std::f32::consts::TAU;
 
-/// Two galaxies on their way past each other.
+/// Returns two galaxies that move past each other.
 pub(crate) fn bodies() -> Vec<Body> {
     let (centre, drift) = (Vec3::new(-1.2, -0.7, 0.0), Vec3::new(0.5, 0.0, 0.0));
     galaxy(centre, drift).chain(galaxy(-centre, -drift)).collect()
 }
 
-/// A heavy body, and light ones on circles around it.
+/// Returns a heavy body, and light bodies on circles around it.
 fn galaxy(centre: Vec3, drift: Vec3) -> impl Iterator<Item = Body> {
     let mut random = fastrand::Rng::with_seed(6);
     (0..BODIES / 2).map(move |i| {
@@ -25,7 +25,7 @@ fn galaxy(centre: Vec3, drift: Vec3) -> impl Iterator<Item = Body> {
     })
 }
 
-/// The bodies from above, those of each galaxy in a colour.
+/// Draws the bodies from above. Each galaxy has a colour.
 pub(crate) fn draw(bodies: &[Body]) -> RgbImage {
     const SIDE: u32 = 480;
     let mut picture = RgbImage::new(SIDE, SIDE);

@@ -1,4 +1,4 @@
-// One time step: every body is pulled by every other one, then moves.
+// Computes one time step: the other bodies pull each body, then the body moves.
 //#use "body.wgsl"
 struct Params { dt: f32 }
 @group(0) @binding(0) var<uniform> params: Params;

@@ -1,4 +1,4 @@
-//! A client of the service, which knows the right answer.
+//! Defines a client of the service, which verifies the answer.
 
 use anyhow::{Context as _, Result, ensure};
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use crate::{NUMBERS, ROUNDS};
 
-/// Sends numbers, and says whether it has stayed for the answer. Fails if that is wrong.
+/// Sends numbers. Returns `true` if the client waited for the answer. Fails if the answer is wrong.
 pub(crate) async fn client(address: SocketAddr, id: u32) -> Result<bool> {
     let numbers: Vec<u32> = (0..NUMBERS).map(|i| id * NUMBERS + i).collect();
     let body: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -19,7 +19,7 @@ pub(crate) async fn client(address: SocketAddr, id: u32) -> Result<bool> {
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(&body).await?;
     if id.is_multiple_of(4) {
-        return Ok(false); // the connection ends here
+        return Ok(false); // closes the connection
     }
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;

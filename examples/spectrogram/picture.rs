@@ -1,19 +1,19 @@
-//! The cells of a spectrogram, and how they look.
+//! Draws the cells of a spectrogram.
 
 use crate::BINS;
 use image::{Rgb, RgbImage};
 
-/// The lowest bins, which the picture has.
+/// Counts the lowest bins, which the picture shows.
 const SHOWN: usize = 32;
 
-/// A cell, and its power in medians of its bin.
+/// A cell has a power in multiples of the median of its bin.
 pub(crate) struct Cell {
     pub(crate) frame: usize,
     pub(crate) bin: usize,
     pub(crate) times: f32,
 }
 
-/// The lowest bins of every frame, each divided by the median of that bin.
+/// Returns the lowest bins of every frame, each divided by the median of that bin.
 pub(crate) fn by_median(power: &[f32]) -> Vec<f32> {
     let mut cells: Vec<f32> = power.chunks(BINS).flat_map(|frame| &frame[..SHOWN]).copied().collect();
     for bin in 0..SHOWN {
@@ -25,14 +25,14 @@ pub(crate) fn by_median(power: &[f32]) -> Vec<f32> {
     cells
 }
 
-/// The cell that is the most medians, above the two lowest bins.
+/// Returns the cell with the highest multiple of its median, above the two lowest bins.
 pub(crate) fn loudest(cells: &[f32]) -> Cell {
     let candidates = cells.iter().enumerate().filter(|(at, _)| at % SHOWN > 1);
     let (at, &times) = candidates.max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("there is a frame");
     Cell { frame: at / SHOWN, bin: at % SHOWN, times }
 }
 
-/// 600 frames around one, from left to right, and low frequencies at the bottom.
+/// Draws 600 frames around one frame from left to right, with low frequencies at the bottom.
 pub(crate) fn draw(cells: &[f32], centre: usize) -> RgbImage {
     let width = 600.min(cells.len() / SHOWN);
     let first = centre.saturating_sub(width / 2).min(cells.len() / SHOWN - width);

@@ -1,6 +1,6 @@
-// The corners of a chart's bars, two triangles each, where x and y go from -1 to 1.
+// Computes the corners of a chart's bars, two triangles each. x and y go from -1 to 1.
 
-struct Params { full: f32 } // the height that reaches the top
+struct Params { full: f32 } // the height of a bar that reaches the top
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> heights: array<f32>;
 @group(0) @binding(2) var<storage, read_write> corners: array<vec2<f32>>;

@@ -1,4 +1,4 @@
-//! What draws: wgpu alone.
+//! Draws with wgpu alone.
 
 use anyhow::{Context as _, Result};
 
@@ -9,7 +9,7 @@ const SHADER: &str = "
     @fragment fn colour() -> @location(0) vec4<f32> { return vec4(1.0, 0.0, 0.0, 1.0); }
 ";
 
-/// A device on the adapter with this name and this backend.
+/// Opens a device on the adapter with this name and this backend.
 pub(crate) async fn device(name: &str, backend: &str) -> Result<(wgpu::Device, wgpu::Queue)> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let adapters = instance.enumerate_adapters(wgpu::Backends::all()).await;
@@ -23,7 +23,7 @@ pub(crate) async fn device(name: &str, backend: &str) -> Result<(wgpu::Device, w
     Ok(adapter.request_device(&desc).await?)
 }
 
-/// A pipeline that draws triangles in red, from two f32 a corner.
+/// Makes a pipeline that draws triangles in red, from two f32 a corner.
 pub(crate) fn pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
     let source = wgpu::ShaderSource::Wgsl(SHADER.into());
     let module = &device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
@@ -55,7 +55,7 @@ pub(crate) fn pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
     })
 }
 
-/// Draws triangles on a black ground.
+/// Draws triangles on a black background.
 pub(crate) fn draw(
     encoder: &mut wgpu::CommandEncoder,
     pipeline: &wgpu::RenderPipeline,

@@ -1,4 +1,4 @@
-//! Which adapters the tests run on: `FENCEPOST_TEST_ADAPTERS=first-per-backend|all|none`.
+//! Finds the adapters that the tests run on: `FENCEPOST_TEST_ADAPTERS=first-per-backend|all|none`.
 
 use super::subject::Place;
 use fencepost::AdapterInfo;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 const VARIABLE: &str = "FENCEPOST_TEST_ADAPTERS";
 
-/// What the cases run on, or the reason why none of that sort is here.
+/// Holds the places that the cases run on.
 pub struct Found {
     pub places: Vec<Arc<Place>>,
-    /// Why there is no adapter, if there is none.
+    /// Gives the reason why there is no adapter, if there is none.
     pub no_adapter: Option<&'static str>,
 }
 
-/// The chosen adapters, then the CPU recorder with one, two, three and four lanes.
+/// Returns the chosen adapters, then the CPU recorder with one, two, three and four lanes.
 pub fn find() -> Found {
     let (adapters, no_adapter) = chosen();
     let mut places: Vec<Arc<Place>> =
@@ -45,7 +45,7 @@ fn chosen() -> (Vec<(usize, String, AdapterInfo)>, Option<&'static str>) {
     (named, no_adapter)
 }
 
-/// What the name of a test ends in.
+/// Returns the last part of the names of the adapter's tests.
 fn short_name(info: &AdapterInfo) -> String {
     let name = info.name.to_lowercase();
     match (name.contains("llvmpipe"), info.backend) {

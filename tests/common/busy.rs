@@ -1,7 +1,8 @@
-//! A device that is busy, and calls that must return meanwhile.
+//! Keeps a device busy, and checks that calls return while it is busy.
 //!
-//! On Vulkan and on the CPU recorder the device is busy until the test lets it go on, so that a call which waits for it
-//! never returns. Elsewhere a kernel runs for a while, and a longer one where the machine was slow.
+//! On Vulkan and on the CPU recorder the device stays busy until the test releases it, so a call that waits for the
+//! device never returns. On other devices a kernel runs for a limited time. If the machine was too slow, the check is
+//! repeated with a longer kernel.
 
 use super::held::HeldLane;
 use super::{Subject, dump};
@@ -12,29 +13,29 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Milliseconds of the kernels that are tried where a device cannot be held.
+/// Lists the milliseconds of the kernels that are tried where a device cannot be held.
 pub const LENGTHS: [u32; 4] = [50, 150, 450, 1350];
-/// A call beside a device that is held returns within this, however slow the machine is.
+/// Limits the time of a call beside a held device. It is long, because a machine can be slow.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Work of a queue that is on the device.
+/// `Busy` holds the work that keeps a device busy.
 pub struct Busy {
     hold: Hold,
     end: Event,
 }
 
 enum Hold {
-    /// The hardware queue is held, before a write to this.
+    /// The hardware queue is blocked before it writes to this array.
     Lane(HeldLane, DeviceArray<u32>),
-    /// A kernel of the CPU recorder waits for the other end of this.
+    /// A kernel of the CPU recorder blocks until this sender is dropped.
     Kernel(Mutex<Option<Sender<()>>>),
-    /// Nothing: the kernel ends by itself.
+    /// The kernel ends by itself.
     Time,
 }
 
 impl Busy {
-    /// Has `queue` keep the device busy: until it is [let go](Self::let_go), or for about so long. The context must be
-    /// idle, and with threads.
+    /// Makes `queue` keep the device busy until it is [released](Self::let_go), or for about `milliseconds` where the
+    /// device cannot be held. The context must be idle, and must have threads.
     pub fn start(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
         ctx.synchronize().wait().expect("an idle context");
         if subject.is_cpu() {
@@ -49,7 +50,7 @@ impl Busy {
         Self::begun(ctx, queue, before, Hold::Lane(lane, work))
     }
 
-    /// As [`start`](Self::start), for about so long on every device.
+    /// Does the same as [`start`](Self::start), with a kernel of about `milliseconds` on every device.
     pub fn for_a_while(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
         ctx.synchronize().wait().expect("an idle context");
         let before = dump::submitted(ctx);
@@ -57,26 +58,26 @@ impl Busy {
         Self::begun(ctx, queue, before, Hold::Time)
     }
 
-    /// Flushes what is enqueued, and returns when it is on its way.
+    /// Flushes the enqueued work, and returns when it is submitted.
     fn begun(ctx: &Context, queue: &CommandQueue, before: u64, hold: Hold) -> Self {
         let end = queue.marker();
         queue.flush().expect("a flush");
-        // Some drivers stay in the call that submits for as long.
+        // Some drivers block in the submit call until the work ends.
         dump::until(|| dump::submitted(ctx) > before || ctx.state_dump().contains(", submitting"));
         Self { hold, end }
     }
 
-    /// Whether the device stays busy until it is let go.
+    /// Returns `true` if the device stays busy until it is released.
     pub fn is_held(&self) -> bool {
         !matches!(self.hold, Hold::Time)
     }
 
-    /// Whether the device is no longer busy with this.
+    /// Returns `true` if the device has completed this work.
     pub fn is_over(&self) -> bool {
         !self.is_held() && self.end.is_complete().expect("work that cannot fail")
     }
 
-    /// Ends the hold. What only takes its time goes on.
+    /// Releases the device. A kernel that ends by itself continues.
     pub fn let_go(&self) {
         match &self.hold {
             Hold::Lane(lane, _) => lane.let_go(),
@@ -100,13 +101,13 @@ fn stand_still() {
 }
 ";
 
-/// Launches a kernel of the CPU recorder that ends when it is let go; returns when it has begun.
+/// Launches a kernel of the CPU recorder that blocks until it is released. Returns when the kernel has begun.
 fn stand_still(ctx: &Context, queue: &CommandQueue) -> Busy {
     let ((go, told), (begin, begun)) = (channel::<()>(), channel());
     let (told, begin): (Mutex<Receiver<()>>, Mutex<Sender<()>>) = (Mutex::new(told), Mutex::new(begin));
     let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
         let told = told.lock().expect("one run at a time");
-        // The test has ended if nothing listens.
+        // The receiver is gone if the test has ended.
         let _ = begin.lock().expect("one run at a time").send(());
         let _ = told.recv();
     };
@@ -120,21 +121,21 @@ fn stand_still(ctx: &Context, queue: &CommandQueue) -> Busy {
     Busy { hold: Hold::Kernel(Mutex::new(Some(go))), end }
 }
 
-/// A call by its name.
+/// A verb is a call with its name.
 pub type Verb<T> = (&'static str, fn(&mut T));
 
-/// What calls are made on, and the queue that keeps the device busy.
+/// A setup holds the context and the object that calls are made on, and the queue that keeps the device busy.
 pub struct Setup<T> {
     pub ctx: Context,
     pub busy: CommandQueue,
     pub things: T,
 }
 
-/// Makes each call while the device is busy. `check` looks at what came of them when it no longer is.
+/// Makes each call while the device is busy. `check` verifies the results when the device is no longer busy.
 ///
 /// # Panics
-/// With the name of a call that returned only when the device was no longer busy. Where a kernel runs for a while, that
-/// call is the same one three times: a slow machine is late with any.
+/// Panics with the name of a call that returned only when the device was no longer busy. Where a kernel ends by itself,
+/// the same call has to be late three times, because on a slow machine any call can be late.
 pub fn each_returns<T: Send>(
     subject: &Subject,
     make: impl Fn() -> Setup<T>,
@@ -156,12 +157,12 @@ pub fn each_returns<T: Send>(
         };
         late.push(verb);
         let times = late.iter().filter(|other| **other == verb).count();
-        assert!(!device.is_held() && times < 3, "`{verb}` returned only when the device was no longer busy");
+        assert!(!device.is_held() && times < 3, "`{verb}` returned only after the device was no longer busy");
     }
     panic!("the machine is too slow to tell: {late:?}");
 }
 
-/// Makes the calls on a thread of their own; the first that does not return before the device is let go.
+/// Makes the calls on a new thread. Returns the first call that does not return before the device is released.
 fn beside<T: Send>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(), &'static str> {
     thread::scope(|scope| {
         let (sender, returned) = channel();
@@ -179,7 +180,7 @@ fn beside<T: Send>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(
                     (0..).take_while(|_| returned.recv().is_ok()).for_each(drop);
                     return Err(name);
                 }
-                // The call has panicked, and so does the scope.
+                // The call has panicked, and the scope panics with it.
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
         }
@@ -187,7 +188,7 @@ fn beside<T: Send>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(
     })
 }
 
-/// Makes the calls one after the other; the first after which the kernel was over.
+/// Makes the calls one after the other. Returns the first call that returned after the end of the kernel.
 fn before_the_end<T>(device: &Busy, things: &mut T, verbs: &[Verb<T>]) -> Result<(), &'static str> {
     let mut late = None;
     for &(name, verb) in verbs {

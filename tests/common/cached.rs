@@ -1,5 +1,5 @@
-//! Vulkan devices that note how many bytes of compiled kernels their driver is given.
-#![allow(unsafe_code, reason = "a device whose table of functions counts is made past wgpu")]
+//! Opens Vulkan devices that record how many bytes of compiled kernels their driver receives.
+#![allow(unsafe_code, reason = "a device with a counting function table is made without wgpu")]
 
 use super::subject::Place;
 use super::{raw, spied};
@@ -7,12 +7,12 @@ use ash::vk;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The driver's own function, and the bytes of each call.
+/// Holds the driver's own function, and the bytes of each call.
 type Noted = (vk::PFN_vkCreatePipelineCache, Vec<usize>);
 
 static NOTED: Mutex<BTreeMap<vk::Device, Noted>> = Mutex::new(BTreeMap::new());
 
-/// A device of `place` with its queue, and the name by which [`given`] knows it.
+/// Opens a device of `place` with its queue. Returns also the handle that [`given`] takes.
 pub fn open(place: &Place) -> (wgpu::Device, wgpu::Queue, vk::Device) {
     let mut name = vk::Device::null();
     let (device, queue) = spied::open(&raw::adapter(place), wgpu::Features::PIPELINE_CACHE, |device| {
@@ -27,7 +27,7 @@ pub fn open(place: &Place) -> (wgpu::Device, wgpu::Queue, vk::Device) {
     (device, queue, name)
 }
 
-/// The bytes that the driver was given for each pipeline cache.
+/// Returns the bytes that the driver received for each pipeline cache.
 pub fn given(device: vk::Device) -> Vec<usize> {
     let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
     noted.get(&device).map(|(_, bytes)| bytes.clone()).unwrap_or_default()
@@ -42,10 +42,10 @@ unsafe extern "system" fn create(
     let own = {
         let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
         let (own, bytes) = noted.get_mut(&device).expect("a device of this module");
-        // SAFETY: the caller gives a description that holds for this call.
+        // SAFETY: the caller passes a description that is valid during this call.
         bytes.push(unsafe { (*info).initial_data_size });
         *own
     };
-    // SAFETY: what the caller promises for this call holds for the driver's.
+    // SAFETY: the caller upholds the contract of this call, and the driver's function has the same contract.
     unsafe { own(device, info, allocator, cache) }
 }

@@ -1,4 +1,4 @@
-//! A case, and the trials that it makes: one for each subject.
+//! Defines a case, and makes a trial of it for each subject.
 
 use super::adapters::{self, Found};
 use super::full::{full, in_another_mode};
@@ -9,91 +9,92 @@ use libtest_mimic::{Completion, Failed, Trial};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A hang is a failure after this long.
+/// Limits the time of a case. A longer case counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Some contexts end on a thread of their own, behind the case that made them. A message of the layer then comes later, and a
-/// process that ends meanwhile takes the driver away from under them: so the next case, and the end, wait for so long at most.
+/// Limits the wait for contexts that end on their own thread after their case. Such a context can still produce a
+/// message of the validation layer, and the end of the process unloads the driver while the context uses it. The next
+/// case and the end of the process therefore wait.
 pub const SETTLE: Duration = Duration::from_secs(10);
 
-/// One conformance test: a rule's number and a sentence that could be false.
+/// A case is one conformance test. Its name is a rule's number and a sentence that could be false.
 #[derive(Clone)]
 pub struct Case {
     pub name: &'static str,
     pub run: fn(&Subject),
     pub needs: Needs,
-    /// Whether recorders only carry the work: what the case proves is decided before one sees it.
+    /// Is `true` if the host decides the result before a recorder receives the work.
     pub host_side: bool,
 }
 
-/// What a case needs of its subject, and why.
+/// Names the property of a subject that a case needs, and the reason.
 #[derive(Clone, Copy)]
 pub enum Needs {
     Nothing,
-    /// A real adapter.
+    /// The case needs a real adapter.
     Gpu(&'static str),
-    /// The CPU recorder.
+    /// The case needs the CPU recorder.
     Cpu(&'static str),
-    /// Submissions that return before their work is done.
+    /// The case needs submissions that return before their work is done.
     Asynchronous(&'static str),
-    /// All queues on one hardware queue.
+    /// The case needs all queues on one hardware queue.
     OneLane(&'static str),
-    /// Shaders that are kept within their bounds.
+    /// The case needs shaders that cannot access memory outside their bindings.
     BoundsChecks(&'static str),
-    /// A driver whose functions a test can exchange.
+    /// The case needs a driver whose functions a test can replace.
     Vulkan(&'static str),
 }
 
-/// A case that runs on every subject.
+/// Returns a case that runs on every subject.
 pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
     Case { name, run, needs: Needs::Nothing, host_side: false }
 }
 
-/// Cases about what the host decides: current queues, waits that are added, errors of arguments, statistics. They run
-/// in the default mode; with other recorders or other memory they run in the full suite only.
+/// Marks cases whose result the host decides: current queues, added waits, errors of arguments, statistics. They run
+/// in the default mode. With other recorders or other memory they run only in the full suite.
 pub fn host_side(cases: Vec<Case>) -> Vec<Case> {
     cases.into_iter().map(Case::host_side).collect()
 }
 
 impl Case {
-    /// About what the host decides: see [`host_side`].
+    /// Marks the case as decided by the host; see [`host_side`].
     pub fn host_side(self) -> Self {
         Self { host_side: true, ..self }
     }
 
-    /// Only on real adapters.
+    /// Runs the case only on real adapters.
     pub fn gpu_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Gpu(reason), ..self }
     }
 
-    /// Only on the CPU recorder.
+    /// Runs the case only on the CPU recorder.
     pub fn cpu_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Cpu(reason), ..self }
     }
 
-    /// Only where submissions return before their work is done: not on lavapipe, not on GL.
+    /// Runs the case only where submissions return before their work is done. This excludes lavapipe and GL.
     pub fn asynchronous(self, reason: &'static str) -> Self {
         Self { needs: Needs::Asynchronous(reason), ..self }
     }
 
-    /// Only where all queues share one hardware queue.
+    /// Runs the case only where all queues share one hardware queue.
     pub fn one_lane(self, reason: &'static str) -> Self {
         Self { needs: Needs::OneLane(reason), ..self }
     }
 
-    /// Only where wgpu keeps shaders within their bounds: not on GL, not on the CPU recorder.
+    /// Runs the case only where wgpu keeps shaders within their bounds. This excludes GL and the CPU recorder.
     pub fn bounds_checked(self, reason: &'static str) -> Self {
         Self { needs: Needs::BoundsChecks(reason), ..self }
     }
 
-    /// Only on Vulkan adapters, of whose driver a test can exchange functions.
+    /// Runs the case only on Vulkan adapters, where a test can replace functions of the driver.
     pub fn vulkan_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Vulkan(reason), ..self }
     }
 }
 
 impl Case {
-    /// Why the case does not run there, if it does not.
+    /// Returns the reason why the case does not run at a place, if there is one.
     fn missing(&self, place: &Place) -> Option<&'static str> {
         let again = self.host_side && in_another_mode() && !full();
         let repeated =
@@ -103,7 +104,7 @@ impl Case {
 }
 
 impl Needs {
-    /// Why a case with these needs cannot run there, if it cannot.
+    /// Returns the reason why a case with these needs cannot run at a place, if there is one.
     fn missing(self, place: &Place) -> Option<&'static str> {
         match self {
             Needs::Nothing => None,
@@ -117,7 +118,7 @@ impl Needs {
     }
 }
 
-/// A trial for each case on each subject; what cannot run here is listed as ignored, with its reason.
+/// Returns a trial for each case on each subject. A case that cannot run is listed as ignored, with its reason.
 pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
     let Found { places, no_adapter } = adapters::find();
     let mut trials = Vec::new();
@@ -156,7 +157,7 @@ fn trial(case: &Case, place: Arc<Place>) -> Trial {
     })
 }
 
-/// Runs a case under the eyes of the validation layers.
+/// Runs a case and fails if the validation layers report a message.
 fn watched(id: &str, subject: &Subject, run: fn(&Subject)) -> Result<(), String> {
     let watched = subject.place().is_vulkan();
     if watched {

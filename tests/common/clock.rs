@@ -1,9 +1,9 @@
-//! Work that says by its completion that a device has had the time for other work.
+//! Provides work whose completion shows that a device had time to execute other work.
 
 use fencepost::{CommandQueue, Context, DeviceArray};
 
-/// A queue that nothing holds. It has to be made before what it is compared with: a queue is born behind everything
-/// that is enqueued.
+/// A clock has a queue that nothing blocks. Make the clock before the work that it is compared with: a new queue
+/// waits for everything that is enqueued.
 pub struct Clock {
     queue: CommandQueue,
     array: DeviceArray<u32>,
@@ -17,7 +17,7 @@ impl Clock {
         Self { queue, array, ticks: 0 }
     }
 
-    /// Does work on the device, and waits for it.
+    /// Executes work on the device, and waits for it.
     pub fn tick(&mut self) {
         self.ticks += 1;
         self.queue.fill(&mut self.array, self.ticks).expect("a fill");

@@ -1,4 +1,4 @@
-//! A context that does nothing unasked, and the number of its submissions.
+//! Counts the submissions of a context without threads.
 
 use super::refusing::{self, Driver, Rule};
 use super::{Subject, dump, raw};
@@ -6,8 +6,8 @@ use fencepost::{AdoptOptions, Context};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A context without threads whose submissions are counted: by the functions of the driver on Vulkan, elsewhere by the
-/// state dump.
+/// Counts the submissions of a context without threads. On Vulkan the replaced functions of the driver count them,
+/// elsewhere the state dump does.
 pub struct Counted {
     pub ctx: Context,
     driver: Option<Arc<Driver>>,
@@ -26,7 +26,7 @@ impl Counted {
         Self { ctx, driver: Some(driver), seen: Cell::new(0) }
     }
 
-    /// How many submissions there have been.
+    /// Returns the number of submissions so far.
     pub fn submissions(&self) -> u64 {
         let Some(driver) = &self.driver else { return dump::submitted(&self.ctx) };
         self.seen.set(self.seen.get() + driver.set(Rule::Nothing).submissions);

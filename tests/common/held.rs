@@ -1,25 +1,25 @@
-//! A hardware queue that stands still until the test lets it go on.
-#![allow(unsafe_code, reason = "wgpu has no wait of a device for the host")]
+//! Holds a hardware queue until the test releases it.
+#![allow(unsafe_code, reason = "wgpu has no call that makes a device wait for the host")]
 
 use super::validation;
 use ash::vk;
 use std::time::Duration;
 use wgpu::hal::api::Vulkan;
 
-/// The hardware queue of a Vulkan device, which waits for a semaphore that only the host signals. Whatever is submitted
-/// meanwhile is behind that wait.
+/// `HeldLane` holds the hardware queue of a Vulkan device. The queue waits for a semaphore that only the host signals,
+/// and later submissions wait behind it.
 pub struct HeldLane {
     device: wgpu::Device,
     semaphore: vk::Semaphore,
 }
 
-/// The value that the queue waits for, and the one that it signals then.
+/// Holds the semaphore value that the queue waits for. The queue signals `GONE` after the wait.
 const GO: u64 = 1;
 const GONE: u64 = 2;
 
 impl HeldLane {
-    /// Holds up the queue of a device to which no other thread submits at this moment. `None` on other backends, and
-    /// below Vulkan 1.2.
+    /// Holds the queue of a device. No other thread may submit to the device during this call. Returns `None` on
+    /// other backends, and below Vulkan 1.2.
     pub fn new(device: &wgpu::Device) -> Option<Self> {
         // SAFETY: the handles are only used for a semaphore and one submission.
         let raw = unsafe { device.as_hal::<Vulkan>() }?;
@@ -28,7 +28,7 @@ impl HeldLane {
         }
         let mut timeline = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut timeline);
-        // SAFETY: wgpu enables timeline semaphores on every device that has them, as all of Vulkan 1.2 do.
+        // SAFETY: wgpu enables timeline semaphores on every device that has them, and every Vulkan 1.2 device has them.
         let semaphore = unsafe { raw.raw_device().create_semaphore(&info, None) }.expect("a semaphore");
         let (waits, signals, all) = ([GO], [GONE], [vk::PipelineStageFlags::ALL_COMMANDS]);
         let mut values = vk::TimelineSemaphoreSubmitInfo::default()
@@ -41,20 +41,20 @@ impl HeldLane {
             .signal_semaphores(&semaphores)
             .push_next(&mut values);
         validation::hold();
-        // SAFETY: no other thread is at the queue, and `Drop` waits before it destroys the semaphore.
+        // SAFETY: no other thread uses the queue, and `Drop` waits before it destroys the semaphore.
         let submitted = unsafe { raw.raw_device().queue_submit(raw.raw_queue(), &[info], vk::Fence::null()) };
         submitted.expect("a submission");
         Some(Self { device: device.clone(), semaphore })
     }
 
-    /// Lets the queue go on.
+    /// Releases the queue.
     pub fn let_go(&self) {
         // SAFETY: the handle is only used for the semaphore.
         let raw = unsafe { self.device.as_hal::<Vulkan>() }.expect("a Vulkan device");
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.semaphore).value(GO);
-        // SAFETY: the semaphore is of this device.
+        // SAFETY: the semaphore belongs to this device.
         if unsafe { raw.raw_device().get_semaphore_counter_value(self.semaphore) } == Ok(0) {
-            // SAFETY: the semaphore is of this device, and no other code signals it.
+            // SAFETY: the semaphore belongs to this device, and no other code signals it.
             unsafe { raw.raw_device().signal_semaphore(&info) }.expect("a signal");
         }
     }
@@ -68,10 +68,10 @@ impl Drop for HeldLane {
         let (semaphores, values) = ([self.semaphore], [GONE]);
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         let limit = Duration::from_secs(30).as_nanos() as u64;
-        // SAFETY: the semaphore is of this device.
+        // SAFETY: the semaphore belongs to this device.
         let passed = unsafe { raw.raw_device().wait_semaphores(&info, limit) };
         if passed.is_ok() {
-            // SAFETY: the submission that used it is over.
+            // SAFETY: the submission that used the semaphore has completed.
             unsafe { raw.raw_device().destroy_semaphore(self.semaphore, None) };
         }
     }

@@ -1,10 +1,10 @@
-//! Kernels that cases launch.
+//! Defines the kernels that cases launch.
 
 use fencepost::prelude::*;
 use fencepost::{DynKernel, HostBuffer};
 use std::sync::Arc;
 
-/// `out[i]` = the state after `rounds` steps of a generator that starts at `out[i] + i`.
+/// Writes to `out[i]` the state after `rounds` steps of a generator that starts at `out[i] + i`.
 #[derive(KernelArgs)]
 #[kernel(source = "spin.wgsl")]
 pub struct Spin<'a> {
@@ -12,7 +12,7 @@ pub struct Spin<'a> {
     pub out: &'a mut DeviceArray<u32>,
 }
 
-/// `y[i] = y[i] * a + x[i] + b`, wrapping: the order of launches shows in the result.
+/// Computes `y[i] = y[i] * a + x[i] + b`, wrapping. The result depends on the order of launches.
 #[derive(KernelArgs)]
 #[kernel(source = "mix.wgsl")]
 pub struct Mix<'a> {
@@ -22,7 +22,7 @@ pub struct Mix<'a> {
     pub y: &'a mut DeviceArray<u32>,
 }
 
-/// `out[i] = start + i * step`.
+/// Writes `out[i] = start + i * step`.
 #[derive(KernelArgs)]
 #[kernel(source = "iota.wgsl")]
 pub struct Iota<'a> {
@@ -31,12 +31,13 @@ pub struct Iota<'a> {
     pub out: &'a mut DeviceArray<u32>,
 }
 
-/// What [`Mix`] computes.
+/// Returns the result of [`Mix`] for one element.
 pub fn mixed(y: u32, a: u32, x: u32, b: u32) -> u32 {
     y.wrapping_mul(a).wrapping_add(x).wrapping_add(b)
 }
 
-/// Notes in `ticks[at]` the how-manyth tick of `clock` it was: the order in which the device did things.
+/// Increments `clock` and writes its new value to `ticks[at]`. The ticks show the order in which the device
+/// ran the launches.
 const TICK: &str = "
 struct Params { at: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -48,7 +49,7 @@ fn tick() {
 }
 ";
 
-/// The kernel `tick(at, clock, ticks)`, on every subject.
+/// Returns the kernel `tick(at, clock, ticks)`, on every subject.
 pub fn tick(ctx: &Context) -> DynKernel {
     if ctx.wgpu().is_none() {
         let run = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {

@@ -1,23 +1,23 @@
-//! Whether a result is there when its work is done, while work that was flushed with it runs.
+//! Checks that a result is available when its work is done, while other work of the same flush runs.
 //!
-//! The later work really runs: a kernel that takes long. A library that reports a result with the end of its batch fails
-//! for every length of the kernel.
+//! The other work is a kernel that runs for a long time. A library that reports a result only at the end of its batch
+//! fails for every length of the kernel.
 
 use super::dump;
 use super::subject::Subject;
 use fencepost::{CommandQueue, Context, DeviceArray};
 
-/// Why such cases run on Vulkan adapters only.
+/// Gives the reason why such cases run on Vulkan adapters only.
 pub const RUNS: &str = "a kernel runs for a while there, and the host goes on";
 
-/// Elements of the array of the short work, and their value.
+/// Counts the elements of the array of the short work. `VALUE` is their value.
 pub const N: usize = 64;
 pub const VALUE: u32 = 7;
 
-/// Milliseconds of the later work; the longer one where the machine was slow.
+/// Lists the milliseconds of the long kernel. The longer one is tried if the machine was slow.
 const LENGTHS: [u32; 2] = [120, 1000];
 
-/// A queue whose short work is enqueued, and an array that only that work writes.
+/// `Short` holds a queue whose short work is enqueued, and an array that only the short work writes.
 pub struct Short<'a> {
     pub subject: &'a Subject,
     pub ctx: &'a Context,
@@ -25,18 +25,18 @@ pub struct Short<'a> {
     pub x: DeviceArray<u32>,
 }
 
-/// What returns when the result is there.
+/// A look waits for the result and returns when it is available.
 pub type Look<'a> = Box<dyn FnOnce() + 'a>;
 
-/// A way to look for a result: what is enqueued at once, and what is done when all is flushed.
+/// A way enqueues its commands at once, and returns the look that runs after the flush.
 pub type Way = for<'a> fn(&Short<'a>) -> Look<'a>;
 
-/// Fails unless each result is there while a long kernel of its queue runs.
+/// Fails unless each result is available while a long kernel of its queue runs.
 pub fn on_its_queue(s: &Subject, ways: &[(&str, Way)]) {
     on_its_queue_of(s, &s.ctx(), ways);
 }
 
-/// The same in a context with options of the case.
+/// Does the same as [`on_its_queue`] in a context that the case opened.
 pub fn on_its_queue_of(s: &Subject, ctx: &Context, ways: &[(&str, Way)]) {
     for &(name, look) in ways {
         each_length(name, |milliseconds| {
@@ -49,13 +49,13 @@ pub fn on_its_queue_of(s: &Subject, ctx: &Context, ways: &[(&str, Way)]) {
     }
 }
 
-/// Fails unless each result is there while a long kernel of another queue runs.
+/// Fails unless each result is available while a long kernel of another queue runs.
 pub fn on_another_queue(s: &Subject, ways: &[(&str, Way)]) {
     on_some_queue(s, ways, |ctx| Some(ctx.queue("other")));
 }
 
-/// As [`on_another_queue`], with a queue that is made when the short work is enqueued, and so comes after it: what nothing looks
-/// for before the flush would else share a batch with the kernel.
+/// Does the same as [`on_another_queue`], with a queue that is made after the short work is enqueued, and so waits for
+/// it. Without a look before the flush, the short work would share a batch with the kernel.
 pub fn on_a_later_queue(s: &Subject, ways: &[(&str, Way)]) {
     on_some_queue(s, ways, |_| None);
 }
@@ -75,7 +75,7 @@ fn on_some_queue(s: &Subject, ways: &[(&str, Way)], made_first: fn(&Context) -> 
     }
 }
 
-/// Tries a longer kernel if the first was over before the program looked; fails if none was long enough.
+/// Tries a longer kernel if the first ended before the program polled. Fails if none was long enough.
 pub fn each_length(name: &str, is_early: impl Fn(u32) -> bool) {
     assert!(
         LENGTHS.into_iter().any(is_early),
@@ -83,8 +83,9 @@ pub fn each_length(name: &str, is_early: impl Fn(u32) -> bool) {
     );
 }
 
-/// Enqueues short work beside a device that is busy, and looks for it; `later` enqueues what runs long, on the same queue or on
-/// the one that it gives. Whether the result was there while that ran: nothing else looks for its end.
+/// Enqueues short work on a busy device, and waits for its result. `later` enqueues a long kernel on the same queue or
+/// on the queue that it returns. Returns `true` if the result was available while the kernel ran. No other call polls
+/// for the end of the short work.
 pub fn is_early(
     s: &Subject,
     ctx: &Context,
@@ -97,7 +98,7 @@ pub fn is_early(
     let looked = look(&Short { subject: s, ctx, queue: &queue, x });
     let other = later(&queue);
     ctx.flush().unwrap();
-    // From here on no wait decides what comes together.
+    // Wait until all is planned, so that later waits do not change the batches.
     dump::until(|| dump::is_planned(ctx));
     looked();
     let early = !other.as_ref().unwrap_or(&queue).is_complete().unwrap();
@@ -105,7 +106,7 @@ pub fn is_early(
     early
 }
 
-/// Has the device do so much that what follows comes together: two batches run, and a third waits to be submitted.
+/// Fills the device, so that later work is planned together: two batches run, and a third waits to be submitted.
 pub fn keep_busy(s: &Subject, ctx: &Context) {
     let busy = ctx.queue("busy");
     for _ in 0..3 {

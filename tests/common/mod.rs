@@ -1,8 +1,8 @@
-//! What the test programs share: subjects, cases, a watchdog, kernels.
+//! Holds the code that the test programs share: subjects, cases, a watchdog, kernels.
 //!
-//! A *subject* is what a case runs on: an adapter of this machine, or the CPU recorder with some seed.
-#![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
-#![allow(unused_imports, reason = "each test program uses its part")]
+//! A *subject* is the device of a case: an adapter of this machine, or the CPU recorder with a seed.
+#![allow(dead_code, unreachable_pub, reason = "each test program uses some of the modules")]
+#![allow(unused_imports, reason = "each test program uses some of the modules")]
 
 pub mod adapters;
 pub mod busy;

@@ -1,17 +1,17 @@
-//! The tests of one place: `FENCEPOST_TEST_PLACE=lavapipe` leaves a program those whose names end in `::lavapipe`.
+//! Selects the tests of one place: with `FENCEPOST_TEST_PLACE=lavapipe` only tests whose names end in `::lavapipe` run.
 
 use libtest_mimic::{Arguments, Conclusion, Trial};
 
 const VARIABLE: &str = "FENCEPOST_TEST_PLACE";
 
-/// Runs trials one at a time, those of one place if one is named.
+/// Runs trials one at a time. If a place is named, only its trials run.
 ///
-/// The validation layers report to the process: of two cases that run at once, each would answer for both.
+/// The validation layers report messages for the whole process. If two cases ran at once, a message would fail both.
 pub fn run(trials: Vec<Trial>) -> Conclusion {
     run_beside(trials, 1)
 }
 
-/// As [`run`], on the CPU recorder so many trials at a time: no layer watches there.
+/// Does the same as [`run`], with `at_once` trials at a time on the CPU recorder, where no layer reports.
 pub fn run_beside(trials: Vec<Trial>, at_once: usize) -> Conclusion {
     let given = Arguments::from_args();
     let place = std::env::var(VARIABLE).ok();
@@ -28,7 +28,8 @@ pub fn run_beside(trials: Vec<Trial>, at_once: usize) -> Conclusion {
     conclusion
 }
 
-/// The most memory that the process had, in MiB, on systems that say it in a file: `cargo xtask test` has a limit for it.
+/// Returns the peak memory of the process in MiB, on systems that report it in a file. `cargo xtask test` has a limit
+/// for it.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -36,7 +37,8 @@ fn peak() -> Option<u64> {
     Some(kibibytes / 1024)
 }
 
-/// Whether a test of this name runs at the place; `cpu` is the CPU recorder with any number of lanes.
+/// Returns `true` if a test of this name runs at the place. The place `cpu` is the CPU recorder with any
+/// number of lanes.
 fn is_at(name: &str, place: &str) -> bool {
     let end = name.rsplit_once("::").map_or("", |(_, end)| end);
     end == place || (place == "cpu" && end.starts_with("cpu"))

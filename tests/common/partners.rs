@@ -1,4 +1,5 @@
-//! What a subject is tried together with: every other place of the machine, itself, and contexts without threads.
+//! Makes the second context for a case with two contexts: at every other place of the machine, at the same place,
+//! and without threads.
 
 use super::adapters;
 use super::full::full;
@@ -6,15 +7,15 @@ use super::subject::{Place, Subject};
 use fencepost::{Context, CpuOptions, Policy};
 use std::sync::{Arc, OnceLock};
 
-/// A name for messages, and a second context.
+/// A partner is a second context with a name for messages.
 pub type Partner = (String, Context);
 
-/// Calls `each` with a fresh context of the subject and one of each partner, both ways round.
+/// Calls `each` with a fresh context of the subject and a context of each partner, in both orders.
 pub fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     each_pair_with(s, [Policy::Ordered; 2], each);
 }
 
-/// As [`each_pair`], with the policy of the first and of the second.
+/// Does the same as [`each_pair`], with the policies of the first and of the second context.
 pub fn each_pair_with(s: &Subject, policies: [Policy; 2], each: impl Fn(&str, &Context, &Context)) {
     for (name, partner) in partners(s, policies[1]) {
         let own = s.ctx_with(policies[0]);
@@ -26,8 +27,8 @@ pub fn each_pair_with(s: &Subject, policies: [Policy; 2], each: impl Fn(&str, &C
     }
 }
 
-/// Calls `each` with a fresh context of the subject and one of its own place and of the next; of every place of the
-/// machine where the full suite runs.
+/// Calls `each` with a fresh context of the subject and a context of its own place, then with a context of the next
+/// place. In the full suite it does so for every place of the machine.
 pub fn every_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     let all = if full() { places().iter().collect() } else { near(s) };
     for place in all {
@@ -35,7 +36,7 @@ pub fn every_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     }
 }
 
-/// A fresh context of the subject's own place, of the next one, and one that has no threads.
+/// Returns a fresh context of the subject's own place, of the next place, and a context without threads.
 pub fn partners(s: &Subject, policy: Policy) -> Vec<Partner> {
     let mut partners: Vec<Partner> =
         near(s).into_iter().map(|place| (place.name().to_owned(), of_place(s, place, policy))).collect();
@@ -43,7 +44,7 @@ pub fn partners(s: &Subject, policy: Policy) -> Vec<Partner> {
     partners
 }
 
-/// The subject's own place, and the next one.
+/// Returns the subject's own place and the next place.
 fn near(s: &Subject) -> Vec<&'static Arc<Place>> {
     let places = places();
     let at = places.iter().position(|place| place.name() == s.name()).unwrap_or(0);
@@ -56,7 +57,7 @@ fn of_place(s: &Subject, place: &Arc<Place>, policy: Policy) -> Context {
     ctx
 }
 
-/// A context on the CPU recorder that goes on only inside calls which wait or flush.
+/// Returns a context on the CPU recorder that makes progress only inside calls that wait or flush.
 pub fn without_threads(s: &Subject, seed: u64, policy: Policy) -> Context {
     let options = CpuOptions { seed, lanes: 1 + seed as usize % 2, threads: false, ..CpuOptions::default() };
     let ctx = Context::on_cpu_with(options, policy);

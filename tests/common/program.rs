@@ -1,21 +1,22 @@
-//! A program that uses wgpu itself, on the device of a context.
+//! Defines a program that uses wgpu itself, on the device of a context.
 
 use super::{Subject, raw};
 use fencepost::{AdoptOptions, Context};
 use std::sync::mpsc::channel;
 use wgpu::BufferUsages as Usages;
 
-/// What a buffer needs for arrays to lie on it.
+/// Holds the usages that a buffer needs for arrays.
 pub const FOR_ARRAYS: Usages = Usages::STORAGE.union(Usages::COPY_SRC).union(Usages::COPY_DST);
 
-/// A wgpu device and its queue.
+/// A program holds a wgpu device and its queue.
 #[derive(Clone)]
 pub struct Program {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
 }
 
-/// Contexts with a program beside them: on a device of the context's, and on one of the program's.
+/// Returns two contexts, each with a program on the same device. The first context opened its device, the
+/// second adopted it.
 pub fn beside(subject: &Subject) -> [(Context, Program); 2] {
     let own = subject.ctx();
     let program = Program::of(&own);
@@ -32,7 +33,7 @@ impl Program {
         Self { device: device.clone(), queue: queue.clone() }
     }
 
-    /// A buffer for `len` words that nobody has written.
+    /// Returns an unwritten buffer for `len` words.
     pub fn buffer(&self, len: usize) -> wgpu::Buffer {
         self.buffer_for(len, FOR_ARRAYS)
     }
@@ -42,7 +43,7 @@ impl Program {
         self.device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false })
     }
 
-    /// A buffer that is still mapped.
+    /// Returns a buffer that is still mapped.
     pub fn mapped(&self, len: usize, usage: Usages) -> wgpu::Buffer {
         let (label, size) = (Some("the program's"), 4 * len as u64);
         self.device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: true })
@@ -58,12 +59,12 @@ impl Program {
         self.copy(&from, buffer, words.len());
     }
 
-    /// Puts `words` at the start of a buffer, and submits nothing.
+    /// Writes `words` to the start of a buffer, and submits nothing.
     pub fn put(&self, words: &[u32], buffer: &wgpu::Buffer) {
         self.queue.write_buffer(buffer, 0, bytemuck::cast_slice(words));
     }
 
-    /// The first `len` words of a buffer, copied out by wgpu.
+    /// Returns the first `len` words of a buffer. wgpu copies them.
     pub fn read(&self, buffer: &wgpu::Buffer, len: usize) -> Vec<u32> {
         let to = self.buffer_for(len, Usages::MAP_READ | Usages::COPY_DST);
         self.copy(buffer, &to, len);
@@ -80,8 +81,8 @@ impl Program {
         bytemuck::cast_slice(&to.get_mapped_range(..).unwrap()).to_vec()
     }
 
-    /// Destroys a buffer, as a program may.
-    #[expect(clippy::disallowed_methods, reason = "what this does to a context is what is tested")]
+    /// Destroys a buffer, as a program may do.
+    #[expect(clippy::disallowed_methods, reason = "the test checks how a context reacts")]
     pub fn destroy(&self, buffer: &wgpu::Buffer) {
         buffer.destroy();
     }

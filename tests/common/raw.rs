@@ -1,35 +1,35 @@
-//! wgpu devices of the test's own.
+//! Opens wgpu devices without a context.
 
 use super::subject::{Place, Subject};
 
 const FEATURES: wgpu::Features = wgpu::Features::IMMEDIATES;
 
-/// A device and its queue on the subject's adapter, opened with wgpu alone.
+/// Opens a device and its queue on the subject's adapter, with wgpu alone.
 pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
     device(&adapter(subject.place()), FEATURES, |_| ())
 }
 
-/// As [`open`], with timestamps at the boundaries of passes and nowhere else.
+/// Does the same as [`open`], with timestamps at the boundaries of passes and nowhere else.
 pub fn open_timed(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
     device(&adapter(subject.place()), FEATURES | wgpu::Features::TIMESTAMP_QUERY, |_| ())
 }
 
-/// As [`open`], with other limits than the adapter's.
+/// Does the same as [`open`], with limits that differ from the adapter's.
 pub fn open_with(subject: &Subject, limit: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
     device(&adapter(subject.place()), FEATURES, limit)
 }
 
-/// Two devices of one wgpu instance, with their queues.
+/// Opens two devices of one wgpu instance, with their queues.
 pub fn open_two(subject: &Subject) -> [(wgpu::Device, wgpu::Queue); 2] {
     let adapter = adapter(subject.place());
     [device(&adapter, FEATURES, |_| ()), device(&adapter, FEATURES, |_| ())]
 }
 
-/// The adapter of a place, from an instance of its own.
+/// Returns the adapter of a place, from a new instance.
 pub fn adapter(place: &Place) -> wgpu::Adapter {
     let info = place.info().expect("an adapter");
     let mut flags = wgpu::InstanceFlags::empty();
-    // What the layers say comes through with debug names only.
+    // The layers' messages are received only with debug names.
     let watch = wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;
     flags.set(watch, std::env::var("FENCEPOST_VALIDATION").is_ok_and(|value| value == "1"));
     let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
@@ -52,7 +52,7 @@ fn device(
     let required_features = adapter.features() & features;
     let mut required_limits = wgpu::Limits { max_bind_groups: 4, ..adapter.limits() };
     limit(&mut required_limits);
-    let memory_hints = wgpu::MemoryHints::MemoryUsage; // a device that is lost keeps its memory
+    let memory_hints = wgpu::MemoryHints::MemoryUsage; // a lost device keeps its memory
     let descriptor =
         wgpu::DeviceDescriptor { required_features, required_limits, memory_hints, ..Default::default() };
     pollster::block_on(adapter.request_device(&descriptor)).expect("a device")

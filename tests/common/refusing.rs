@@ -1,7 +1,8 @@
-//! Vulkan devices whose driver refuses calls when it is told to: out of memory, or lost.
+//! Opens Vulkan devices whose driver fails calls on command: out of memory, or device lost.
 //!
-//! The functions here stand in the device's table, above the driver and its layers: what is refused never gets there.
-#![allow(unsafe_code, reason = "functions that stand between wgpu and a driver")]
+//! The functions of this file replace functions in the device's table, above the driver and its layers. A failed call
+//! never reaches the driver.
+#![allow(unsafe_code, reason = "functions of this file stand between wgpu and a driver")]
 
 use super::spied;
 use ash::vk::{self, Handle};
@@ -10,31 +11,31 @@ use fencepost::RecorderChoice;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What the driver is to refuse.
+/// A rule names the calls that the driver fails.
 #[derive(Clone, Debug)]
 pub enum Rule {
     Nothing,
-    /// The call of this number, counted from 0 since the rule was set, of all that allocate.
+    /// Fails the allocating call with this number. Numbers count from 0 when the rule is set.
     Nth(u64, vk::Result),
-    /// The submission of this number.
+    /// Fails the submission with this number.
     Submission(u64, vk::Result),
-    /// The look at a fence, or wait for it, of this number: the device is lost.
+    /// Fails the fence query or wait with this number, with a lost device.
     Look(u64),
-    /// Of all that allocate, by chance, so many in a thousand; and the device is lost at the submission or look of
-    /// this number.
+    /// Fails random allocating calls, this many in a thousand. The device is lost at the submission or fence
+    /// query with this number.
     Seeded(Rng, u32, Option<u64>),
 }
 
-/// The calls of a driver since a rule was set.
+/// `Seen` counts the calls of a driver since a rule was set.
 #[derive(Clone, Default, Debug)]
 pub struct Seen {
-    /// How many could have been refused.
+    /// Counts the allocating calls.
     pub allocations: u64,
     pub submissions: u64,
     pub looks: u64,
-    /// All of them, in their order.
+    /// Lists all calls, in order.
     pub calls: Vec<Call>,
-    /// Those that were.
+    /// Lists the calls that failed.
     pub refused: Vec<(Call, vk::Result)>,
 }
 
@@ -45,13 +46,13 @@ enum Sort {
     Looks,
 }
 
-/// The functions of a device's driver, and what it is to refuse.
+/// A driver holds the functions of a device's driver, and the rule for its failures.
 pub struct Driver {
     tables: Tables,
     plan: Mutex<Plan>,
 }
 
-/// The tables in which there are calls to refuse.
+/// Holds the function tables with calls that can fail.
 #[derive(Clone)]
 struct Tables {
     v1_0: ash::DeviceFnV1_0,
@@ -61,17 +62,17 @@ struct Tables {
 struct Plan {
     rule: Rule,
     seen: Seen,
-    /// A lost device stays lost.
+    /// Is `true` once the device is lost. A lost device stays lost.
     lost: bool,
 }
 
-/// What a device on a refusing driver can do: with timestamps, so that queues can be timed.
+/// Returns the features of a device on a refusing driver. They include timestamps, so that queues can be timed.
 fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
     let timing = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
     adapter.features() & (timing | wgpu::Features::IMMEDIATES)
 }
 
-/// A device of a Vulkan adapter, its queue, and what says what its driver refuses: nothing yet.
+/// Opens a device of a Vulkan adapter. Returns also its queue, and the driver, which fails nothing yet.
 pub fn open(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue, Arc<Driver>) {
     let mut driver = None;
     let (device, queue) = spied::open(adapter, features(adapter), |device| {
@@ -83,7 +84,7 @@ pub fn open(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue, Arc<Driver>)
 }
 
 impl Driver {
-    /// The driver of a device, and the same device with functions that ask it first.
+    /// Returns the driver of a device, and the same device with functions that consult the driver's rule first.
     fn under(device: &ash::Device) -> (Arc<Self>, ash::Device) {
         let plan = Mutex::new(Plan { rule: Rule::Nothing, seen: Seen::default(), lost: false });
         let tables = Tables { v1_0: device.fp_v1_0().clone(), v1_2: device.fp_v1_2().clone() };
@@ -97,7 +98,7 @@ impl Driver {
         (driver, ash::Device::from_parts_1_3(device.handle(), v1_0, v1_1, v1_2, v1_3))
     }
 
-    /// Sets what is refused from now on; what was seen since the last time.
+    /// Sets the rule from now on. Returns the calls since the last call of `set`.
     pub fn set(&self, rule: Rule) -> Seen {
         let mut plan = self.plan();
         plan.rule = rule;
@@ -108,7 +109,7 @@ impl Driver {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What to answer in the driver's place, if anything.
+    /// Returns the error for a call, if the rule fails it.
     fn refusal(&self, call: Call) -> Option<vk::Result> {
         let mut plan = self.plan();
         let sort = call.sort();
@@ -144,13 +145,13 @@ impl Plan {
     }
 }
 
-/// Which memory there is none of.
+/// Draws the kind of memory that runs out.
 fn short_of(rng: &mut Rng) -> vk::Result {
     if rng.bool() { vk::Result::ERROR_OUT_OF_DEVICE_MEMORY } else { vk::Result::ERROR_OUT_OF_HOST_MEMORY }
 }
 
 impl Seen {
-    /// How often the driver was called so.
+    /// Returns how often the driver received this call.
     pub fn times(&self, call: Call) -> usize {
         self.calls.iter().filter(|&&seen| seen == call).count()
     }
@@ -164,21 +165,21 @@ impl Seen {
     }
 }
 
-/// Why a recorder is not tried in this run, if it is not.
+/// Returns the reason why a recorder is not tried in this run, if there is one.
 pub fn not_tried(recorder: RecorderChoice) -> Option<&'static str> {
     let wanted = std::env::var("FENCEPOST_RECORDER").ok()?;
     let other = format!("{recorder:?}").to_lowercase() != wanted.to_lowercase();
     other.then_some("FENCEPOST_RECORDER names another recorder")
 }
 
-/// Whether the layer speaks of shaders that are left over at the end of a device: wgpu-hal does not destroy the one
-/// that it makes for a pipeline which the driver then refuses.
+/// Returns `true` if the message reports shaders that exist at the end of a device. wgpu-hal does not destroy the
+/// shader of a pipeline that the driver fails to create.
 pub fn leaked_by_hal(message: &str) -> bool {
     let all = |kind: &str| message.matches(kind).count();
     message.contains("vkDestroyDevice") && all(" 0x") == all("VkShaderModule 0x") + all("VkDevice 0x")
 }
 
-/// The drivers by the handles of devices, queues and command buffers.
+/// Maps the handles of devices, queues and command buffers to drivers.
 fn drivers() -> MutexGuard<'static, HashMap<u64, Arc<Driver>>> {
     static DRIVERS: OnceLock<Mutex<HashMap<u64, Arc<Driver>>>> = OnceLock::new();
     DRIVERS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
@@ -192,18 +193,18 @@ fn driver_of(handle: impl Handle) -> Arc<Driver> {
     drivers().get(&handle.as_raw()).expect("bug: a handle that no driver made").clone()
 }
 
-/// Defines the calls that can be refused: of which sort, in which table, and the arguments, of which the first is what
-/// belongs to a driver.
+/// Defines the calls that can fail, each with its sort, its table, and its arguments. The first argument is the handle
+/// that belongs to a driver.
 macro_rules! calls {
     ($($call:ident: $sort:ident, $table:ident.$name:ident($first:ident: $handle:ty $(, $arg:ident: $ty:ty)*);)*) => {
-        /// A call that can be refused.
+        /// A call can fail.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Call {
             $($call,)*
         }
 
         impl Call {
-            /// Whether what it is refused for is memory that it would take.
+            /// Returns `true` if a failure of this call means that memory is out.
             pub fn allocates(self) -> bool {
                 self.sort() == Sort::Allocates
             }
@@ -221,13 +222,14 @@ macro_rules! calls {
                 if let Some(error) = driver.refusal(Call::$call) {
                     return error;
                 }
-                // SAFETY: what the caller promises for this call holds for the driver's.
+                // SAFETY: the caller upholds the contract of this call, and the driver's function has the
+                // same contract.
                 unsafe { (driver.tables.$table.$name)($first $(, $arg)*) }
             }
         )*
 
         impl Tables {
-            /// The functions of this file in the place of the driver's.
+            /// Replaces functions of the driver by functions of this file.
             fn exchanged(mut self) -> Self {
                 $(self.$table.$name = $name;)*
                 self.v1_0.allocate_command_buffers = allocate_known_command_buffers;
@@ -277,18 +279,18 @@ calls! {
         value: *mut u64);
 }
 
-/// Notes whose the command buffers are.
+/// Registers the driver of the new command buffers.
 unsafe extern "system" fn allocate_known_command_buffers(
     device: vk::Device,
     info: *const vk::CommandBufferAllocateInfo<'_>,
     made: *mut vk::CommandBuffer,
 ) -> vk::Result {
-    // SAFETY: what the caller promises for this call holds for the driver's.
+    // SAFETY: the caller upholds the contract of this call, and the driver's function has the same contract.
     let result = unsafe { allocate_command_buffers(device, info, made) };
     if result == vk::Result::SUCCESS {
-        // SAFETY: the caller's description of so many command buffers.
+        // SAFETY: the caller passes a valid description.
         let count = unsafe { (*info).command_buffer_count };
-        // SAFETY: the driver has made so many.
+        // SAFETY: the driver has made `count` command buffers.
         let all = unsafe { std::slice::from_raw_parts(made, count as usize) };
         let driver = driver_of(device);
         all.iter().for_each(|commands| put(commands.as_raw(), &driver));
@@ -296,7 +298,7 @@ unsafe extern "system" fn allocate_known_command_buffers(
     result
 }
 
-/// Of what is refused there are no pipelines, as the caller is to see.
+/// Clears the array of pipelines first, so that after a failure the caller reads no pipelines.
 unsafe extern "system" fn create_pipelines_or_none(
     device: vk::Device,
     cache: vk::PipelineCache,
@@ -305,8 +307,8 @@ unsafe extern "system" fn create_pipelines_or_none(
     callbacks: Callbacks<'_>,
     made: *mut vk::Pipeline,
 ) -> vk::Result {
-    // SAFETY: the caller has room for so many.
+    // SAFETY: the caller provides room for `count` pipelines.
     unsafe { made.write_bytes(0, count as usize) };
-    // SAFETY: what the caller promises for this call holds for the driver's.
+    // SAFETY: the caller upholds the contract of this call, and the driver's function has the same contract.
     unsafe { create_compute_pipelines(device, cache, count, infos, callbacks, made) }
 }

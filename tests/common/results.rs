@@ -1,39 +1,39 @@
-//! What became of each test, for programs: with `FENCEPOST_TEST_RESULTS` naming a file, every test that ends adds a
-//! line of JSON to it.
+//! Writes the result of each test for other programs. If `FENCEPOST_TEST_RESULTS` names a file, every test that
+//! ends appends a line of JSON to it.
 
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// The variable with the file's name.
+/// Names the variable with the file's name.
 pub const VARIABLE: &str = "FENCEPOST_TEST_RESULTS";
 
-/// What a test ran on.
+/// Names the device that a test ran on.
 #[derive(Clone, Copy)]
 pub struct On<'a> {
     pub adapter: &'a str,
-    /// The graphics interface, in small letters; `host` for the CPU recorder.
+    /// Names the graphics interface in lower case; `host` is the CPU recorder.
     pub backend: &'a str,
 }
 
-/// There is no adapter to run on.
+/// Stands for a test without an adapter.
 pub const NOTHING: On<'_> = On { adapter: "none", backend: "none" };
-/// The CPU recorder, whatever its seed.
+/// Stands for the CPU recorder with any seed.
 pub const CPU: On<'_> = On { adapter: "cpu", backend: "host" };
 
-/// How a test ended, and after how long.
+/// Says how a test ended, and after how long.
 pub enum Ended<'a> {
     Passed(Duration),
     Failed(Duration),
-    /// It cannot run there, and why.
+    /// The test cannot run there, for this reason.
     NotPossible(&'a str),
 }
 
-/// Notes how a test ended, if somebody wants to know.
+/// Writes how a test ended, if the variable names a file.
 ///
 /// # Panics
-/// If the file cannot be written: whoever asked for it must not miss a line.
+/// Panics if the file cannot be written, because no line may be missing.
 pub fn note(test: &str, on: On<'_>, ended: &Ended<'_>) {
     let Ok(file) = std::env::var(VARIABLE) else { return };
     let (result, seconds, reason) = match ended {
@@ -49,7 +49,7 @@ pub fn note(test: &str, on: On<'_>, ended: &Ended<'_>) {
     file.write_all(format!("{line}\n").as_bytes()).expect("the file of the results");
 }
 
-/// Runs a test and [notes](note) how it ended.
+/// Runs a test and [writes](note) how it ended.
 pub fn noted<E>(test: &str, on: On<'_>, run: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let begun = Instant::now();
     let result = run();

@@ -1,10 +1,10 @@
-//! Vulkan devices opened past wgpu, so that the test's own functions can stand in their tables.
-#![allow(unsafe_code, reason = "a device with another table of functions has to be made past wgpu")]
+//! Opens Vulkan devices without wgpu, so that a test can replace functions in their tables.
+#![allow(unsafe_code, reason = "a device with another function table has to be made without wgpu")]
 
 use ash::vk;
 use wgpu::hal::api::Vulkan;
 
-/// A device of a Vulkan adapter with these features, of whose functions `change` may exchange some.
+/// Opens a device of a Vulkan adapter with these features. `change` may replace some of its functions.
 pub fn open(
     adapter: &wgpu::Adapter,
     features: wgpu::Features,
@@ -20,14 +20,14 @@ pub fn open(
     let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
     let info = abilities.add_to_device_create(info);
     let instance = raw.shared_instance().raw_instance();
-    // SAFETY: the adapter has these extensions and abilities, as it says itself.
+    // SAFETY: the adapter reports these extensions and features.
     let made = unsafe { instance.create_device(raw.raw_physical_device(), &info, None) };
     let changed = change(&made.expect("a device"));
-    let hints = wgpu::MemoryHints::MemoryUsage; // a device that is lost keeps its memory
-    // SAFETY: made from this adapter with what it asks for; it is wgpu's from now on.
+    let hints = wgpu::MemoryHints::MemoryUsage; // a lost device keeps its memory
+    // SAFETY: the device comes from this adapter with the required extensions, and wgpu owns it from now on.
     let open = unsafe { raw.device_from_raw(changed, None, &extensions, features, &limits, &hints, 0, 0) };
     let desc =
         wgpu::DeviceDescriptor { required_features: features, required_limits: limits, ..Default::default() };
-    // SAFETY: opened from this adapter just now, with these features and limits.
+    // SAFETY: the device was opened from this adapter, with these features and limits.
     unsafe { adapter.create_device_from_hal(open.expect("an open device"), &desc) }.expect("wgpu takes it")
 }

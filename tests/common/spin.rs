@@ -1,4 +1,4 @@
-//! A kernel that keeps an adapter busy for a while.
+//! Provides a kernel that keeps an adapter busy for some time.
 
 use super::kernels::Spin;
 use super::subject::Subject;
@@ -8,17 +8,17 @@ use std::time::Instant;
 
 type SpinKernel = Kernel<Spin<'static>>;
 
-/// Invocations of a launch where loops may be long.
+/// Counts the invocations of a launch where loops may be long.
 const INVOCATIONS: usize = 1024;
-/// Loops stay below what llvmpipe cuts off.
+/// Limits loops to fewer turns than llvmpipe's cut-off.
 const SHORT: u32 = 50_000;
 
-/// How fast an adapter spins, measured once.
+/// Holds the speed of an adapter, which is measured once.
 #[derive(Clone, Copy)]
 pub struct Rate {
-    /// Of this much work...
+    /// Names the amount of work that the rate refers to.
     unit: Work,
-    /// ...a millisecond is as many times.
+    /// Counts how many units the adapter does in a millisecond.
     per_millisecond: f64,
 }
 
@@ -29,7 +29,7 @@ struct Work {
 }
 
 impl Work {
-    /// As much work as `times` this one: more invocations where loops must stay short, longer loops elsewhere.
+    /// Returns `times` as much work: more invocations where loops must stay short, longer loops elsewhere.
     fn times(self, times: f64, short_loops: bool) -> Self {
         if short_loops {
             let invocations = (self.invocations as f64 * times).ceil() as usize;
@@ -52,8 +52,8 @@ fn launch(kernel: &SpinKernel, queue: &CommandQueue, work: Work) {
     queue.launch(kernel, Grid::threads([work.invocations]), args).expect("a launch");
 }
 
-/// Doubles the work until it takes a while; the fastest of some tries counts. On a machine that is busy meanwhile spins come out
-/// shorter than asked for, so a case that needs a kernel to run tries longer ones, too.
+/// Doubles the work until it takes 20 ms. The fastest of three tries counts. If the machine is busy during the
+/// measurement, later spins are shorter than requested, so a case that needs a running kernel also tries longer ones.
 fn measure(subject: &Subject) -> Rate {
     let (short_loops, ctx) = (subject.place().is_llvmpipe(), subject.ctx());
     let (kernel, queue) = (ctx.kernel::<Spin>().expect("a built-in kernel"), ctx.queue("spin rate"));

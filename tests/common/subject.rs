@@ -1,4 +1,4 @@
-//! What a case runs on.
+//! Defines the subject of a case.
 
 use super::results::On;
 use super::{raw, spin};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// An adapter of this machine, or the CPU recorder; one for all cases.
+/// A place is an adapter of this machine, or the CPU recorder. All cases share it.
 pub struct Place {
     name: String,
     device: Device,
@@ -20,18 +20,18 @@ pub struct Place {
 
 enum Device {
     Adapter(usize, AdapterInfo),
-    /// With this seed, and as many lanes.
+    /// The CPU recorder has this seed, and as many lanes.
     Cpu(u64),
 }
 
-/// A place as one case sees it. Every context that it makes is watched for hangs.
+/// A subject is a place as one case uses it. The watchdog watches every context that the subject opens.
 #[derive(Clone)]
 pub struct Subject {
     place: Arc<Place>,
     watches: Arc<Mutex<Vec<ContextWatch>>>,
 }
 
-/// How contexts are opened; with `FENCEPOST_TEST_MEMORY=discrete` as if no device shared its memory with the host.
+/// Returns the options of contexts. With `FENCEPOST_TEST_MEMORY=discrete` no device shares its memory with the host.
 pub fn context_options() -> ContextOptions {
     let discrete = env::var("FENCEPOST_TEST_MEMORY").is_ok_and(|value| value == "discrete");
     ContextOptions { shared_memory: !discrete, ..ContextOptions::default() }
@@ -50,7 +50,7 @@ impl Place {
         &self.name
     }
 
-    /// What results call it.
+    /// Returns the name of the place in the results.
     pub fn on(&self) -> On<'_> {
         let backend = match self.info().map(|info| info.backend) {
             None => "host",
@@ -62,7 +62,7 @@ impl Place {
         On { adapter: self.name(), backend }
     }
 
-    /// Its place in the list of adapters, if it is one.
+    /// Returns the index in the list of adapters, if the place is an adapter.
     pub fn adapter_index(&self) -> Option<usize> {
         if let Device::Adapter(index, _) = self.device { Some(index) } else { None }
     }
@@ -71,12 +71,12 @@ impl Place {
         matches!(self.device, Device::Cpu(_))
     }
 
-    /// The adapter, if it is one.
+    /// Returns the description of the adapter, if the place is one.
     pub fn info(&self) -> Option<&AdapterInfo> {
         if let Device::Adapter(_, info) = &self.device { Some(info) } else { None }
     }
 
-    /// Its place among the adapters of this machine.
+    /// Returns the index among the adapters of this machine, if the place is an adapter.
     pub fn index(&self) -> Option<usize> {
         if let Device::Adapter(index, _) = &self.device { Some(*index) } else { None }
     }
@@ -85,7 +85,7 @@ impl Place {
         matches!(&self.device, Device::Adapter(_, info) if info.backend == "Vulkan")
     }
 
-    /// Whether submissions return before their work is done: always, but for two software drivers.
+    /// Returns `true` if submissions return before their work is done. Two software drivers do not.
     pub fn is_asynchronous(&self) -> bool {
         match &self.device {
             Device::Cpu(_) => true,
@@ -93,17 +93,17 @@ impl Place {
         }
     }
 
-    /// Whether shaders are kept within what is bound.
+    /// Returns `true` if shaders cannot access memory outside their bindings.
     pub fn checks_bounds(&self) -> bool {
         matches!(&self.device, Device::Adapter(_, info) if info.backend != "GL")
     }
 
-    /// Whether its driver cuts an invocation off after 65,535 turns of loops.
+    /// Returns `true` if the driver ends an invocation after 65,535 turns of loops.
     pub(super) fn is_llvmpipe(&self) -> bool {
         matches!(&self.device, Device::Adapter(_, info) if info.name.to_lowercase().contains("llvmpipe"))
     }
 
-    /// Hardware queues.
+    /// Returns the number of hardware queues.
     pub fn lanes(&self) -> u64 {
         if let Device::Cpu(seed) = self.device { seed } else { 1 }
     }
@@ -114,17 +114,17 @@ impl Subject {
         Self { place, watches: Arc::default() }
     }
 
-    /// A fresh context under `Ordered`.
+    /// Opens a fresh context under `Ordered`.
     pub fn ctx(&self) -> Context {
         self.options(|_| ())
     }
 
-    /// A fresh context under a policy.
+    /// Opens a fresh context under a policy.
     pub fn ctx_with(&self, policy: Policy) -> Context {
         self.options(|options| options.policy = policy)
     }
 
-    /// A fresh context with options; of those, the CPU recorder looks at the policy only.
+    /// Opens a fresh context with options. The CPU recorder uses only the policy.
     pub fn options(&self, change: impl FnOnce(&mut ContextOptions)) -> Context {
         let mut options = context_options();
         change(&mut options);
@@ -143,23 +143,23 @@ impl Subject {
         ctx
     }
 
-    /// Has the watchdog look at a context that was made otherwise.
+    /// Adds a context that was opened elsewhere to the watchdog.
     pub fn watch(&self, ctx: &Context) {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(ctx.watch());
     }
 
-    /// Has [`settle`](Self::settle) wait for none of the contexts so far: the case keeps one for good.
+    /// Makes [`settle`](Self::settle) ignore all contexts so far, because the case keeps one for ever.
     pub fn leaks(&self) {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Waits until its contexts have ended, for so long at most.
+    /// Waits until its contexts have ended, at most for `limit`.
     pub fn settle(&self, limit: Duration) {
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner).clone();
         settle(&watches, limit);
     }
 
-    /// The state of its contexts, as far as they live.
+    /// Returns the state dumps of its contexts that still exist.
     pub fn dump(&self) -> String {
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner).clone();
         watches.iter().filter_map(ContextWatch::state_dump).collect::<Vec<_>>().join("\n")
@@ -169,7 +169,7 @@ impl Subject {
         self.place.is_cpu()
     }
 
-    /// What the name of the test ends in.
+    /// Returns the last part of the test's name.
     pub fn name(&self) -> &str {
         self.place.name()
     }
@@ -178,12 +178,12 @@ impl Subject {
         &self.place
     }
 
-    /// A context that does nothing unasked.
+    /// Opens a context without threads.
     pub fn without_threads(&self) -> Context {
         self.without_threads_with(Policy::Ordered)
     }
 
-    /// As [`without_threads`](Self::without_threads), under a policy.
+    /// Does the same as [`without_threads`](Self::without_threads), under a policy.
     pub fn without_threads_with(&self, policy: Policy) -> Context {
         let ctx = if self.is_cpu() {
             Context::on_cpu_with(CpuOptions { threads: false, ..CpuOptions::default() }, policy)
@@ -196,14 +196,14 @@ impl Subject {
         ctx
     }
 
-    /// Enqueues a kernel that keeps this adapter busy for about so long when nothing else runs, rather longer than
+    /// Enqueues a kernel that runs for about `milliseconds` when the adapter runs nothing else, rather longer than
     /// shorter. Flushes nothing.
     pub fn spin(&self, ctx: &Context, queue: &CommandQueue, milliseconds: u32) {
         spin::enqueue(self, ctx, queue, milliseconds);
     }
 }
 
-/// Waits until contexts have ended, for so long at most.
+/// Waits until contexts have ended, at most for `limit`.
 pub fn settle(watches: &[ContextWatch], limit: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < limit && watches.iter().any(ContextWatch::lives) {

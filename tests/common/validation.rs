@@ -1,46 +1,46 @@
-//! What the Vulkan validation layers say: with the feature `validation` and `FENCEPOST_VALIDATION=1`, every message
-//! fails the case that it came in.
+//! Checks the messages of the Vulkan validation layers. With the feature `validation` and `FENCEPOST_VALIDATION=1`,
+//! a message fails the case in which it appears.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a hardware queue was held since the last [`forget`].
+/// Is `true` if a hardware queue was held since the last [`forget`].
 static HELD: AtomicBool = AtomicBool::new(false);
 
-/// Forgets what was said before.
+/// Discards the messages so far.
 pub fn forget() {
     HELD.store(false, Ordering::Relaxed);
     messages();
 }
 
-/// Notes that a hardware queue is held.
+/// Records that a hardware queue is held.
 ///
-/// wgpu-hal has each submission wait for the one before, by two semaphores in turn. The layer puts submissions off that are
-/// behind a semaphore which only the host signals; of three it forgets that the second waits for the first, and reports a
-/// hazard between them.
+/// wgpu-hal makes each submission wait for the one before, with two semaphores in turn. The layer defers submissions
+/// behind a semaphore that only the host signals. Of three such submissions it forgets that the second waits for the
+/// first, and reports a hazard between them.
 pub fn hold() {
     HELD.store(true, Ordering::Relaxed);
 }
 
-/// Whether the layer says this because it has put submissions off.
+/// Returns `true` if the message comes from deferred submissions.
 fn is_put_off(message: &str) -> bool {
     HELD.load(Ordering::Relaxed)
         && message.starts_with("vkQueueSubmit(): ")
         && message.contains("hazard detected")
 }
 
-/// Fails if anything was said since.
+/// Fails if the layers reported a message since the last [`forget`].
 pub fn check() -> Result<(), String> {
     check_but(|_| false)
 }
 
-/// Fails if anything was said since, but for what `known` knows the cause of.
+/// Does the same as [`check`], but ignores messages for which `known` returns `true`.
 pub fn check_but(known: impl Fn(&str) -> bool) -> Result<(), String> {
     let mut messages = messages();
     messages.retain(|message| !known(message) && !is_put_off(message));
     if messages.is_empty() {
         Ok(())
     } else {
-        Err(format!("the validation layer says:\n{}", messages.join("\n")))
+        Err(format!("the validation layer reports:\n{}", messages.join("\n")))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rule R04: a hang is a failure that shows the state of every queue.
+//! Implements rule R04: a hang is a failure that shows the state of every queue.
 
 use super::subject::Subject;
 use std::any::Any;
@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// Runs a case on a thread of its own. A panic is its failure; if it is not over within `limit`, so is the dump of
-/// its contexts.
+/// Runs a case on a new thread. The error is the message of its panic, or the dump of its contexts if it does not
+/// end within `limit`.
 pub fn guard(
     name: &str,
     limit: Duration,
@@ -22,28 +22,28 @@ pub fn guard(
     })
 }
 
-/// The state of a subject's contexts. Where a thread stays in a context's lock there is none to be had.
+/// Returns the state of a subject's contexts. If a thread stays in a context's lock, the state cannot be read.
 fn shown(subject: &Subject) -> String {
     let subject = subject.clone();
     in_time(move || subject.dump()).unwrap_or_else(|| "a thread stays in the lock of a context".into())
 }
 
-/// What `look` gives on a thread of its own, if it gives it within some seconds.
+/// Runs `look` on a new thread. Returns its result, if it ends within 5 seconds.
 pub fn in_time<R: Send + 'static>(look: impl FnOnce() -> R + Send + 'static) -> Option<R> {
     let (sender, seen) = channel();
     thread::spawn(move || sender.send(look()));
     seen.recv_timeout(Duration::from_secs(5)).ok()
 }
 
-/// How a thread ended that gave nothing.
+/// Says why a thread gave no result.
 pub enum Ended {
-    /// With this message.
+    /// The thread panicked with this message.
     Panicked(String),
-    /// Not in time: it is left alone.
+    /// The thread did not end in time. It is left running.
     Late,
 }
 
-/// What `body` gives on a thread of its own.
+/// Runs `body` on a new thread and returns its result.
 pub fn within<R: Send + 'static>(
     name: &str,
     limit: Duration,
@@ -52,12 +52,12 @@ pub fn within<R: Send + 'static>(
     let (sender, receiver) = channel();
     let body = move || {
         let outcome = catch_unwind(AssertUnwindSafe(body));
-        // Nobody listens any more if the limit has passed.
+        // The receiver is gone if the limit has passed.
         let _ = sender.send(outcome);
     };
     let thread = thread::Builder::new().name(name.to_owned()).spawn(body).expect("the system has threads");
     let outcome = receiver.recv_timeout(limit).map_err(|_| Ended::Late)?;
-    // A process must not end beside a thread that does: some GL loaders then free the same memory twice.
+    // Join the thread: if a process ends beside an ending thread, some GL loaders free the same memory twice.
     thread.join().expect("its panics are caught");
     outcome.map_err(|panic| Ended::Panicked(text(&*panic)))
 }

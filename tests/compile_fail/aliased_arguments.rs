@@ -1,4 +1,4 @@
-//! One array as `&` and as `&mut` of the same launch.
+//! A launch passes one array as `&` and as `&mut`.
 
 use fencepost::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The arguments of one kernel in the launch of another.
+//! A launch passes the arguments of another kernel.
 
 use fencepost::prelude::*;
 

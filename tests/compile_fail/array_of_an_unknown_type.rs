@@ -1,4 +1,4 @@
-//! An array of something that no device can hold.
+//! An array has elements of a type that no device supports.
 
 fn main() {
     let (ctx, _) = fencepost::doctest();

@@ -1,4 +1,4 @@
-//! A scope that is given an asynchronous function, whose future would run outside of it.
+//! A scope takes an asynchronous function, whose future would run outside of the scope.
 
 fn main() {
     let (ctx, queue) = fencepost::doctest();

@@ -1,4 +1,4 @@
-//! A kernel is stored by the type of its arguments without their lifetime.
+//! A struct stores a kernel by the type of its arguments without their lifetime.
 
 use fencepost::prelude::*;
 

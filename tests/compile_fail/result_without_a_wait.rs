@@ -1,4 +1,4 @@
-//! A result that comes late is used as if it were there.
+//! A program uses a pending result without a wait.
 
 use fencepost::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A shader uses a file that is not there.
+//! A shader uses a file that does not exist.
 
 use fencepost::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A shader with an error, in a program that uses its kernel: the error is the shader's alone.
+//! A program uses a kernel whose shader has an error. The compiler reports the error of the shader only.
 
 use fencepost::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Two buffers of a shader have one binding.
+//! A shader declares two buffers with the same binding.
 
 use fencepost::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A pinned array that was made for uploads as the target of a download.
+//! A download writes to a pinned array that was made for uploads.
 
 use fencepost::prelude::*;
 

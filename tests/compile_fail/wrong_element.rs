@@ -1,4 +1,4 @@
-//! An array of another element type than the kernel's.
+//! A launch passes an array whose element type differs from the kernel's.
 
 use fencepost::prelude::*;
 

@@ -1,18 +1,19 @@
-//! Rounds that leave nothing behind.
+//! Checks that repeated rounds retain no memory.
 
 use crate::common::full::full;
 use crate::heap;
 use fencepost::Context;
 
-/// Bytes by which the heap may differ between two parts of a run: tables that are tidied up now and then.
+/// Limits the growth of the heap, in bytes, between two parts of a run. It covers tables that are cleaned at intervals.
 const SLACK: isize = 8 << 10;
-/// Entries by which a table may.
+/// Limits the growth of a table in entries.
 const ENTRIES: usize = 80;
-/// Looks at the heap in each part.
+/// Counts the measurements of the heap in each part.
 const LOOKS: usize = 8;
 
-/// Runs rounds in three parts: tables find their size in the first, and the least that the heap holds in the third is not
-/// more than in the second. `rounds` of them each; in the full suite so many more that 1,000 become 100,000 in all.
+/// Runs rounds in three parts. Tables reach their size in the first part. The smallest heap of the third part must not
+/// exceed that of the second. Each part has `rounds` rounds. The full suite has 34 times as many, so that 1,000 become
+/// about 100,000 in all.
 pub(crate) fn flat(what: &str, ctx: &Context, rounds: usize, mut round: impl FnMut(usize)) {
     let each = (if full() { 34 * rounds } else { rounds }).div_ceil(LOOKS);
     let mut at = 0;
@@ -42,7 +43,7 @@ fn least(a: Look, b: Look) -> Look {
     (a.0.min(b.0), a.1.into_iter().zip(b.1).map(|(a, b)| a.min(b)).collect())
 }
 
-/// The lengths of a context's tables, as the state dump has them.
+/// Returns the lengths of a context's tables, from the state dump.
 pub(crate) fn tables(ctx: &Context) -> Vec<usize> {
     let dump = ctx.state_dump();
     let line =

@@ -1,4 +1,4 @@
-//! Futures that are polled again and again, and futures that are dropped before they are ready.
+//! Polls futures many times, and drops futures before they are ready.
 
 use crate::Case;
 use crate::common::Subject;
@@ -11,16 +11,16 @@ use std::task::{Context as Task, Wake, Waker};
 use std::time::Duration;
 
 pub(crate) const CASES: &[Case] = &[
-    ("e05_a_future_that_is_polled_keeps_one_waker", polled),
-    ("e05_a_future_that_is_dropped_keeps_none", dropped),
-    ("e07_a_future_that_waits_for_another_context_keeps_one_waker_a_context", across),
-    ("q06_a_wait_that_times_out_leaves_nothing", timed_out),
+    ("e05_a_polled_future_keeps_one_waker", polled),
+    ("e05_a_dropped_future_keeps_no_waker", dropped),
+    ("e07_a_future_on_another_context_keeps_one_waker_per_context", across),
+    ("q06_a_wait_that_times_out_retains_no_memory", timed_out),
 ];
 
-/// Polls: so many on the CPU recorder and on devices, as nothing is submitted.
+/// Counts the polls. The count is the same on the CPU recorder and on devices, because nothing is submitted.
 const POLLS: usize = 10_000;
 
-/// A task of its own for each poll, as in a `select!` in a loop.
+/// Makes a new task for each poll, as a `select!` in a loop does.
 struct Nothing;
 
 impl Wake for Nothing {
@@ -32,7 +32,7 @@ fn poll<T: Unpin>(future: &mut Pending<T>) {
     assert!(Pin::new(future).poll(&mut Task::from_waker(&waker)).is_pending());
 }
 
-/// What waits for an event of the host that stays open.
+/// Holds a queue that waits for an unsignalled user event.
 struct Held {
     gate: UserEvent,
     queue: CommandQueue,

@@ -1,32 +1,33 @@
-//! How many bytes of the heap the process has.
-#![allow(unsafe_code, reason = "an allocator that counts")]
+//! Counts the bytes of the heap that the process has allocated.
+#![allow(unsafe_code, reason = "an allocator counts its bytes")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 struct Counting;
 
-/// May be less than nothing for a moment: another thread counts.
+/// Counts the allocated bytes. It may be negative for a moment, because the count follows the allocation on
+/// each thread.
 static BYTES: AtomicIsize = AtomicIsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: everything is the system's; only the sizes are added up besides.
+// SAFETY: every call goes to the system's allocator. The wrapper only adds up sizes.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of the allocator.
         count(unsafe { System.alloc(layout) }, layout)
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of the allocator.
         count(unsafe { System.alloc_zeroed(layout) }, layout)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of the allocator.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -38,7 +39,7 @@ fn count(memory: *mut u8, layout: Layout) -> *mut u8 {
     memory
 }
 
-/// The bytes that are allocated now, in Rust: what a driver takes itself is not counted.
+/// Returns the bytes that Rust code has allocated now. Memory that a driver allocates itself is not counted.
 pub(crate) fn bytes() -> isize {
     BYTES.load(Ordering::Relaxed)
 }

@@ -1,5 +1,5 @@
-//! What a program does again and again leaves nothing behind: the bytes of the heap and the lengths of the tables are
-//! the same later as before. On the CPU recorder and on one adapter; no time is measured.
+//! Checks that repeated operations retain no memory: the bytes of the heap and the lengths of the tables do not grow.
+//! The tests run on the CPU recorder and on one adapter, and measure no time.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -17,15 +17,16 @@ use libtest_mimic::{Failed, Trial};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A hang is a failure after this long; the full suite does 34 times as much.
+/// Limits the time of a case. A longer case counts as a hang and fails. The full suite runs 34 times as many
+/// rounds with 34 times the limit.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long contexts of a case may take to end.
+/// Limits the time in which the contexts of a case must end.
 const SETTLE: Duration = Duration::from_secs(10);
 
 type Case = (&'static str, fn(&Subject));
 
 fn main() {
-    let quiet = env_logger::Env::default().default_filter_or("off"); // failures are provoked here
+    let quiet = env_logger::Env::default().default_filter_or("off"); // the cases provoke failures
     env_logger::Builder::from_env(quiet).init();
     let places = adapters::find().places;
     let device =
@@ -37,7 +38,7 @@ fn main() {
             trials.extend(cases.iter().map(|case| trial(case, place)));
         }
     }
-    // The heap is the process's: one after the other.
+    // All trials share the heap of the process, so they run one after the other.
     common::one_place::run(trials).exit();
 }
 
@@ -52,7 +53,7 @@ fn trial(&(name, run): &Case, place: &Arc<Place>) -> Trial {
     })
 }
 
-/// So many rounds on the CPU recorder, and so many where each is a submission to a driver.
+/// Returns the number of rounds: `cpu` on the CPU recorder, `device` where each round is a submission to a driver.
 fn rounds(subject: &Subject, cpu: usize, device: usize) -> usize {
     if subject.is_cpu() { cpu } else { device }
 }

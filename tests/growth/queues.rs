@@ -1,4 +1,4 @@
-//! Queues, contexts and events that come and go, and queues that fail.
+//! Makes and drops queues, contexts and events, and makes queues fail.
 
 use crate::common::Subject;
 use crate::flat::{flat, tables};
@@ -8,15 +8,15 @@ use fencepost::prelude::*;
 use fencepost::{Kind, Policy};
 
 pub(crate) const CASES: &[Case] = &[
-    ("r01_a_queue_that_fails_again_and_again_remembers_what_something_can_ask_for", failures),
-    ("e01_markers_that_are_kept_stay_small_after_many_queues", markers),
-    ("e07_a_queue_that_fails_leaves_nothing_in_the_contexts_that_it_waited_for", failed_across),
-    ("p02_a_queue_that_has_waited_for_many_still_comes_after_them", many),
-    ("queues_and_contexts_leave_nothing", made),
-    ("waits_between_queues_leave_nothing", waits),
+    ("r01_a_queue_that_fails_often_keeps_the_errors_of_its_live_events", failures),
+    ("e01_markers_stay_small_after_many_queues", markers),
+    ("e07_a_failed_queue_retains_nothing_in_contexts_it_waited_for", failed_across),
+    ("p02_a_queue_that_waited_for_many_queues_stays_ordered_after_them", many),
+    ("dropped_queues_and_contexts_retain_no_memory", made),
+    ("waits_between_queues_retain_no_memory", waits),
 ];
 
-/// Has a queue fail, with an event that goes before it is signalled.
+/// Makes a queue fail, with an event that is dropped before it is signalled.
 fn fail(ctx: &Context, queue: &CommandQueue) {
     queue.wait_for(&ctx.user_event("abandoned").event()).unwrap();
     let error = queue.finish().wait().unwrap_err();
@@ -34,7 +34,10 @@ fn failures(subject: &Subject) {
         queue.take_error().unwrap();
         queue.finish().wait().unwrap();
     });
-    assert!(matches!(first.wait().unwrap_err().kind(), Kind::Abandoned { .. }), "it was asked late");
+    assert!(
+        matches!(first.wait().unwrap_err().kind(), Kind::Abandoned { .. }),
+        "the event of the first failure"
+    );
     let mut events = Vec::new();
     for round in 0..200 {
         events.push((queue.marker(), false));
@@ -66,7 +69,7 @@ fn failed_across(subject: &Subject) {
     queue.finish().wait().unwrap();
 }
 
-/// Markers kept of one queue when others have come and gone: so many bytes each at most.
+/// Limits the bytes of each marker. The markers are of one queue, and other queues have been made and dropped before.
 const MARKER: isize = 512;
 
 fn markers(subject: &Subject) {
@@ -91,11 +94,11 @@ fn markers(subject: &Subject) {
             queue.wait_for_queue(&side).unwrap();
             queue.marker()
         };
-        (0..150).for_each(|_| drop(learn())); // what matters no more is dropped now and then
+        (0..150).for_each(|_| drop(learn())); // unused entries are dropped at intervals
         let before_these = heap::bytes();
         kept.extend((0..50).map(|_| learn()));
         let each = (heap::bytes() - before_these) / 50;
-        assert!(each <= 2 * MARKER, "{policy:?}: {each} bytes a marker of a queue that goes on learning");
+        assert!(each <= 2 * MARKER, "{policy:?}: {each} bytes a marker of a queue that waits for new work");
         ctx.synchronize().wait().unwrap();
         let late = ctx.queue("late");
         queue.wait_for_queue(&late).unwrap();
@@ -106,8 +109,8 @@ fn markers(subject: &Subject) {
     }
 }
 
-/// What a queue knows of others is tidied up now and then. Nothing that counts is forgotten: not of queues that are gone,
-/// and not of those that the host was told nothing of.
+/// Checks that a queue's clock stays correct when entries are dropped. The clock must keep the entries of dropped
+/// queues, and of queues whose completion the host was not told of.
 fn many(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let [queue, stranger] = ["queue", "stranger"].map(|label| ctx.queue(label));

@@ -1,4 +1,4 @@
-//! Verbs, one kind after the other, each with the wait for it.
+//! Repeats each kind of verb with a wait for it.
 
 use crate::common::Subject;
 use crate::common::kernels::Mix;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) const CASES: &[Case] = &[
-    ("verbs_leave_nothing", verbs),
-    ("the_host_at_arrays_leaves_nothing", host),
-    ("arrays_and_kernels_leave_nothing", made),
-    ("copies_between_contexts_leave_nothing", across),
+    ("verbs_retain_no_memory", verbs),
+    ("host_access_to_arrays_retains_no_memory", host),
+    ("dropped_arrays_and_kernels_retain_no_memory", made),
+    ("copies_between_contexts_retain_no_memory", across),
 ];
 
 fn verbs(subject: &Subject) {

@@ -1,9 +1,9 @@
-//! What kernels compute, one element after the other.
+//! Computes the results of kernels, one element after the other.
 
 use super::op::{Kernel, Ty};
 use super::oracle::Word;
 
-/// The results of the first so many invocations of a kernel with elements of this type.
+/// Computes the results of the first `invocations` invocations of a kernel with elements of this type.
 pub fn run(kernel: &Kernel, ty: Ty, invocations: usize, inputs: &[Vec<Word>], out: &mut [Word]) {
     let each = |out: &mut [Word], f: &dyn Fn(usize, u32) -> Word| {
         let shortest = inputs.iter().map(Vec::len).min().unwrap_or(usize::MAX).min(out.len());
@@ -40,7 +40,7 @@ pub fn run(kernel: &Kernel, ty: Ty, invocations: usize, inputs: &[Vec<Word>], ou
     }
 }
 
-/// Arithmetic on the bits of elements. That of f32 is exact on what programs have.
+/// Computes on the bits of elements. Arithmetic of f32 is exact on the numbers of programs.
 impl Ty {
     fn plus(self, x: u32, y: u32) -> u32 {
         match self {

@@ -1,4 +1,4 @@
-//! Programs in which no thread blocks: every wait is awaited by a small executor.
+//! Runs programs in which no thread blocks: a small executor awaits every result.
 
 use super::case::{Adapter, Cpu};
 use super::common::subject::{self, Subject};
@@ -13,18 +13,18 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as Task, Poll, Wake, Waker};
 
-/// How a program waits.
+/// `Waits` selects how a program waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waits {
-    /// As each operation says.
+    /// Waits in the way that each operation names.
     AsDrawn,
-    /// By awaiting one result at a time.
+    /// Awaits one result at a time.
     Awaited,
-    /// By awaiting it beside all reads that were begun, each a task of its own, on one thread.
+    /// Awaits the result together with all pending reads, each in its own task, on one thread.
     AwaitedBesideReads,
 }
 
-/// A place whose programs await.
+/// Wraps a place, so that its programs await their results.
 #[derive(Clone)]
 pub struct Awaiting<P> {
     pub place: P,
@@ -49,13 +49,14 @@ impl<P: Place> Place for Awaiting<P> {
     }
 
     fn waits(&self) -> Waits {
-        // Under `Checked` a read that has ended tells the host something, which the model of it does not know.
+        // Under `Checked` an ended read tells the host that work is done, and the model does not know about
+        // reads that end early.
         let beside = self.policy() != Policy::Checked && (self.seed / 2).is_multiple_of(2);
         if beside { Waits::AwaitedBesideReads } else { Waits::Awaited }
     }
 }
 
-/// An adapter of this machine, with a context that has threads or, every second seed, none.
+/// Opens an adapter of this machine. Its context has threads, or for every second seed none.
 #[derive(Clone)]
 pub enum WithOrWithoutThreads {
     With(Adapter),
@@ -70,7 +71,7 @@ impl Place for WithOrWithoutThreads {
         }
     }
 
-    /// Without threads too, if the first one is, on the CPU recorder.
+    /// Opens the second context. If the first has no threads, the second is on the CPU recorder and has none either.
     fn open_second(&self) -> std::result::Result<Context, String> {
         match self {
             Self::With(adapter) => adapter.open_second(),
@@ -93,10 +94,10 @@ impl Place for WithOrWithoutThreads {
     }
 }
 
-/// A task of the executor: a read that was begun, or what is awaited.
+/// Names a task of the executor: a pending read, or `None` for the awaited result.
 type Number = Option<Id>;
 
-/// Puts a task into the queue of the executor.
+/// Wakes a task: it adds the task to the executor's queue.
 struct Ready {
     task: Number,
     queue: Mutex<Sender<Number>>,
@@ -104,14 +105,14 @@ struct Ready {
 
 impl Wake for Ready {
     fn wake(self: Arc<Self>) {
-        // The executor may have ended.
+        // The receiver is gone if the executor has ended.
         let _ = self.queue.lock().unwrap_or_else(PoisonError::into_inner).send(self.task);
     }
 }
 
 impl Machine {
-    /// Awaits a result on this thread, and the reads that were begun beside it. A task is polled only when it was woken, so
-    /// that a lost wake-up is a hang.
+    /// Awaits a result on this thread together with the pending reads. A task is polled only after it was woken, so a
+    /// lost wake-up is a hang.
     pub(super) fn awaited_beside_reads<T: Unpin + 'static>(&mut self, mut pending: Pending<T>) -> Result<T> {
         let (ready, woken) = channel();
         for task in self.reads.keys().map(|&r| Some(r)).chain([None]) {
@@ -133,7 +134,7 @@ impl Machine {
         }
     }
 
-    /// Polls a read that was begun, and keeps what came of it.
+    /// Polls a pending read, and keeps its result.
     fn poll_read(&mut self, r: Id, cx: &mut Task<'_>) {
         let Some(reading) = self.reads.get_mut(&r) else { return };
         let polled = match reading {

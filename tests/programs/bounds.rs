@@ -1,25 +1,25 @@
-//! How large the numbers in arrays of f32 may be: small enough for every sum and product of them to be exact.
+//! Bounds the numbers in arrays of f32, so that every sum and product of them is exact.
 
 use super::op::{Contents, Id, Kernel, Op, Ty};
 use std::collections::BTreeMap;
 
-/// Whole numbers up to here are f32.
+/// Holds the largest number up to which every whole number is an f32.
 const LARGEST: u64 = 1 << 24;
-/// What elements that are drawn stay within.
+/// Bounds the drawn elements.
 const DRAWN: u64 = 8;
 
-/// For each array of f32 a number that none of its elements was ever larger than, its sign aside. It never falls: an
-/// operation that is refused leaves larger elements than it would have.
+/// Holds a bound for each array of f32. The absolute value of its elements never exceeded the bound. The bound never
+/// falls: a refused operation leaves the larger elements that it would have overwritten.
 #[derive(Clone, Default)]
 pub struct Bounds(BTreeMap<Id, u64>);
 
 impl Bounds {
-    /// Whether a kernel's results are exact.
+    /// Returns `true` if a kernel's results are exact.
     pub fn fits(&self, kernel: &Kernel) -> bool {
         self.after(kernel).is_none_or(|bound| bound <= LARGEST)
     }
 
-    /// Notes what an operation may leave in arrays.
+    /// Raises the bounds of the arrays that an operation may write.
     pub fn apply(&mut self, op: &Op) {
         match op {
             Op::Array { a, ty: Ty::F32, contents, .. } => {
@@ -51,7 +51,7 @@ impl Bounds {
         }
     }
 
-    /// The bound of what a kernel writes, if that is f32.
+    /// Returns the bound of a kernel's results, if they are f32.
     fn after(&self, kernel: &Kernel) -> Option<u64> {
         let size = |bits: u32| f32::from_bits(bits).abs() as u64;
         self.0.get(&kernel.parts().1.a)?;

@@ -1,4 +1,4 @@
-//! Programs by the hundred: a seed each, and the smallest program of the first failure.
+//! Runs programs, one for each seed, and makes the first failing program smaller.
 
 use super::generate::{Style, program};
 use super::op::Op;
@@ -7,10 +7,10 @@ use super::shrink::shrink;
 use fastrand::Rng;
 use fencepost::{Context, ContextOptions, CpuOptions, Policy};
 
-/// How often a smaller program is run before it counts as right: order is a matter of chance with threads.
+/// Counts the runs of a smaller program before it counts as correct. With threads the order of its work is random.
 const TRIES: usize = 4;
 
-/// The CPU recorder, as a seed has it.
+/// `Cpu` is the CPU recorder with the options of a seed.
 #[derive(Clone)]
 pub struct Cpu {
     pub options: CpuOptions,
@@ -35,7 +35,7 @@ impl Place for Cpu {
     }
 }
 
-/// An adapter of this machine.
+/// `Adapter` is an adapter of this machine.
 #[derive(Clone)]
 pub struct Adapter {
     pub options: ContextOptions,
@@ -47,7 +47,7 @@ impl Place for Adapter {
         Context::with_options(self.options.clone()).wait().map_err(|error| error.to_string())
     }
 
-    /// Of the same adapter, or on the CPU recorder.
+    /// Opens the second context on the same adapter, or on the CPU recorder.
     fn open_second(&self) -> Result<Context, String> {
         if self.seed.is_multiple_of(3) {
             return self.open();
@@ -65,7 +65,8 @@ impl Place for Adapter {
     }
 }
 
-/// The CPU recorder's behaviour that a seed stands for: one to four lanes, threads or not, delays or not.
+/// Returns the options of the CPU recorder for a seed: one to four lanes, with or without threads, with or
+/// without delays.
 pub fn cpu_options(seed: u64) -> CpuOptions {
     let mut rng = Rng::with_seed(seed ^ 0xC0DE);
     CpuOptions {
@@ -77,29 +78,29 @@ pub fn cpu_options(seed: u64) -> CpuOptions {
     }
 }
 
-/// The behaviour of the second context of a program: another seed, and another number of lanes.
+/// Returns the options of the second context of a program, with another seed and another number of lanes.
 fn second_options(first: &CpuOptions) -> CpuOptions {
     let seed = first.seed ^ 0x5EC0;
     CpuOptions { seed, lanes: 1 + first.lanes % 3, ..*first }
 }
 
-/// Programs to run, one for each seed, all in the same way.
+/// A trial runs one program for each seed, all of them in the same way.
 pub trait Trial {
-    /// The program of a seed.
+    /// Returns the program of a seed.
     fn program(&self, seed: u64) -> Vec<Op>;
     fn policy(&self) -> Policy;
-    /// Runs a program the way that a seed wants it.
+    /// Runs a program with the options of a seed.
     fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String>;
 }
 
-/// Random programs beside the oracle, each on a context of its own.
+/// Compares random programs with the oracle, each on its own context.
 pub struct Matching<F> {
     pub policy: Policy,
-    /// Whether pinned arrays are used.
+    /// Is `true` if programs use pinned arrays.
     pub pinned: bool,
-    /// Whether there are commands of the program's own.
+    /// Is `true` if programs encode wgpu commands.
     pub encodes: bool,
-    /// Where the program of a seed runs.
+    /// Returns the place where the program of a seed runs.
     pub place: F,
 }
 
@@ -125,7 +126,7 @@ impl<P: Place, F: Fn(u64) -> P> Trial for Matching<F> {
     }
 }
 
-/// Runs the program of each seed; the first that fails is made small and shown.
+/// Runs the program of each seed. The first program that fails is made smaller and shown.
 pub fn run_all(seeds: impl IntoIterator<Item = u64>, trial: &impl Trial) -> Result<(), String> {
     for seed in seeds {
         let ops = trial.program(seed);
@@ -139,11 +140,14 @@ pub fn run_all(seeds: impl IntoIterator<Item = u64>, trial: &impl Trial) -> Resu
 fn explain(seed: u64, trial: &impl Trial, ops: &[Op], what: &str) -> String {
     eprintln!("the program of seed {seed} fails, looking for a smaller one: {what}");
     let error = |ops: &[Op]| (0..TRIES).find_map(|_| trial.run(seed, ops).err());
-    // A hang takes a minute to be seen: it stays as it is.
+    // A hang takes a minute to detect, so its program is not made smaller.
     let hangs = what.starts_with(super::run::HANG);
     let small = if hangs { ops.to_vec() } else { shrink(ops, trial.policy(), |ops| error(ops).is_some()) };
     let again =
         if hangs { None } else { error(&small) }.unwrap_or_else(|| format!("{what} (not every time)"));
     let lines: Vec<String> = small.iter().enumerate().map(|(at, op)| format!("  {at:3}  {op:?}")).collect();
-    format!("FENCEPOST_SEED={seed} replays it\n{}\n{again}\nin full at first: {what}", lines.join("\n"))
+    format!(
+        "FENCEPOST_SEED={seed} replays it\n{}\n{again}\nthe full program failed with: {what}",
+        lines.join("\n")
+    )
 }

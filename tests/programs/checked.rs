@@ -1,34 +1,35 @@
-//! A model of what comes before what, written from the rules alone: queue order, events, waits, births, and what
-//! the host was told. It says which calls are hazards under `Checked`.
+//! Models the order of operations from the rules alone: queue order, events, waits, new queues, and the
+//! completions that the host was told of. The model predicts which calls are hazards under `Checked`.
 
 use super::op::{Ctx, Id, Maker, Op};
 use super::touch::{Memory, Touch};
 use fencepost::Policy;
 use std::collections::BTreeMap;
 
-/// For each queue, the number of its operations that are known to come first.
+/// Holds for each queue the number of its operations that are known to come first.
 type Clock = BTreeMap<Id, u64>;
 
-/// A use of memory: the how-manyth operation of which queue, and what is known to come before it.
+/// A use is one use of memory: its queue, the number of the operation on the queue, and the operations that
+/// are known to come before.
 #[derive(Clone)]
 struct Use {
     queue: Id,
     number: u64,
     touch: Touch,
     clock: Clock,
-    /// Whether the memory may be free before the queue has done the operation and all before it: because it may be done
-    /// at the call, or because the other context does a part of it. Under `Checked` what is done at the call is work of
-    /// the queue, too.
+    /// Is `true` if the memory may be free before the queue has done the operation and all earlier ones. The operation
+    /// may be done at the call, or the other context may do a part of it. Under `Checked` an operation that is done at
+    /// the call also counts as work of the queue.
     early: bool,
 }
 
-/// The state of the order of a program.
+/// The model holds the known order of a program.
 #[derive(Clone)]
 pub struct Model {
     policy: Policy,
-    /// What the next operation of each queue comes after; its own operations included. Of dropped queues too.
+    /// Holds the operations that the next operation of each queue comes after, its own included. Dropped queues stay.
     queues: BTreeMap<Id, Clock>,
-    /// The contexts of queues, of arrays, and of events.
+    /// Holds the contexts of queues. The next two fields hold those of arrays and of events.
     homes: BTreeMap<Id, Ctx>,
     array_homes: BTreeMap<Id, Ctx>,
     event_homes: BTreeMap<Id, Ctx>,
@@ -64,7 +65,7 @@ impl Model {
         }
     }
 
-    /// The earlier operations that conflict with `op` and that nothing orders before it, as (queue, number).
+    /// Returns the earlier operations that conflict with `op` and are not ordered before it, as (queue, number).
     pub fn missing(&self, op: &Op) -> Vec<(Id, u64)> {
         let Some(queue) = op.queue() else { return Vec::new() };
         let clock = self.clock_at(queue, &op.waits());
@@ -74,7 +75,7 @@ impl Model {
         conflicts.filter(|u| !ordered(u)).map(|u| (u.queue, u.number)).collect()
     }
 
-    /// What comes before the next operation of a queue, once these waits were enqueued.
+    /// Returns the operations before the next operation of a queue, after these waits.
     fn clock_at(&self, queue: Id, waits: &[Op]) -> Clock {
         if waits.is_empty() {
             return self.queues[&queue].clone();
@@ -88,17 +89,17 @@ impl Model {
         self.uses.get(&touch.memory).into_iter().flatten().filter(move |u| u.touch.conflicts(touch))
     }
 
-    /// An event that comes after operation `number` of a queue.
+    /// Returns an event that comes after operation `number` of a queue.
     pub fn event_after(&self, queue: Id, number: u64) -> Option<Id> {
         self.events.iter().find(|(_, clock)| covers(clock, queue, number)).map(|(&e, _)| e)
     }
 
-    /// Does what is left of an operation that was refused: the waits of its scopes.
+    /// Applies the remaining part of a refused operation: the waits of its scopes.
     pub fn refuse(&mut self, op: &Op) {
         op.waits().iter().for_each(|wait| self.apply(wait, false));
     }
 
-    /// Does an operation that was let in. `told`: the host was told that what it asked for is done.
+    /// Applies an accepted operation. `told` is `true` if the host was told that the awaited work is done.
     pub fn apply(&mut self, op: &Op, told: bool) {
         match *op {
             Op::Within { op: ref inner, .. } => {
@@ -132,7 +133,7 @@ impl Model {
                 let clocks = self.queues.iter().filter(|(q, _)| self.homes[q] == at);
                 clocks.for_each(|(_, clock)| join(&mut self.host, clock));
             }
-            // A read that was refused tells nothing.
+            // A refused read tells the host nothing.
             Op::WaitRead { r, .. } if told => {
                 join(&mut self.host, self.reads.get(&r).unwrap_or(&Clock::new()))
             }
@@ -153,7 +154,7 @@ impl Model {
         }
     }
 
-    /// A queue comes after everything that was enqueued on its context before.
+    /// Adds a queue. It comes after everything that was enqueued on its context before.
     fn add_queue(&mut self, q: Id, at: Ctx) {
         let mut clock = Clock::new();
         let here = self.queues.iter().filter(|(other, _)| self.homes[other] == at);
@@ -162,7 +163,7 @@ impl Model {
         self.homes.insert(q, at);
     }
 
-    /// `Checked` knows no order that leads through another context.
+    /// Adds the wait of a queue. `Checked` ignores order through another context.
     fn wait(&mut self, q: Id, home: Ctx, clock: Clock) {
         if self.policy == Policy::Checked && self.homes[&q] != home {
             return;
@@ -172,7 +173,7 @@ impl Model {
         }
     }
 
-    /// Whether the other context does a part of it.
+    /// Returns `true` if the other context does a part of the operation.
     fn is_across(&self, queue: Id, touches: &[Touch]) -> bool {
         let elsewhere =
             |memory| matches!(memory, Memory::Array(a) if self.array_homes[&a] != self.homes[&queue]);

@@ -1,10 +1,10 @@
-//! Draws what is about order: reads and their waits, events, scopes, queues.
+//! Draws operations about order: reads and their waits, events, scopes, queues.
 
 use super::generate::Draft;
 use super::op::{How, Id, Kernel, Op, Scope, Wait};
 
 impl Draft {
-    /// Some operation.
+    /// Draws an operation.
     pub fn any(&mut self) -> Option<Op> {
         match self.rng.u32(0..120) {
             0..24 => self.legal(Self::launch),
@@ -23,7 +23,7 @@ impl Draft {
         }
     }
 
-    /// What makes sense here, of a few that are drawn.
+    /// Returns the first valid operation of six that are drawn.
     fn legal(&mut self, draw: fn(&mut Self) -> Option<Op>) -> Option<Op> {
         (0..6).find_map(|_| draw(self).filter(|op| self.legal.admits(op)))
     }
@@ -37,7 +37,7 @@ impl Draft {
         }
     }
 
-    /// As [`how`](Self::how), where nothing says whether it is done without a wait.
+    /// Draws a way to wait that is not a mere query.
     fn how_to_wait(&mut self) -> Wait {
         match self.how() {
             Wait::Look => Wait::Within(0),
@@ -111,7 +111,7 @@ impl Draft {
         })
     }
 
-    /// A verb without a queue: in the current queue, or in scopes of one or two queues.
+    /// Draws a verb without a queue: in the current queue, or in scopes of one or two queues.
     fn within(&mut self) -> Option<Op> {
         let at = self.context();
         let before = self.legal.current(at);
@@ -128,7 +128,7 @@ impl Draft {
         Some(Op::Within { before, scopes, op })
     }
 
-    /// A verb that contexts have too, on a queue.
+    /// Draws a verb that contexts have too, on a queue.
     fn verb_on(&mut self, on: Id) -> Option<Op> {
         let home = self.legal.homes[&on];
         let mut op = match self.rng.u32(0..4) {

@@ -1,4 +1,4 @@
-//! Draws what is about memory: arrays and tables, parts of them, launches, transfers, maps.
+//! Draws operations on memory: arrays and tables, parts of them, launches, transfers, maps.
 
 use super::generate::Draft;
 use super::legal::BINDING;
@@ -9,7 +9,7 @@ use super::op::{
 const LENGTHS: [usize; 7] = [1, 5, 16, 64, 100, 192, 256];
 
 impl Draft {
-    /// An array, or a table, of a context.
+    /// Draws an array or a table of a context.
     pub fn array(&mut self, at: Ctx) -> Op {
         let by = match self.queue_of(at).filter(|_| self.rng.bool()) {
             Some(q) => Maker::Queue(q),
@@ -38,7 +38,7 @@ impl Draft {
         Op::Array { a, by, ty, len, contents }
     }
 
-    /// Arrays that some operations need: a table, numbers of workgroups, and two for commands of the program's own.
+    /// Draws arrays that some operations need: a table, numbers of workgroups, and two arrays for encoded commands.
     pub fn special_arrays(&mut self, at: Ctx) -> Vec<Op> {
         let mut all = vec![self.new_table(Maker::Context(at))];
         if self.style.indirect {
@@ -72,7 +72,7 @@ impl Draft {
         self.legal.arrays[&a].ty
     }
 
-    /// Some part of an array of a context.
+    /// Draws a part of an array of a context.
     pub fn part(&mut self, home: Ctx, ty: Option<Ty>, binding: bool) -> Option<Part> {
         let fits = self.legal.arrays.iter().filter(|(_, shape)| {
             shape.home == home && shape.frame.is_none() && ty.is_none_or(|ty| ty == shape.ty)
@@ -87,7 +87,7 @@ impl Draft {
         Some(Part { a, start, len: self.rng.usize(1..=len - start) })
     }
 
-    /// Three numbers of groups.
+    /// Draws a part with three numbers of groups.
     pub fn counts(&mut self, home: Ctx) -> Option<Part> {
         let part = self.part(home, Some(Ty::Groups), false)?;
         let start = part.start.min(self.legal.arrays[&part.a].len.checked_sub(3)?);
@@ -100,7 +100,7 @@ impl Draft {
         self.pick(tables)
     }
 
-    /// All of a table's memory.
+    /// Draws a part that covers all of a table's memory.
     fn whole(&mut self, home: Ctx) -> Option<Part> {
         let (a, frame) = self.table(home)?;
         Some(Part { a, start: 0, len: frame.memory() })
@@ -127,7 +127,7 @@ impl Draft {
         Some(Window { a, frame, rows, cols })
     }
 
-    /// A region of an array with elements of a type, or of a table.
+    /// Draws a region of an array with elements of a type, or of a table.
     pub fn pick_of(&mut self, home: Ctx, ty: Option<Ty>) -> Option<Pick> {
         if self.rng.bool()
             && ty.is_none_or(|ty| ty == Ty::U32)
@@ -139,7 +139,7 @@ impl Draft {
         Some(Pick::Steps(Steps { part: Part { len: (part.len - 1) / step * step + 1, ..part }, step }))
     }
 
-    /// Makes two regions of one shape.
+    /// Reduces two regions to one shape.
     fn fit(&mut self, src: &mut Pick, dst: &mut Pick) {
         let (rows, cols) = match (&*src, &*dst) {
             (Pick::Window(x), Pick::Window(y)) => {
@@ -162,7 +162,7 @@ impl Draft {
         }
     }
 
-    /// A kernel on arrays of a context.
+    /// Draws a kernel on arrays of a context.
     pub fn kernel(&mut self, home: Ctx) -> Option<Kernel> {
         let arrays = self.legal.arrays.values().filter(|shape| shape.home == home);
         let ty = match self.pick(arrays.map(|shape| shape.ty).collect::<Vec<_>>())? {
@@ -187,7 +187,7 @@ impl Draft {
         })
     }
 
-    /// A launch that sees the padding of tables.
+    /// Draws a launch that accesses the padding of tables.
     pub fn launch_on_tables(&mut self, q: Id, home: Ctx) -> Option<Op> {
         let (x, y) = match self.rng.u32(0..3) {
             0 => (self.whole(home)?, self.whole(home)?),
@@ -198,7 +198,7 @@ impl Draft {
         Some(Op::Launch { q, kernel, how: How::Dyn })
     }
 
-    /// A fill, an upload or a copy on some queue of a context.
+    /// Draws a fill, an upload or a copy on a queue of a context.
     pub fn transfer_on(&mut self, home: Ctx) -> Option<Op> {
         let q = self.queue_of(home)?;
         Some(match self.rng.u32(0..6) {
@@ -246,7 +246,7 @@ impl Draft {
         Some(Op::CopyRows { q, src, dst })
     }
 
-    /// A verb on rows of tables, or on regions.
+    /// Draws a verb on rows of tables, or on regions.
     pub fn table_verb(&mut self) -> Option<Op> {
         let home = self.context();
         let q = self.queue_of(home)?;
@@ -260,8 +260,8 @@ impl Draft {
         })
     }
 
-    /// A copy between the two contexts, on a queue of either. `Checked` adds waits there that no call of the program
-    /// names, so its programs have none.
+    /// Draws a copy between the two contexts, on a queue of either. Under `Checked` such a copy adds waits that no
+    /// call of the program names, so programs under `Checked` have none.
     pub fn across(&mut self) -> Option<Op> {
         if self.style.policy == fencepost::Policy::Checked {
             return None;
@@ -276,7 +276,7 @@ impl Draft {
         }
     }
 
-    /// Commands of the program's own.
+    /// Draws an operation that encodes wgpu commands.
     pub fn encode(&mut self) -> Option<Op> {
         let shared = |(_, shape): &(&Id, &super::legal::Shape)| shape.shared;
         let arrays: Vec<(Id, usize)> =
@@ -326,7 +326,7 @@ impl Draft {
     }
 }
 
-/// A small factor.
+/// Returns a factor of less than 3.
 fn small(bits: u32) -> u32 {
     (f32::from_bits(bits) % 3.0 + 0.0).to_bits()
 }

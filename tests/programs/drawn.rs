@@ -1,4 +1,4 @@
-//! What really occurs in programs: every kind of operation, and the cases of some that are of no use otherwise.
+//! Checks which operations and cases occur in the drawn programs.
 
 use super::generate::{Style, program};
 use super::kinds::KINDS;
@@ -9,13 +9,13 @@ use fastrand::Rng;
 use fencepost::Policy;
 use std::collections::BTreeMap;
 
-/// As many programs as an adapter runs under one policy.
+/// Counts the programs, as many as an adapter runs under one policy.
 const SEEDS: u64 = 100;
 
-/// Whether an operation at its place in a program is a case.
+/// Returns `true` if an operation at its position in a program is an instance of the case.
 type Is = fn(&Op, &Legal, &Oracle) -> bool;
 
-/// Cases of operations that have to occur, besides their kinds.
+/// Lists cases of operations that must occur, besides the kinds.
 const CASES: &[(&str, Is)] = &[
     ("an indirect launch of a workgroup", |op, _, oracle| groups(op, oracle).is_some_and(|count| count > 0)),
     ("an indirect launch of nothing", |op, _, oracle| groups(op, oracle) == Some(0)),
@@ -99,7 +99,7 @@ fn sees_padding(kernel: &Kernel, legal: &Legal) -> bool {
     reads.into_iter().chain([write]).any(|part| is_padded(part.a, legal))
 }
 
-/// The queue, the source and the target of a copy between two contexts.
+/// Returns the queue, the source and the target of a copy between two contexts.
 fn across(op: &Op, legal: &Legal) -> Option<(usize, [usize; 2])> {
     let arrays = match op.verb() {
         Op::Copy { src, dst, .. } => [src.a, dst.a],
@@ -111,7 +111,7 @@ fn across(op: &Op, legal: &Legal) -> Option<(usize, [usize; 2])> {
     (from != to).then_some((op.queue()?, arrays))
 }
 
-/// Every kind of operation, and every case, is in some of the programs that an adapter runs.
+/// Checks that every kind of operation, and every case, occurs in the programs that an adapter runs.
 pub fn run() -> Result<(), String> {
     let mut seen = BTreeMap::new();
     for seed in 0..SEEDS {

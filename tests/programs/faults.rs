@@ -1,5 +1,6 @@
-//! Rule R02: programs on a device that refuses submissions, runs out of memory or is lost, on one whose driver does, and
-//! programs that dawdle or abandon their user events. Every result is the oracle's or an error that such a fault may give.
+//! Tests rule R02. Programs run on a device that fails submissions, runs out of memory or is lost, and on a device
+//! whose driver fails calls. Other programs have delays or abandon their user events. Every result must equal the
+//! oracle's, or be an error that the fault may cause.
 
 use super::case::{Adapter, Cpu, Trial, cpu_options};
 use super::common::refusing::{self, Driver, Rule};
@@ -18,40 +19,40 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// How often what a fault may hit is tried again, where it must go well in the end.
+/// Counts the tries of an operation that a fault may hit and that must succeed in the end.
 const PATIENCE: usize = 200;
 
-/// What goes wrong.
+/// Names the fault of a program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Fault {
     Refusals,
     Memory,
     Loss,
     Abandoned,
-    /// Nothing but time: the host takes its own between the calls.
+    /// The host sleeps between calls, and nothing fails.
     Delays,
-    /// The driver finds no memory now and then, and may lose the device.
+    /// The driver fails some allocations, and may lose the device.
     Driver,
 }
 
-/// One operation as it went.
+/// An entry records one operation and its outcome.
 struct Entry {
     op: Op,
     outcome: Outcome,
-    /// Whether what it enqueued was done; `None`: it enqueued nothing that a marker covers.
+    /// Holds the result of the enqueued work. `None` means that the operation enqueued no work that a marker covers.
     done: Option<Result<(), Error>>,
 }
 
-/// What programs with faults run on.
+/// Names the place where programs with faults run.
 #[derive(Clone)]
 pub enum Where {
     Cpu,
     Adapter(ContextOptions),
-    /// A Vulkan adapter whose driver refuses calls.
+    /// Names a Vulkan adapter whose driver fails calls.
     Driver(wgpu::Adapter, RecorderChoice),
 }
 
-/// Programs with a fault each.
+/// Runs programs with one fault each.
 pub struct Faulty {
     pub place: Where,
 }
@@ -83,7 +84,7 @@ impl Trial for Faulty {
 }
 
 impl Where {
-    /// What goes wrong in the program of a seed.
+    /// Returns the fault of the program of a seed.
     fn fault(&self, seed: u64) -> Fault {
         let faults: &[Fault] = match self {
             Where::Cpu => &[Fault::Refusals, Fault::Memory, Fault::Loss, Fault::Abandoned],
@@ -93,7 +94,7 @@ impl Where {
         faults[seed as usize % faults.len()]
     }
 
-    /// A context, and the driver if that is what refuses.
+    /// Opens a context. Returns also the driver, if the driver is to fail calls.
     fn open(&self, seed: u64) -> Result<(Context, Option<Arc<Driver>>), String> {
         let opened = match self {
             Where::Cpu => Ok((Context::on_cpu(options(seed)), None)),
@@ -103,7 +104,7 @@ impl Where {
         opened.map_err(|error| error.to_string())
     }
 
-    /// A context on a device whose driver refuses as the seed says.
+    /// Opens a context on a device whose driver fails calls as the seed determines.
     fn adopt(
         &self,
         adapter: &wgpu::Adapter,
@@ -129,7 +130,7 @@ impl Where {
         }
     }
 
-    /// What the host does to a program of so many operations.
+    /// Returns the host's actions during a program of `ops` operations.
     fn host(&self, seed: u64, ops: usize) -> Host {
         let mut rng = Rng::with_seed(seed ^ 0xDE1A);
         match self {
@@ -142,22 +143,22 @@ impl Where {
         }
     }
 
-    /// Runs a program where nothing goes wrong.
+    /// Runs a program on a place without faults.
     fn run_whole(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
         match self {
             Where::Cpu => run(&Cpu { options: cpu_options(seed), policy: Policy::Ordered }, ops),
             Where::Adapter(options) => run(&Adapter { options: options.clone(), seed }, ops),
-            Where::Driver(..) => Ok(()), // every other program opens a new device anyhow
+            Where::Driver(..) => Ok(()), // every other program opens a new device
         }
     }
 }
 
-/// What the host does besides the program's calls.
+/// A host delays calls or destroys the device during a program.
 struct Host {
     rng: Rng,
-    /// Whether it dawdles now and then.
+    /// Is `true` if the host sleeps before some calls.
     delays: bool,
-    /// The operation before which it takes the device away.
+    /// Holds the operation before which the host destroys the device.
     destroys_before: Option<usize>,
 }
 
@@ -173,12 +174,12 @@ impl Host {
 }
 
 impl Fault {
-    /// Whether it keeps submissions from being made.
+    /// Returns `true` if the fault prevents submissions.
     fn refuses(self) -> bool {
         matches!(self, Fault::Refusals | Fault::Driver)
     }
 
-    /// Whether it may give this error.
+    /// Returns `true` if the fault may cause this error.
     fn allows(self, error: &Error) -> bool {
         match error.kind() {
             Kind::Device { message, .. } => {
@@ -209,14 +210,14 @@ fn options(seed: u64) -> CpuOptions {
     }
 }
 
-/// A program on its way.
+/// `Faults` holds a program that is running.
 struct Faults {
     fault: Fault,
     ctx: Context,
     driver: Option<Arc<Driver>>,
     host: Host,
     entries: Vec<Entry>,
-    /// Whether work of the context itself failed.
+    /// Is `true` if work of the context itself failed.
     context_failed: Cell<bool>,
 }
 
@@ -245,7 +246,7 @@ impl Faults {
         self.check_end(&mut machine, &oracle)
     }
 
-    /// Does every operation that still makes sense, and marks what it enqueued.
+    /// Executes every operation that is still valid, and marks its enqueued work.
     fn step_all(&mut self, machine: &mut Machine, ops: &[Op]) -> Vec<(usize, Event)> {
         let (mut legal, mut marks) = (Legal::default(), Vec::new());
         for (at, op) in ops.iter().enumerate() {
@@ -263,7 +264,7 @@ impl Faults {
         marks
     }
 
-    /// Does with the oracle what was really done, and compares what was shown.
+    /// Executes the completed operations on the oracle, and compares the results.
     fn replay(&self) -> Result<Oracle, String> {
         let (mut oracle, mut undone, mut gathered) = (Oracle::default(), BTreeSet::new(), BTreeSet::new());
         let context_failed = self.context_failed.get();
@@ -303,18 +304,18 @@ impl Faults {
                 return Err(format!("{:?} cannot give: {error}", self.fault));
             }
             if self.fault == Fault::Memory && done.is_some() {
-                return Err(format!("what was enqueued ran out of memory later: {error}"));
+                return Err(format!("enqueued work ran out of memory after its call: {error}"));
             }
         }
         Ok(())
     }
 
-    /// Takes the context's own error, and notes that there was one.
+    /// Takes the context's own error, and records that there was one.
     fn take_error(&self) {
         self.context_failed.set(self.context_failed.get() | self.ctx.take_error().is_some());
     }
 
-    /// Has the context do what it has still to do itself; whether it finds its device lost.
+    /// Makes the context complete its own work. Returns `true` if its device is lost.
     fn ends_lost(&self) -> Result<bool, String> {
         let lost = self.at_last(|| {
             self.take_error();
@@ -326,22 +327,22 @@ impl Faults {
             }
         })?;
         if lost && self.fault != Fault::Driver {
-            return Err("nobody has lost the device".into());
+            return Err("the device is lost without a fault that loses it".into());
         }
         Ok(lost)
     }
 
-    /// What is left is right, and every queue works again once its error is taken.
+    /// Checks that the remaining arrays are correct, and that every queue works again once its error is taken.
     fn check_end(&self, machine: &mut Machine, oracle: &Oracle) -> Result<(), String> {
         for (&a, expected) in &oracle.arrays {
             let found = self.at_last(|| match self.fault {
-                // The elements of a padded array are gathered in memory, of which there is none.
+                // A read of a padded array would allocate memory for its elements, and the device is out of memory.
                 Fault::Memory => machine.mapped(a),
                 _ => machine.elements(&self.ctx.queue("last"), a),
             })?;
             compare(&found, expected).map_err(|what| format!("at the end, a{a}: {what}"))?;
         }
-        // Where memory is short there is none left to try with.
+        // The check needs memory, and the device is out of memory.
         for queue in machine.queues().filter(|_| self.fault != Fault::Memory) {
             self.at_last(|| {
                 queue.take_error();
@@ -355,7 +356,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Tries until the fault does not hit.
+    /// Repeats an attempt until the fault does not hit it.
     fn at_last<T>(&self, mut attempt: impl FnMut() -> fencepost::Result<T>) -> Result<T, String> {
         let mut last = None;
         for _ in 0..PATIENCE {
@@ -366,12 +367,12 @@ impl Faults {
             }
         }
         Err(format!(
-            "still after {PATIENCE} times: {}",
+            "still fails after {PATIENCE} times: {}",
             last.map_or_else(String::new, |error| error.to_string())
         ))
     }
 
-    /// What was shown before the loss is right; after it every call says so.
+    /// Checks that results before the loss are correct, and that every call after it reports the loss.
     fn check_loss(&self) -> Result<(), String> {
         let (mut oracle, mut lost) = (Oracle::default(), false);
         for (at, Entry { op, outcome, done }) in self.entries.iter().enumerate() {
@@ -384,9 +385,9 @@ impl Faults {
                 lost |= is_loss(error);
                 continue;
             }
-            // A read says so when it is waited for.
+            // A read reports the loss when the program waits for it.
             if lost && op.queue().is_some() && op.begins_read().is_none() {
-                return Err(wrong("let in after the loss".into()));
+                return Err(wrong("accepted after the loss".into()));
             }
             let undone = matches!(done, Some(Err(error)) if !is_loss(error));
             if undone || (self.fault == Fault::Driver && written_by_context(op)) {
@@ -401,16 +402,16 @@ impl Faults {
             && says_so(queue.flush())
             && says_so(self.ctx.zeros::<u32, 1>([1]).map(drop));
         if lost && !all {
-            return Err("a call after the loss does not say so".into());
+            return Err("a call after the loss does not report it".into());
         }
         Ok(())
     }
 }
 
-/// A read that was done shows its elements; one that was not, does not.
+/// Checks that a completed read shows its elements, and that a failed read shows none.
 fn check_read(r: Id, undone: &BTreeSet<Id>, outcome: &Outcome) -> Result<(), String> {
     match (outcome, undone.contains(&r)) {
-        // Somebody else's work overwrote what was read, and the saving of that was refused twice.
+        // Another queue's work overwrote the bytes of the read, and the copy of them failed twice.
         (Outcome::Failed(error), false) if unsaved(error) => Ok(()),
         (Outcome::Failed(error), false) => Err(format!("the read was done, but: {error}")),
         (Outcome::Data(_), true) => Err("the read failed, but it shows elements".into()),
@@ -418,7 +419,7 @@ fn check_read(r: Id, undone: &BTreeSet<Id>, outcome: &Outcome) -> Result<(), Str
     }
 }
 
-/// Whether there was no memory for what was asked: elements of a region are gathered somewhere.
+/// Returns `true` if the operation ran out of memory. A read of a region allocates memory for its elements.
 fn out_of_memory(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(error) if matches!(error.kind(), Kind::OutOfMemory { .. }))
 }
@@ -427,7 +428,8 @@ fn is_loss(error: &Error) -> bool {
     matches!(error.kind(), Kind::DeviceLost { .. })
 }
 
-/// Whether the context itself may have to write the array: what is mapped it may write when the guard is dropped.
+/// Returns `true` if the context itself may have to write the array. It may write a mapped array when the guard
+/// is dropped.
 fn written_by_context(op: &Op) -> bool {
     matches!(op, Op::Array { by: Maker::Context(_), contents, .. } if !matches!(contents, Contents::Empty))
         || matches!(op, Op::Table { by: Maker::Context(_), zeros: true, .. } | Op::MapWrite { .. })

@@ -6,28 +6,28 @@ use super::op::{Ctx, Id, Op, Wait};
 use fastrand::Rng;
 use fencepost::Policy;
 
-/// What sort of program to draw.
+/// A style selects the kind of program to draw.
 #[derive(Clone, Copy)]
 pub struct Style {
     pub policy: Policy,
-    /// Whether pinned arrays are used.
+    /// Is `true` if programs use pinned arrays.
     pub pinned: bool,
-    /// Whether every conflict is ordered by the program itself: always under `Unchecked`.
+    /// Is `true` if the program itself orders every conflict. Under `Unchecked` it always does.
     pub ordered: bool,
-    /// Whether there are commands of the program's own: where there is a wgpu device.
+    /// Is `true` if programs encode wgpu commands, which needs a wgpu device.
     pub encodes: bool,
-    /// Whether there may be a second context.
+    /// Is `true` if there may be a second context.
     pub contexts: bool,
-    /// Whether grids are read from the device: where no array is left as it was by a fault.
+    /// Is `true` if grids may be read from the device. A fault could leave a wrong grid in the array.
     pub indirect: bool,
 }
 
-/// A program under construction.
+/// A draft is a program under construction.
 pub struct Draft {
     pub rng: Rng,
     pub legal: Legal,
     pub style: Style,
-    /// How many contexts there are.
+    /// Counts the contexts.
     pub contexts: Ctx,
     ops: Vec<Op>,
     model: Model,
@@ -35,7 +35,7 @@ pub struct Draft {
 }
 
 impl Style {
-    /// Programs on one context, as faults may be in.
+    /// Returns the style of programs on one context, in which faults can occur.
     pub fn with_faults() -> Self {
         Self {
             policy: Policy::Ordered,
@@ -69,8 +69,8 @@ pub fn program(rng: &mut Rng, style: Style) -> Vec<Op> {
     draft.ops
 }
 
-/// The operations of a program that make sense; under `Unchecked` only those that are ordered after all they
-/// conflict with.
+/// Returns the operations of a program that are valid. Under `Unchecked` it keeps only operations that are
+/// ordered after every conflicting operation.
 pub fn repaired(ops: &[Op], policy: Policy) -> Vec<Op> {
     let legal = Legal::filter(ops);
     if policy != Policy::Unchecked {
@@ -87,7 +87,7 @@ pub fn repaired(ops: &[Op], policy: Policy) -> Vec<Op> {
     kept
 }
 
-/// Whether the host learns for sure that what `op` waits for is done.
+/// Returns `true` if the host surely learns that the work which `op` waits for is done.
 fn surely_told(op: &Op) -> bool {
     match op {
         Op::WaitRead { how, .. }
@@ -122,7 +122,7 @@ impl Draft {
         }
     }
 
-    /// Has every queue wait for one user event: when that is signalled, all that came together is planned at once.
+    /// Makes every queue wait for one user event. After its signal all commands up to there are planned together.
     fn gate(&mut self) {
         let (u, at) = (self.id(), self.context());
         self.push(Op::UserEvent { u, at });
@@ -131,7 +131,7 @@ impl Draft {
         }
     }
 
-    /// Adds `op` if it makes sense, behind the waits that it needs if the program is to be ordered.
+    /// Adds `op` if it is valid. If the program is to be ordered, the waits that `op` needs come first.
     pub fn push(&mut self, op: Op) {
         let ordered = self.style.policy == Policy::Unchecked || self.style.ordered;
         if !self.legal.admits(&op) || (ordered && !self.order(&op)) || !self.legal.admits(&op) {
@@ -150,7 +150,7 @@ impl Draft {
         self.ops.push(op);
     }
 
-    /// Adds waits until nothing that `op` conflicts with is unordered.
+    /// Adds waits until every conflict of `op` is ordered.
     fn order(&mut self, op: &Op) -> bool {
         let Some(q) = op.queue() else { return true };
         for _ in 0..8 {
@@ -166,7 +166,7 @@ impl Draft {
         false
     }
 
-    /// Some way to order what follows on `q` after an operation of `other`.
+    /// Draws a way to order later work of `q` after an operation of `other`.
     fn wait_after(&mut self, q: Id, other: Id, number: u64) -> Vec<Op> {
         if let Some(e) = self.model.event_after(other, number).filter(|_| self.rng.bool()) {
             return vec![Op::WaitFor { q, events: vec![e] }];
@@ -193,19 +193,19 @@ impl Draft {
         self.rng.choice(all)
     }
 
-    /// Some queue.
+    /// Draws a queue.
     pub fn queue(&mut self) -> Option<Id> {
         let all: Vec<Id> = self.legal.queues.iter().copied().collect();
         self.rng.choice(all)
     }
 
-    /// Some queue of a context.
+    /// Draws a queue of a context.
     pub fn queue_of(&mut self, at: Ctx) -> Option<Id> {
         let all: Vec<Id> = self.legal.queues.iter().copied().filter(|q| self.legal.homes[q] == at).collect();
         self.rng.choice(all)
     }
 
-    /// Some context.
+    /// Draws a context.
     pub fn context(&mut self) -> Ctx {
         self.rng.usize(0..self.contexts)
     }

@@ -1,4 +1,4 @@
-//! Arrays of every type, and what programs hold of them.
+//! Holds the arrays, reads and maps of a program, for every element type.
 
 use super::machine::Machine;
 use super::op::{Every, Pick, Rows};
@@ -7,7 +7,7 @@ use fencepost::prelude::*;
 use fencepost::{Element, Error, ReadMap, Region, Result, WriteMap, region};
 use std::ops::Range;
 
-/// An array.
+/// `Held` is an array of one of the element types.
 pub enum Held {
     U32(DeviceArray<u32>),
     I32(DeviceArray<i32>),
@@ -15,18 +15,18 @@ pub enum Held {
     Table(DeviceArray<u32, 2>),
 }
 
-/// A read.
+/// A reading is a read that is pending or has ended.
 pub enum Reading {
     U32(Pending<Vec<u32>>),
     I32(Pending<Vec<i32>>),
     F32(Pending<Vec<f32>>),
-    /// Waited for before.
+    /// The read has ended with these elements.
     Here(Vec<u32>),
-    /// Waited for before, in vain.
+    /// The read has ended with this error.
     Failed(Error),
 }
 
-/// A map. Only held.
+/// `Mapped` is a map guard, which is only kept.
 pub trait Mapped {}
 impl<T: Element> Mapped for ReadMap<T> {}
 impl<T: Element> Mapped for WriteMap<T> {}
@@ -61,12 +61,12 @@ impl Pick {
 }
 
 impl Held {
-    /// Elements of its memory.
+    /// Counts the elements of its memory.
     pub fn memory(&self) -> usize {
         typed!(self, array => array.padded_shape().iter().product())
     }
 
-    /// Part of an array; of a table, all of it.
+    /// Returns a part of an array, or all of a table.
     pub fn slice(&self, range: Range<usize>) -> Result<Held> {
         Ok(match self {
             Held::U32(array) => Held::U32(array.slice(range)?),
@@ -76,7 +76,7 @@ impl Held {
         })
     }
 
-    /// Rows of a table.
+    /// Returns rows of a table.
     pub fn rows(&self, rows: Rows) -> Result<Held> {
         match self {
             Held::Table(table) if rows.whole => Ok(Held::Table(table.handle())),
@@ -112,7 +112,7 @@ impl Held {
         }
     }
 
-    /// Copies a region to one of another array, or of this one.
+    /// Copies a region to a region of another array, or of this one.
     pub fn copy_region_to(&self, queue: &CommandQueue, src: Pick, dst: &Held, to: Pick) -> Result<()> {
         let (from, to) = (src.region(), to.region());
         match (self, dst) {
@@ -140,7 +140,8 @@ impl Held {
         }
     }
 
-    /// Maps it, to be changed to `words` if there are any; gives what was there. The machine waits for it.
+    /// Maps the array, and writes `words` if there are any. Returns the elements before the write. The
+    /// machine waits for the map.
     pub fn map(&self, words: Option<Vec<u32>>, machine: &mut Machine) -> Result<(Guard, Vec<u32>)> {
         typed!(self, array => match words {
             None => {

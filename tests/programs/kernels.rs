@@ -1,4 +1,4 @@
-//! The kernels that programs launch, made when first needed.
+//! Holds the kernels that programs launch. They are compiled when first needed.
 
 use super::held::Held;
 use super::op;
@@ -76,7 +76,7 @@ impl Kernels {
     }
 }
 
-/// As the built-in `mix`, but its arguments are checked at each launch.
+/// Computes the same as the built-in `mix`, but its arguments are checked at each launch.
 const MIXED: &str = "
 struct Params { a: u32, b: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -90,7 +90,7 @@ fn mixed(@builtin(global_invocation_id) gid: vec3<u32>) {
 }
 ";
 
-/// What [`MIXED`] does, for contexts that run kernels on the host.
+/// Computes the same as [`MIXED`], for contexts that run kernels on the host.
 fn mixed(groups: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
     let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);
     let [x, y] = buffers else { panic!("bug: mixed has two buffers") };
@@ -142,7 +142,7 @@ impl Kernels {
         }
     }
 
-    /// Enqueues a launch, of as many invocations as the longest argument has elements unless the grid is given.
+    /// Enqueues a launch. Without a grid it has as many invocations as the longest argument has elements.
     pub fn launch(
         &self,
         ctx: &Context,
@@ -197,7 +197,7 @@ impl Kernels {
 
 macro_rules! typed {
     ($($name:ident of $host:ty),*) => {$(
-        /// Kernels with elements of this type.
+        /// Holds the kernels with elements of this type.
         #[derive(Default)]
         pub struct $name {
             add: OnceCell<Kernel<Add<'static, $host>>>,

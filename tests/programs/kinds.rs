@@ -1,14 +1,14 @@
-//! The kinds of operations, by name.
+//! Names the kinds of operations.
 
 use super::op::{How, Op};
 
 macro_rules! kinds {
     ($($pattern:pat => $name:literal,)*) => {
-        /// All of them.
+        /// Lists all kinds.
         pub const KINDS: &[&str] = &[$($name),*];
 
         impl Op {
-            /// The name of its kind.
+            /// Returns the name of the operation's kind.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $($pattern => $name,)*

@@ -1,30 +1,31 @@
-//! Which operations make sense at a place of a program: what they name is there, and no wait lasts for ever.
+//! Checks which operations are valid at a position of a program: the objects that they name exist, and no
+//! wait lasts for ever.
 
 use super::bounds::Bounds;
 use super::op::{Ctx, Frame, Id, Maker, Op, Ty};
 use super::touch::Memory;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Elements on a multiple of which the slices start that launches bind, whatever the adapter.
+/// Counts elements. Launches bind slices that start at a multiple of this number, which every adapter accepts.
 pub const BINDING: usize = 64;
 
-/// User events that something cannot be done before.
+/// Gates are the user events that work waits for.
 type Gates = BTreeSet<Id>;
 
-/// An array, or a table.
+/// A shape describes an array or a table.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub ty: Ty,
-    /// Elements of its memory.
+    /// Counts the elements of its memory.
     pub len: usize,
-    /// Of a table.
+    /// Holds the frame of a table.
     pub frame: Option<Frame>,
-    /// Whether commands of the program's own can use it.
+    /// Is `true` if encoded commands can use the array.
     pub shared: bool,
     pub home: Ctx,
 }
 
-/// What exists at a place of a program.
+/// `Legal` holds the objects that exist at a position of a program.
 #[derive(Clone, Default)]
 pub struct Legal {
     pub queues: BTreeSet<Id>,
@@ -34,24 +35,24 @@ pub struct Legal {
     pub events: BTreeMap<Id, Gates>,
     pub reads: BTreeMap<Id, Gates>,
     pub maps: BTreeMap<Id, Id>,
-    /// User events that are not signalled.
+    /// Holds the user events that are not signalled.
     pub open: Gates,
-    /// The queue that each context has without being asked for one, once it was used.
+    /// Holds the default queue of each context, once it was used.
     pub defaults: BTreeMap<Ctx, Id>,
-    /// The contexts of queues, of those that are gone too.
+    /// Holds the contexts of queues, dropped queues included.
     pub homes: BTreeMap<Id, Ctx>,
     pub(super) bounds: Bounds,
     pub(super) users: BTreeSet<Id>,
     pub(super) event_homes: BTreeMap<Id, Ctx>,
-    /// The queue that was made current.
+    /// Holds the queue that `make_current` made current.
     made_current: BTreeMap<Ctx, Id>,
-    /// Of queues that are gone too.
+    /// Holds the gates of queues, dropped queues included.
     pub(super) queue_gates: BTreeMap<Id, Gates>,
     memory_gates: BTreeMap<Memory, Gates>,
 }
 
 impl Legal {
-    /// The operations of a program that make sense, each after those before it.
+    /// Returns the operations of a program that are valid, each after those before it.
     pub fn filter(ops: &[Op]) -> Vec<Op> {
         let mut legal = Legal::default();
         let admitted = |op: &&Op| {
@@ -64,17 +65,17 @@ impl Legal {
         ops.iter().filter(admitted).cloned().collect()
     }
 
-    /// Whether `op` can come here.
+    /// Returns `true` if `op` is valid here.
     pub fn admits(&self, op: &Op) -> bool {
         op.queue().is_none_or(|q| self.queues.contains(&q)) && self.names(op) && !self.lasts(op)
     }
 
-    /// The queue that is current in a context, if there is one.
+    /// Returns the queue that is current in a context, if there is one.
     pub fn current(&self, at: Ctx) -> Option<Id> {
         self.made_current.get(&at).or_else(|| self.defaults.get(&at)).copied()
     }
 
-    /// Whether the host would wait for a user event that is not signalled.
+    /// Returns `true` if the host would wait for a user event that is not signalled.
     fn lasts(&self, op: &Op) -> bool {
         let open = |gates: Option<&Gates>| gates.is_some_and(|gates| !gates.is_disjoint(&self.open));
         match op {
@@ -88,7 +89,7 @@ impl Legal {
         }
     }
 
-    /// Notes what `op` makes and takes away.
+    /// Records the objects that `op` makes and drops.
     pub fn apply(&mut self, op: &Op) {
         match op {
             Op::Within { op: inner, .. } => {
@@ -147,7 +148,7 @@ impl Legal {
         }
     }
 
-    /// A queue comes after everything that was enqueued on its context before.
+    /// Adds a queue. It comes after everything that was enqueued on its context before.
     fn add_queue(&mut self, q: Id, at: Ctx) {
         let gates = self.queues_of(at).flat_map(|(_, gates)| gates.clone()).collect();
         self.queue_gates.insert(q, gates);
@@ -175,7 +176,8 @@ impl Legal {
         self.queue_gates.entry(q).or_default().extend(gates);
     }
 
-    /// What another context does for a copy of a queue, a queue without a name does there.
+    /// Adds the gates of `q` to an unnamed queue of the array's context. A copy between contexts uses an
+    /// internal queue there.
     fn note_other_side(&mut self, q: Id, memory: Memory) {
         let Memory::Array(a) = memory else { return };
         if let Some(at) = self.arrays.get(&a).map(|shape| shape.home).filter(|at| *at != self.homes[&q]) {
@@ -185,7 +187,7 @@ impl Legal {
         }
     }
 
-    /// The policy may make a queue wait for whoever used the same memory.
+    /// Adds the gates of earlier uses of the same memory, because the policy may make the queue wait for them.
     fn use_memory(&mut self, op: &Op) {
         let Some(q) = op.queue() else { return };
         for touch in op.touches() {

@@ -1,4 +1,4 @@
-//! Does the operations of a program on its contexts, one call each.
+//! Executes the operations of a program on its contexts, one call each.
 
 use super::awaiting::Waits;
 use super::held::{Guard, Held, Reading};
@@ -10,44 +10,44 @@ use fencepost::{Error, Kind, Priority, QueueOptions, Result, ScopeOptions, UserE
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What came of an operation.
+/// An outcome is the result of one operation.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Nothing to show.
+    /// The operation has no result.
     Done,
-    /// What it asked for is not done yet.
+    /// The awaited work is not done yet.
     Later,
-    /// What it asked for is done.
+    /// The awaited work is done.
     Told,
     Data(Vec<u32>),
     Failed(Error),
 }
 
 impl Outcome {
-    /// Whether it is a hazard.
+    /// Returns `true` if the outcome is a hazard.
     pub fn hazard(&self) -> bool {
         matches!(self, Outcome::Failed(error) if matches!(error.kind(), Kind::Hazard { .. }))
     }
 }
 
-/// Notes of host callbacks that have run: the queue, how many of it had been enqueued, and whether what came before
-/// was done.
+/// Records host callbacks that have run: the queue, the number of the callback on the queue, and whether the
+/// earlier work of the queue was done.
 type Log = Arc<Mutex<Vec<(Id, usize, bool)>>>;
 
-/// A context of the program, and the kernels that it has compiled.
+/// A home is a context of the program, with the kernels that it has compiled.
 pub struct Home {
     pub ctx: Context,
     pub kernels: Kernels,
 }
 
-/// Everything that a program holds.
+/// A machine holds everything that a program has made.
 pub struct Machine {
     pub(super) homes: Vec<Home>,
-    /// Whether the contexts have threads; without, a call that waits does their work.
+    /// Is `true` if the contexts have threads. Without threads, calls that wait do the work of the context.
     pub(super) threads: bool,
-    /// How the program waits.
+    /// Selects how the program waits.
     pub(super) waits: Waits,
-    /// Whether callbacks may ask what is done: under `Checked` that would tell the host something.
+    /// Is `true` if callbacks may query events. Under `Checked` a query can tell the host that work is done.
     asks: bool,
     pub(super) queues: BTreeMap<Id, CommandQueue>,
     queue_homes: BTreeMap<Id, Ctx>,
@@ -69,7 +69,7 @@ fn told(done: bool) -> Outcome {
 }
 
 impl Machine {
-    /// Of one context, or of two.
+    /// Makes a machine with one context or two.
     pub fn new(contexts: Vec<Context>, threads: bool, asks: bool) -> Self {
         Self {
             homes: contexts.into_iter().map(|ctx| Home { ctx, kernels: Kernels::default() }).collect(),
@@ -92,12 +92,12 @@ impl Machine {
         }
     }
 
-    /// The same with other waits.
+    /// Returns the machine with another way to wait.
     pub fn waiting(self, waits: Waits) -> Self {
         Self { waits, ..self }
     }
 
-    /// Does one operation.
+    /// Executes one operation.
     pub fn step(&mut self, op: &Op) -> Outcome {
         self.attempt(op).unwrap_or_else(Outcome::Failed)
     }
@@ -120,7 +120,7 @@ impl Machine {
     fn queue(&mut self, op: &Op) {
         let (q, home, queue) = match *op {
             Op::Queue { q, urgency, at } => {
-                // One of them timed: nothing else may come of that.
+                // The first queue is timed. Timing must not change any result.
                 let (label, priority) = (format!("q{q}"), Priority::clamped(urgency));
                 let options = QueueOptions { label, priority, timing: q == 1 };
                 (q, at, self.homes[at].ctx.queue_with(options))
@@ -134,7 +134,7 @@ impl Machine {
         self.queue_homes.insert(q, home);
     }
 
-    /// Which context makes an array.
+    /// Returns the context that makes an array.
     pub(super) fn home_by(&self, by: Maker) -> Ctx {
         match by {
             Maker::Context(at) => at,
@@ -143,17 +143,17 @@ impl Machine {
         }
     }
 
-    /// The context of an array.
+    /// Returns the context of an array.
     pub fn home_of(&self, a: Id) -> Ctx {
         self.array_homes[&a]
     }
 
-    /// The context of a queue.
+    /// Returns the context of a queue.
     pub(super) fn home(&self, q: Id) -> &Home {
         &self.homes[self.queue_homes[&q]]
     }
 
-    /// Enters scopes, and has the context do a verb inside.
+    /// Enters scopes, and calls a verb of the context inside.
     fn within(&mut self, scopes: &[Scope], op: &Op) -> Result<Outcome> {
         match scopes {
             [] => {
@@ -170,7 +170,7 @@ impl Machine {
         }
     }
 
-    /// Events, waits, callbacks, and what drops things.
+    /// Executes operations that order work or drop objects: events, waits, callbacks, drops.
     fn order(&mut self, op: &Op) -> Result<Outcome> {
         match *op {
             Op::Array { .. } | Op::Table { .. } | Op::Pin { .. } | Op::PinBack { .. } => {
@@ -231,7 +231,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The event of everything enqueued so far on a queue.
+    /// Returns the event of everything enqueued so far on a queue.
     pub fn mark(&self, q: Id) -> Event {
         self.queues[&q].marker()
     }
@@ -241,7 +241,7 @@ impl Machine {
         self.users.clear();
     }
 
-    /// The queues that there are.
+    /// Returns the queues that exist.
     pub fn queues(&self) -> impl Iterator<Item = &CommandQueue> {
         self.queues.values()
     }
@@ -256,10 +256,10 @@ impl Machine {
         self.maps.clear();
     }
 
-    /// A queue of each context, that comes after everything.
+    /// Returns a queue of each context whose work comes after everything else.
     pub fn last_queues(&self) -> Result<Vec<CommandQueue>> {
         let last: Vec<_> = self.homes.iter().map(|home| home.ctx.queue("last")).collect();
-        // The other context may have copied something here.
+        // The queues wait for each other, because a queue of the other context may have copied to this one.
         for (queue, other) in last.iter().zip(last.iter().skip(1)) {
             let event = queue.marker();
             queue.wait_for_queue(other)?;
@@ -268,7 +268,7 @@ impl Machine {
         Ok(last)
     }
 
-    /// The memory of an array, read on `queue`.
+    /// Returns the memory of an array, read on `queue`.
     pub fn elements(&mut self, queue: &CommandQueue, a: Id) -> Result<Vec<u32>> {
         let elements = match self.arrays[&a].read(&Target::Queue(queue.clone())) {
             Reading::U32(pending) => self.get(pending),
@@ -280,7 +280,7 @@ impl Machine {
         self.around(a, &elements?)
     }
 
-    /// All memory of an array, with what `elements` a read has found in it.
+    /// Returns all memory of an array. `elements` are the elements that a read returned.
     fn around(&mut self, a: Id, elements: &[u32]) -> Result<Vec<u32>> {
         let Held::Table(table) = &self.arrays[&a] else { return Ok(elements.to_vec()) };
         let ([_, cols], [_, padded], map) = (table.shape(), table.padded_shape(), table.map_read());
@@ -291,14 +291,13 @@ impl Machine {
         Ok(memory)
     }
 
-    /// The memory of an array, mapped.
+    /// Returns the memory of an array, through a map.
     pub fn mapped(&mut self, a: Id) -> Result<Vec<u32>> {
         let array = self.arrays[&a].slice(0..self.arrays[&a].memory())?;
         array.map(None, self).map(|(_, found)| found)
     }
 
-    /// What is wrong with the callbacks that have run, if anything is: each ran, in the order of its queue, after
-    /// what came before it.
+    /// Checks that each callback ran, in the order of its queue, after the work before it.
     pub fn check_callbacks(&self) -> Result<(), String> {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         for (&q, &count) in &self.callbacks {
@@ -308,7 +307,9 @@ impl Machine {
                 return Err(format!("callbacks 0..{count} of q{q} ran as {numbers:?}"));
             }
             if let Some((_, number, _)) = ran.iter().find(|(.., done)| !done) {
-                return Err(format!("callback {number} of q{q} ran before what came before it was done"));
+                return Err(format!(
+                    "callback {number} of q{q} ran before the earlier work of its queue was done"
+                ));
             }
         }
         Ok(())

@@ -1,7 +1,8 @@
-//! Rules P08 and R02: random programs on several queues against an oracle that does one operation after the other.
+//! Tests rules P08 and R02: random programs on several queues are compared with an oracle that executes one
+//! operation after the other.
 //!
-//! `FENCEPOST_SEED=<number>` runs the program of one seed only, `FENCEPOST_SEEDS=<from>..<to>` those of many; a failure
-//! prints its seed and the smallest program that still fails.
+//! `FENCEPOST_SEED=<number>` runs the program of one seed only, `FENCEPOST_SEEDS=<from>..<to>` runs the programs of
+//! many. A failure prints its seed and the smallest program that still fails.
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
 mod arithmetic;
@@ -49,19 +50,20 @@ use libtest_mimic::{Completion, Trial};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Programs on the CPU recorder, for each policy and half.
+/// Counts the programs on the CPU recorder, for each policy and half.
 const ON_CPU: u64 = 1000;
-/// Programs with faults, for each half.
+/// Counts the programs with faults, for each half.
 const FAULTY: u64 = 500;
-/// Programs that run twice.
+/// Counts the programs that run twice.
 const REPEATED: u64 = 300;
-/// Trials at a time on the CPU recorder, whose programs wait for naps of its threads more than they compute.
+/// Counts the parallel trials on the CPU recorder. Their programs spend more time in waits for sleeping
+/// threads than in computation.
 const AT_ONCE: usize = 6;
-/// Programs on each adapter, for each policy.
+/// Counts the programs on each adapter, for each policy.
 const ON_ADAPTER: u64 = 100;
-/// Programs with faults on each adapter.
+/// Counts the programs with faults on each adapter.
 const FAULTY_ON_ADAPTER: u64 = 60;
-/// Programs on each Vulkan adapter whose driver refuses calls, for each recorder.
+/// Counts the programs on each Vulkan adapter whose driver fails calls, for each recorder.
 const REFUSED_ON_ADAPTER: u64 = 20;
 
 const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
@@ -76,19 +78,19 @@ fn main() {
         trials.extend(POLICIES.map(|(name, policy)| awaited_on_cpu(name, policy, half)));
         trials.push(with_faults(half));
     }
-    trials.push(trial("r02_without_threads_a_seed_says_everything_that_happens", CPU, || {
+    trials.push(trial("r02_without_threads_a_seed_determines_every_result", CPU, || {
         run_all(asked().unwrap_or(0..REPEATED), &repeat::Repeated)
     }));
     if asked().is_none() {
         trials.push(trial("p08_programs_have_operations_of_every_kind", CPU, drawn::run));
-        trials.push(trial("r02_what_is_left_open_happens_in_any_order", CPU, open_order::run));
+        trials.push(trial("r02_unordered_work_runs_in_any_order", CPU, open_order::run));
         trials.extend(regressions::trials());
     }
     trials.extend(on_adapters());
     common::one_place::run_beside(trials, AT_ONCE).exit();
 }
 
-/// A test that is noted.
+/// Returns a test that writes its result to the file of results.
 fn trial(
     name: impl Into<String>,
     on: On<'_>,
@@ -101,7 +103,7 @@ fn trial(
     })
 }
 
-/// The seeds that are asked for, if any are.
+/// Returns the seeds of the environment variables, if they are set.
 fn asked() -> Option<Range<u64>> {
     let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
     if let Ok(seed) = std::env::var("FENCEPOST_SEED") {
@@ -113,7 +115,7 @@ fn asked() -> Option<Range<u64>> {
     Some(number(from)..number(to))
 }
 
-/// One half of the seeds that are asked for, or of twice `count`.
+/// Returns one half of the seeds of the environment variables, or of `2 * count` seeds.
 fn half_of(count: u64, half: u64) -> Range<u64> {
     let all = asked().unwrap_or(0..2 * count);
     let middle = all.start + (all.end - all.start).div_ceil(2);
@@ -127,7 +129,7 @@ fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     })
 }
 
-/// A share of the programs, awaited: all of them in the full suite.
+/// Returns the number of awaited programs: all of `count` in the full suite, a quarter elsewhere.
 fn awaited(count: u64) -> u64 {
     if full() { count } else { count / 4 }
 }
@@ -173,7 +175,7 @@ fn no_adapter(name: &'static str, reason: &'static str) -> Trial {
     })
 }
 
-/// A test that cannot run on an adapter.
+/// Returns a test that cannot run on an adapter.
 fn ignored(name: String, on: On<'_>, reason: &'static str) -> Trial {
     let (adapter, backend) = (on.adapter.to_owned(), on.backend.to_owned());
     Trial::ignorable_test(format!("{name}::{adapter}"), move || {
@@ -183,7 +185,7 @@ fn ignored(name: String, on: On<'_>, reason: &'static str) -> Trial {
     })
 }
 
-/// How contexts are opened on an adapter.
+/// Returns the options of contexts on an adapter.
 fn options(index: usize, policy: Policy) -> ContextOptions {
     ContextOptions { adapter: AdapterChoice::Index(index), policy, ..context_options() }
 }
@@ -192,7 +194,7 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
     let name = format!("p08_{name}_programs_match_the_oracle");
     watched(place, name, move || {
         let options = options(index, policy);
-        // Where pinned memory is ordinary memory, uses of it are no hazard.
+        // Where pinned memory is ordinary memory, uses of it are no hazard, so programs under `Checked` have none.
         let pinned = policy != Policy::Checked;
         let place = |seed| Adapter { options: options.clone(), seed };
         run_all(
@@ -226,9 +228,9 @@ fn faults_on_adapter(place: &Arc<Place>, index: usize) -> Trial {
     })
 }
 
-/// Recorded and submitted by each, on a device whose driver refuses calls as the seed says.
+/// Runs programs with a recorder, on a device whose driver fails calls as the seed determines.
 fn refusals_on_adapter(place: &Arc<Place>, recorder: RecorderChoice) -> Trial {
-    let name = format!("r02_refusals_of_a_driver_give_no_wrong_byte_and_no_hang_{recorder:?}").to_lowercase();
+    let name = format!("r02_failures_of_a_driver_give_no_wrong_byte_and_no_hang_{recorder:?}").to_lowercase();
     if let Some(reason) = refusing::not_tried(recorder) {
         return ignored(name, place.on(), reason);
     }
@@ -241,7 +243,7 @@ fn refusals_on_adapter(place: &Arc<Place>, recorder: RecorderChoice) -> Trial {
     })
 }
 
-/// A test on an adapter, under the eyes of the validation layers.
+/// Returns a test on an adapter that fails if the validation layers report a message.
 fn watched(
     place: &Arc<Place>,
     name: String,

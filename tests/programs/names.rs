@@ -1,11 +1,11 @@
-//! Whether what an operation names is there and fits.
+//! Checks that the objects which an operation names exist and fit.
 
 use super::legal::{BINDING, Legal, Shape};
 use super::op::{Contents, How, Id, Kernel, Maker, Op, Part, Pick, Rows, Scope, Ty};
 use super::touch::Memory;
 
 impl Legal {
-    /// Whether everything that `op` names is there and fits.
+    /// Returns `true` if every object that `op` names exists and fits.
     pub(super) fn names(&self, op: &Op) -> bool {
         self.at_home(op)
             && match op {
@@ -40,7 +40,7 @@ impl Legal {
         }
     }
 
-    /// What work on the device names.
+    /// Checks the memory that work on the device names.
     fn names_memory(&self, op: &Op) -> bool {
         match op {
             Op::Fill { dst, .. } | Op::Upload { dst, .. } => self.part(dst),
@@ -72,7 +72,7 @@ impl Legal {
         }
     }
 
-    /// What reads, pinned arrays, events and waits name.
+    /// Checks the objects that reads, pinned arrays, events and waits name.
     fn names_events(&self, op: &Op) -> bool {
         let queue = |q: &Id| self.queues.contains(q);
         match op {
@@ -95,7 +95,7 @@ impl Legal {
         }
     }
 
-    /// Whether a queue gets only what is of its context, but for copies between the two.
+    /// Returns `true` if a queue uses only memory of its context. Copies may use memory of both contexts.
     fn at_home(&self, op: &Op) -> bool {
         let Some(home) = op.queue().and_then(|q| self.homes.get(&q)) else { return true };
         let of = |memory: Memory| match memory {
@@ -137,7 +137,7 @@ impl Legal {
         self.shape(part.a).is_some_and(|shape| shape.frame.is_none() && part.end() <= shape.len)
     }
 
-    /// Whether it is all of a table's memory.
+    /// Returns `true` if the part is all of a table's memory.
     fn table(&self, part: &Part) -> bool {
         self.shape(part.a).is_some_and(|shape| shape.frame.is_some() && part.range() == (0..shape.len))
     }
@@ -188,7 +188,7 @@ impl Legal {
         takes && all.iter().all(|part| self.arrays[&part.a].ty == ty) && self.bounds.fits(kernel)
     }
 
-    /// Whether three numbers of groups can be read, and not from what the kernel is given.
+    /// Returns `true` if the three numbers of groups can be read, and are in an array that the kernel does not use.
     fn counts(&self, given: &[Part], how: How) -> bool {
         let How::Indirect(counts) = how else { return true };
         let apart = given.iter().all(|part| part.a != counts.a);

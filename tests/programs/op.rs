@@ -1,14 +1,14 @@
-//! What programs are made of.
+//! Defines the operations of programs.
 
 pub use super::parts::{Every, Frame, Part, Pick, Rows, Steps, Window};
 
-/// Numbers name queues, arrays, events and so on, each kind for itself.
+/// An id is a number that names an object. Queues, arrays, events and so on are numbered separately.
 pub type Id = usize;
 
-/// A context of the program: the first, or the second.
+/// Names a context of the program: 0 is the first, 1 is the second.
 pub type Ctx = usize;
 
-/// One operation of a program.
+/// An operation is one step of a program.
 #[derive(Clone, PartialEq)]
 pub enum Op {
     Queue {
@@ -16,7 +16,7 @@ pub enum Op {
         urgency: i32,
         at: Ctx,
     },
-    /// The queue that a context has without being asked for one.
+    /// Names the default queue of a context.
     Default {
         q: Id,
         at: Ctx,
@@ -31,7 +31,8 @@ pub enum Op {
     MakeCurrent {
         q: Id,
     },
-    /// A verb of the context, inside scopes from the outermost to the innermost. `before` is current outside of them.
+    /// Calls a verb of the context, inside scopes from the outermost to the innermost. `before` is current outside of
+    /// them.
     Within {
         before: Option<Id>,
         scopes: Vec<Scope>,
@@ -44,7 +45,7 @@ pub enum Op {
         len: usize,
         contents: Contents,
     },
-    /// An array of two dimensions whose memory may be larger than its shape.
+    /// Makes an array of two dimensions whose memory may be larger than its shape.
     Table {
         a: Id,
         by: Maker,
@@ -99,7 +100,7 @@ pub enum Op {
         r: Id,
         src: Rows,
     },
-    /// Commands of the program's own: a copy, or zeros where there is no source.
+    /// Encodes wgpu commands: a copy, or a clearing if there is no source.
     Encode {
         q: Id,
         src: Option<Part>,
@@ -127,7 +128,7 @@ pub enum Op {
     DropRead {
         r: Id,
     },
-    /// A pinned array to upload from.
+    /// Makes a pinned array to upload from.
     Pin {
         p: Id,
         len: usize,
@@ -142,7 +143,7 @@ pub enum Op {
         start: usize,
         dst: Part,
     },
-    /// A pinned array to download to.
+    /// Makes a pinned array to download to.
     PinBack {
         d: Id,
         len: usize,
@@ -155,12 +156,12 @@ pub enum Op {
     ReadPinned {
         d: Id,
     },
-    /// A marker, named.
+    /// Enqueues a marker and names it.
     Mark {
         e: Id,
         q: Id,
     },
-    /// The same event, recorded again.
+    /// Records an existing event again.
     Record {
         e: Id,
         q: Id,
@@ -222,44 +223,44 @@ pub enum Op {
     Trim,
 }
 
-/// The type of an array's elements.
+/// Names the type of an array's elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
     U32,
     I32,
-    /// Whole numbers so small that every sum and product of them is exact.
+    /// The elements are whole numbers, so small that every sum and product of them is exact.
     F32,
-    /// Numbers of workgroups, as u32: 0 or 1, so that no two invocations have one index.
+    /// The elements are numbers of workgroups, as u32. They are 0 or 1, so that no two invocations have the same index.
     Groups,
 }
 
-/// A scope of a queue, and whether its entry waits for the queue that is current before.
+/// Names the queue of a scope. If `waits` is set, its entry waits for the queue that was current before.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Scope {
     pub q: Id,
     pub waits: bool,
 }
 
-/// Who makes an array.
+/// Names the context or queue that makes an array.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Maker {
     Context(Ctx),
     Queue(Id),
-    /// The first context, for commands of the program's own.
+    /// The first context makes a shared array for encoded commands.
     Shared,
 }
 
-/// What is in an array at first.
+/// Selects the first contents of an array.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Contents {
     Zeros,
     Full(u32),
-    /// Drawn from this seed.
+    /// The elements are drawn from this seed.
     Elements(u32),
     Empty,
 }
 
-/// A built-in kernel with its arguments.
+/// Names a built-in kernel with its arguments.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kernel {
     Mix { a: u32, b: u32, x: Part, y: Part },
@@ -269,37 +270,37 @@ pub enum Kernel {
     Histogram { values: Part, bins: Part },
 }
 
-/// How a kernel is launched.
+/// Selects how a kernel is launched.
 #[derive(Clone, Copy, PartialEq)]
 pub enum How {
-    /// With arguments that are checked when the test is compiled.
+    /// The arguments are checked when the test is compiled.
     Typed,
-    /// With arguments that are checked at the call.
+    /// The arguments are checked at the call.
     Dyn,
-    /// With so many workgroups as three elements say when it runs.
+    /// The numbers of workgroups are read from three elements on the device.
     Indirect(Part),
 }
 
-/// How the host waits.
+/// Selects how the host waits.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Wait {
     Block,
     Await,
-    /// At most so many microseconds.
+    /// Waits at most this number of microseconds.
     Within(u64),
-    /// Asks whether it is done.
+    /// Queries once whether the work is done.
     Look,
 }
 
 impl Wait {
-    /// Whether it returns only once the work is done.
+    /// Returns `true` if the wait returns only after the work is done.
     pub fn blocks(self) -> bool {
         matches!(self, Wait::Block | Wait::Await)
     }
 }
 
 impl Kernel {
-    /// What it reads, and what it writes.
+    /// Returns the parts that the kernel reads, and the part that it writes.
     pub fn parts(&self) -> (Vec<Part>, Part) {
         match *self {
             Kernel::Mix { x, y, .. } | Kernel::Saxpy { x, y, .. } => (vec![x], y),
@@ -311,7 +312,7 @@ impl Kernel {
 }
 
 impl Ty {
-    /// The bits of the element that a number stands for.
+    /// Converts a number to the bits of an element.
     pub fn element(self, number: u32) -> u32 {
         match self {
             Ty::U32 | Ty::I32 => number,
@@ -320,19 +321,19 @@ impl Ty {
         }
     }
 
-    /// The elements that a seed stands for.
+    /// Returns the elements of a seed.
     pub fn elements(self, seed: u32, len: usize) -> Vec<u32> {
         elements(seed, len).into_iter().map(|number| self.element(number)).collect()
     }
 }
 
 impl Op {
-    /// The operation, or the verb that it does inside scopes.
+    /// Returns the operation, or the verb inside its scopes.
     pub fn verb(&self) -> &Op {
         if let Op::Within { op, .. } = self { op } else { self }
     }
 
-    /// The waits that it does before: those of the entries of its scopes.
+    /// Returns the waits that come before its verb: those at the entries of its scopes.
     pub fn waits(&self) -> Vec<Op> {
         let Op::Within { before, scopes, .. } = self else { return Vec::new() };
         let outer = [*before].into_iter().chain(scopes.iter().map(|scope| Some(scope.q)));
@@ -340,7 +341,7 @@ impl Op {
         entries.filter_map(|(scope, outer)| Some(Op::WaitForQueue { q: scope.q, other: outer? })).collect()
     }
 
-    /// Whether it is about the second context, which a program may not have.
+    /// Returns `true` if the operation needs the second context.
     pub fn is_elsewhere(&self) -> bool {
         match self {
             Op::Queue { at, .. }
@@ -353,7 +354,7 @@ impl Op {
         }
     }
 
-    /// The read that it begins.
+    /// Returns the read that the operation begins.
     pub fn begins_read(&self) -> Option<Id> {
         match *self.verb() {
             Op::Read { r, .. } | Op::ReadRegion { r, .. } | Op::ReadRows { r, .. } => Some(r),
@@ -362,7 +363,7 @@ impl Op {
     }
 }
 
-/// The elements that a seed stands for.
+/// Returns the elements of a seed.
 pub fn elements(seed: u32, len: usize) -> Vec<u32> {
     let mut state = seed;
     let next = |_| {

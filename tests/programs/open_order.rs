@@ -1,4 +1,4 @@
-//! Rule R02: what the calls leave open really happens in any order on the CPU recorder, so that a missing wait shows.
+//! Tests rule R02: the CPU recorder runs unordered work in any order, so that a missing wait is detected.
 
 use fencepost::{Context, CpuOptions, Policy, Result};
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const QUEUES: u32 = 4;
 const SEEDS: u64 = 200;
 
-/// With every queue some seed has it come last, and each queue's own commands stay in order.
+/// Checks that every queue comes last for some seed, and that the commands of each queue stay in order.
 pub fn run() -> std::result::Result<(), String> {
     let seen: Result<BTreeSet<u32>> = (0..SEEDS).map(last_word).collect();
     let (seen, all) = (seen.map_err(|error| error.to_string())?, (1..=QUEUES).collect());
@@ -17,7 +17,7 @@ pub fn run() -> std::result::Result<(), String> {
     }
 }
 
-/// Queues write one array with nothing to order them: what the last of them has left there.
+/// Makes several queues write one array without any order between them. Returns the value that the last queue wrote.
 fn last_word(seed: u64) -> Result<u32> {
     let options = CpuOptions { seed, threads: false, ..CpuOptions::default() };
     let ctx = Context::on_cpu_with(options, Policy::Unchecked);

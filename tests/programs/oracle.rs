@@ -1,29 +1,29 @@
-//! What a program means: every operation done at its call, one after the other.
+//! Defines the meaning of a program: every operation is executed at its call, one after the other.
 
 use super::arithmetic::run;
 use super::op::{Contents, How, Id, Op, Part, Ty, elements};
 use std::collections::BTreeMap;
 
-/// An element, if it was ever written.
+/// A word is an element, or `None` if it was never written.
 pub type Word = Option<u32>;
 
-/// Invocations of a workgroup of every kernel that programs launch.
+/// Counts the invocations of a workgroup. Every kernel that programs launch has this size.
 const WORKGROUP: usize = 64;
 
-/// All memory of a program.
+/// The oracle holds all memory of a program.
 #[derive(Clone, Default)]
 pub struct Oracle {
-    /// The memory of arrays and tables, padding and all.
+    /// Holds the memory of arrays and tables, padding included.
     pub arrays: BTreeMap<Id, Vec<Word>>,
     types: BTreeMap<Id, Ty>,
     up: BTreeMap<Id, Vec<Word>>,
     down: BTreeMap<Id, Vec<Word>>,
-    /// What each read finds.
+    /// Holds the expected result of each read.
     reads: BTreeMap<Id, Vec<Word>>,
 }
 
 impl Oracle {
-    /// Does an operation.
+    /// Executes an operation.
     pub fn apply(&mut self, op: &Op) {
         match *op.verb() {
             Op::Array { a, len, contents, ty, .. } => {
@@ -97,7 +97,7 @@ impl Oracle {
         }
     }
 
-    /// Notes that an operation may have been done or not.
+    /// Marks the elements that an operation may have written as unknown.
     pub fn doubt(&mut self, op: &Op) {
         match *op.verb() {
             Op::Array { a, len, ty, .. } => {
@@ -115,7 +115,7 @@ impl Oracle {
         }
     }
 
-    /// What an operation that shows elements must show.
+    /// Returns the expected elements of an operation that shows elements.
     pub fn shown(&self, op: &Op) -> Option<Vec<Word>> {
         match *op {
             Op::WaitRead { r, .. } => self.reads.get(&r).cloned(),
@@ -154,7 +154,7 @@ impl Oracle {
         }
     }
 
-    /// Invocations of a launch, as far as its grid limits them.
+    /// Counts the invocations of a launch, as far as its grid limits them.
     pub fn invocations(&self, how: How) -> Option<usize> {
         let How::Indirect(counts) = how else { return Some(usize::MAX) };
         let groups: Option<Vec<u32>> = self.get(counts).into_iter().collect();

@@ -1,9 +1,9 @@
-//! Which elements operations name: parts of arrays, and rows and windows of tables.
+//! Defines the elements that operations name: parts of arrays, and rows and windows of tables.
 
 use super::op::Id;
 use std::ops::Range;
 
-/// Elements of an array; of a table, all of its memory.
+/// A part is a range of elements of an array. The range of a table covers all of its memory.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Part {
     pub a: Id,
@@ -11,14 +11,14 @@ pub struct Part {
     pub len: usize,
 }
 
-/// Every so manyth element of a part, the last one included.
+/// Steps name every `step`-th element of a part, the last one included.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Steps {
     pub part: Part,
     pub step: usize,
 }
 
-/// The shape of a table, and the shape of its memory.
+/// A frame holds the shape of a table and the shape of its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
     pub rows: usize,
@@ -27,7 +27,7 @@ pub struct Frame {
     pub padded_cols: usize,
 }
 
-/// Some rows of a table; all of them with the padding behind the last one if it is `whole`.
+/// Rows name some rows of a table. If `whole` is set, they are all rows with the padding behind the last one.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Rows {
     pub a: Id,
@@ -37,7 +37,7 @@ pub struct Rows {
     pub whole: bool,
 }
 
-/// Indices of one axis.
+/// `Every` names indices of one axis.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Every {
     pub first: usize,
@@ -45,7 +45,7 @@ pub struct Every {
     pub step: usize,
 }
 
-/// A region of a table in both dimensions.
+/// A window is a region of a table in both dimensions.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Window {
     pub a: Id,
@@ -54,7 +54,7 @@ pub struct Window {
     pub cols: Every,
 }
 
-/// What a region picks.
+/// A pick names the elements of a region.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Pick {
     Steps(Steps),
@@ -72,32 +72,32 @@ impl Part {
 }
 
 impl Steps {
-    /// Elements in all.
+    /// Counts the elements.
     pub fn count(self) -> usize {
         self.part.len.div_ceil(self.step)
     }
 }
 
 impl Frame {
-    /// Elements of the memory.
+    /// Counts the elements of the memory.
     pub fn memory(self) -> usize {
         self.padded_rows * self.padded_cols
     }
 
-    /// Whether there is any padding.
+    /// Returns `true` if the memory has padding.
     pub fn is_padded(self) -> bool {
         (self.rows, self.cols) != (self.padded_rows, self.padded_cols)
     }
 }
 
 impl Rows {
-    /// Their memory, the padding included.
+    /// Returns their memory, the padding included.
     pub fn memory(self) -> Range<usize> {
         let width = self.frame.padded_cols;
         if self.whole { 0..self.frame.memory() } else { self.start * width..(self.start + self.len) * width }
     }
 
-    /// The same rows as a window.
+    /// Returns the same rows as a window.
     pub fn window(self) -> Window {
         let rows = Every { first: self.start, count: self.len, step: 1 };
         let cols = Every { first: 0, count: self.frame.cols, step: 1 };
@@ -120,13 +120,13 @@ impl Every {
 }
 
 impl Window {
-    /// Where its elements lie in the table's memory, in C order.
+    /// Returns the positions of its elements in the table's memory, in C order.
     pub fn places(self) -> Vec<usize> {
         let row = |row: usize| self.cols.indices().map(move |col| row * self.frame.padded_cols + col);
         self.rows.indices().flat_map(row).collect()
     }
 
-    /// The memory from the first element to the last.
+    /// Returns the memory from the first element to the last.
     pub fn span(self) -> Range<usize> {
         let at = |row: usize, col: usize| row * self.frame.padded_cols + col;
         at(self.rows.first, self.cols.first)..at(self.rows.last(), self.cols.last()) + 1
@@ -141,7 +141,7 @@ impl Pick {
         }
     }
 
-    /// Where the elements lie in memory, in C order.
+    /// Returns the positions of the elements in memory, in C order.
     pub fn places(self) -> Vec<usize> {
         match self {
             Pick::Steps(steps) => steps.part.range().step_by(steps.step).collect(),
@@ -149,7 +149,7 @@ impl Pick {
         }
     }
 
-    /// The memory from the first element to the last.
+    /// Returns the memory from the first element to the last.
     pub fn span(self) -> Range<usize> {
         match self {
             Pick::Steps(steps) => steps.part.range(),
@@ -157,7 +157,7 @@ impl Pick {
         }
     }
 
-    /// The shape of the region. A window of one row, or of one column, has one dimension.
+    /// Returns the shape of the region. A window of one row, or of one column, has one dimension.
     pub fn shape(self) -> Vec<usize> {
         match self {
             Pick::Steps(steps) => vec![steps.count()],

@@ -1,4 +1,4 @@
-//! Operations as lines of pseudo-code: what `Debug` prints.
+//! Prints operations as lines of pseudo-code with `Debug`.
 
 use super::op::{Contents, Every, How, Kernel, Maker, Op, Part, Pick, Rows, Steps, Ty, Wait};
 use std::fmt;

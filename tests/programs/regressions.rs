@@ -1,4 +1,5 @@
-//! The smallest programs that once went wrong, each named by what must hold. They run with many orders.
+//! Holds the smallest programs that once failed. Each is named by the property that must hold. They run with
+//! many orders.
 
 use super::case::{Cpu, cpu_options};
 use super::common::results::CPU;
@@ -7,28 +8,32 @@ use super::run::run;
 use fencepost::Policy;
 use libtest_mimic::Trial;
 
-/// Orders that each program runs with.
+/// Counts the orders that each program runs with.
 const SEEDS: u64 = 60;
 
-/// All of them.
+/// Returns all regression tests.
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("a_wait_is_over_with_all_that_the_other_queue_waits_for", Policy::Ordered, waits_for_all()),
-        trial("a_read_in_place_waits_for_the_contexts_own_fill", Policy::Ordered, read_of_a_fill()),
-        trial("two_writers_of_parts_of_a_read_do_not_race_with_its_saving", Policy::Ordered, read_in_parts()),
+        trial("a_wait_for_a_queue_covers_the_waits_of_that_queue", Policy::Ordered, waits_for_all()),
+        trial("a_read_in_place_waits_for_the_fill_of_the_context", Policy::Ordered, read_of_a_fill()),
         trial(
-            "order_through_a_queue_of_another_lane_holds_inside_a_batch",
+            "two_writers_of_parts_of_a_read_do_not_race_with_the_copy_for_it",
+            Policy::Ordered,
+            read_in_parts(),
+        ),
+        trial(
+            "order_through_a_queue_of_another_lane_holds_in_a_batch",
             Policy::Unchecked,
             order_by_a_third(),
         ),
         trial("a_marker_between_a_wait_and_work_covers_the_wait", Policy::Unchecked, marker_behind_a_wait()),
-        trial("a_read_that_is_saved_can_be_awaited_without_threads", Policy::Ordered, awaited_late()),
-        trial("a_refused_copy_within_an_array_leaves_no_use", Policy::Checked, half_a_copy()),
-        trial("an_array_of_a_queue_is_made_in_its_order", Policy::Checked, made_in_order()),
-        trial("a_read_that_timed_out_tells_the_host_nothing", Policy::Checked, told_nothing()),
-        trial("an_indirect_launch_of_no_workgroups_along_one_axis_is_none", Policy::Ordered, no_groups()),
+        trial("a_read_with_copied_bytes_can_be_awaited_without_threads", Policy::Ordered, awaited_late()),
+        trial("a_refused_copy_within_an_array_records_no_use", Policy::Checked, half_a_copy()),
+        trial("an_array_of_a_queue_is_made_in_queue_order", Policy::Checked, made_in_order()),
+        trial("a_read_that_timed_out_orders_nothing", Policy::Checked, told_nothing()),
+        trial("an_indirect_launch_with_zero_workgroups_on_one_axis_runs_none", Policy::Ordered, no_groups()),
         trial(
-            "an_array_without_contents_comes_after_the_one_that_was_there_before",
+            "an_empty_array_waits_for_the_earlier_array_in_its_memory",
             Policy::Ordered,
             made_where_another_was(),
         ),
@@ -145,7 +150,7 @@ fn marker_behind_a_wait() -> Vec<Op> {
         [
             array(Maker::Context(0), 1, 64, Contents::Zeros),
             array(Maker::Context(0), 2, 64, Contents::Zeros),
-            // All of it is planned at once, after the signal.
+            // The commands are planned together, after the signal.
             Op::UserEvent { u: 1, at: 0 },
             Op::WaitForUser { q: 1, u: 1 },
             fill(1, part(1, 0..64), 1),
@@ -155,7 +160,7 @@ fn marker_behind_a_wait() -> Vec<Op> {
             Op::WaitFor { q: 3, events: vec![1] },
             fill(3, part(1, 0..64), 3),
             Op::Signal { u: 1 },
-            // Without threads a turn plans all queues, each to its end.
+            // Without threads one flush plans all queues, each to its end.
             Op::Flush { q: 4 },
         ],
     )
@@ -198,7 +203,7 @@ fn made_in_order() -> Vec<Op> {
             Op::Copy { q: 3, src: part(2, 0..4), dst: part(2, 8..12) },
         ],
     );
-    // Memory that was used before changes nothing.
+    // Reused memory gives the same result.
     ops.extend([
         Op::DropArray { a: 1 },
         array(Maker::Queue(2), 3, 16, Contents::Zeros),

@@ -1,4 +1,4 @@
-//! Rule R02: without threads a seed says everything that happens.
+//! Tests rule R02: without threads a seed determines every result.
 
 use super::case::{Trial, cpu_options};
 use super::generate::{Style, program};
@@ -9,7 +9,7 @@ use super::run::guarded;
 use fastrand::Rng;
 use fencepost::{Context, CpuOptions, Policy};
 
-/// Programs that run twice.
+/// Runs each program twice.
 pub struct Repeated;
 
 impl Trial for Repeated {
@@ -31,7 +31,7 @@ impl Trial for Repeated {
     }
 }
 
-/// The same without a limit that depends on the time of day.
+/// Returns the operation without a time limit, so that it does not depend on a clock.
 fn timeless(op: Op) -> Op {
     let at_once = |how| if matches!(how, Wait::Within(_)) { Wait::Within(0) } else { how };
     match op {
@@ -43,7 +43,7 @@ fn timeless(op: Op) -> Op {
     }
 }
 
-/// What comes of every operation, on a device that refuses now and then.
+/// Returns the results of every operation, on a device that fails some submissions.
 fn trace(seed: u64, ops: &[Op]) -> Result<Vec<String>, String> {
     let options = CpuOptions { threads: false, delays: false, refusals: 0.05, ..cpu_options(seed) };
     let ops = ops.to_vec();

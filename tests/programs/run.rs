@@ -1,4 +1,4 @@
-//! Runs a program beside its oracle and compares what both show.
+//! Runs a program beside its oracle and compares the results.
 
 use super::awaiting::Waits;
 use super::checked::Model;
@@ -12,27 +12,27 @@ use fencepost::{Context, ContextWatch, Policy};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-/// A hang is a failure after this long.
+/// Limits the time of a program. A longer program counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How the text of a hang begins.
+/// Begins the message of a hang.
 pub const HANG: &str = "not over within";
 
-/// Where and how a program runs.
+/// A place opens the contexts of a program and selects how it waits.
 pub trait Place: Clone + Send + 'static {
     fn open(&self) -> Result<Context, String>;
     /// Opens the second context of a program.
     fn open_second(&self) -> Result<Context, String>;
     fn policy(&self) -> Policy;
-    /// Whether contexts have threads.
+    /// Returns `true` if the contexts have threads.
     fn threads(&self) -> bool;
-    /// How programs wait.
+    /// Returns how programs wait.
     fn waits(&self) -> Waits {
         Waits::AsDrawn
     }
 }
 
-/// Runs a program on a fresh context, or on two, on a thread of its own. A panic or a hang is a failure too.
+/// Runs a program on one fresh context or two, on a new thread. A panic or a hang is a failure too.
 pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
     let (place, ops) = (place.clone(), ops.to_vec());
     guarded(move |watch| {
@@ -47,7 +47,7 @@ pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
     })
 }
 
-/// Runs `body` on a thread of its own; if it is not over in time, shows the state of the contexts that it sent.
+/// Runs `body` on a new thread. If it does not end in time, the error shows the state of the contexts that it sent.
 pub fn guarded<R: Send + 'static>(
     body: impl FnOnce(Sender<ContextWatch>) -> Result<R, String> + Send + 'static,
 ) -> Result<R, String> {
@@ -64,7 +64,7 @@ fn states_of(watches: impl Iterator<Item = ContextWatch>) -> String {
     watches.map(state_of).collect::<Vec<_>>().join("\n")
 }
 
-/// The state of a context, if its lock can be had at all.
+/// Returns the state of a context, if its lock can be acquired.
 fn state_of(watch: ContextWatch) -> String {
     match in_time(move || watch.state_dump()) {
         Some(state) => state.unwrap_or_else(|| "the context is gone".into()),
@@ -79,7 +79,7 @@ fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), Strin
         let wrong = |what: String| format!("operation {at}, {op:?}: {what}");
         let missing = if policy == Policy::Checked { model.missing(op) } else { Vec::new() };
         let outcome = machine.step(op);
-        // A read says so only when it is waited for.
+        // A read reports a hazard only when the program waits for it.
         let (hazard, shown) = match (op.begins_read(), op) {
             (Some(r), _) => {
                 if !missing.is_empty() {
@@ -93,7 +93,7 @@ fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), Strin
         if outcome.hazard() != hazard {
             let expected = if hazard { "a hazard" } else { "no hazard" };
             return Err(wrong(format!(
-                "the model says {expected} ({missing:?}), the call {}",
+                "the model expects {expected} ({missing:?}), the call {}",
                 short(&outcome)
             )));
         }
@@ -116,7 +116,7 @@ fn judge(outcome: &Outcome, expected: Option<Vec<Word>>) -> Result<(), String> {
     }
 }
 
-/// Compares elements, as far as they were ever written.
+/// Compares the elements that were ever written.
 pub fn compare(found: &[u32], expected: &[Word]) -> Result<(), String> {
     if found.len() != expected.len() {
         return Err(format!("{} elements, the oracle has {}", found.len(), expected.len()));
@@ -137,7 +137,7 @@ fn short(outcome: &Outcome) -> String {
     }
 }
 
-/// Lets everything come to its end, and compares all that is left.
+/// Completes all work, and compares all remaining arrays.
 fn finish(mut machine: Machine, oracle: &Oracle) -> Result<(), String> {
     machine.signal_all();
     machine.unmap_all();

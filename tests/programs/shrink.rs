@@ -1,14 +1,14 @@
-//! Makes a failing program small.
+//! Makes a failing program smaller.
 
 use super::generate::repaired;
 use super::op::Op;
 use fencepost::Policy;
 use std::time::{Duration, Instant};
 
-/// How long to look for a smaller program.
+/// Limits the time of the search for a smaller program.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Takes operations away as long as the program still fails.
+/// Removes operations as long as the program still fails.
 pub fn shrink(ops: &[Op], policy: Policy, fails: impl Fn(&[Op]) -> bool) -> Vec<Op> {
     let end = Instant::now() + PATIENCE;
     let mut best = ops.to_vec();
@@ -26,7 +26,7 @@ pub fn shrink(ops: &[Op], policy: Policy, fails: impl Fn(&[Op]) -> bool) -> Vec<
                 at += chunk;
             }
         }
-        // At the end once more, until nothing goes.
+        // Repeat single removals until none succeeds.
         chunk = if chunk > 1 || best.len() == before { chunk / 2 } else { 1 };
     }
     best

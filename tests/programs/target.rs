@@ -1,15 +1,15 @@
-//! Where a verb goes: to a queue that is named, or to the one that is current.
+//! Selects where a verb goes: to a named queue, or to the current queue.
 
 use fencepost::prelude::*;
 use fencepost::{Element, Kernel, Result, Source};
 
-/// A queue, or a context with its current queue.
+/// A target is a queue, or a context with its current queue.
 pub enum Target {
     Queue(CommandQueue),
     Current(Context),
 }
 
-/// Has the queue or the context do something.
+/// Calls a verb of the queue or of the context.
 macro_rules! on {
     ($target:expr, $to:ident => $body:expr) => {
         match $target {

@@ -1,9 +1,9 @@
-//! What operations do to memory.
+//! Defines how operations use memory.
 
 use super::op::{How, Id, Maker, Op, Part, Pick, Rows};
 use std::ops::Range;
 
-/// Memory that operations use.
+/// Names memory that operations use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Memory {
     Array(Id),
@@ -11,7 +11,7 @@ pub enum Memory {
     Down(Id),
 }
 
-/// What an operation does to elements of some memory.
+/// A touch is a read or write of a range of memory.
 #[derive(Clone)]
 pub struct Touch {
     pub memory: Memory,
@@ -20,7 +20,7 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// Whether the two must not happen at once.
+    /// Returns `true` if the two uses must not run at the same time.
     pub fn conflicts(&self, other: &Touch) -> bool {
         let apart = self.range.end <= other.range.start || other.range.end <= self.range.start;
         self.memory == other.memory && !apart && (self.write || other.write)
@@ -31,7 +31,7 @@ impl Touch {
     }
 }
 
-/// That memory is read.
+/// Converts a range of memory into a read of it.
 trait Read {
     fn reads(self) -> Touch;
 }
@@ -47,7 +47,7 @@ impl Read for Part {
 }
 
 impl Read for Pick {
-    /// A region counts as everything from its first element to its last.
+    /// Returns a read of everything from the region's first element to its last.
     fn reads(self) -> Touch {
         reads(self.a(), self.span())
     }
@@ -60,7 +60,7 @@ impl Read for Rows {
 }
 
 impl Op {
-    /// The queue that it is enqueued on.
+    /// Returns the queue that the operation is enqueued on.
     pub fn queue(&self) -> Option<Id> {
         match *self.verb() {
             Op::Fill { q, .. }
@@ -84,7 +84,7 @@ impl Op {
         }
     }
 
-    /// What its work on the device does to memory. An array that a queue makes is written there.
+    /// Returns the uses of memory by its work on the device. A queue that makes an array writes the array.
     pub fn touches(&self) -> Vec<Touch> {
         match *self.verb() {
             Op::Fill { dst, .. } | Op::Upload { dst, .. } => vec![dst.reads().writes()],
@@ -119,7 +119,7 @@ impl Op {
         }
     }
 
-    /// What the host does to memory in it, once all earlier work allows.
+    /// Returns the use of memory by the host. The host waits for earlier work before it.
     pub fn host_touch(&self) -> Option<Touch> {
         match *self {
             Op::MapRead { part, .. } => Some(part.reads()),
@@ -134,7 +134,8 @@ impl Op {
         }
     }
 
-    /// Whether it may be no work of its queue, but done at the call: an array's being made, or an upload of ordinary memory.
+    /// Returns `true` if the operation may be executed at the call instead of on its queue. This holds for new arrays
+    /// and for uploads of ordinary memory.
     pub fn may_be_early(&self) -> bool {
         matches!(
             self.verb(),

@@ -1,4 +1,4 @@
-//! How the host waits for what a program has asked for.
+//! Waits on the host for the results of a program.
 
 use super::awaiting::Waits;
 use super::held::Reading;
@@ -33,7 +33,7 @@ impl Machine {
         Ok(outcome)
     }
 
-    /// Waits for a result; gives it, or the one that will have it.
+    /// Waits for a result. Returns the result, or the pending that will have it.
     fn wait_or_keep<T: Unpin + 'static>(
         &mut self,
         mut pending: Pending<T>,
@@ -49,7 +49,7 @@ impl Machine {
         })
     }
 
-    /// Waits for a result as the program does where its operations do not say how.
+    /// Waits for a result in the machine's way, for operations that do not name one.
     pub fn get<T: Unpin + 'static>(&mut self, pending: Pending<T>) -> Result<T> {
         match self.waits {
             Waits::AsDrawn => pending.wait(),
@@ -62,7 +62,7 @@ impl Machine {
         Ok(self.wait_or_keep(pending, how)?.ok())
     }
 
-    /// Awaits a result: on an executor, or, where no thread works meanwhile, by asking again and again.
+    /// Awaits a result on an executor. Without threads it polls in a loop.
     fn awaited<T: Unpin + 'static>(&self, mut pending: Pending<T>) -> Result<T> {
         if self.threads {
             return pollster::block_on(pending);
@@ -76,7 +76,7 @@ impl Machine {
     }
 }
 
-/// Polls a few times at most, and gives up the task: no clock says how long an executor has asked.
+/// Polls at most `times` times. The count replaces a clock, so that no result depends on time.
 fn polled<T: Unpin>(mut pending: Pending<T>, times: u64) -> Result<Result<T, Pending<T>>> {
     let mut cx = std::task::Context::from_waker(Waker::noop());
     for _ in 0..times {

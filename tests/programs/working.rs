@@ -1,4 +1,4 @@
-//! What a program does to memory: arrays, transfers, launches, maps.
+//! Executes the operations on memory: arrays, transfers, launches, maps.
 
 use super::held::Held;
 use super::machine::{Machine, Outcome};
@@ -40,7 +40,7 @@ impl Machine {
         Ok(Outcome::Done)
     }
 
-    /// Enqueues what contexts have no verb for.
+    /// Enqueues work for which contexts have no verb.
     fn work_on_queue(&mut self, op: &Op) -> Result<Outcome> {
         let queue = op.queue().map(|q| self.queues[&q].clone()).expect("it is enqueued");
         match *op {
@@ -167,7 +167,7 @@ impl Machine {
         home.kernels.launch(&home.ctx, to, kernel, &reads, &mut out, grid)
     }
 
-    /// Enqueues commands of the program's own.
+    /// Encodes wgpu commands.
     fn encode(&self, queue: &CommandQueue, src: Option<Part>, dst: Part) -> Result<()> {
         let (src, mut dst) = (src.map(|src| self.words(src)).transpose()?, self.words(dst)?);
         queue.encode(|encoder, access| {
@@ -184,7 +184,7 @@ impl Machine {
         })
     }
 
-    /// Touches memory on the host.
+    /// Reads or writes memory on the host.
     pub(super) fn touch(&mut self, op: &Op) -> Result<Outcome> {
         match *op {
             Op::MapRead { m, part } => self.map(m, part, None),

@@ -1,4 +1,4 @@
-//! A device that refuses, and contexts on it.
+//! Provides a device whose driver fails calls, and contexts on it.
 
 use super::common::raw;
 use super::common::refusing::{self, Driver, Rule, Seen};
@@ -6,7 +6,7 @@ use super::common::subject::Subject;
 use fencepost::{AdoptOptions, Context, RecorderChoice, Result};
 use std::sync::Arc;
 
-/// A device of one adapter; after a loss another one.
+/// A bed holds a device of one adapter. After a loss it opens another device.
 pub struct Bed {
     adapter: wgpu::Adapter,
     recorder: RecorderChoice,
@@ -21,7 +21,7 @@ impl Bed {
         Self { adapter, recorder, subject: subject.clone(), opened }
     }
 
-    /// Whether wgpu makes the submissions, and so decides what it survives.
+    /// Returns `true` if wgpu makes the submissions. Then wgpu decides which failures its device survives.
     pub fn by_wgpu(&self) -> bool {
         self.recorder != RecorderChoice::Direct
     }
@@ -30,8 +30,8 @@ impl Bed {
         &self.opened.2
     }
 
-    /// A fresh context, which is alone with the device if it submits past wgpu. One without threads does not use
-    /// immediates.
+    /// Opens a fresh context. It is the only user of the device if it submits without wgpu. A context without
+    /// threads does not use immediates.
     pub fn context(&self, threads: bool) -> Result<Context> {
         let (device, queue, _) = &self.opened;
         let (recorder, alone) = (self.recorder, !self.by_wgpu());
@@ -42,14 +42,14 @@ impl Bed {
         Ok(ctx)
     }
 
-    /// Does something under a rule: what came of it, and what the driver saw.
+    /// Runs `act` under a rule. Returns its result, and the calls that the driver received.
     pub fn under<T>(&self, rule: Rule, act: impl FnOnce() -> T) -> (T, Seen) {
         self.driver().set(rule);
         let outcome = act();
         (outcome, self.driver().set(Rule::Nothing))
     }
 
-    /// Opens another device: this one is lost.
+    /// Opens another device after a loss.
     pub fn renew(&mut self) {
         self.opened = refusing::open(&self.adapter);
     }

@@ -1,15 +1,15 @@
-//! What programs do, each with an exact result. A deed uses queues of its own, and leaves nothing behind.
+//! Defines deeds, the actions of a program with an exact result. A deed uses its own queues, and retains nothing.
 
 use super::common::kernels::{Iota, Mix, mixed};
 use fencepost::prelude::*;
 use fencepost::{Context, Download, HostArray, QueueOptions, Result, Upload, region};
 use half::f16;
 
-/// Something that a program does, as a test's name has it.
+/// A deed is an action of a program. Its name is part of a test's name.
 pub struct Deed {
     pub name: &'static str,
     pub run: fn(&Context) -> Result<()>,
-    /// Whether wgpu records some of it with every recorder.
+    /// Is `true` if wgpu records a part of the deed with every recorder.
     pub by_wgpu: bool,
 }
 
@@ -50,7 +50,7 @@ fn arrays(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Of few bytes, and of so many that the driver is asked for memory.
+/// Uploads few bytes, then so many that the driver allocates memory.
 fn uploads(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("uploads");
     let many: Vec<u32> = (0..1_100_000).collect();
@@ -63,7 +63,7 @@ fn uploads(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Before later writes, which the bytes are saved from, and after them.
+/// Reads before later writes, which copy the bytes first, and after them.
 fn reads(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("reads");
     let mut x = queue.array(&counted())?;
@@ -91,7 +91,7 @@ fn pinned(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Of two queues at once, and one whose size the device has.
+/// Launches kernels on two queues, and one kernel whose grid is on the device.
 fn launches(ctx: &Context) -> Result<()> {
     let (queue, other) = (ctx.queue("launches"), ctx.queue("beside"));
     let (mix, iota) = (ctx.kernel::<Mix>()?, ctx.kernel::<Iota>()?);
@@ -108,7 +108,7 @@ fn launches(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Of elements that are half a word.
+/// Copies regions of elements that are half a word.
 fn regions(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("regions");
     let number = |n: usize| f16::from_f32(n as f32);
@@ -144,7 +144,7 @@ fn maps(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Memory that wgpu knows too, with commands of the program's own.
+/// Uses memory that wgpu tracks too, with encoded commands.
 fn shared(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("shared");
     let mut x = ctx.shared_array::<u32, 1>([N], wgpu::BufferUsages::empty())?;
@@ -161,7 +161,7 @@ fn shared(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// To another context and back.
+/// Copies an array to another context and back.
 fn across(ctx: &Context) -> Result<()> {
     let other = Context::on_cpu(fencepost::CpuOptions::default());
     let queue = ctx.queue("across");

@@ -1,7 +1,9 @@
-//! Rule M10 on real drivers: whatever call of the driver finds no memory, the program gets an error and goes on.
+//! Tests rule M10 on real drivers: if any call of the driver runs out of memory, the program gets an error and
+//! continues.
 //!
-//! Every deed is done on a Vulkan device whose driver refuses its first call for memory, then its second, and so on to the
-//! last. `FENCEPOST_REFUSALS=all` tries more of what costs a device each time, and everything with and without threads.
+//! Every deed runs on a Vulkan device whose driver fails the first allocating call, then the second, and so on to the
+//! last. `FENCEPOST_REFUSALS=all` also tries more failures that lose the device, and runs every deed with and without
+//! threads.
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
 mod bed;
@@ -23,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
-/// A hang is a failure after this long.
+/// Limits the time of a trial. A longer trial counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
@@ -45,19 +47,19 @@ fn none() -> Trial {
     })
 }
 
-/// A trial for each recorder and deed.
+/// Returns a trial for each recorder and deed.
 fn trials_on(place: &Arc<Place>) -> Vec<Trial> {
     let mut trials = Vec::new();
     for recorder in RECORDERS {
         for deed in &deeds::ALL {
-            let name = format!("m10_{}_without_memory_are_an_error_and_the_context_works_on", deed.name);
+            let name = format!("m10_{}_without_memory_are_an_error_and_the_context_stays_usable", deed.name);
             trials.push(trial(place, recorder, name, |bed| each_allocation(bed, deed)));
         }
-        let name = "m10_a_submission_that_the_driver_refuses_is_a_loss_and_no_hang".to_owned();
+        let name = "m10_a_failed_submission_is_a_device_loss_and_no_hang".to_owned();
         trials.push(trial(place, recorder, name, each_submission));
-        let name = "d03_a_loss_at_any_look_at_the_fence_ends_every_wait".to_owned();
+        let name = "d03_a_loss_at_any_fence_query_ends_every_wait".to_owned();
         trials.push(trial(place, recorder, name, each_look));
-        let name = "m10_a_context_is_opened_or_says_what_there_is_no_memory_for".to_owned();
+        let name = "m10_a_context_opens_or_returns_a_typed_error".to_owned();
         trials.push(trial(place, recorder, name, each_opening));
     }
     trials
@@ -88,7 +90,7 @@ fn trial(
     })
 }
 
-/// Both errors by turns.
+/// Returns both out-of-memory errors in turn.
 fn short_of(n: u64) -> vk::Result {
     if n.is_multiple_of(2) {
         vk::Result::ERROR_OUT_OF_DEVICE_MEMORY
@@ -97,10 +99,11 @@ fn short_of(n: u64) -> vk::Result {
     }
 }
 
-/// Does a deed with each allocating call refused, by turns with and without threads.
+/// Runs a deed once for each allocating call, and fails that call. The runs alternate between contexts with
+/// and without threads.
 fn each_allocation(bed: &mut Bed, deed: &Deed) {
     let turns = if everything() { 2 } else { 1 };
-    // Where wgpu finds no memory that costs a device most times.
+    // If wgpu runs out of memory, the device is lost most times, and opening another takes time.
     let step = if bed.by_wgpu() && !everything() { 4 } else { 1 };
     for turn in 0..turns {
         let (mut n, mut spared) = (0, 0);
@@ -108,7 +111,8 @@ fn each_allocation(bed: &mut Bed, deed: &Deed) {
             let threads = (n + turn) % 2 == 1;
             let refused = refused_at(bed, deed, threads, Rule::Nth(n, short_of(n / 2)));
             if refused == Some(Call::AllocateMemory) {
-                refused_at(bed, deed, threads, Rule::Nth(n, short_of(n / 2 + 1))); // wgpu-hal takes one for a loss
+                // wgpu-hal reports one of the two errors as a loss.
+                refused_at(bed, deed, threads, Rule::Nth(n, short_of(n / 2 + 1)));
             }
             spared = if refused.is_some() { 0 } else { spared + 1 }; // with threads there may be fewer calls
             n += step;
@@ -117,18 +121,18 @@ fn each_allocation(bed: &mut Bed, deed: &Deed) {
     }
 }
 
-/// Whether time does not matter: `FENCEPOST_REFUSALS=all`.
+/// Returns `true` if `FENCEPOST_REFUSALS=all` asks for the long run.
 fn everything() -> bool {
     std::env::var("FENCEPOST_REFUSALS").is_ok_and(|value| value == "all")
 }
 
-/// The deeds for a refusal that costs a device each time, and so many of their calls.
+/// Returns the deeds for failures that lose the device each time, and the number of calls to fail in each.
 fn costly() -> (impl Iterator<Item = &'static Deed>, u64) {
     let (each, calls) = if everything() { (1, 8) } else { (4, 2) };
     (deeds::ALL.iter().step_by(each), calls)
 }
 
-/// Does the deed under the rule, and then again; what was refused.
+/// Runs the deed under the rule, then again without it. Returns the call that failed.
 fn refused_at(bed: &mut Bed, deed: &Deed, threads: bool, rule: Rule) -> Option<Call> {
     let what = format!("{} with threads {threads} under {rule:?}", deed.name);
     let ctx = bed.context(threads).expect("a context");
@@ -146,12 +150,12 @@ fn refused_at(bed: &mut Bed, deed: &Deed, threads: bool, rule: Rule) -> Option<C
     seen.refused.first().map(|&(call, _)| call)
 }
 
-/// Whether the error is one that this refusal may give.
+/// Checks that the error is one that this failure may cause.
 fn check(bed: &Bed, ctx: &Context, error: &Error, seen: &Seen, deed: &Deed, what: &str) {
     let last = seen.refused.last();
     let right = match error.kind() {
         Kind::OutOfMemory { object, .. } => !object.is_empty(),
-        // wgpu gives a device up when it finds no memory for most of its own; buffers are what it can do without.
+        // wgpu gives the device up if it has no memory for most of its own objects, but not for a buffer.
         Kind::DeviceLost { .. } if last.is_some_and(|(call, _)| *call == Call::CreateBuffer) => false,
         Kind::DeviceLost { .. } => bed.by_wgpu() || deed.by_wgpu || submitted(seen),
         Kind::OtherContext { error, .. } => return check(bed, ctx, error, seen, deed, what),
@@ -160,12 +164,12 @@ fn check(bed: &Bed, ctx: &Context, error: &Error, seen: &Seen, deed: &Deed, what
     assert!(right && last.is_some(), "{what}: {last:?} gives: {error}\n{}", ctx.state_dump());
 }
 
-/// Whether it was a submission that was refused, or a look at a fence.
+/// Returns `true` if the failed call was a submission or a fence query.
 fn submitted(seen: &Seen) -> bool {
     seen.refused.iter().any(|(call, _)| !call.allocates())
 }
 
-/// Whether the device of a context is gone, as it says itself when there is work to do.
+/// Returns `true` if the device of a context is lost. The call submits work, because the loss is reported only then.
 fn lost(ctx: &Context) -> bool {
     ctx.take_error();
     let queue = ctx.queue("looks");
@@ -173,11 +177,11 @@ fn lost(ctx: &Context) -> bool {
     match read {
         Ok(found) => found != [7; 3],
         Err(error) if matches!(error.kind(), Kind::DeviceLost { .. }) => true,
-        Err(error) => panic!("neither lost nor working: {error}\n{}", ctx.state_dump()),
+        Err(error) => panic!("the device is neither lost nor usable: {error}\n{}", ctx.state_dump()),
     }
 }
 
-/// The deed is right the second time, and nothing is left of both.
+/// Checks that the deed succeeds the second time, and that both runs retain no memory.
 fn works_on(ctx: &Context, deed: &Deed, what: &str) {
     ctx.take_error();
     let again = (deed.run)(ctx);
@@ -188,15 +192,15 @@ fn works_on(ctx: &Context, deed: &Deed, what: &str) {
         let stats = ctx.pool_stats();
         [stats.used, stats.free, stats.pinned, stats.arrays, stats.blocks]
     };
-    // A batch lets go of its memory a moment after it has told that it is done.
+    // A batch releases its memory a moment after it has reported its completion.
     let patience = Instant::now() + Duration::from_secs(20);
     while left() != [0; 5] && Instant::now() < patience {
         thread::yield_now();
     }
-    assert_eq!(left(), [0; 5], "{what}: this is left over\n{}", ctx.state_dump());
+    assert_eq!(left(), [0; 5], "{what}: memory is retained\n{}", ctx.state_dump());
 }
 
-/// After a loss every call says so, and a new context works.
+/// Checks that every call after a loss reports it, and that a new context works.
 fn gone(bed: &mut Bed, ctx: Context, what: &str) {
     let says_so =
         |result: Result<(), Error>| result.is_err_and(|e| matches!(e.kind(), Kind::DeviceLost { .. }));
@@ -212,7 +216,7 @@ fn gone(bed: &mut Bed, ctx: Context, what: &str) {
     assert_eq!(read.expect("its elements"), [7; 3]);
 }
 
-/// Whether a loss came of the rule; then checks it.
+/// Returns `true` if the rule caused a loss, after checking the loss.
 fn loses(bed: &mut Bed, deed: &Deed, threads: bool, rule: Rule) -> bool {
     let what = format!("{} with threads {threads} under {rule:?}", deed.name);
     let ctx = bed.context(threads).expect("a context");
@@ -222,7 +226,7 @@ fn loses(bed: &mut Bed, deed: &Deed, threads: bool, rule: Rule) -> bool {
         return false;
     }
     outcome.err().into_iter().for_each(|error| check(bed, &ctx, &error, &seen, deed, &what));
-    assert!(lost(&ctx), "{what}: the context works on\n{}", ctx.state_dump());
+    assert!(lost(&ctx), "{what}: the context is still usable\n{}", ctx.state_dump());
     gone(bed, ctx, &what);
     true
 }
@@ -253,7 +257,7 @@ fn each_look(bed: &mut Bed) {
     }
 }
 
-/// Opens a context with each allocating call refused.
+/// Opens a context once for each allocating call, and fails that call.
 fn each_opening(bed: &mut Bed) {
     let opened = |bed: &Bed, n| bed.under(Rule::Nth(n, short_of(n)), || bed.context(true));
     for n in 0.. {

@@ -1,4 +1,4 @@
-//! An array, the words that it has, and the last uses that a later one has to come after.
+//! Defines an array with its expected words, and the last uses that later uses must wait for.
 
 use super::world::Lane;
 use fastrand::Rng;
@@ -6,22 +6,22 @@ use fencepost::prelude::*;
 use fencepost::{Policy, Result};
 use std::ops::Range;
 
-/// An array that one thread at a time uses.
+/// Holds an array that one thread at a time uses.
 pub struct Owned {
     pub array: DeviceArray<u32>,
     pub home: usize,
-    /// The policy of its context.
+    /// Holds the policy of its context.
     pub policy: Policy,
-    /// Its elements after everything that was enqueued so far.
+    /// Holds the expected elements after all enqueued work.
     pub words: Vec<u32>,
     pub uses: Uses,
-    /// Whether other threads have parts of the same memory: then it is neither mapped nor handed over.
+    /// Is `true` if other threads have parts of the same memory. Such an array is neither mapped nor given away.
     pub part: bool,
-    /// Whether commands of the program's own may use it.
+    /// Is `true` if encoded commands may use the array.
     pub shared: bool,
 }
 
-/// The events of uses: of those that write, and of those that read since.
+/// Holds the events of the last writes, and of the reads since.
 #[derive(Clone, Default)]
 pub struct Uses {
     writes: Vec<Use>,
@@ -30,14 +30,14 @@ pub struct Uses {
 
 #[derive(Clone)]
 struct Use {
-    /// Of the queue.
+    /// Identifies the queue.
     key: u64,
     event: Event,
-    /// Whether the queue is of another context than the array.
+    /// Is `true` if the queue belongs to another context than the array.
     foreign: bool,
 }
 
-/// A use of an array.
+/// Selects a read or a write of an array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Read,
@@ -45,13 +45,13 @@ pub enum Access {
 }
 
 impl Owned {
-    /// An array that was made on a context: it is there for every queue.
+    /// Returns an array that was made on a context and is ready for every queue.
     pub fn of_context(array: DeviceArray<u32>, home: usize, policy: Policy, words: Vec<u32>) -> Self {
         Self { array, home, policy, words, uses: Uses::default(), part: false, shared: false }
     }
 
-    /// Has a queue wait for the uses that the next one there conflicts with. `Ordered` does it by itself: there the program
-    /// does so now and then.
+    /// Makes a queue wait for the uses that its next use conflicts with. `Ordered` adds such waits by itself, so the
+    /// program adds them there for one use in four.
     pub fn order(&self, lane: &Lane, access: Access, rng: &mut Rng) -> Result<()> {
         if self.policy == Policy::Ordered && rng.u32(..4) > 0 {
             return Ok(());
@@ -59,7 +59,7 @@ impl Owned {
         lane.queue.wait_for(&self.uses.before(lane.key, access))
     }
 
-    /// Notes the use that was just enqueued.
+    /// Records the use that was just enqueued.
     pub fn used(&mut self, lane: &Lane, access: Access, rng: &mut Rng) {
         if self.policy == Policy::Ordered && rng.u32(..4) > 0 {
             return;
@@ -72,7 +72,7 @@ impl Owned {
         self.words.len()
     }
 
-    /// The elements of a range, each what `change` makes of it.
+    /// Replaces the expected elements of a range by the results of `change`.
     pub fn change(&mut self, range: Range<usize>, change: impl Fn(usize, u32) -> u32) {
         for (i, word) in self.words[range].iter_mut().enumerate() {
             *word = change(i, *word);
@@ -81,7 +81,7 @@ impl Owned {
 }
 
 impl Uses {
-    /// The events that a use on a queue has to come after. Those of the queue itself it does come after.
+    /// Returns the events that a use on a queue must wait for. Uses of the same queue come before it anyway.
     fn before(&self, key: u64, access: Access) -> Vec<Event> {
         let reads: &[Use] = if access == Access::Write { &self.reads } else { &[] };
         let others = self.writes.iter().chain(reads).filter(|other| other.key != key);
@@ -95,7 +95,7 @@ impl Uses {
             return;
         }
         if new.foreign {
-            // An order that leads through another context is none for `Checked`: the earlier uses stay.
+            // `Checked` ignores order through another context, so the earlier uses stay.
             self.writes.retain(|old| old.key != new.key);
         } else {
             *self = Self::default();
@@ -103,18 +103,20 @@ impl Uses {
         self.writes.push(new);
     }
 
-    /// Forgets the uses that the host has waited for. Those in another context stay, as `Checked` learns of no such wait.
+    /// Forgets the uses that the host has waited for. Uses in another context stay, because `Checked` does not learn of
+    /// such a wait.
     pub fn settled(&mut self) {
         self.writes.retain(|old| old.foreign);
         self.reads.retain(|old| old.foreign);
     }
 
-    /// The event of every use.
+    /// Returns the event of every use.
     pub fn events(&self) -> Vec<Event> {
         self.writes.iter().chain(&self.reads).map(|other| other.event.clone()).collect()
     }
 
-    /// Notes an event that the next use has to come after, whatever queue it is on; in place of all others, or besides.
+    /// Records an event that the next use must wait for on any queue. If `alone` is set, the event replaces all other
+    /// uses.
     pub fn come_after(&mut self, event: Event, alone: bool) {
         if alone {
             *self = Self::default();

@@ -1,8 +1,8 @@
-//! What each thread does at this moment, for the message of a hang.
+//! Records the current action of each thread, for the message of a hang.
 
 use std::sync::{Mutex, PoisonError};
 
-/// A line for each thread.
+/// A board has a line for each thread.
 pub struct Board(Vec<Mutex<String>>);
 
 impl Board {
@@ -10,17 +10,17 @@ impl Board {
         Self((0..threads).map(|_| Mutex::default()).collect())
     }
 
-    /// Notes what a thread does now.
+    /// Records the current action of a thread.
     pub fn note(&self, thread: usize, text: String) {
         *self.0[thread].lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 
-    /// What a thread does.
+    /// Returns the current action of a thread.
     pub fn of(&self, thread: usize) -> String {
         self.0[thread].lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What all threads do.
+    /// Returns the current actions of all threads.
     pub fn shown(&self) -> String {
         let lines = (0..self.0.len()).map(|thread| format!("thread {thread}: {}", self.of(thread)));
         lines.collect::<Vec<_>>().join("\n")

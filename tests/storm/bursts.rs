@@ -1,4 +1,4 @@
-//! A step that enqueues many commands on several queues, starts them, and waits for something at once.
+//! Defines a step that enqueues many commands on several queues, flushes them, and waits.
 
 use super::array::{Access, Owned};
 use super::waits::Done;
@@ -6,7 +6,8 @@ use super::worker::Worker;
 use std::time::Duration;
 
 impl Worker<'_> {
-    /// Many small commands on queues of one context, flushed one way or another; then, a little later, one wait.
+    /// Enqueues many small commands on queues of one context and flushes them in one of several ways. Then it
+    /// waits once.
     pub fn burst(&mut self) -> Done {
         let home = self.some_home();
         let policy = self.world.homes[home].policy;
@@ -32,7 +33,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Starts what is enqueued in a context, and gives it a little time.
+    /// Flushes the enqueued work of a context, and gives it up to 400 microseconds.
     fn start(&mut self, home: usize) -> Done {
         match self.rng.u32(..4) {
             0 | 1 => self.world.homes[home].ctx.flush()?,

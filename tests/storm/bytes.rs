@@ -1,4 +1,4 @@
-//! Steps that make, change and read arrays.
+//! Defines the steps that make, change and read arrays.
 
 use super::array::{Access, Owned};
 use super::common::kernels::{Iota, Mix, mixed};
@@ -8,9 +8,9 @@ use super::world::{CONSTANTS, Lane};
 use fencepost::prelude::*;
 use wgpu::BufferUsages as Usages;
 
-/// Arrays that a thread has at most.
+/// Limits the arrays of a thread.
 const MOST: usize = 8;
-/// A large array, in 64 elements: copied between contexts, it makes two pieces of at most 4 MiB.
+/// Counts the elements of a large array in units of 64. A copy of it between contexts has two pieces of at most 4 MiB.
 const LARGE: usize = 20_000;
 
 impl Worker<'_> {
@@ -49,7 +49,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// A number of elements: mostly few.
+    /// Draws a number of elements, which is mostly small.
     fn some_len(&mut self) -> usize {
         64 * match self.rng.u32(..20) {
             0 if self.world.drawn.large => LARGE,
@@ -66,7 +66,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// An array, and a queue of its context that comes after the uses of it.
+    /// Draws an array, and a queue of its context that waits for the uses of the array.
     pub fn chosen(&mut self, access: Access, fits: impl Fn(&Owned) -> bool) -> Done<Option<(usize, Lane)>> {
         let Some(at) = self.some_array(fits) else { return Ok(None) };
         let lane = self.lane_at(self.arrays[at].home);
@@ -99,7 +99,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Copies a part of an array, or of the one that all threads read, to another array: of the same context or not.
+    /// Copies a part of an array, or of the array that all threads read, to another array. The two may belong to
+    /// different contexts.
     pub fn copy(&mut self) -> Done {
         let Some(to) = self.some_array(|_| true) else { return Ok(()) };
         let from = self.some_array(|_| true).filter(|from| *from != to && self.rng.u32(..4) > 0);
@@ -184,7 +185,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Commands of the program's own, on an array that they can use.
+    /// Encodes wgpu commands on a shared array.
     pub fn encode(&mut self) -> Done {
         let Some((at, lane)) = self.chosen(Access::Write, |owned| owned.shared)? else { return Ok(()) };
         let range = self.some_range(self.arrays[at].len());

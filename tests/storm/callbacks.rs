@@ -1,4 +1,4 @@
-//! Steps with host callbacks: some count, some enqueue, some are where an array is dropped.
+//! Defines the steps with host callbacks. Some callbacks count, some enqueue work, some drop an array.
 
 use super::array::{Access, Owned};
 use super::failures::unless_planned;
@@ -10,25 +10,25 @@ use fencepost::{Event, Kind, Result};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The callbacks of one thread.
+/// Holds the callbacks of one thread.
 pub struct Callbacks {
-    /// How many there are on each queue.
+    /// Counts the callbacks of each queue.
     counts: BTreeMap<u64, usize>,
-    /// The last of each queue that has run.
+    /// Holds the number of the last callback of each queue that has run.
     last: BTreeMap<u64, usize>,
     to: Sender<Ran>,
     from: Receiver<Ran>,
-    /// Those that have not been looked at.
+    /// Counts the callbacks whose message was not received.
     open: usize,
 }
 
-/// What a callback says when it has run.
+/// A callback sends this message when it has run.
 struct Ran {
     key: u64,
     number: usize,
-    /// Whether everything before it was done.
+    /// Is `true` if all work before the callback was done.
     behind: bool,
-    /// The array that it had, and a read of it.
+    /// Holds the array that the callback owned, and a read of it.
     back: Option<Result<(Owned, Coming)>>,
 }
 
@@ -51,7 +51,7 @@ impl Worker<'_> {
         let (to, before, key) = (self.callbacks.to.clone(), lane.queue.marker(), lane.key);
         let waits = self.wait_inside();
         match self.rng.u32(..4) {
-            // The array goes there and comes back, with a read that was enqueued there.
+            // The callback owns an array, enqueues a read of it, and sends both back.
             0 | 1 if self.arrays.iter().any(|owned| !owned.part) => {
                 let at = self.some_array(|owned| !owned.part).expect("there is one");
                 let owned = self.arrays.swap_remove(at);
@@ -64,7 +64,7 @@ impl Worker<'_> {
                     let _ = to.send(Ran { key, number, behind, back: Some(back) });
                 })?;
             }
-            // The last handle of an array, and of a queue, goes there.
+            // The callback drops the last handle of an array and of a queue.
             2 if self.arrays.iter().any(|owned| !owned.part) => {
                 let at = self.some_array(|owned| !owned.part).expect("there is one");
                 let (owned, queue) = (self.arrays.swap_remove(at), lane.queue.fork("of a callback"));
@@ -81,7 +81,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// How a callback waits for a queue, if it does: it may be told that this would never end.
+    /// Draws how a callback waits for a queue, if it waits. The wait may fail, because it could never end.
     fn wait_inside(&mut self) -> Option<fn(&Lane) -> Result<()>> {
         fn unless_refused(result: Result<()>) -> Result<()> {
             result.or_else(|error| match error.kind() {
@@ -97,17 +97,19 @@ impl Worker<'_> {
         }
     }
 
-    /// Looks at the callbacks that have run since the last time.
+    /// Receives the messages of the callbacks that have run since the last call.
     fn hear(&mut self) -> Done {
         while let Ok(ran) = self.callbacks.from.try_recv() {
             self.callbacks.open -= 1;
             let Ran { key, number, behind, back } = ran;
             if !behind {
-                return Err(Wrong(format!("callback {number} of q{key} ran before what is in front of it")));
+                return Err(Wrong(format!(
+                    "callback {number} of q{key} ran before the earlier work of its queue"
+                )));
             }
             let due = self.callbacks.last.get(&key).map_or(0, |last| last + 1);
             if number != due {
-                return Err(Wrong(format!("callback {number} of q{key} ran where {due} was due")));
+                return Err(Wrong(format!("callback {number} of q{key} ran, but callback {due} was due")));
             }
             self.callbacks.last.insert(key, number);
             if let Some(back) = back {
@@ -119,7 +121,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Every callback has run when its context is synchronized; what came of them is right.
+    /// Synchronizes every context, and checks that every callback has run with the right results.
     pub fn end_callbacks(&mut self) -> Done {
         for (at, home) in self.world.homes.iter().enumerate() {
             self.say(|| format!("synchronizes context {at} at the end"));
@@ -153,7 +155,7 @@ fn work(mut owned: Owned, lane: &Lane, mut rng: Rng, from: String) -> Result<(Ow
     Ok((owned, Coming { reading, expected, from: format!("a callback of {from}") }))
 }
 
-/// Whether everything before a callback is done, as it must be.
+/// Returns `true` if all work before a callback is done, as it must be.
 fn is_over(before: &Event) -> bool {
     before.is_complete().is_ok_and(|over| over)
 }

@@ -1,4 +1,4 @@
-//! Opens contexts, and keeps an eye on them until they have ended.
+//! Opens contexts, and watches them until they have ended.
 
 use super::common::raw;
 use super::common::subject::{Place, Subject, context_options};
@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Looks at every context of a storm, and keeps none of them.
+/// Watches every context of a storm, and keeps none of them alive.
 #[derive(Clone, Default)]
 pub struct Watches(Arc<Mutex<Vec<ContextWatch>>>);
 
-/// Opens the context of this number.
+/// Opens the context with this number.
 pub fn open(drawn: &Drawn, at: usize, watches: &Watches) -> Result<Context> {
     let home = drawn.homes[at];
     let place = || drawn.place.clone().expect("bug: an adapter without a place");
@@ -49,7 +49,7 @@ impl Watches {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state of every context that lives.
+    /// Returns the state of every context that exists.
     pub fn shown(&self) -> String {
         let watches = self.all().clone();
         let state = |(at, watch): (usize, ContextWatch)| {
@@ -63,14 +63,14 @@ impl Watches {
         watches.into_iter().enumerate().filter_map(state).collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether every context has ended, after so long at most.
+    /// Returns `true` if every context ends within `limit`.
     pub fn have_ended(&self, limit: Duration) -> bool {
         let watches = self.all().clone();
         until(limit, || !watches.iter().any(ContextWatch::lives))
     }
 }
 
-/// Looks again and again whether something holds, for so long at most.
+/// Polls a condition until it holds, at most for `limit`.
 pub fn until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! The end of a seed: what is left is right, nothing is left over, and every context ends.
+//! Ends a seed: it checks that remaining arrays are correct, that no memory is retained, and that every context ends.
 
 use super::array::{Access, Owned};
 use super::contexts::{Watches, until};
@@ -8,10 +8,10 @@ use fastrand::Rng;
 use fencepost::{Context, Policy};
 use std::time::Duration;
 
-/// How long threads may take to give back what nothing uses any more.
+/// Limits the time in which threads must release unused memory.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Compares what no thread has taken, drops everything, and looks for what is left over.
+/// Checks the arrays and reads that no thread has taken, drops everything, and checks that nothing is retained.
 pub fn end(world: World, watches: &Watches) -> Done {
     let (arrays, comings) = world.hands.empty();
     for Coming { reading, expected, from } in comings {
@@ -39,14 +39,14 @@ pub fn end(world: World, watches: &Watches) -> Done {
 
 fn check(world: &World, owned: Owned) -> Done {
     let lane = world.queues.iter().find(|lane| lane.home == owned.home).expect("each context has a queue");
-    // Whatever the policy: a wait too many is no mistake.
+    // Wait under every policy. An unneeded wait is no error.
     let owned = Owned { policy: Policy::Unchecked, ..owned };
     owned.order(lane, Access::Read, &mut Rng::with_seed(0))?;
     let found = lane.queue.read(&owned.array).wait()?;
     compare(&found, &owned.words, || "an array that no thread has taken".into())
 }
 
-/// All memory is free, and so is every queue but those of the context itself.
+/// Checks that all memory is free, and that every queue has ended but those of the context itself.
 fn nothing_is_left(ctx: &Context) -> Done {
     let mut left = String::new();
     let mut is_clean = || {
@@ -56,7 +56,7 @@ fn nothing_is_left(ctx: &Context) -> Done {
     if until(LIMIT, &mut is_clean) {
         return Ok(());
     }
-    Err(Wrong(format!("left over: {left}\n{}", ctx.state_dump())))
+    Err(Wrong(format!("retained: {left}\n{}", ctx.state_dump())))
 }
 
 fn leftovers(ctx: &Context) -> String {

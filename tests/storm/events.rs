@@ -1,4 +1,4 @@
-//! Steps with events: markers, events that are recorded, and events that the host signals.
+//! Defines the steps with events: markers, recorded events, and user events.
 
 use super::keeper::Order;
 use super::waits::{Done, Way, Wrong};
@@ -8,19 +8,19 @@ use fencepost::{Kind, UserEvent};
 use std::thread;
 use std::time::Duration;
 
-/// An event that a thread keeps.
+/// Holds an event that a thread keeps.
 pub struct Kept {
     event: Event,
     home: usize,
-    /// Whether it is one that can be recorded again.
+    /// Is `true` if the event can be recorded again.
     again: bool,
 }
 
-/// Events that a thread keeps at most.
+/// Limits the events that a thread keeps.
 const MOST: usize = 12;
 
 impl Worker<'_> {
-    /// Marks a queue, keeps the event or drops it; or records an event.
+    /// Enqueues a marker and keeps or drops it, or records an event.
     pub fn mark(&mut self) -> Done {
         let lane = self.some_lane();
         match self.rng.u32(..4) {
@@ -47,7 +47,7 @@ impl Worker<'_> {
         self.events.push(kept);
     }
 
-    /// Waits for an event, or asks again and again whether it is complete.
+    /// Waits for an event, or polls it until it is complete.
     pub fn end_event(&mut self) -> Done {
         if self.events.is_empty() {
             return Ok(());
@@ -56,7 +56,7 @@ impl Worker<'_> {
         let event = self.events[at].event.clone();
         if self.rng.u32(..4) == 0 {
             self.release();
-            self.say(|| "asks whether an event is complete".into());
+            self.say(|| "polls an event".into());
             while !event.is_complete()? {
                 thread::yield_now();
             }
@@ -73,7 +73,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Has a queue wait for events, or for another queue: of any context.
+    /// Makes a queue wait for events, or for another queue, of any context.
     pub fn wait_on_device(&mut self) -> Done {
         let lane = self.some_lane();
         if self.rng.u32(..3) == 0 || self.events.is_empty() {
@@ -89,7 +89,8 @@ impl Worker<'_> {
         Ok(lane.queue.wait_for(&events)?)
     }
 
-    /// Has a queue wait for an event of the host's, which another thread signals soon, or this one before it waits itself.
+    /// Makes a queue wait for a user event. The keeper signals the event soon, or this thread signals it before its own
+    /// next wait.
     pub fn user_event(&mut self) -> Done {
         let (lane, home) = (self.some_lane(), self.some_home());
         let event = self.world.homes[home].ctx.user_event(&format!("of thread {}", self.me));
@@ -97,7 +98,8 @@ impl Worker<'_> {
         if self.rng.bool() {
             self.keep(Kept { event: event.event(), home, again: false });
         }
-        // A callback that waits may run in any call of a thread that does the work of a context, so that thread holds none.
+        // A thread that does the work of a context may run a callback that waits in any of its calls, so it holds no
+        // unsignalled event.
         if self.rng.bool() && !self.world.drawn.callbacks_wait {
             self.held.push(event);
         } else {
@@ -107,7 +109,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Has the keeper signal an event, or drop it.
+    /// Makes the keeper signal an event, or drop it.
     pub fn order_signal(&self, event: UserEvent, after: Duration, abandon: bool) {
         self.keeper.send(Order { event, after, abandon }).expect("the keeper outlives all threads");
     }
@@ -120,7 +122,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Asks for the time between two events; drops the question or waits.
+    /// Requests the time between two events, and drops the request or waits for it.
     pub fn ask_for_times(&mut self) -> Done {
         let lane = self.some_lane();
         let start = lane.queue.marker();
@@ -136,7 +138,7 @@ impl Worker<'_> {
         match asked {
             Ok(seconds) if seconds >= 0.0 => Ok(()),
             Err(error) if matches!(error.kind(), Kind::Untimed { .. } | Kind::NotMeasured { .. }) => Ok(()),
-            other => Err(Wrong(format!("the time of nothing is {other:?}"))),
+            other => Err(Wrong(format!("the time between two markers is {other:?}"))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Steps in which a queue of the thread's own fails, is forgiven, and works on.
+//! Defines the steps in which a thread's own queue fails and works again after its error is taken.
 
 use super::keeper::Order;
 use super::waits::{Done, Way, Wrong, compare};
@@ -9,8 +9,8 @@ use std::panic::resume_unwind;
 use std::time::Duration;
 
 impl Worker<'_> {
-    /// Lets a queue fail by an event that is abandoned, or by a callback that panics. What is behind that is not done; other
-    /// queues go on, and after the error is taken so does this one.
+    /// Makes a queue fail by an abandoned event, or by a callback that panics. Work behind the failure is not done.
+    /// Other queues continue. The queue works again after its error is taken.
     pub fn fail(&mut self) -> Done {
         let home = self.some_home();
         let urgency = self.rng.i32(-1..=1);
@@ -21,10 +21,10 @@ impl Worker<'_> {
         if abandoned {
             self.abandon(&lane.queue, home)?;
         } else {
-            // Past the hook that prints panics.
+            // `resume_unwind` does not call the hook that prints panics.
             lane.queue.callback(|| resume_unwind(Box::new("a panic of the storm's")))?;
         }
-        // It may have failed before this is enqueued.
+        // The queue may have failed before this fill is enqueued.
         let late = lane.queue.fill(&mut array, 7).err();
         let failed = lane.queue.marker();
         self.release();
@@ -37,17 +37,17 @@ impl Worker<'_> {
             expect(abandoned, late)?;
         }
         expect(abandoned, lane.queue.take_error())?;
-        // The wait asks for order, not for success.
+        // The wait orders the queue. It does not require success.
         let other = self.lane_at(home);
         other.queue.wait_for(&failed)?;
         let found = other.queue.read(&array).wait()?;
         compare(&found, &words, || "an array that a failed queue did not fill".into())?;
         lane.queue.wait_for_queue(&other.queue)?;
         lane.queue.fill(&mut array, 8)?;
-        compare(&lane.queue.read(&array).wait()?, &[8; 64], || "a queue that was forgiven".into())
+        compare(&lane.queue.read(&array).wait()?, &[8; 64], || "a queue whose error was taken".into())
     }
 
-    /// Has a queue wait for an event that is never signalled.
+    /// Makes a queue wait for an event that is never signalled.
     fn abandon(&mut self, queue: &CommandQueue, home: usize) -> Done {
         let event = self.world.homes[home].ctx.user_event("to be abandoned");
         queue.wait_for(&event.event())?;
@@ -60,7 +60,8 @@ impl Worker<'_> {
     }
 }
 
-/// A wait for all queues of a context, which may have an error that a thread is about to take.
+/// Ignores an error of a planned failure in a wait for all queues of a context. The thread of the failed
+/// queue takes that error later.
 pub fn unless_planned(result: Result<()>) -> Result<()> {
     result.or_else(|error| match error.kind() {
         Kind::Abandoned { .. } | Kind::CallbackPanicked { .. } => Ok(()),

@@ -1,4 +1,4 @@
-//! What one thread gives away and another takes: arrays with all that is known of them, and results on their way.
+//! Passes arrays with their expected words, and pending reads, from one thread to another.
 
 use super::array::Owned;
 use super::waits::{Coming, Done};
@@ -6,7 +6,7 @@ use super::worker::Worker;
 use fencepost::Policy;
 use std::sync::{Mutex, PoisonError};
 
-/// Where things lie between two threads.
+/// Holds the arrays and reads between two threads.
 #[derive(Default)]
 pub struct Hands {
     arrays: Mutex<Vec<Owned>>,
@@ -31,7 +31,7 @@ impl Hands {
         self.comings.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    /// Everything that no thread has taken.
+    /// Returns the arrays and reads that no thread has taken.
     pub fn empty(&self) -> (Vec<Owned>, Vec<Coming>) {
         let arrays = std::mem::take(&mut *self.arrays.lock().unwrap_or_else(PoisonError::into_inner));
         let comings = std::mem::take(&mut *self.comings.lock().unwrap_or_else(PoisonError::into_inner));
@@ -40,7 +40,7 @@ impl Hands {
 }
 
 impl Worker<'_> {
-    /// Gives an array to the thread that takes it first.
+    /// Gives an array or a read to the thread that takes it first.
     pub fn give(&mut self) -> Done {
         if self.rng.u32(..4) == 0 && !self.comings.is_empty() {
             let at = self.rng.usize(..self.comings.len());
@@ -58,14 +58,14 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Takes what another thread, or this one, has given.
+    /// Takes an array and a read that this or another thread has given.
     pub fn take(&mut self) -> Done {
         self.arrays.extend(self.world.hands.take());
         self.comings.extend(self.world.hands.take_coming());
         Ok(())
     }
 
-    /// Waits on the host for every use of an array. Later uses need not come after them any more, but for those in another
+    /// Waits on the host for every use of an array. Later uses need no wait for them, except for uses in another
     /// context.
     fn settle(&mut self, owned: &mut Owned) -> Done {
         self.release();
@@ -76,11 +76,11 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Has a callback behind the last use signal an event, which the next use waits for.
+    /// Enqueues a callback behind the last use that signals an event. The next use waits for the event.
     fn signal_behind(&mut self, owned: &mut Owned) -> Done {
         let home = &self.world.homes[owned.home];
         if !home.threads && !self.world.drawn.driven {
-            return Ok(()); // a wait in another context would get no callback of this one to run
+            return Ok(()); // a wait in another context would not run a callback of this context
         }
         let lane = self.lane_at(owned.home);
         lane.queue.wait_for(&owned.uses.events())?;

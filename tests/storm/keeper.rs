@@ -1,5 +1,5 @@
-//! Two more threads. The keeper waits for nothing but time: it signals the user events of the others. The driver gets contexts
-//! without threads on, and runs their callbacks, which may wait for such events.
+//! Runs two helper threads. The keeper waits only for time, and signals the user events of the other threads. The
+//! driver flushes contexts without threads and runs their callbacks, which may wait for such events.
 
 use super::world::World;
 use fencepost::UserEvent;
@@ -8,18 +8,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What is to be done with a user event.
+/// An order tells the keeper to signal or drop a user event.
 pub struct Order {
     pub event: UserEvent,
     pub after: Duration,
-    /// Whether the last handle is dropped in place of the signal.
+    /// Is `true` if the keeper drops the last handle instead of signalling.
     pub abandon: bool,
 }
 
-/// How often contexts without threads are flushed.
+/// Sets the interval at which contexts without threads are flushed.
 const TURN: Duration = Duration::from_micros(200);
 
-/// Does what it is told until every thread that could tell it something is gone.
+/// Executes orders until every sender of orders is dropped.
 pub fn keep(orders: &Receiver<Order>) {
     let mut due: Vec<(Instant, Order)> = Vec::new();
     loop {
@@ -44,7 +44,7 @@ fn carry_out(order: Order) {
 pub fn drive(world: &World, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         for home in world.homes.iter().filter(|home| !home.threads) {
-            // An error is one of the storm's, and some thread will be told.
+            // An error comes from a planned failure, and the thread of that failure receives it.
             let _ = home.ctx.flush();
         }
         thread::sleep(TURN);

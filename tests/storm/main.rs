@@ -1,11 +1,11 @@
-//! Rules R02 and Q14: several threads run random programs on contexts and queues that they share, each beside a model of
-//! what it does.
+//! Tests rules R02 and Q14: several threads run random programs on contexts and queues that they share. Each thread has
+//! a model of its own program.
 //!
-//! A seed gives every thread the same program each time; how the threads interleave is the system's. Each thread knows the
-//! bytes of its arrays at every point of its program, and an array changes hands together with what is known of it. So every
-//! read, download and map has one right answer. `FENCEPOST_SEED=<number>` runs one seed, `FENCEPOST_SEEDS=<from>..<to>` many,
-//! `FENCEPOST_STORM_TIMES=<number>` each of them so often, and `FENCEPOST_STORM_THREADS=<number>` so many threads in place of
-//! the number that a seed draws.
+//! A seed gives every thread the same program each time. The system schedules the threads. Each thread knows the bytes
+//! of its arrays at every point of its program, and an array is given away together with its expected words. Every
+//! read, download and map therefore has one correct result. `FENCEPOST_SEED=<number>` runs one seed, and
+//! `FENCEPOST_SEEDS=<from>..<to>` runs many. `FENCEPOST_STORM_TIMES=<number>` repeats each seed.
+//! `FENCEPOST_STORM_THREADS=<number>` replaces the number of threads that a seed draws.
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
 mod array;
@@ -42,14 +42,14 @@ use libtest_mimic::Trial;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Seeds on the CPU recorder.
+/// Counts the seeds on the CPU recorder.
 const ON_CPU: u64 = 300;
-/// Seeds on each adapter.
+/// Counts the seeds on each adapter.
 const ON_ADAPTER: u64 = 30;
-/// How many times as many seeds the full suite runs.
+/// Multiplies the number of seeds in the full suite.
 const IN_FULL: u64 = 10;
 
-const NAME: &str = "r02_threads_that_share_contexts_and_queues_each_get_their_own_bytes_and_no_wait_hangs";
+const NAME: &str = "r02_threads_that_share_queues_each_read_their_own_bytes_and_no_wait_hangs";
 
 fn main() {
     let mut trials = vec![trial(CPU, None)];
@@ -58,7 +58,7 @@ fn main() {
     one_place::run(trials).exit();
 }
 
-/// The seeds of one place, under the eyes of the validation layers.
+/// Returns the trial of one place. It fails if the validation layers report a message.
 fn trial(on: On<'_>, place: Option<&Arc<Place>>) -> Trial {
     let (adapter, backend, place) = (on.adapter.to_owned(), on.backend.to_owned(), place.cloned());
     Trial::test(format!("{NAME}::{adapter}"), move || {
@@ -82,18 +82,19 @@ fn run_at(place: Option<Arc<Place>>) -> Result<(), String> {
     Ok(())
 }
 
-/// The seeds of a run that asks for none.
+/// Returns the seeds of a run without environment variables.
 fn own_seeds(cpu: bool) -> Range<u64> {
     let count = if cpu { ON_CPU } else { seeds(ON_ADAPTER) };
     0..if full() { count * IN_FULL } else { count }
 }
 
-/// How often each seed runs.
+/// Returns how often each seed runs.
 fn times() -> u64 {
-    std::env::var("FENCEPOST_STORM_TIMES").map_or(1, |times| times.parse().expect("how often is a number"))
+    std::env::var("FENCEPOST_STORM_TIMES")
+        .map_or(1, |times| times.parse().expect("FENCEPOST_STORM_TIMES is a number"))
 }
 
-/// The seeds that are asked for, if any are.
+/// Returns the seeds of the environment variables, if they are set.
 fn asked() -> Option<Range<u64>> {
     let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
     if let Ok(seed) = std::env::var("FENCEPOST_SEED") {

@@ -1,11 +1,11 @@
-//! Steps that map arrays.
+//! Defines the steps that map arrays.
 
 use super::waits::{Done, Wrong, compare};
 use super::worker::Worker;
 use fencepost::Kind;
 
 impl Worker<'_> {
-    /// Maps a part of an array, and compares what is there.
+    /// Maps a part of an array, and compares its elements.
     pub fn map_read(&mut self) -> Done {
         match self.some_array(|owned| !owned.part) {
             Some(at) => self.map_read_of(at),
@@ -13,7 +13,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Maps a part of an array, compares what is there, and changes it.
+    /// Maps a part of an array, compares its elements, and changes them.
     pub fn map_write(&mut self) -> Done {
         match self.some_array(|owned| !owned.part) {
             Some(at) => self.map_write_of(at),
@@ -46,7 +46,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// While the guard lives, every use of the array is an error; work on other arrays goes on.
+    /// Checks that every use of a mapped array is an error, and that work on other arrays continues.
     fn while_mapped(&mut self, at: usize) -> Done {
         let lane = self.lane_at(self.arrays[at].home);
         match lane.queue.fill(&mut self.arrays[at].array, 0) {

@@ -1,24 +1,24 @@
-//! Steps with pinned host arrays.
+//! Defines the steps with pinned host arrays.
 
 use super::array::Access;
 use super::waits::{Done, compare};
 use super::worker::Worker;
 use fencepost::{HostArray, Kind, Result};
 
-/// A pinned array to upload from, and its context.
+/// Holds a pinned array to upload from, and its context.
 pub struct Upload {
     host: HostArray<u32, fencepost::Upload>,
     home: usize,
 }
 
-/// A pinned array that was downloaded to, and what it must have then.
+/// Holds a pinned array with a pending download, and its expected elements.
 pub struct Download {
     host: HostArray<u32, fencepost::Download>,
     expected: Vec<u32>,
     from: String,
 }
 
-/// Elements of pinned arrays to upload from, and how many of them a thread has for each context.
+/// Counts the elements of pinned arrays to upload from. `MOST` limits their number for each thread and context.
 const LEN: usize = 512;
 const MOST: usize = 3;
 
@@ -50,7 +50,7 @@ impl Worker<'_> {
         self.arrays[to].change(range, |i, _| words[start + i]);
         self.used(to, &lane, Access::Write);
         if self.rng.u32(..4) == 0 {
-            drop(self.uploads.swap_remove(at)); // in flight
+            drop(self.uploads.swap_remove(at)); // the upload is in flight
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Reads a pinned array that was downloaded to.
+    /// Reads a pinned array after its download.
     pub fn end_download(&mut self) -> Done {
         if self.downloads.is_empty() {
             return Ok(());
@@ -88,7 +88,7 @@ impl Worker<'_> {
         looked
     }
 
-    /// Reads all of them.
+    /// Reads all pinned arrays with a download.
     pub fn end_downloads(&mut self) -> Done {
         while !self.downloads.is_empty() {
             self.end_download()?;
@@ -97,7 +97,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether the device may still use a pinned array.
+/// Returns `true` if the device may still use a pinned array.
 fn is_busy(result: Result<()>) -> Result<bool> {
     match result {
         Err(error) if matches!(error.kind(), Kind::Busy { .. }) => Ok(true),

@@ -1,4 +1,4 @@
-//! Steps with queues and contexts as a whole.
+//! Defines the steps with whole queues and contexts.
 
 use super::failures::unless_planned;
 use super::waits::Done;
@@ -6,7 +6,7 @@ use super::worker::Worker;
 use fencepost::synchronize_all;
 use std::thread;
 
-/// Queues that a thread has for itself at most.
+/// Limits the queues that a thread has for itself.
 const MOST: usize = 4;
 
 impl Worker<'_> {
@@ -22,13 +22,13 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Waits for a queue, or asks again and again whether it is complete.
+    /// Waits for a queue, or polls it until it is complete.
     pub fn finish_queue(&mut self) -> Done {
         let lane = self.some_lane();
-        // Other threads go on with the queues that all share: only of its own does it see the end.
+        // Other threads continue to use the shared queues, so a thread polls only its own queues to their end.
         if self.rng.u32(..3) == 0 && self.own.iter().any(|own| own.key == lane.key) {
             self.release();
-            self.say(|| "asks whether a queue is complete".into());
+            self.say(|| "polls a queue".into());
             while !lane.queue.is_complete()? {
                 thread::yield_now();
             }
@@ -53,7 +53,7 @@ impl Worker<'_> {
         Ok(unless_planned(self.wait(pending, way).map(drop))?)
     }
 
-    /// Makes a queue, forks one, or drops one with what is on its way.
+    /// Makes a queue, forks one, or drops one with work in flight.
     pub fn change_queues(&mut self) -> Done {
         if self.own.len() >= MOST || (!self.own.is_empty() && self.rng.u32(..3) == 0) {
             let at = self.rng.usize(..self.own.len());
@@ -75,7 +75,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Looks at what a context says of itself, gives free memory back, or bounds it.
+    /// Calls the reports of a context, releases free memory, or limits it.
     pub fn look(&mut self) -> Done {
         let home = self.some_home();
         let ctx = &self.world.homes[home].ctx;

@@ -1,4 +1,4 @@
-//! Steps with regions: windows and every so manyth element of arrays that are looked at as tables.
+//! Defines the steps with regions: windows and stepped rows of arrays that are reshaped to tables.
 
 use super::array::{Access, Owned};
 use super::waits::{Coming, Done};
@@ -7,10 +7,10 @@ use fastrand::Rng;
 use fencepost::prelude::*;
 use fencepost::{Region, region};
 
-/// Columns of the tables.
+/// Counts the columns of the tables.
 const COLUMNS: usize = 8;
 
-/// A window of a table.
+/// Describes a window of a table.
 #[derive(Clone, Copy)]
 struct Window {
     row: usize,
@@ -29,7 +29,7 @@ impl Window {
         Self { row, rows, row_step, col, cols: rng.usize(1..=COLUMNS - col) }
     }
 
-    /// A window of the same shape elsewhere, in a table that has room for it.
+    /// Draws a window of the same shape elsewhere, in a table that has room for it.
     fn like(self, rng: &mut Rng, len: usize) -> Option<Self> {
         let row_step = rng.usize(1..3);
         let span = (self.rows - 1) * row_step + 1;
@@ -42,7 +42,7 @@ impl Window {
         region![self.row..end; self.row_step as isize, self.col..self.col + self.cols]
     }
 
-    /// Where its elements lie, in C order.
+    /// Returns the positions of its elements, in C order.
     fn places(self) -> Vec<usize> {
         let row = |at: usize| (self.row + at * self.row_step) * COLUMNS + self.col;
         (0..self.rows).flat_map(|at| row(at)..row(at) + self.cols).collect()
@@ -54,7 +54,7 @@ fn table(owned: &Owned) -> Done<DeviceArray<u32, 2>> {
 }
 
 impl Worker<'_> {
-    /// Copies a window of one array to a window of another, of the same context or not.
+    /// Copies a window of one array to a window of another. The two may belong to different contexts.
     pub fn copy_region(&mut self) -> Done {
         let Some(from) = self.some_array(|_| true) else { return Ok(()) };
         let Some(to) = self.some_array(|_| true).filter(|to| *to != from) else { return Ok(()) };

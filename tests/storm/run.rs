@@ -1,4 +1,4 @@
-//! Runs the storm of one seed under a watchdog of its own.
+//! Runs the storm of one seed under a watchdog.
 
 use super::board::Board;
 use super::common::subject::Place;
@@ -18,11 +18,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// A storm that is not over after this long hangs.
+/// Limits the time of a storm. A longer storm counts as a hang.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs the storm of a seed. If it hangs, says what every thread and context does, and ends the process: threads that hang
-/// cannot be ended otherwise.
+/// Runs the storm of a seed. If it hangs, prints the action of every thread and the state of every context, then aborts
+/// the process, because hanging threads cannot be ended otherwise.
 pub fn run(seed: u64, place: Option<Arc<Place>>) -> Result<(), String> {
     let drawn = Drawn::new(seed, place.clone());
     let (watches, board) = (Watches::default(), Arc::new(Board::new(drawn.threads)));
@@ -40,7 +40,7 @@ pub fn run(seed: u64, place: Option<Arc<Place>>) -> Result<(), String> {
     Err(explain(seed, place.as_ref(), &what))
 }
 
-/// A failure, and the line that runs the same seed again.
+/// Returns a failure with the command that runs the same seed again.
 pub fn explain(seed: u64, place: Option<&Arc<Place>>, what: &str) -> String {
     let place = place.map_or("cpu", |place| place.name());
     let mode = env::var("FENCEPOST_RECORDER").or_else(|_| env::var("FENCEPOST_TEST_MEMORY"));
@@ -49,7 +49,7 @@ pub fn explain(seed: u64, place: Option<&Arc<Place>>, what: &str) -> String {
     format!("{what}\nagain: cargo xtask storm --adapters {place}{mode}{threads} --seed {seed}")
 }
 
-/// The whole storm: threads, then what is left of them.
+/// Runs the threads, then checks the remaining arrays and contexts.
 fn storm(drawn: Drawn, watches: Watches, board: Arc<Board>) -> Done {
     let world = World::open(drawn, watches.clone(), board)?;
     let (keeper, orders) = channel();
@@ -67,7 +67,7 @@ fn storm(drawn: Drawn, watches: Watches, board: Arc<Board>) -> Done {
     end::end(world, &watches)
 }
 
-/// Runs every thread; what the first of them that failed has to say.
+/// Runs every thread. Returns the errors of the threads that failed.
 fn threads(world: &World, keeper: Sender<Order>) -> Done {
     thread::scope(|scope| {
         let run = |me: usize| {

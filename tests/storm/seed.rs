@@ -1,56 +1,56 @@
-//! What a seed stands for: contexts, queues, threads, and how long the program of each is.
+//! Draws the contexts, queues, threads and program lengths of a seed.
 
 use super::common::subject::Place;
 use fastrand::Rng;
 use fencepost::{CpuOptions, Policy};
 use std::sync::Arc;
 
-/// The variable with the number of threads.
+/// Names the variable with the number of threads.
 pub const THREADS: &str = "FENCEPOST_STORM_THREADS";
 
-/// Everything about a storm but the programs of its threads.
+/// Holds the description of a storm without the programs of its threads.
 pub struct Drawn {
     pub seed: u64,
-    /// The place of the first context; the CPU recorder if there is none.
+    /// Holds the place of the first context. `None` is the CPU recorder.
     pub place: Option<Arc<Place>>,
     pub homes: Vec<HomeOf>,
-    /// The context and the urgency of each queue that all threads use.
+    /// Holds the context and the urgency of each queue that all threads use.
     pub queues: Vec<(usize, i32)>,
     pub threads: usize,
-    /// Steps of each thread.
+    /// Counts the steps of each thread.
     pub steps: usize,
-    /// Whether a thread of its own flushes the contexts that have no threads, again and again.
+    /// Is `true` if a separate thread flushes the contexts without threads repeatedly.
     pub driven: bool,
-    /// Whether some queues are timed.
+    /// Is `true` if some queues are timed.
     pub timed: bool,
-    /// Whether some arrays are copied between contexts in several pieces.
+    /// Is `true` if some arrays are so large that a copy between contexts has several pieces.
     pub large: bool,
-    /// Whether callbacks wait for queues; else some signal events that queues wait for. Both together would be a program that
-    /// waits for itself: nothing tells the context which callback signals an event.
+    /// Is `true` if callbacks wait for queues. Otherwise some callbacks signal events that queues wait for. Both
+    /// together could deadlock, because a context does not know which callback signals an event.
     pub callbacks_wait: bool,
 }
 
-/// How one context is opened.
+/// Describes how one context is opened.
 #[derive(Clone, Copy)]
 pub struct HomeOf {
     pub device: Device,
     pub policy: Policy,
 }
 
-/// What a context is on.
+/// Names the device of a context.
 #[derive(Clone, Copy)]
 pub enum Device {
-    /// The adapter of the place; whether its memory counts as shared with the host where it is.
+    /// The context opens the adapter of the place. `shared` allows memory that the device shares with the host.
     Adapter {
         shared: bool,
     },
-    /// A wgpu device of the program's, adopted without threads.
+    /// The context adopts a wgpu device of the program, without threads.
     Adopted,
     Cpu(CpuOptions),
 }
 
 impl Device {
-    /// Whether the context has threads.
+    /// Returns `true` if the context has threads.
     pub fn threads(self) -> bool {
         match self {
             Device::Adapter { .. } => true,
@@ -76,12 +76,12 @@ impl Drawn {
         Self { seed, place, homes, queues, threads, steps, driven, timed, large, callbacks_wait }
     }
 
-    /// Whether every context has threads, so that a future may be left to an executor.
+    /// Returns `true` if every context has threads, so that an executor is woken for every future.
     pub fn all_have_threads(&self) -> bool {
         self.homes.iter().all(|home| home.device.threads())
     }
 
-    /// Numbers of one step of one thread, whatever the steps before it have drawn.
+    /// Returns the random numbers of one step of one thread. They do not depend on the steps before.
     pub fn step(&self, thread: usize, step: usize) -> Rng {
         let mut of_thread = Rng::with_seed(self.seed ^ (thread as u64 + 1) << 40);
         let base = of_thread.u64(..);
@@ -110,7 +110,7 @@ fn cpu(rng: &mut Rng, seed: u64) -> CpuOptions {
     }
 }
 
-/// How many threads the caller wants.
+/// Returns the number of threads from the environment variable, if it is set.
 fn threads_asked() -> Option<usize> {
     let count = std::env::var(THREADS).ok()?.parse().expect("the number of threads is a number");
     assert!((1..=64).contains(&count), "{THREADS} is {count}; it must be from 1 to 64");

@@ -1,9 +1,9 @@
-//! What a thread does in one step, and how often it does it.
+//! Draws the steps of a thread.
 
 use super::waits::Done;
 use super::worker::Worker;
 
-/// The name of a step, its share, and what it does.
+/// A step has a name, a share, and a function.
 type Step<W> = (&'static str, u32, fn(&mut W) -> Done);
 
 impl Worker<'_> {
@@ -27,10 +27,10 @@ impl Worker<'_> {
         ("uploads from a pinned array", 4, Self::upload_pinned),
         ("downloads to a pinned array", 4, Self::download),
         ("reads a pinned array", 3, Self::end_download),
-        ("marks", 6, Self::mark),
+        ("enqueues a marker", 6, Self::mark),
         ("waits for an event", 5, Self::end_event),
-        ("has a queue wait", 6, Self::wait_on_device),
-        ("asks for times", 1, Self::ask_for_times),
+        ("makes a queue wait", 6, Self::wait_on_device),
+        ("requests a time", 1, Self::ask_for_times),
         ("makes a user event", 5, Self::user_event),
         ("signals", 2, Self::signal),
         ("flushes", 4, Self::flush),
@@ -38,14 +38,14 @@ impl Worker<'_> {
         ("synchronizes", 2, Self::synchronize),
         ("makes or drops a queue", 5, Self::change_queues),
         ("enqueues a callback", 6, Self::callback),
-        ("gives", 6, Self::give),
-        ("takes", 8, Self::take),
-        ("lets a queue fail", 2, Self::fail),
+        ("gives an array or a read", 6, Self::give),
+        ("takes an array and a read", 8, Self::take),
+        ("makes a queue fail", 2, Self::fail),
         ("enqueues many commands at once", 5, Self::burst),
-        ("looks at a context", 2, Self::look),
+        ("inspects a context", 2, Self::look),
     ];
 
-    /// Does the step that its numbers say.
+    /// Draws a step and executes it.
     pub fn step(&mut self) -> Done {
         let all: u32 = Self::STEPS.iter().map(|(_, share, _)| share).sum();
         // One step in a hundred opens a context.

@@ -1,4 +1,4 @@
-//! A step that opens a context and drops it with what is on its way.
+//! Defines a step that opens a context and drops it with work in flight.
 
 use super::array::{Access, Owned};
 use super::waits::Done;
@@ -7,7 +7,7 @@ use super::world::Lane;
 use fencepost::{Context, CpuOptions, Policy};
 
 impl Worker<'_> {
-    /// Sends an array through a context of its own and back, and drops all handles of that context at once.
+    /// Copies an array to a new context and back, and drops all handles of that context at once.
     pub fn temporary(&mut self) -> Done {
         let Some(at) = self.some_array(|owned| !owned.part) else { return Ok(()) };
         let (ctx, home) = (self.guest(), self.world.homes.len());
@@ -31,13 +31,13 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The queue of the guest, or one of the array's context.
+    /// Returns the queue of the new context, or a queue of the array's context.
     fn either(&mut self, guest: &Lane, at: usize) -> Lane {
         let home = self.arrays[at].home;
         if self.rng.bool() { guest.clone() } else { self.lane_at(home) }
     }
 
-    /// A context on the CPU recorder that other threads do not see.
+    /// Opens a context on the CPU recorder that other threads do not use.
     fn guest(&mut self) -> Context {
         let options = CpuOptions {
             seed: self.rng.u64(..),

@@ -1,4 +1,4 @@
-//! The ways to wait for what comes late: blocking, for a while, awaited, beside another future, or not to the end.
+//! Defines the ways to wait for a result: to block, to wait with a timeout, to await, to select, to drop.
 
 use super::worker::Worker;
 use fencepost::{Error, Pending};
@@ -7,11 +7,11 @@ use std::task::{Context as Task, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// What is wrong.
+/// Holds the message of a failure.
 #[derive(Debug)]
 pub struct Wrong(pub String);
 
-/// The result of a step.
+/// Holds the result of a step.
 pub type Done<T = ()> = Result<T, Wrong>;
 
 impl From<Error> for Wrong {
@@ -20,24 +20,24 @@ impl From<Error> for Wrong {
     }
 }
 
-/// A read on its way, and the elements that it must give.
+/// Holds a pending read and its expected elements.
 pub struct Coming {
     pub reading: Pending<Vec<u32>>,
     pub expected: Vec<u32>,
-    /// The thread and the step that asked for it.
+    /// Names the thread and the step that enqueued the read.
     pub from: String,
 }
 
-/// How a thread waits.
+/// Selects how a thread waits.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
     Block,
-    /// For so many microseconds, so many times, then without a limit.
+    /// Waits for this number of microseconds, this number of times, then without a limit.
     Within(u64, u32),
     Await,
-    /// Awaited beside a future that is ready after so many looks, then without one.
+    /// Awaits beside a future that is ready after this number of polls, then awaits alone.
     Select(u32),
-    /// As that, and dropped if it has lost.
+    /// Does the same as `Select`, but drops the result if the other future is ready first.
     SelectAndDrop(u32),
     Drop,
 }
@@ -54,7 +54,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Waits in some way; `None` if the wait was given up.
+    /// Waits in one of the ways. Returns `None` if the wait was given up.
     pub fn wait<T: Unpin + 'static>(
         &mut self,
         pending: Pending<T>,
@@ -83,7 +83,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Awaits a result on an executor. Where a context has no threads, nothing would wake it: it is asked again and again.
+    /// Awaits a result on an executor. Without threads in every context, no thread would wake the task, so it is polled
+    /// in a loop.
     pub fn awaited<T: Unpin + 'static>(&self, mut pending: Pending<T>) -> fencepost::Result<T> {
         if self.world.drawn.all_have_threads() {
             return pollster::block_on(pending);
@@ -97,7 +98,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Waits for a read in some way, and compares what it gives.
+    /// Waits for a read in one of the ways, and compares its elements.
     pub fn end(&mut self, coming: Coming, way: Way) -> Done {
         let Coming { reading, expected, from } = coming;
         self.say(|| format!("waits for the read of {from}, {way:?}"));
@@ -107,7 +108,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Waits for one of the reads on their way.
+    /// Waits for one of the pending reads.
     pub fn end_one(&mut self) -> Done {
         if self.comings.is_empty() {
             return Ok(());
@@ -118,7 +119,7 @@ impl Worker<'_> {
     }
 }
 
-/// The result, if it comes before a future beside it is ready, which is after so many looks.
+/// Polls a result beside a future that is ready after `looks` polls. Returns the result if it is ready first.
 fn select<T: Unpin + 'static>(pending: &mut Pending<T>, looks: u32) -> Option<fencepost::Result<T>> {
     let mut left = looks;
     pollster::block_on(std::future::poll_fn(|task| match Pin::new(&mut *pending).poll(task) {
@@ -132,7 +133,7 @@ fn select<T: Unpin + 'static>(pending: &mut Pending<T>, looks: u32) -> Option<fe
     }))
 }
 
-/// Whether elements are those that they must be.
+/// Compares elements with the expected elements.
 pub fn compare(found: &[u32], expected: &[u32], what: impl Fn() -> String) -> Done {
     if found == expected {
         return Ok(());

@@ -1,4 +1,4 @@
-//! One thread of a storm: what it holds, and how it chooses among it.
+//! Defines one thread of a storm: the objects that it holds, and its random choices.
 
 use super::array::{Access, Owned};
 use super::callbacks::Callbacks;
@@ -16,16 +16,16 @@ use std::time::Duration;
 pub struct Worker<'w> {
     pub world: &'w World,
     pub me: usize,
-    /// The number of the step.
+    /// Holds the number of the step.
     pub at: usize,
-    /// The numbers of the step: those of the next one do not depend on how many were drawn.
+    /// Holds the random numbers of the step. The next step's numbers do not depend on how many were drawn.
     pub rng: Rng,
     pub arrays: Vec<Owned>,
     pub comings: Vec<Coming>,
     pub events: Vec<Kept>,
-    /// Queues that no other thread has.
+    /// Holds queues that no other thread uses.
     pub own: Vec<Lane>,
-    /// User events that this thread signals before it waits for anything.
+    /// Holds user events that this thread signals before it waits.
     pub held: Vec<UserEvent>,
     pub callbacks: Callbacks,
     pub uploads: Vec<Upload>,
@@ -56,7 +56,7 @@ impl<'w> Worker<'w> {
         Ok(worker)
     }
 
-    /// Takes its part of the array that is cut.
+    /// Takes this thread's part of the divided array.
     fn take_part(&mut self, home: usize) -> Done {
         let at = &self.world.homes[home];
         let array = at.parts.slice(self.me * PART..(self.me + 1) * PART)?;
@@ -65,7 +65,7 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// Does the whole program.
+    /// Runs the whole program.
     pub fn run(mut self) -> Done {
         for at in 1..=self.world.drawn.steps {
             self.at = at;
@@ -78,40 +78,40 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// Notes what the thread does, for the message of a hang.
+    /// Records the action of the thread, for the message of a hang.
     pub fn say(&self, what: impl Fn() -> String) {
         self.world.board.note(self.me, format!("step {}: {}", self.at, what()));
     }
 
-    /// What messages call this step.
+    /// Returns the name of this step for messages.
     pub fn here(&self) -> String {
         format!("thread {}, step {}", self.me, self.at)
     }
 
-    /// What messages call something that was enqueued.
+    /// Returns the name of enqueued work for messages.
     pub fn on(&self, lane: &Lane) -> String {
         format!("{} on {}", self.here(), lane.queue.label())
     }
 
-    /// Signals the user events that it holds: it is about to wait.
+    /// Signals the user events that the thread holds, because it is about to wait.
     pub fn release(&mut self) {
         self.held.drain(..).for_each(|event| event.signal());
     }
 
-    /// The number of an array for which something holds.
+    /// Draws an array that fits, and returns its index.
     pub fn some_array(&mut self, fits: impl Fn(&Owned) -> bool) -> Option<usize> {
         let fitting: Vec<usize> = (0..self.arrays.len()).filter(|&at| fits(&self.arrays[at])).collect();
         (!fitting.is_empty()).then(|| fitting[self.rng.usize(..fitting.len())])
     }
 
-    /// A queue of a context: one that all threads use, or one of this thread.
+    /// Draws a queue of a context, either a shared queue or one of this thread.
     pub fn lane_at(&mut self, home: usize) -> Lane {
         let all = self.world.queues.iter().chain(&self.own).filter(|lane| lane.home == home);
         let lanes: Vec<&Lane> = all.collect();
         lanes[self.rng.usize(..lanes.len())].clone()
     }
 
-    /// A queue of any context.
+    /// Draws a queue of any context.
     pub fn some_lane(&mut self) -> Lane {
         let home = self.rng.usize(..self.world.homes.len());
         self.lane_at(home)
@@ -121,18 +121,18 @@ impl<'w> Worker<'w> {
         self.rng.usize(..self.world.homes.len())
     }
 
-    /// A part of an array that is not empty, from a place on that kernels can be given.
+    /// Draws a part of an array that is not empty. It starts at a multiple of 64, where kernels can bind it.
     pub fn some_range(&mut self, len: usize) -> Range<usize> {
         let start = 64 * self.rng.usize(..len.div_ceil(64));
         start..self.rng.usize(start + 1..=len)
     }
 
-    /// Orders a queue after the uses of an array that the next one there conflicts with.
+    /// Makes a queue wait for the uses of an array that its next use conflicts with.
     pub fn order(&mut self, at: usize, lane: &Lane, access: Access) -> Done {
         Ok(self.arrays[at].order(lane, access, &mut self.rng)?)
     }
 
-    /// Notes the use that was just enqueued.
+    /// Records the use that was just enqueued.
     pub fn used(&mut self, at: usize, lane: &Lane, access: Access) {
         self.arrays[at].used(lane, access, &mut self.rng);
     }
@@ -141,7 +141,7 @@ impl<'w> Worker<'w> {
         (0..len).map(|_| self.rng.u32(..)).collect()
     }
 
-    /// Lets a little time pass, or none.
+    /// Sleeps, yields, or does neither.
     pub fn pause(&mut self) {
         match self.rng.u32(..4) {
             0 => std::thread::yield_now(),
@@ -150,7 +150,7 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// The end: every read, download and callback comes, and every array has its words.
+    /// Ends the program: it waits for every read, download and callback, and checks the words of every array.
     fn finish(&mut self) -> Done {
         self.release();
         self.say(|| "the end".into());
@@ -165,7 +165,7 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// Compares all of an array.
+    /// Compares all elements of an array.
     pub fn check(&mut self, mut owned: Owned) -> Done {
         let lane = self.lane_at(owned.home);
         let coming = self.begin_read(&mut owned, &lane)?;

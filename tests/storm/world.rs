@@ -1,4 +1,4 @@
-//! What all threads of a storm share.
+//! Holds the objects that all threads of a storm share.
 
 use super::board::Board;
 use super::common::kernels::{Iota, Mix, mixed};
@@ -10,25 +10,26 @@ use fencepost::{DynKernel, HostBuffer, Kernel, Priority, QueueOptions, Result, b
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Elements of the array that every thread reads and none writes, and of each thread's part of the array that is cut.
+/// Counts the elements of the array that every thread reads and none writes. `PART` counts those of each thread's
+/// part of the divided array.
 pub const CONSTANTS: usize = 256;
 pub const PART: usize = 128;
 
-/// A context, and what was made on it before the threads began.
+/// A home is a context, with the objects that were made on it before the threads began.
 pub struct Home {
     pub ctx: Context,
     pub policy: Policy,
     pub threads: bool,
     pub constants: DeviceArray<u32>,
     pub words: Vec<u32>,
-    /// One array, of which each thread has a part.
+    /// Holds one array, of which each thread has a part.
     pub parts: DeviceArray<u32>,
     mix: OnceLock<Kernel<Mix<'static>>>,
     mixed: OnceLock<DynKernel>,
     iota: OnceLock<Kernel<Iota<'static>>>,
 }
 
-/// A queue, and what it is told from others by.
+/// A lane is a queue with an identifier.
 #[derive(Clone)]
 pub struct Lane {
     pub queue: CommandQueue,
@@ -39,7 +40,7 @@ pub struct Lane {
 pub struct World {
     pub drawn: Drawn,
     pub homes: Vec<Home>,
-    /// The queues that all threads use.
+    /// Holds the queues that all threads use.
     pub queues: Vec<Lane>,
     pub hands: Hands,
     pub board: Arc<Board>,
@@ -59,7 +60,7 @@ impl World {
         Ok(world)
     }
 
-    /// A new queue of a context.
+    /// Makes a new queue of a context.
     pub fn queue(&self, home: usize, urgency: i32) -> Lane {
         let key = self.key();
         let options = QueueOptions {
@@ -70,7 +71,7 @@ impl World {
         Lane { queue: self.homes[home].ctx.queue_with(options), home, key }
     }
 
-    /// A queue that came about otherwise.
+    /// Returns a lane for an existing queue.
     pub fn lane(&self, queue: CommandQueue, home: usize) -> Lane {
         Lane { queue, home, key: self.key() }
     }
@@ -95,7 +96,7 @@ impl Home {
         made(&self.mix, || self.ctx.kernel::<Mix>())
     }
 
-    /// The same kernel, whose arguments are checked at each launch.
+    /// Returns the same kernel, whose arguments are checked at each launch.
     pub fn mixed(&self) -> Result<DynKernel> {
         made(&self.mixed, || {
             if self.ctx.wgpu().is_none() {
@@ -110,7 +111,7 @@ impl Home {
     }
 }
 
-/// What the shader does, for contexts that run kernels on the host.
+/// Computes the result of the shader, for contexts that run kernels on the host.
 fn mix(_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
     let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);
     let [x, y] = buffers else { panic!("bug: mix has two buffers") };
@@ -121,7 +122,7 @@ fn mix(_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) 
     }
 }
 
-/// A kernel that was made before, or is made now; two threads may make it at once.
+/// Returns the kernel of a cell, and makes it first if it is missing. Two threads may make it at the same time.
 fn made<K: Clone>(cell: &OnceLock<K>, make: impl FnOnce() -> Result<K>) -> Result<K> {
     if let Some(kernel) = cell.get() {
         return Ok(kernel.clone());

@@ -1,5 +1,5 @@
-//! Launches on wgpu's noop back end, for `cargo xtask count`: without an argument it prints who can, with the name of
-//! one it launches.
+//! Launches on wgpu's noop back end, for `cargo xtask count`. Without an argument it prints the names of the
+//! implementations; with a name it launches that implementation.
 
 use std::io::stdout;
 

@@ -1,5 +1,5 @@
-//! How long calls take while a kernel of half a second is busy, and whether a queue that waits for the host holds
-//! up another: for each adapter of this machine.
+//! Measures for each adapter of this machine how long calls take while a kernel of half a second runs, and
+//! whether a queue that waits for the host blocks another queue.
 
 use std::time::{Duration, Instant};
 
@@ -7,14 +7,14 @@ use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, ContextOptions, Kernel, adapters};
 
-/// Calls of each sort behind one busy kernel.
+/// Counts the calls of each sort behind one busy kernel.
 const CALLS: usize = 200;
 const BUSY: Duration = Duration::from_millis(500);
-/// Waits behind one busy kernel, each for so long at most.
+/// Counts the waits behind one busy kernel. `LIMIT` is the timeout of each.
 const WAITS: usize = 10;
 const LIMIT: Duration = Duration::from_millis(10);
 const N: usize = 1 << 14;
-/// llvmpipe cuts longer loops off.
+/// Limits the turns of a loop, because llvmpipe ends longer loops.
 const ROUNDS: u32 = 50_000;
 
 #[derive(KernelArgs)]
@@ -52,7 +52,7 @@ struct Bench<'a> {
     queue: CommandQueue,
     spin: Kernel<Spin<'static>>,
     small: DeviceArray<u32>,
-    /// What keeps the adapter busy.
+    /// Holds the array whose kernel keeps the adapter busy.
     large: DeviceArray<u32>,
 }
 
@@ -78,8 +78,8 @@ impl<'a> Bench<'a> {
         Ok(start.elapsed())
     }
 
-    /// The kernel's time, and those of a launch, an upload, a copy of the same bytes by the host, a flush and a wait that
-    /// gives up behind it.
+    /// Returns the kernel's time, and the times of calls behind it: a launch, an upload, a copy of the same bytes by
+    /// the host, a flush, and a wait that times out.
     fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 5])> {
         let bytes = vec![1; N];
         let grid = Grid::threads([N]);
@@ -93,7 +93,7 @@ impl<'a> Bench<'a> {
         self.launch_large()?;
         self.queue.flush()?;
         let busy = self.queue.marker();
-        // The device has taken the kernel up by now, and whoever submits next may be blocked by its driver.
+        // Wait until the device has started the kernel. From then on a driver may block a thread that submits.
         std::thread::sleep(Duration::from_millis(20));
         let mut samples: [Vec<Duration>; 5] = Default::default();
         let mut copies = Vec::new();
@@ -118,7 +118,7 @@ impl<'a> Bench<'a> {
         Ok((took, samples.map(Times::of)))
     }
 
-    /// A launch and a finish on one queue, while another waits for an event that nobody has signalled.
+    /// Measures a launch and a finish on one queue, while another queue waits for an unsignalled event.
     fn beside_a_gate(&self) -> Result<Times> {
         let (held, gate) = (self.ctx.queue("held"), self.ctx.user_event("gate"));
         held.wait_for(&gate.event())?;
@@ -147,7 +147,7 @@ fn timed<T>(call: impl FnOnce() -> fencepost::Result<T>) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Median, 95 % and worst.
+/// Holds the median, the 95th percentile and the maximum.
 struct Times([Duration; 3]);
 
 impl Times {

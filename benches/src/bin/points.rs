@@ -1,7 +1,7 @@
-//! What points inside a batch cost: markers between launches, and batches that end for them.
+//! Measures the cost of points inside a batch: markers between launches, and batches that end for them.
 //!
-//! `cargo run --release -p fencepost-benches --bin points`, on the adapter of `FENCEPOST_ADAPTER`. Every number is a ratio of
-//! two medians of one run, whose rounds take turns.
+//! Run `cargo run --release -p fencepost-benches --bin points`, on the adapter of `FENCEPOST_ADAPTER`. Every number is
+//! a ratio of two medians of one run, whose rounds alternate.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,11 @@ use fencepost_benches::saxpy::Saxpy;
 const LAUNCHES: usize = 1000;
 const ROUNDS: usize = 60;
 const N: usize = 1024;
-/// Elements of a piece of the double buffer, and pieces.
+/// Counts the elements of a piece of the double buffer. `PIECES` counts the pieces.
 const PIECE: usize = 1 << 20;
 const PIECES: usize = 16;
 
-/// A context, and what its rounds work on.
+/// Holds a context, and the arrays of its rounds.
 struct Side {
     ctx: Context,
     queue: CommandQueue,
@@ -28,7 +28,7 @@ struct Side {
     host: Vec<f32>,
 }
 
-/// What a round does, and gives to be dropped when its time is taken.
+/// A round does its work, and returns events that are dropped after the time is taken.
 type Round = fn(&mut Side) -> Result<Vec<Event>>;
 
 const MARKERS: [(&str, Round); 4] = [
@@ -80,7 +80,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// How many submissions a round makes on average.
+/// Returns how many submissions a round makes on average.
 fn submissions(side: &mut Side, round: Round) -> Result<f64> {
     const ROUNDS: u64 = 20;
     let submitted = |side: &Side| {
@@ -100,13 +100,14 @@ fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
 
-/// The median of each round on each side.
+/// Returns the median of each round on each side.
 fn measured(sides: &mut [Side], rounds: &[(&str, Round)]) -> Result<Vec<Vec<Duration>>> {
     let mut times = vec![vec![Vec::new(); rounds.len()]; sides.len()];
     for number in 0..ROUNDS + 10 {
         for (at, (_, round)) in rounds.iter().enumerate() {
             for turn in 0..sides.len() {
-                // What runs after the other side's round of the same kind finds other bytes in the caches: by turns.
+                // A round that runs after the other side's round of the same kind finds other bytes in the caches,
+                // so the order alternates.
                 let on = (turn + number) % sides.len();
                 let (side, times) = (&mut sides[on], &mut times[on]);
                 let start = Instant::now();
@@ -115,7 +116,7 @@ fn measured(sides: &mut [Side], rounds: &[(&str, Round)]) -> Result<Vec<Vec<Dura
                 let took = start.elapsed();
                 drop(events);
                 if number >= 10 {
-                    times[at].push(took); // what it costs is known by now
+                    times[at].push(took); // the first ten rounds warm up
                 }
             }
         }
@@ -136,7 +137,7 @@ impl Side {
         Ok(Self { ctx, queue, kernel, x, y, pieces, host: vec![1.0; PIECE] })
     }
 
-    /// Launches, with `point` behind each.
+    /// Launches, and calls `point` after each launch.
     fn launches(&mut self, point: impl Fn(&Self, usize) -> Result<Option<Event>>) -> Result<Vec<Event>> {
         let mut events = Vec::new();
         for at in 0..LAUNCHES {
@@ -147,7 +148,7 @@ impl Side {
         Ok(events)
     }
 
-    /// Uploads piece after piece by turns, works on each and reads a little of it.
+    /// Uploads piece after piece into alternating arrays, launches on each and reads a part of it.
     fn double_buffer(&mut self) -> Result<Vec<Event>> {
         let mut reads = Vec::new();
         for piece in 0..PIECES {

@@ -1,5 +1,6 @@
-//! Two queues with the same copies, released at once: when each of them is done, with equal priorities and with one of
-//! them high, whichever was filled first; and what two queues cost in all, beside one with the same copies.
+//! Measures when two queues with the same copies, released at once, are done: with equal priorities, and with one of
+//! them high. The queue that is filled first is high in one case and low in the other. It also measures the cost of
+//! two queues in all, beside one queue with the same copies.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -8,14 +9,14 @@ use anyhow::{Result, ensure};
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, ContextOptions, Priority, QueueOptions, adapters};
 
-/// Samples of each case, in turns.
+/// Counts the samples of each case. The cases alternate.
 const ROUNDS: usize = 21;
-/// Copies in each queue.
+/// Counts the copies in each queue.
 const COPIES: usize = 64;
-/// Elements of each copy.
+/// Counts the elements of each copy.
 const N: usize = 1 << 18;
 
-/// What is measured: the priorities of the queue that is filled first, and of the other.
+/// Lists the cases: the priority of the queue that is filled first, and of the other.
 const CASES: [(&str, Priority, Priority); 3] = [
     ("equal", Priority::Normal, Priority::Normal),
     ("first high, second low", Priority::High, Priority::Low),
@@ -45,14 +46,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// One sample of every case.
+/// Holds one sample of every case.
 struct Round {
-    /// Both halves in one queue.
+    /// Holds the time of both halves in one queue.
     one: Duration,
     cases: [Done; CASES.len()],
 }
 
-/// When the queue that was filled first was done, and when the other was.
+/// Holds the times at which the first-filled queue and the other queue were done.
 #[derive(Clone, Copy, Default)]
 struct Done {
     first: Duration,
@@ -65,7 +66,7 @@ impl Done {
     }
 }
 
-/// A round that is not counted, and those that are.
+/// Runs a round that is not counted, then the counted rounds.
 fn measured(bench: &Bench<'_>) -> Result<Vec<Round>> {
     bench.round(0)?;
     (0..ROUNDS).map(|at| bench.round(at)).collect()
@@ -93,7 +94,7 @@ fn median(rounds: &[Round], of: impl Fn(&Round) -> f64) -> f64 {
 
 struct Bench<'a> {
     ctx: &'a Context,
-    /// From where to where each queue copies.
+    /// Holds the source and the target of each queue's copies.
     arrays: [(DeviceArray<u32>, DeviceArray<u32>); 2],
 }
 
@@ -103,7 +104,7 @@ impl<'a> Bench<'a> {
         Self { ctx, arrays: [pair(1)?, pair(2)?] }.checked()
     }
 
-    /// Every case once, from another one on in each round.
+    /// Runs every case once. Each round starts with another case.
     fn round(&self, at: usize) -> Result<Round> {
         let mut round = Round { one: Duration::ZERO, cases: [Done::default(); CASES.len()] };
         for turn in 0..=CASES.len() {
@@ -134,11 +135,12 @@ impl<'a> Bench<'a> {
             queue.wait_for(&gate.event())?;
             self.fill(queue, half)?;
         }
-        // Whoever waits for a queue makes it urgent: they say themselves when they are done.
+        // A wait for a queue would make the queue urgent, so callbacks report its completion instead.
         let (sender, receiver) = mpsc::channel();
         for (half, queue) in queues.iter().enumerate() {
             let sender = sender.clone();
-            queue.callback(move || sender.send((half, Instant::now())).expect("bug: nobody listens"))?;
+            queue
+                .callback(move || sender.send((half, Instant::now())).expect("bug: the receiver is gone"))?;
             queue.flush()?;
         }
         let start = Instant::now();
@@ -155,7 +157,7 @@ impl<'a> Bench<'a> {
         (0..COPIES).try_for_each(|_| Ok(queue.copy(src, &mut dst.handle())?))
     }
 
-    /// Itself, once its copies have been seen to copy.
+    /// Returns itself after a check that the copies copy the right bytes.
     fn checked(self) -> Result<Self> {
         self.two_queues(Priority::Normal, Priority::Normal)?;
         for (half, (_, dst)) in self.arrays.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Whether what a program does again and again takes as long at the end as at the start.
+//! Checks that repeated rounds of a program take as long at the end as at the start.
 //!
-//! `cargo run --release -p fencepost-benches --bin rounds -- [rounds]`. Every number is a ratio of two medians of one run: the
-//! rounds of its last tenth to those of its second.
+//! Run `cargo run --release -p fencepost-benches --bin rounds -- [rounds]`. Every number is a ratio of two medians of
+//! one run: the rounds of its last tenth divided by those of its second tenth.
 
 use std::sync::Arc;
 use std::task::{Context as Task, Wake, Waker};
@@ -12,20 +12,20 @@ use fencepost::prelude::*;
 use fencepost::{ContextOptions, CpuOptions, Kernel};
 use fencepost_benches::saxpy::Saxpy;
 
-/// Rounds of each kind.
+/// Counts the rounds of each kind.
 const ROUNDS: usize = 100_000;
-/// The parts of a run whose medians are compared.
+/// Counts the parts of a run. The medians of two parts are compared.
 const PARTS: usize = 10;
 const N: usize = 64;
 
-/// What the rounds work on.
+/// Holds the objects that the rounds use.
 struct Side {
     ctx: Context,
     queue: CommandQueue,
     kernel: Kernel<Saxpy<'static>>,
     x: DeviceArray<f32>,
     y: DeviceArray<f32>,
-    /// A queue of another context, whose last command waits for the host.
+    /// Holds a queue of another context, whose last command waits for the host.
     held: CommandQueue,
 }
 
@@ -58,7 +58,7 @@ const KINDS: [(&str, Round); 14] = [
         queue.wait_for(&side.ctx.user_event("abandoned").event())?;
         let failed = queue.finish().wait();
         queue.take_error();
-        failed.map_or(Ok(()), |()| panic!("what waits for an abandoned event fails"))
+        failed.map_or(Ok(()), |()| panic!("a wait for an abandoned event must fail"))
     }),
     ("a queue that is dropped", |side| {
         let queue = side.ctx.queue("short");
@@ -83,7 +83,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The median round of the second part, and of the last.
+/// Returns the median round of the second part, and of the last.
 fn measured([ctx, other]: &[Context; 2], rounds: usize, round: Round) -> Result<(Duration, Duration)> {
     let (queue, held, gate) = (ctx.queue("main"), other.queue("held"), other.user_event("gate"));
     held.wait_for(&gate.event())?;
@@ -99,7 +99,7 @@ fn measured([ctx, other]: &[Context; 2], rounds: usize, round: Round) -> Result<
     Ok((parts[1], parts[PARTS - 1]))
 }
 
-/// The median round of a part, which has the work of every 100 rounds done.
+/// Returns the median round of a part. It waits for the enqueued work after every 100 rounds.
 fn part(side: &mut Side, rounds: usize, round: Round) -> Result<Duration> {
     let mut times = Vec::with_capacity(rounds);
     for at in 0..rounds {
@@ -114,7 +114,7 @@ fn part(side: &mut Side, rounds: usize, round: Round) -> Result<Duration> {
     Ok(times[rounds / 2])
 }
 
-/// A task that is not there for long.
+/// Wakes a task that is dropped after one poll.
 struct Nothing;
 
 impl Wake for Nothing {

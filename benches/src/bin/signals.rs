@@ -1,29 +1,30 @@
-#![allow(unsafe_code, reason = "bare Vulkan is what this file measures")]
-#![allow(clippy::multiple_unsafe_ops_per_block, reason = "one reason holds for all of them")]
-//! Whether several signals share one call of `vkQueueSubmit`, or each has a call of its own: what is cheaper, and when the
-//! first result is there.
+#![allow(unsafe_code, reason = "this file measures bare Vulkan")]
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "one SAFETY comment holds for all calls of a block")]
+//! Compares signals that share one call of `vkQueueSubmit` with signals that each have their own call: the cost, and
+//! the time until the first result.
 //!
-//! `cargo run --release -p fencepost-benches --bin signals`, on every Vulkan device. The ways take turns in each round.
-// One SAFETY argument holds for all calls: every handle was made by the same device (or its instance) and is destroyed at the
-// end only, each round waits for all that it submits, and one thread makes every call.
+//! Run `cargo run --release -p fencepost-benches --bin signals`. It measures every Vulkan device. The ways alternate in
+//! each round.
+// One SAFETY argument holds for all calls: every handle was made by the same device (or its instance) and is destroyed
+// at the end only, each round waits for all its submissions, and one thread makes every call.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use ash::{Device, Entry, Instance, vk};
 
-/// Pieces of work, each with a signal.
+/// Counts the pieces of work, each with a signal.
 const PIECES: usize = 16;
 const ROUNDS: usize = 200;
-/// Bytes that a piece fills.
+/// Counts the bytes that a piece fills.
 const BYTES: u64 = 1 << 20;
 
-/// What a round took.
+/// Holds the times of a round.
 #[derive(Clone, Copy)]
 struct Took {
-    /// Until the last call of the host returned.
+    /// Counts the time until the last call of the host returned.
     host: Duration,
-    /// Until the host saw the first signal, and the last.
+    /// Counts the time until the host saw the first signal. `last` counts the time until the last.
     first: Duration,
     last: Duration,
 }
@@ -37,11 +38,11 @@ const WAYS: [(&str, Way); 3] = [
 ];
 
 fn main() -> Result<()> {
-    // SAFETY: the loader is the system's Vulkan loader, whose initialisers ask nothing of this program.
+    // SAFETY: the library is the system's Vulkan loader, whose initialisers have no requirements.
     let entry = unsafe { Entry::load() }?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
     let created = vk::InstanceCreateInfo::default().application_info(&application);
-    // SAFETY: `created` and what it points to live through the call.
+    // SAFETY: `created` and its pointers are valid during the call.
     let instance = unsafe { entry.create_instance(&created, None) }?;
     // SAFETY: see the head of the file.
     for physical in unsafe { instance.enumerate_physical_devices() }? {
@@ -55,7 +56,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A device, and a command buffer for each piece.
+/// Holds a device, and a command buffer for each piece.
 struct Bench {
     device: Device,
     queue: vk::Queue,
@@ -72,7 +73,7 @@ impl Bench {
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut timeline);
-        // SAFETY: `info` and what it points to live through the call; the first family of every driver computes.
+        // SAFETY: `info` and its pointers are valid during the call; the first family of every driver computes.
         let device = unsafe { instance.create_device(physical, &info, None) }?;
         // SAFETY: see the head of the file.
         let queue = unsafe { device.get_device_queue(0, 0) };
@@ -87,7 +88,7 @@ impl Bench {
         let info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(kind);
         // SAFETY: see the head of the file.
         let memory = unsafe { device.allocate_memory(&info, None) }?;
-        // SAFETY: the memory is as large as the buffer needs, and of a type that it takes.
+        // SAFETY: the memory is as large as the buffer needs, and of a type that the buffer supports.
         unsafe { device.bind_buffer_memory(buffer, memory, 0) }?;
         let mut kind = vk::SemaphoreTypeCreateInfo::default()
             .semaphore_type(vk::SemaphoreType::TIMELINE)
@@ -142,7 +143,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Submits the pieces, which signal the values behind `value`, and waits for them.
+    /// Submits the pieces, which signal the values after `value`, and waits for them.
     fn round(&self, way: Way, value: u64) -> Result<Took> {
         let start = Instant::now();
         way(self, value)?;
@@ -160,7 +161,7 @@ impl Bench {
         unsafe { self.device.wait_semaphores(&info, u64::MAX) }.context("waiting for a value")
     }
 
-    /// Submits `commands` for each of `values`, in one call.
+    /// Submits the commands of each part with a signal of its value, in one call.
     fn submit(&self, parts: &[(&[vk::CommandBuffer], u64)]) -> Result<()> {
         let semaphores = [self.semaphore];
         let values: Vec<[u64; 1]> = parts.iter().map(|(_, value)| [*value]).collect();
@@ -174,7 +175,7 @@ impl Bench {
                 .push_next::<vk::TimelineSemaphoreSubmitInfo<'_>>(timeline)
         };
         let infos: Vec<_> = parts.iter().zip(&mut timelines).map(info).collect();
-        // SAFETY: the commands are recorded, and what used them before is done; the values grow.
+        // SAFETY: the commands are recorded, their earlier submissions are done, and the values grow.
         Ok(unsafe { self.device.queue_submit(self.queue, &infos, vk::Fence::null()) }?)
     }
 

@@ -1,7 +1,7 @@
-//! The slowest call of each verb while another thread enqueues a million launches and the context works on them: whether any
-//! section that holds the lock is as long as what is pending.
+//! Measures the slowest call of each verb while another thread enqueues a million launches and the context executes
+//! them. It shows whether a section that holds the lock grows with the pending work.
 //!
-//! `cargo run --release -p fencepost-benches --bin slowest -- [launches]`
+//! Run `cargo run --release -p fencepost-benches --bin slowest -- [launches]`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,9 +11,10 @@ use fencepost::prelude::*;
 use fencepost::{ContextOptions, Kernel};
 use fencepost_benches::saxpy::Saxpy;
 
-/// Launches of the other thread.
+/// Counts the launches of the other thread.
 const LAUNCHES: usize = 1_000_000;
-/// The table shows the smallest of so many maxima: another process makes a call slow now and then, a long section each time.
+/// Counts the rounds. The table shows the smallest maximum of the rounds: another process makes a call slow in some
+/// rounds, a long section does in every round.
 const ROUNDS: usize = 5;
 const N: usize = 16;
 
@@ -38,7 +39,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The slowest call of each verb, and how many there were.
+/// Returns the slowest call of each verb, and the number of calls.
 fn round(ctx: &Context, kernel: &Kernel<Saxpy<'static>>, launches: usize) -> Result<[(Duration, usize); 7]> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -68,7 +69,7 @@ fn round(ctx: &Context, kernel: &Kernel<Saxpy<'static>>, launches: usize) -> Res
             (*most, *calls) = ((*most).max(start.elapsed()), *calls + 1);
             turn += 1;
             if turn % 512 == 0 {
-                queue.finish().wait()?; // what is pending is the other thread's
+                queue.finish().wait()?; // only the other thread's work is pending after this wait
             }
         }
         other.join().expect("it returns its error")?;
@@ -76,7 +77,7 @@ fn round(ctx: &Context, kernel: &Kernel<Saxpy<'static>>, launches: usize) -> Res
     })
 }
 
-/// Enqueues the launches, then has them done.
+/// Enqueues the launches, then waits for them.
 fn enqueue(ctx: &Context, kernel: &Kernel<Saxpy<'static>>, launches: usize) -> Result<()> {
     let queue = ctx.queue("launches");
     let x = ctx.zeros::<f32, 1>([N])?;

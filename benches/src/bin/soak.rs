@@ -1,4 +1,4 @@
-//! The double buffer for minutes: every block right, memory flat.
+//! Runs the double buffer for minutes, and checks that every block is correct and memory stays flat.
 
 use anyhow::Result;
 use clap::Parser;

@@ -1,20 +1,20 @@
-//! What the pool and the process hold, and how much more they may.
+//! Measures the memory of the pool and the process, and bounds its growth.
 
 use fencepost::Context;
 use serde::Serialize;
 
 const MIB: u64 = 1 << 20;
-/// How much the pool may grow after the warm-up: a size or two that never came up before.
+/// Bounds the growth of the pool after the warm-up: it covers a size or two that did not occur before.
 const POOL: u64 = 4 * MIB;
-/// How much the process may grow after the warm-up: what the allocator keeps, and the driver.
+/// Bounds the growth of the process after the warm-up: it covers memory that the allocator and the driver keep.
 const PROCESS: u64 = 32 * MIB;
 
-/// Bytes when it was warm, and the most since.
+/// Holds the bytes at the end of the warm-up, and the maximum since.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Memory {
-    /// In arrays and kept for later ones.
+    /// Counts the bytes in arrays, and those kept for later arrays.
     pool: Flat,
-    /// Resident in the process; nothing where the system does not tell.
+    /// Counts the resident bytes of the process. `None` if the system does not report them.
     process: Option<Flat>,
 }
 
@@ -38,7 +38,7 @@ impl Flat {
 }
 
 impl Memory {
-    /// Looks how much there is; until it is `warm`, that is how much there may be.
+    /// Measures the memory. Until it is `warm`, the measurements set the bound.
     pub(super) fn look(&mut self, ctx: &Context, warm: bool) {
         let stats = ctx.pool_stats();
         self.pool.see(stats.used + stats.free, warm);
@@ -47,7 +47,7 @@ impl Memory {
         }
     }
 
-    /// What is over its bound, if anything is.
+    /// Returns a message if the memory exceeds its bound.
     pub(super) fn over(&self) -> Option<String> {
         let over = |name: &str, flat: Flat, bound: u64| {
             let Flat { warm, most } = flat;
@@ -58,18 +58,18 @@ impl Memory {
         over("the pool", self.pool, POOL).or(process)
     }
 
-    /// For a line of the summary.
+    /// Returns the text for a line of the summary.
     pub(super) fn text(&self) -> String {
         let mib = |bytes: u64| bytes as f64 / MIB as f64;
         let flat = |flat: Flat, bound: u64| {
             format!("{:.1} -> {:.1} MiB (at most {} more)", mib(flat.warm), mib(flat.most), bound / MIB)
         };
-        let process = self.process.map_or("not told by this system".into(), |found| flat(found, PROCESS));
+        let process = self.process.map_or("not reported by this system".into(), |found| flat(found, PROCESS));
         format!("pool {}, process {process}", flat(self.pool, POOL))
     }
 }
 
-/// Resident bytes of this process.
+/// Returns the resident bytes of this process.
 #[cfg(target_os = "linux")]
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_grows_is_over() {
+    fn a_process_that_grows_exceeds_its_bound() {
         let flat = Flat { warm: MIB, most: 34 * MIB };
         let memory = Memory { process: Some(flat), ..Memory::default() };
         assert!(memory.over().is_some_and(|over| over.contains("the process")));
@@ -107,7 +107,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn linux_tells_what_is_resident() {
+    fn linux_reports_the_resident_bytes() {
         assert!(resident().is_some_and(|bytes| bytes > MIB));
     }
 }

@@ -1,4 +1,4 @@
-//! A pipeline of two queues for a long time: blocks of random sizes go up, through a kernel and back down, while arrays,
+//! Runs a pipeline of two queues for a long time. Blocks of random sizes are uploaded, computed and read, while arrays,
 //! results and futures are dropped and waits given up at random. Every block is checked, and memory must stay flat.
 
 mod memory;
@@ -16,29 +16,29 @@ use memory::Memory;
 use pipeline::Pipeline;
 pub use summary::Summary;
 
-/// Blocks between two looks at the memory.
+/// Counts the blocks between two measurements of the memory.
 const LOOK: u64 = 64;
-/// The share of the time, and the blocks, after which memory must stay flat.
+/// Holds the share of the time, and the number of blocks, after which memory must stay flat.
 const WARM_UP: (f64, u64) = (0.2, 2000);
 
-/// What the command line asks for.
+/// Holds the options of the command line.
 #[derive(Parser, Clone, Debug)]
 #[command(
     name = "soak",
-    about = "Runs the double buffer for minutes: every block right, memory flat",
+    about = "Runs the double buffer for minutes, and checks that every block is correct and memory stays flat",
     after_help = "Examples:\n  soak --minutes 1 --adapter swiftshader --seed 7 --json\n  soak --cpu --minutes 0.1"
 )]
 pub struct Options {
-    /// How long
+    /// Minutes to run
     #[arg(long, default_value_t = 10.0, value_parser = minutes)]
     pub minutes: f64,
-    /// A part of the adapter's name and back end, or its number; else the best
+    /// A part of the adapter's name and back end, or its number; without it the best adapter
     #[arg(long, default_value = "")]
     pub adapter: String,
-    /// The CPU recorder instead of an adapter
+    /// Use the CPU recorder instead of an adapter
     #[arg(long, conflicts_with = "adapter")]
     pub cpu: bool,
-    /// What the sizes, drops and waits are drawn from
+    /// The seed of the sizes, drops and waits
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Print the summary as JSON
@@ -51,11 +51,11 @@ fn minutes(text: &str) -> Result<f64, String> {
     if (0.0..=1e6).contains(&minutes) { Ok(minutes) } else { Err("it must be from 0 to 1000000".into()) }
 }
 
-/// Runs the pipeline for so long.
+/// Runs the pipeline for the time in the options.
 ///
 /// # Errors
-/// A wrong block, with its number and the seed; memory over its bound; whatever a call says. The policy is `Checked`, so a
-/// missing wait is an error too.
+/// Fails if a block is wrong, with its number and the seed, if memory exceeds its bound, or if a call fails. The policy
+/// is `Checked`, so a missing wait is an error too.
 pub fn run(options: &Options) -> Result<Summary> {
     let ctx = open(options)?;
     let (start, length) = (Instant::now(), Duration::from_secs_f64(60.0 * options.minutes));
@@ -94,7 +94,7 @@ fn open(options: &Options) -> Result<Context> {
     Ok(Context::with_options(ContextOptions { adapter, policy, ..ContextOptions::default() }).wait()?)
 }
 
-/// Over the seconds; it shows itself on a terminal only.
+/// Shows a bar over the seconds, on a terminal only.
 fn bar(length: Duration) -> ProgressBar {
     let style = ProgressStyle::with_template("soak {wide_bar} {pos}/{len} s");
     ProgressBar::new(length.as_secs()).with_style(style.expect("bug: the template is valid"))

@@ -1,4 +1,4 @@
-//! The pipeline: a queue that uploads and one that computes, two buffers, events both ways.
+//! Defines the pipeline: one queue uploads and one computes, with two buffers and events in both directions.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -21,12 +21,12 @@ struct Mix<'a> {
     y: &'a mut DeviceArray<u32>,
 }
 
-/// Elements of the largest block.
+/// Counts the elements of the largest block.
 const MOST: usize = 1 << 14;
-/// Results on their way at once.
+/// Limits the pending results.
 const RESULTS: usize = 6;
 
-/// One of the two buffers, and the events at which each side is done with it.
+/// A slot is one of the two buffers, with the events that complete when each queue has finished with it.
 struct Slot {
     staging: HostArray<u32, Upload>,
     x: DeviceArray<u32>,
@@ -34,7 +34,7 @@ struct Slot {
     used: Event,
 }
 
-/// A result on its way, and what makes the elements that it must have.
+/// Holds a pending result, with the seed of its expected elements.
 struct Coming {
     block: u64,
     seed: u32,
@@ -71,7 +71,7 @@ impl Pipeline {
         })
     }
 
-    /// Sends one block through, and takes results as it pleases.
+    /// Enqueues one block, and takes a random number of results.
     pub(super) fn turn(&mut self) -> Result<()> {
         let coming = self.enqueue()?;
         self.coming.push_back(coming);
@@ -85,12 +85,12 @@ impl Pipeline {
         Ok(())
     }
 
-    /// How many there were.
+    /// Counts the blocks so far.
     pub(super) fn blocks(&self) -> u64 {
         self.counts.blocks
     }
 
-    /// Waits for what is left.
+    /// Waits for the remaining results.
     pub(super) fn end(mut self) -> Result<Counts> {
         while !self.coming.is_empty() {
             self.take()?;
@@ -118,22 +118,22 @@ impl Pipeline {
         self.compute.record(&slot.used)?;
         let reading = self.compute.read(&y);
         if self.rng.u32(..6) == 0 {
-            drop(self.compute.read(&y)); // nobody wants this one
+            drop(self.compute.read(&y)); // a read whose result is dropped
             self.counts.results_dropped += 1;
         }
         self.counts.bytes += 4 * len as u64;
-        self.counts.arrays_dropped += 1; // `y` goes here, under way
+        self.counts.arrays_dropped += 1; // `y` is dropped while its work is pending
         Ok(Coming { block, seed, len, reading })
     }
 
-    /// Drops the array of a buffer under running work, for a new one.
+    /// Drops the array of a buffer while work uses it, and replaces it.
     fn renew(&mut self, block: u64) -> Result<()> {
         self.slots[block as usize % 2].x = self.copy.zeros([MOST])?;
         self.counts.arrays_dropped += 1;
         Ok(())
     }
 
-    /// Waits for something for a moment only, or looks at a future once, and lets go of it.
+    /// Waits for a queue with a short timeout, or polls a future once, and gives the wait up.
     fn give_up_a_wait(&mut self) -> Result<()> {
         let queue = if self.rng.bool() { &self.copy } else { &self.compute };
         if self.rng.bool() {
@@ -158,7 +158,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Takes the oldest result, one way or another.
+    /// Takes the oldest result, in one of several ways.
     fn take(&mut self) -> Result<()> {
         let Some(Coming { block, seed, len, mut reading }) = self.coming.pop_front() else { return Ok(()) };
         let found = match self.rng.u32(..3) {
@@ -175,7 +175,7 @@ impl Pipeline {
     }
 }
 
-/// Element `i` of a block.
+/// Returns element `i` of a block.
 fn element(seed: u32, i: usize) -> u32 {
     seed.rotate_left(7) ^ (i as u32).wrapping_mul(2_654_435_761)
 }

@@ -1,4 +1,4 @@
-//! How a soak went.
+//! Summarises a soak.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::memory::Memory;
 
-/// How a soak went, which found nothing wrong.
+/// Holds the summary of a soak that found no error.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     pub(super) adapter: String,
@@ -16,23 +16,23 @@ pub struct Summary {
     pub(super) memory: Memory,
 }
 
-/// What was done.
+/// Counts the work of a soak.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Counts {
-    /// Blocks, each of which came back right.
+    /// Counts the blocks. Each of them was correct.
     pub blocks: u64,
-    /// Bytes in them.
+    /// Counts the bytes of the blocks.
     pub bytes: u64,
-    /// Arrays that were dropped while work on them was under way.
+    /// Counts the arrays that were dropped while work on them was pending.
     pub arrays_dropped: u64,
-    /// Results and futures that nobody waited for to the end.
+    /// Counts the results and futures that were dropped before they were ready.
     pub results_dropped: u64,
-    /// Waits that were given up, to be taken up again.
+    /// Counts the waits that were given up and repeated later.
     pub waits_given_up: u64,
 }
 
 impl Summary {
-    /// What was done.
+    /// Returns the counts of the work.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
@@ -44,8 +44,8 @@ impl fmt::Display for Summary {
         let Counts { blocks, bytes, arrays_dropped, results_dropped, waits_given_up } = self.counts;
         let mib = bytes >> 20;
         let (adapter, seed, seconds, memory) = (&self.adapter, self.seed, self.seconds, self.memory.text());
-        write!(f, "soak on {adapter}, seed {seed}: {blocks} blocks right, {mib} MiB in {seconds:.0} s; ")?;
-        write!(f, "dropped {arrays_dropped} arrays and {results_dropped} results on their way, ")?;
+        write!(f, "soak on {adapter}, seed {seed}: {blocks} blocks correct, {mib} MiB in {seconds:.0} s; ")?;
+        write!(f, "dropped {arrays_dropped} arrays and {results_dropped} results in flight, ")?;
         write!(f, "{waits_given_up} waits given up; {memory}")
     }
 }

@@ -1,4 +1,4 @@
-//! A shader uses a file that is outside of the package.
+//! A shader uses a file outside of the package.
 
 use fencepost::prelude::*;
 
