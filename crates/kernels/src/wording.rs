@@ -1,4 +1,4 @@
-//! Says in WGSL's words what naga's validation found, and where.
+//! Describes the errors of naga's validation, and their place, in WGSL's terms.
 
 use naga::common::wgsl::{TryToWgsl, TypeContext};
 use naga::front::Typifier;
@@ -13,34 +13,34 @@ use naga::{
     TypeInner,
 };
 
-/// Characters of an expression that are quoted.
+/// Limits the characters of a quoted expression.
 const QUOTED: usize = 40;
 
-/// What is said of a number without a type that does not become the type that is wanted.
+/// Describes a number without a type that does not convert to the required type.
 const NO_TYPE: &str = "this number does not fit the type that is wanted here: give it a type, as in `2.0f` or `2u`, or \
                        convert what stands beside it";
 
-/// What is said of an `enable` or `requires` behind a declaration; used files stand behind the main one.
+/// Describes an `enable` or `requires` that follows a declaration; used files follow the main one.
 pub(crate) const DIRECTIVE: &str =
     "a directive stands in front of all declarations, so it is the main file that has it";
 
-/// What is wrong, and the part of the text that it is about.
+/// Holds a mistake, and the part of the text that has it.
 pub(crate) struct Finding {
     pub(crate) message: String,
     pub(crate) span: Span,
 }
 
-/// Words for an error of naga's validation of `module`, which was made from `text`.
+/// Describes an error of naga's validation of `module`, which was parsed from `text`.
 pub(crate) fn finding(module: &naga::Module, text: &str, error: &naga::WithSpan<ValidationError>) -> Finding {
     let place = Place { module, text, function: function(module, error.as_inner()) };
-    // The last span is the innermost: the expression rather than the function around it.
+    // The last span is the innermost: the expression, not the function around it.
     let inner = error.spans().map(|(span, _)| *span).filter(Span::is_defined).last().unwrap_or_default();
     let (message, span) = place.of_module(error.as_inner()).unwrap_or_else(|| (innermost(error), None));
     let span = span.filter(Span::is_defined).unwrap_or(inner);
     Finding { message, span: if span.is_defined() { span } else { place.head(error.as_inner()) } }
 }
 
-/// Words for an error of naga's parser.
+/// Describes an error of naga's parser.
 pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     let (mut message, mut allowed) = (error.message().to_string(), Vec::new());
     if let Some(rest) = message.strip_prefix("automatic conversions cannot convert ") {
@@ -96,10 +96,10 @@ fn words(of_naga: &str) -> String {
     words.replacen(" to ", ", where this is wanted: ", 1)
 }
 
-/// A message, and a part of the text that suits it better than naga's.
+/// A message, and a part of the text that fits it better than naga's.
 type Words = (String, Option<Span>);
 
-/// The last of the causes: what is around it says only where.
+/// Returns the innermost cause: the causes around it name only the place.
 fn innermost(error: &naga::WithSpan<ValidationError>) -> String {
     let mut cause: &dyn std::error::Error = error.as_inner();
     while let Some(next) = cause.source() {
@@ -118,16 +118,16 @@ fn function<'a>(module: &'a naga::Module, error: &ValidationError) -> Option<&'a
     }
 }
 
-/// Where an error is.
+/// Holds the module, the text and the function of an error.
 struct Place<'a> {
     module: &'a naga::Module,
     text: &'a str,
-    /// The function with the expressions that the error names.
+    /// Holds the function with the expressions that the error names.
     function: Option<&'a Function>,
 }
 
 impl Place<'_> {
-    /// The place where the function is declared that an error without a place is in.
+    /// Returns the declaration of the function that contains an error without a span.
     fn head(&self, error: &ValidationError) -> Span {
         let (ValidationError::Function { name, .. } | ValidationError::EntryPoint { name, .. }) = error
         else {
@@ -374,7 +374,7 @@ impl Place<'_> {
         }
     }
 
-    /// The variable of the module that a pointer leads into.
+    /// Returns the variable of the module that a pointer leads to.
     fn variable(&self, mut pointer: Handle<Expression>) -> Option<&naga::GlobalVariable> {
         loop {
             pointer = match self.expression(pointer)? {
@@ -389,19 +389,19 @@ impl Place<'_> {
         self.function?.expressions.try_get(handle).ok()
     }
 
-    /// The text of an expression; `None` if it has a name, as it stands where that is declared.
+    /// Returns the span of an expression; `None` if it has a name, because its span is then that of the declaration.
     fn span(&self, handle: Handle<Expression>) -> Option<Span> {
         let function = self.function.filter(|function| !function.named_expressions.contains_key(&handle))?;
         function.expressions.try_get(handle).ok()?;
         Some(function.expressions.get_span(handle))
     }
 
-    /// The first statement of which `is_it` holds.
+    /// Returns the span of the first statement for which `is_it` returns `true`.
     fn statement(&self, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> {
         statement(&self.function?.body, is_it)
     }
 
-    /// The expression as the program wrote it.
+    /// Returns the expression as the program wrote it.
     fn quote(&self, handle: Handle<Expression>) -> String {
         if let Some(name) = self.function.and_then(|function| function.named_expressions.get(&handle)) {
             return format!("`{name}`");
@@ -416,7 +416,7 @@ impl Place<'_> {
         }
     }
 
-    /// As [`quote`](Self::quote), with the type where it is known.
+    /// Quotes an expression as [`quote`](Self::quote) does, with its type if that is known.
     fn quote_any(&self, handle: Handle<Expression>) -> String {
         let name = self.type_of(handle);
         name.map_or_else(|| self.quote(handle), |name| format!("{}, {name},", self.quote(handle)))
@@ -427,7 +427,7 @@ impl Place<'_> {
         format!("{} is {name}", self.quote(handle))
     }
 
-    /// The type of an expression; of a variable, the type of what it holds.
+    /// Returns the type of an expression; for a variable, the type of its value.
     fn type_of(&self, handle: Handle<Expression>) -> Option<String> {
         let function = self.function?;
         let context =
@@ -452,7 +452,7 @@ impl Place<'_> {
 
     fn inner_name(&self, inner: &TypeInner) -> String {
         let mut name = String::new();
-        // Structs have their names in the arena only.
+        // Only the arena holds the names of structs.
         let known = self.module.types.iter().find(|(_, ty)| ty.inner == *inner && ty.name.is_some());
         if let Some((handle, _)) = known {
             return self.type_name(handle);
@@ -479,7 +479,7 @@ fn statement(block: &Block, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> 
     block.span_iter().find_map(|(s, span)| if is_it(s) { Some(*span) } else { inside(s) })
 }
 
-/// What to do about two types of numbers that differ: WGSL converts none by itself.
+/// Appends advice for two number types that differ: WGSL does not convert between them.
 fn convert(message: String) -> String {
     format!("{message}; WGSL converts no value by itself: write `f32(..)`, `u32(..)` or the like around one")
 }
