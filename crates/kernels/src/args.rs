@@ -73,10 +73,10 @@ impl fmt::Display for ArgKind {
 
 /// Describes one field of an argument struct.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-/// Names the field; the shader has the same name.
-    /// The field's name, which is the name in the shader.
+pub struct ArgField {
+    /// Names the field; the shader has the same name.
+    pub name: &'static str,
     /// Describes the argument that the field passes.
-    /// What it passes.
     pub kind: ArgKind,
 }
 
@@ -138,12 +138,12 @@ impl Value {
 
 /// Describes one argument of a launch that is checked at run time.
 #[derive(Clone)]
-/// Comes from `&array`.
-    /// From `&array`.
+pub enum DynArg<'a> {
+    /// Comes from `&array`.
+    Read(&'a dyn BufferArg),
     /// Comes from `&mut array`.
-    /// From `&mut array`.
+    ReadWrite(&'a dyn BufferArg),
     /// Comes from a plain value.
-    /// From a plain value.
     Value(Value),
 }
 

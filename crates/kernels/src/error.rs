@@ -77,20 +77,20 @@ pub enum Error {
     },
     /// `with_type` names an alias that the source does not have.
     #[error("{label} has no line `alias {alias} = ...;` to replace")]
-    /// Names the source.
-        /// The source.
+    UnknownAlias {
+        /// Names the source.
+        label: String,
         /// Holds the requested alias.
-        /// The alias asked for.
         alias: String,
     },
     /// The WGSL does not parse or does not validate.
     #[error("{label}:{line}:{column}: {message}\n{excerpt}")]
-    /// Names the file, or holds the label that stands for it.
-        /// The file, or what stands for it.
+    Wgsl {
+        /// Names the file, or holds the label that stands for it.
+        label: String,
         /// Holds the line, from 1.
-        /// Line, from 1.
+        line: usize,
         /// Holds the column in bytes, from 1.
-        /// Column in bytes, from 1.
         column: usize,
         /// Describes the mistake in WGSL's terms.
         message: String,
@@ -99,12 +99,12 @@ pub enum Error {
     },
     /// The module has no compute entry point of that name.
     #[error("{module} has no compute entry point `{entry}`; it has {known}")]
-    /// Names the module.
-        /// The module.
+    UnknownEntry {
+        /// Names the module.
+        module: String,
         /// Holds the requested name.
-        /// The name asked for.
+        entry: String,
         /// Lists the module's compute entry points.
-        /// The compute entry points there are.
         known: Names,
     },
     /// The module has no override of that name.
