@@ -1,4 +1,4 @@
-//! `#[derive(Element)]`: a struct that arrays of the device hold.
+//! Expands `#[derive(Element)]`, for a struct that is the element of device arrays.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -50,7 +50,7 @@ fn fields(input: &DeriveInput) -> Result<Vec<Field>> {
     }
 }
 
-// Rust may lay out any other struct as it likes.
+// Rust lays out a struct without `repr(C)` in an order of its own.
 fn require_repr(input: &DeriveInput) -> Result<()> {
     let is_c = |attribute: &syn::Attribute| {
         attribute.path().is_ident("repr")
