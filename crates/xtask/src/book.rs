@@ -1,4 +1,4 @@
-//! `cargo xtask book`: `docs/` as a book to read in a browser, by mdBook.
+//! `cargo xtask book`: builds `docs/` as a book for a browser, with mdBook.
 
 use anyhow::{Result, bail};
 
@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 
 const MDBOOK: Tool = Tool { name: "mdbook", version: "0.5.4" };
 
-/// What the command line of `book` asks for.
+/// Holds the arguments of the command `book`.
 pub(crate) struct Options {
     pub(crate) serve: bool,
     pub(crate) open: bool,
