@@ -8,7 +8,7 @@ use fencepost::AdapterChoice;
 
 use crate::run::{Argument, Extent, Saved, Setting};
 
-/// The exit codes, at the end of each help text.
+/// Ends each help text with the exit codes.
 const CODES: &str =
     "Exit codes:\n  0  all went well\n  1  failed; standard error has the reason\n  2  wrong usage";
 
@@ -87,7 +87,7 @@ pub(crate) enum Command {
         "Examples:\n  fencepost man > fencepost.1\n  fencepost man run > fencepost-run.1\n\n{CODES}"
     ))]
     Man {
-        /// The command; without, the page is that of the program
+        /// The command; without one, the page of the program is printed
         #[arg(value_parser = command)]
         command: Option<String>,
     },
@@ -112,13 +112,14 @@ pub(crate) struct Doctor {
 
 #[derive(Args)]
 pub(crate) struct Run {
-    /// The shader; lines `//#use "other.wgsl"` in it name further files. Without such a file a built-in shader of that name
+    /// The shader; lines `//#use "other.wgsl"` in it name further files. If the file does not exist, a built-in shader
+    /// of that name runs
     #[arg(value_name = "FILE.wgsl")]
     pub(crate) file: PathBuf,
     /// The arguments of the kernel
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<Argument>,
-    /// The entry point; without, the only one, or the one that is called as the file
+    /// The entry point; without, the only one, or the one with the name of the file
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
     /// Invocations, rounded up to whole workgroups: 1024, 64x64 or 16x16x16
@@ -139,11 +140,11 @@ pub(crate) struct Run {
     /// Print the time of the launch on the device
     #[arg(long)]
     pub(crate) time: bool,
-    /// Launch so many times, each time with the same input, and print the shortest, the median and the longest time
+    /// Launch this many times, each time with the same input, and print the shortest, the median and the longest time
     #[arg(long, value_name = "COUNT", requires = "time", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
-    /// Write what ran when to a `.html` timeline or a `.json` trace for Perfetto
+    /// Write all work with its times to a `.html` timeline or a `.json` trace for Perfetto
     #[arg(long, value_name = "FILE", value_parser = trace)]
     pub(crate) trace: Option<PathBuf>,
     /// The adapter: a part of its name and backend, its number or its kind; without, FENCEPOST_ADAPTER or the first

@@ -3,8 +3,7 @@
 //! The framework exports both macros. Their documentation lists their attributes.
 //!
 //! The generated code refers to `fencepost::__private` and to nothing else. The crate that the attribute `crate` names
-//! must
-//! re-export `fencepost_kernels::__private`.
+//! must re-export `fencepost_kernels::__private`.
 #![forbid(unsafe_code)]
 
 mod attribute;

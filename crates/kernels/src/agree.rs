@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_of_four_agrees_with_an_element_of_sixteen_bytes_and_one_of_three_does_not() {
+    fn only_a_vector_of_four_agrees_with_an_element_of_sixteen_bytes() {
         let shader = layout(16, vec![leaf_at("", 0, 3)]);
         let text = format!("it takes 12 bytes on the host and 16 in the shader{FOURTH}");
         assert_eq!(told(&VEC3, &shader), text);

@@ -20,7 +20,7 @@ const HELPERS: &str = "
     @group(0) @binding(1) var<storage, read_write> written: array<u32>;
     @group(0) @binding(2) var<storage, read> seen: array<u32>;
     @group(0) @binding(4) var<storage, read_write> count: atomic<u32>;
-    @group(0) @binding(5) var<storage, read_write> nobody: array<f32>;
+    @group(0) @binding(5) var<storage, read_write> untouched: array<f32>;
     @group(0) @binding(6) var<storage, read_write> measured: array<f32>;
     fn store(i: u32, v: u32) { written[i] = v; }
     fn load(i: u32) -> u32 { return seen[i] + arrayLength(&measured); }
@@ -44,7 +44,7 @@ fn the_access_includes_that_of_the_called_functions() {
             ("seen", 2, Some(Access::Read)),
             ("both", 3, Some(Access::ReadWrite)),
             ("count", 4, Some(Access::ReadWrite)),
-            ("nobody", 5, None),
+            ("untouched", 5, None),
             ("measured", 6, None),
         ]
     );
@@ -60,7 +60,7 @@ fn another_entry_point_has_its_own_access_and_bindings() {
         [
             ("written", Access::ReadWrite, Some(Access::Read)),
             ("both", Access::ReadWrite, Some(Access::Write)),
-            ("nobody", Access::ReadWrite, None),
+            ("untouched", Access::ReadWrite, None),
         ]
     );
 }

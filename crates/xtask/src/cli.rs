@@ -24,7 +24,7 @@ pub(crate) enum Command {
     /// Hashes the largest files of the Rust toolchain on the GPU, checked on the CPU
     #[command(after_help = "Examples:\n  cargo xtask demo\n  cargo xtask demo --json\n\n\
         Installs a software Vulkan driver through the system's package manager if no usable one is found.\n\
-        Everything this command does not know goes to the example: see `cargo run --example b3sum -- --help`.")]
+        Arguments that this command does not know go to the example: see `cargo run --example b3sum -- --help`.")]
     Demo {
         /// Fail instead of installing a driver
         #[arg(long)]
@@ -37,8 +37,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n  \
         cargo xtask test --full\n\n\
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, doc, targets --web, package, count, deny.\n\
-        All are run, however many fail; the last line is `N passed, N failed`. The steps targets --web, package and count\n\
-        are skipped where they have passed with the same inputs. With --full also: model, versions, features, msrv, outside.\n\
+        All steps run, also after failures; the last line is `N passed, N failed`. The steps targets --web, package and count\n\
+        are skipped if they have passed with the same inputs. With --full also: model, versions, features, msrv, outside.\n\
         With CI set: as with --install-tools and every adapter the system can get, and `cargo package` refuses uncommitted changes.")]
     Test {
         #[command(flatten)]
@@ -46,9 +46,8 @@ pub(crate) enum Command {
         /// Build cargo-deny into target/tools if it is missing (about a minute)
         #[arg(long)]
         install_tools: bool,
-        /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust,
-        /// each feature
-        /// alone, and a program outside: meant for a run overnight
+        /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust, each
+        /// feature alone, and a program outside: meant for a run overnight
         #[arg(long)]
         full: bool,
         /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
@@ -91,7 +90,7 @@ pub(crate) enum Command {
         /// Number of seeds
         #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
         count: u64,
-        /// The first
+        /// First seed
         #[arg(long, default_value_t = 0)]
         from: u64,
     },
@@ -102,7 +101,7 @@ pub(crate) enum Command {
         The faults are those of tests/faults.json. The copy is below target/mutants, and all faults are built into it at\n\
         once; FENCEPOST_FAULT=<name> chooses one when a test program of the copy starts. It runs, up to the first failure,\n\
         the unit tests of core and sync, the random programs and the conformance suite, on the CPU recorder. Exits with 1\n\
-        if a fault survives that the list does not explain, or does not build."
+        if a fault does not build, or survives without an explanation in the list."
     )]
     Mutants {
         /// Print a line of JSON for each fault instead of the table
@@ -111,9 +110,8 @@ pub(crate) enum Command {
         /// Print the faults, and build and run nothing
         #[arg(long, conflicts_with = "json")]
         list: bool,
-        /// Most seconds that a test program may run before it counts as hanging; with a fault the limit is eight times
-        /// its run
-        /// time without one, but not more than this
+        /// Seconds after which a test program counts as hanging; with a fault the limit is eight times its run time
+        /// without one, but not more than this
         #[arg(long, default_value_t = 300)]
         limit: u64,
         /// Words, one of which a fault's name must contain; without words, all faults are tried
@@ -133,8 +131,8 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  cargo xtask storm --minutes 5\n  cargo xtask storm --adapters cpu,swiftshader --mode default --threads 8\n  \
         cargo xtask storm --adapters lavapipe --mode hal --seed 17\n  cargo xtask storm --minutes 60 --json > storm.jsonl\n\n\
-        Adapters: cpu, and those of the machine as the names of tests have them. Modes: default, wgpu, hal, direct, discrete.\n\
-        A seed gives the same programs each time; how the threads interleave is the system's. The first seed that fails ends\n\
+        Adapters: cpu, and the machine's adapters by their names in the tests' names. Modes: default, wgpu, hal, direct, discrete.\n\
+        A seed gives the same programs each time; the system decides how the threads interleave. The first seed that fails ends\n\
         the run, with the line that runs it again. Exits with 1 if a seed failed."
     )]
     Storm(Storm),
