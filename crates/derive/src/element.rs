@@ -10,7 +10,7 @@ use syn::{Data, DeriveInput, Error, Field, Fields, Meta, Path, Result};
 pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
     let fields = fields(input)?;
     if !input.generics.params.is_empty() {
-        return Err(Error::new(input.generics.span(), "an element is one type: take the parameters away"));
+        return Err(Error::new(input.generics.span(), "an element is one type: remove its parameters"));
     }
     require_repr(input)?;
     let krate = krate(input)?;

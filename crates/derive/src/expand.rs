@@ -87,7 +87,7 @@ fn require_lists(input: &DeriveInput, attribute: &Attribute, fields: &[Field]) -
     for alias in attribute.aliases.iter().filter(|alias| !is_generic(input, alias)) {
         if let [_, second, ..] = &alias.types[..] {
             let message = format!(
-                "`{}` has no type parameter `{}`, so that it can be one type only",
+                "`{}` has no type parameter `{}`, so it can have one type only",
                 input.ident, alias.name
             );
             return Err(Error::new_spanned(second, message));

@@ -128,7 +128,7 @@ impl DType {
     #[inline]
     pub const fn size(self) -> usize {
         match self {
-            Self::Scalar(scalar) => scalar.size(), // each launch asks
+            Self::Scalar(scalar) => scalar.size(), // the fast path of every launch
             larger => larger.size_of_parts(),
         }
     }

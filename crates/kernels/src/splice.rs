@@ -87,7 +87,7 @@ impl<'a> Use<'a> {
     fn read(asked: &'a str) -> std::result::Result<Self, String> {
         if let Some(name) = asked.strip_prefix([':', '=']) {
             return Err(format!(
-                "nothing stands between `//#use` and the name: write `//#use {}`",
+                "no character may come between `//#use` and the name: write `//#use {}`",
                 name.trim()
             ));
         }
@@ -106,7 +106,7 @@ impl<'a> Use<'a> {
         if is_comment(rest) {
             return Ok(used);
         }
-        Err(format!("nothing but a comment may come behind the name, and there is `{}`", rest.trim()))
+        Err(format!("only a comment may follow the name, found `{}`", rest.trim()))
     }
 
     /// Returns the path at which the program's file would be.
@@ -149,11 +149,11 @@ fn check_path(path: &str) -> std::result::Result<(), String> {
     }
     if path.contains('\\') {
         let right = path.replace('\\', "/");
-        return Err(format!("folders of a path have `/` between them on every system: write `\"{right}\"`"));
+        return Err(format!("separate the folders by `/` on every system: write `\"{right}\"`"));
     }
     if path.starts_with('/') || path.contains(':') {
         return Err(
-            "the path is absolute: write the one that begins in the folder of the file with this line".into(),
+            "the path is absolute: write a path relative to the folder of the file with this line".into()
         );
     }
     Ok(())
@@ -165,7 +165,7 @@ fn check_name(name: &str) -> std::result::Result<(), String> {
     }
     if name.contains(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')) {
         let path = name.trim_matches(['\'', '"', '<', '>', '`', ';']);
-        return Err(format!("a path stands in quotes: write `//#use \"{path}\"`"));
+        return Err(format!("put the path in quotes: write `//#use \"{path}\"`"));
     }
     Ok(())
 }
@@ -388,7 +388,7 @@ mod tests {
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),
-            "a.wgsl:1: there is no file `b.wgsl`; there are `c/b.wgsl`: a shader that is a file finds others beside it, a text is given them by `with_file`"
+            "a.wgsl:1: there is no file `b.wgsl`; there are `c/b.wgsl`: a shader file uses files beside it, and `with_file` adds files to a text"
         );
     }
 
@@ -494,34 +494,28 @@ mod tests {
     fn an_invalid_use_line_is_an_error_that_shows_a_valid_one() {
         let remedies = [
             ("//#use", "write the name of a snippet, or the path of a file in quotes"),
-            ("//#use: lcg", "nothing stands between `//#use` and the name: write `//#use lcg`"),
+            ("//#use: lcg", "no character may come between `//#use` and the name: write `//#use lcg`"),
             (
                 "//#use = \"b.wgsl\"",
-                "nothing stands between `//#use` and the name: write `//#use \"b.wgsl\"`",
+                "no character may come between `//#use` and the name: write `//#use \"b.wgsl\"`",
             ),
-            (
-                "//#use lcg /* a */ b",
-                "nothing but a comment may come behind the name, and there is `/* a */ b`",
-            ),
-            ("//#use lcg /* a", "nothing but a comment may come behind the name, and there is `/* a`"),
+            ("//#use lcg /* a */ b", "only a comment may follow the name, found `/* a */ b`"),
+            ("//#use lcg /* a", "only a comment may follow the name, found `/* a`"),
             ("//#use \"\"", "write the path of a file between the quotes"),
             ("//#use \"b.wgsl", "the closing `\"` is missing"),
-            ("//#use b.wgsl", "a path stands in quotes: write `//#use \"b.wgsl\"`"),
-            ("//#use 'x/b.wgsl'", "a path stands in quotes: write `//#use \"x/b.wgsl\"`"),
-            (
-                "//#use \"x\\b.wgsl\"",
-                "folders of a path have `/` between them on every system: write `\"x/b.wgsl\"`",
-            ),
+            ("//#use b.wgsl", "put the path in quotes: write `//#use \"b.wgsl\"`"),
+            ("//#use 'x/b.wgsl'", "put the path in quotes: write `//#use \"x/b.wgsl\"`"),
+            ("//#use \"x\\b.wgsl\"", "separate the folders by `/` on every system: write `\"x/b.wgsl\"`"),
             (
                 "//#use \"/b.wgsl\"",
-                "the path is absolute: write the one that begins in the folder of the file with this line",
+                "the path is absolute: write a path relative to the folder of the file with this line",
             ),
             (
                 "//#use \"C:/b.wgsl\"",
-                "the path is absolute: write the one that begins in the folder of the file with this line",
+                "the path is absolute: write a path relative to the folder of the file with this line",
             ),
-            ("//#use lcg linear", "nothing but a comment may come behind the name, and there is `linear`"),
-            ("//#use \"b.wgsl\";", "nothing but a comment may come behind the name, and there is `;`"),
+            ("//#use lcg linear", "only a comment may follow the name, found `linear`"),
+            ("//#use \"b.wgsl\";", "only a comment may follow the name, found `;`"),
         ];
         for (line, remedy) in remedies {
             let files = [("b.wgsl", ""), ("x/b.wgsl", "")];

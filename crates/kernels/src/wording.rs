@@ -17,12 +17,12 @@ use naga::{
 const QUOTED: usize = 40;
 
 /// Describes a number without a type that does not convert to the required type.
-const NO_TYPE: &str = "this number does not fit the type that is wanted here: give it a type, as in `2.0f` or `2u`, or \
-                       convert what stands beside it";
+const NO_TYPE: &str = "this number does not fit the type that is required here: give it a type, as in `2.0f` or `2u`, or \
+                       convert the value beside it";
 
 /// Describes an `enable` or `requires` that follows a declaration; used files follow the main one.
 pub(crate) const DIRECTIVE: &str =
-    "a directive stands in front of all declarations, so it is the main file that has it";
+    "a directive must come before all declarations, so only the main file can have it";
 
 /// Holds a mistake, and the part of the text that has it.
 pub(crate) struct Finding {
@@ -61,7 +61,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
         message = reserved(word);
     }
     if let Some(name) = message.strip_prefix("Identifier starts with a reserved prefix: ") {
-        message = format!("{name} begins with `__`, as no name in WGSL does: take another one");
+        message = format!("{name} begins with `__`, which WGSL reserves: use another name");
     }
     if message.starts_with("Abstract types may only appear in constant expressions") {
         message = NO_TYPE.into();
@@ -93,7 +93,7 @@ fn words(of_naga: &str) -> String {
     let abstracts =
         [("elements of ", ""), ("`{AbstractFloat}`", "a fraction"), ("`{AbstractInt}`", "an integer")];
     let words = abstracts.iter().fold(of_naga.to_owned(), |text, (from, to)| text.replace(from, to));
-    words.replacen(" to ", ", where this is wanted: ", 1)
+    words.replacen(" to ", ", the required type is ", 1)
 }
 
 /// A message, and a part of the text that fits it better than naga's.
@@ -159,7 +159,7 @@ impl Place<'_> {
             ValidationError::Override { name, source, .. } => match source {
                 OverrideError::InvalidType => format!("`override {name}` and its default differ in type"),
                 OverrideError::TypeNotScalar | OverrideError::NonConstructibleType => {
-                    format!("`override {name}` is no number and no bool")
+                    format!("`override {name}` must be a number or a `bool`")
                 }
                 OverrideError::DuplicateID => format!("`override {name}` has the @id of another override"),
                 _ => return None,
@@ -204,10 +204,10 @@ impl Place<'_> {
         let message = match error {
             E::Expression { handle, source } => return self.of_expression(*handle, source),
             E::LocalVariable { name, source, .. } => match source {
-                LocalVariableError::InitializerType => format!("`var {name}` and its first value differ in type"),
+                LocalVariableError::InitializerType => format!("`var {name}` and its initial value differ in type"),
                 LocalVariableError::InvalidType(ty) => {
                     let ty = self.type_name(*ty);
-                    format!("`var {name}` is a variable of a function, and those are no {ty}")
+                    format!("`var {name}` is a variable of a function, which cannot have the type {ty}")
                 }
                 LocalVariableError::NonConstOrOverrideInitializer => return None,
             },
@@ -217,9 +217,9 @@ impl Place<'_> {
             }
             E::InvalidArgumentType { name, .. } => format!("argument `{name}` has a type that functions do not take"),
             E::NonConstructibleReturnType => "functions do not return this type".into(),
-            E::BreakOutsideOfLoopOrSwitch => "`break` stands in no loop and no switch".into(),
-            E::ContinueOutsideOfLoop => "`continue` stands in no loop".into(),
-            E::InvalidReturnSpot => "`return` stands in a `continuing` block".into(),
+            E::BreakOutsideOfLoopOrSwitch => "`break` is outside of a loop or a `switch`".into(),
+            E::ContinueOutsideOfLoop => "`continue` is outside of a loop".into(),
+            E::InvalidReturnSpot => "`return` is inside a `continuing` block".into(),
             E::InvalidReturnType { expression, expected_ty } => {
                 let expected = expected_ty.map_or("nothing".into(), |ty| self.type_name(ty));
                 match expression {
@@ -237,7 +237,7 @@ impl Place<'_> {
             E::InvalidSwitchType(value) => {
                 format!("{}; `switch` takes `i32` or `u32`", self.with_type(*value))
             }
-            E::ConflictingSwitchCase(_) => "two cases of the `switch` have one value".into(),
+            E::ConflictingSwitchCase(_) => "two cases of the `switch` have the same value".into(),
             E::ConflictingCaseType => "the cases of the `switch` differ in type".into(),
             E::MissingDefaultCase => "the `switch` has no `default` case".into(),
             E::MultipleDefaultCases => "the `switch` has two `default` cases".into(),
@@ -250,7 +250,7 @@ impl Place<'_> {
             E::InvalidCall { function, error } => return self.of_call(*function, error),
             E::InvalidAtomic(error) => format!("the atomic operation does not fit: {error}"),
             E::NonUniformControlFlow(..) | E::NonUniformWorkgroupUniformLoad(_) => {
-                "not all invocations of a workgroup may come here: a condition before it differs between them, or some have returned".into()
+                "not all invocations of a workgroup reach this: a condition before it differs between them, or some have returned".into()
             }
             E::WorkgroupUniformLoadInvalidPointer(pointer) => {
                 format!("`workgroupUniformLoad` takes a pointer to `var<workgroup>`, not {}", self.quote(*pointer))
@@ -370,7 +370,7 @@ impl Place<'_> {
                     "`{name}` is written, and declared `var<storage, read>`: declare it `var<storage, read_write>`"
                 )
             }
-            space => format!("`{name}` is written, and {} cannot be", space_name(space)),
+            space => format!("`{name}` is written, but {} is read-only", space_name(space)),
         }
     }
 
@@ -502,11 +502,15 @@ fn of_variable(name: &str, error: &GlobalVariableError) -> Option<String> {
         E::Alignment(space, _, cause) => {
             let space = space_name(*space);
             format!(
-                "the type of `{name}` lies otherwise than {space} wants it: {cause}; `var<storage, read>` takes it, or elements of 16 bytes such as `vec4<f32>`"
+                "the layout of `{name}` does not fit {space}: {cause}; use `var<storage, read>`, or elements of 16 bytes such as `vec4<f32>`"
             )
         }
-        E::InitializerExprType | E::InitializerType => format!("`{name}` and its first value differ in type"),
-        E::InitializerNotAllowed(space) => format!("`{name}`: {} has no first value", space_name(*space)),
+        E::InitializerExprType | E::InitializerType => {
+            format!("`{name}` and its initial value differ in type")
+        }
+        E::InitializerNotAllowed(space) => {
+            format!("`{name}`: {} cannot have an initial value", space_name(*space))
+        }
         E::StorageAddressSpaceWriteOnlyNotSupported => {
             format!("`{name}`: WGSL has `read` and `read_write` only")
         }
@@ -522,7 +526,7 @@ fn of_type(name: &str, error: &TypeError) -> Option<String> {
                 "{name}: only the last member may be an array without a length, and `{field}` is not, or is in a struct that an array holds"
             )
         }
-        TypeError::InvalidArrayBaseType(_) => format!("{name}: arrays cannot hold that"),
+        TypeError::InvalidArrayBaseType(_) => format!("{name}: an array cannot have elements of this type"),
         TypeError::EmptyStruct => format!("{name} has no members"),
         TypeError::MatrixElementNotFloat => "matrices have `f32` or `f16` only".into(),
         TypeError::InvalidAtomicWidth(..) => "atomics are `i32` or `u32`".into(),

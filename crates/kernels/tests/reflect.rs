@@ -233,7 +233,7 @@ fn the_error_of_a_late_directive_names_the_main_file() {
     let error = Module::parse(&source).unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "b.wgsl:1:1: a directive stands in front of all declarations, so it is the main file that has it: move this line \
+            "b.wgsl:1:1: a directive must come before all declarations, so only the main file can have it: move this line \
              to the beginning of `a.wgsl`\n"
         ),
         "{error}"

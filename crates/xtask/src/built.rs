@@ -53,7 +53,7 @@ fn executable(messages: &str, name: &str) -> Result<PathBuf> {
         let is = message["target"]["name"] == name && message["target"]["kind"][0] == "test";
         message["executable"].as_str().filter(|_| is).map(PathBuf::from)
     });
-    found.with_context(|| format!("cargo does not say where the test program `{name}` is"))
+    found.with_context(|| format!("cargo's messages do not name the test program `{name}`"))
 }
 
 #[cfg(test)]

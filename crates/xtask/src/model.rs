@@ -31,7 +31,7 @@ pub(crate) fn model(workspace: &Workspace, filter: &[String]) -> Result<()> {
         (false, _) => {
             bail!("no loom models: neither tests/loom_*.rs nor a module `loom*` in the crates sync and core")
         }
-        (true, 0) => bail!("no model is called anything with {}", filter.join(" or ")),
+        (true, 0) => bail!("no model has a name with {}", filter.join(" or ")),
         _ => Ok(()),
     }
 }

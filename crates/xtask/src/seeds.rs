@@ -15,7 +15,7 @@ const PIECE: u64 = 100;
 /// first failure ends the run, and prints the smallest program that fails.
 pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> {
     if from.checked_add(count).is_none() {
-        bail!("{count} seeds from {from} on are not there: the last one is {}", u64::MAX - 1);
+        bail!("{count} seeds from {from} on do not exist: the last one is {}", u64::MAX - 1);
     }
     let programs = Built::new(workspace, &["programs"])?;
     let bar = progress::bar(count);

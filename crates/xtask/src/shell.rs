@@ -108,7 +108,7 @@ impl Line {
     /// Starts the command without printing it; both of the program's streams go to one pipe, so their lines keep their
     /// order.
     pub(crate) fn start(&self, writer: PipeWriter) -> Result<Child> {
-        let errors = writer.try_clone().context("no second end of a pipe")?;
+        let errors = writer.try_clone().context("cannot clone the end of a pipe")?;
         let mut command = self.command();
         command.stdin(Stdio::null()).stdout(writer).stderr(errors);
         command.spawn().with_context(|| self.not_started())

@@ -66,7 +66,7 @@ pub(crate) fn extras(workspace: &Workspace, may_install: bool) -> Result<Extras>
     let libraries = unpacked.join("usr/lib/chromium");
     if !libraries.join(SWIFTSHADER).is_file() || !libraries.join(LAYER).is_file() {
         if !may_install {
-            bail!("SwiftShader is not below {} yet, and --no-install was given", unpacked.display());
+            bail!("SwiftShader is not in {} yet, and --no-install was given", unpacked.display());
         }
         fetch(&unpacked).context("cannot fetch SwiftShader and the validation layer")?;
     }

@@ -23,7 +23,7 @@ pub(crate) fn versions(workspace: &Workspace) -> Result<()> {
     // only.
     let choose = cargo().args(["update", "--quiet", "-Z", "direct-minimal-versions"]);
     let choose = choose.var("RUSTC_BOOTSTRAP", "1").dir(&tree);
-    choose.run().context("no versions fit: a manifest admits one that is too old for another crate")?;
+    choose.run().context("no versions fit: a manifest allows one that is too old for another crate")?;
     let check = cargo().args(["check", "--locked", "--workspace", "--all-targets"]);
     let check = check.args(["--features", "fencepost/validation"]);
     check.var("CARGO_TARGET_DIR", &target).var("CARGO_PROFILE_DEV_DEBUG", "0").dir(&tree).run()

@@ -221,7 +221,7 @@ fn measure(workspace: &Workspace, candidate: &Candidate, vars: &Vars) -> Result<
     let build = start.elapsed().as_secs_f64();
     let program = folder.join("target/release").join(format!("minimal{}", std::env::consts::EXE_SUFFIX));
     let printed = line(&program).vars(vars).dir(&folder).read()?;
-    ensure!(printed.trim() == RESULT, "it printed {}, and not {RESULT}", printed.trim());
+    ensure!(printed.trim() == RESULT, "it printed {} instead of {RESULT}", printed.trim());
     let binary = fs::metadata(program)?.len();
     Ok(Weight { program: candidate.name, crates: crates.len(), build, processor, binary })
 }

@@ -78,7 +78,7 @@ impl Counting {
         for at in [0, last / 2, last] {
             let found = self.queue.read(&self.y.slice(at..at + 1)?).wait()?;
             if found != [self.launched as f32] {
-                bail!("number {at} is {} behind {} launches that add 1", found[0], self.launched);
+                bail!("number {at} is {} after {} launches that add 1", found[0], self.launched);
             }
         }
         self.queue.fill(&mut self.y, 0.0)?;

@@ -97,12 +97,12 @@ fn event(ctx: &Context) -> Result<Found> {
     let uploaded = queue.marker();
     queue.flush()?;
     if uploaded.is_complete()? {
-        bail!("work is complete that waits for an event of the host");
+        bail!("work that waits for an event of the host is complete before the event");
     }
     gate.signal();
     uploaded.wait()?;
     if !uploaded.is_complete()? {
-        bail!("an event is not complete behind a wait for it");
+        bail!("an event is not complete after a wait for it");
     }
     same(&queue.read(&x).wait()?, &counted())?;
     Ok(Found::Works("work waits for the host, and the host for work".into()))

@@ -14,8 +14,8 @@ const FILES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 const ADDED: &str = "VK_ADD_DRIVER_FILES";
 /// Names the variables that leave out drivers by the names of their manifests, with their effects.
 const FILTERS: [(&str, &str); 2] = [
-    ("VK_LOADER_DRIVERS_DISABLE", "leaves out the drivers whose manifests fit"),
-    ("VK_LOADER_DRIVERS_SELECT", "takes only drivers whose manifests fit"),
+    ("VK_LOADER_DRIVERS_DISABLE", "leaves out the drivers whose manifests match"),
+    ("VK_LOADER_DRIVERS_SELECT", "uses only drivers whose manifests match"),
 ];
 
 /// Holds the variables of the loader that are set.
@@ -52,7 +52,9 @@ impl Loader {
         let [first, second] = FILES;
         lines.extend(self.get(first).and_then(|value| files(first, value)));
         lines.extend(self.get(second).and_then(|value| match self.get(first) {
-            Some(_) => Some(Line::ok(second, format!("it is set, and {first} holds in its place"))),
+            Some(_) => {
+                Some(Line::ok(second, format!("it is set, but the Vulkan loader uses {first} instead")))
+            }
             None => files(second, value),
         }));
         lines.extend(self.get(ADDED).and_then(|value| files(ADDED, value)));
@@ -76,7 +78,7 @@ fn files(name: &str, value: &OsStr) -> Option<Line> {
         return (name != ADDED).then(|| Line::failed(name, detail, Some(format!("`unset {name}`"))));
     }
     Some(match paths.iter().find_map(|path| fault(path)) {
-        None => Line::ok(name, format!("it is set: Vulkan has the drivers of {}", value.display())),
+        None => Line::ok(name, format!("it is set: Vulkan uses the drivers of {}", value.display())),
         Some(fault) => {
             let remedy = format!("`unset {name}`, or set it to a driver's file");
             Line::failed(name, format!("it is set, and {fault}"), Some(remedy))
@@ -127,7 +129,7 @@ fn fault_of_manifest(path: &Path) -> Option<String> {
         return None; // the system's dynamic loader finds it
     }
     let library = path.parent().unwrap_or(Path::new("")).join(library);
-    (!library.is_file()).then(|| format!("the library {} of {name} is not there", library.display()))
+    (!library.is_file()).then(|| format!("the library {} of {name} does not exist", library.display()))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(super) fn surroundings() -> Vec<Line> {
 pub(super) fn count(known: usize) -> Line {
     let name = "adapters";
     match known {
-        0 => Line::failed(name, "there is none", Loader::of_process().remedy()),
+        0 => Line::failed(name, "this machine has no adapter", Loader::of_process().remedy()),
         1 => Line::ok(name, "there is one"),
         count => Line::ok(name, format!("there are {count}")),
     }
@@ -88,7 +88,7 @@ fn nvidia(version: &Path, known: &[AdapterInfo], unset: Option<String>) -> Optio
     let remedy = "install its Vulkan part, on Debian `apt-get install nvidia-vulkan-icd`; in a container `docker run --gpus \
         all --env NVIDIA_DRIVER_CAPABILITIES=all`";
     let remedy = unset.unwrap_or_else(|| remedy.into());
-    Some(Line::failed(name, "it is loaded, and no adapter is its own", Some(remedy)))
+    Some(Line::failed(name, "it is loaded, but it has no adapter", Some(remedy)))
 }
 
 #[cfg(test)]

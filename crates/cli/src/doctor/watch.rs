@@ -23,7 +23,7 @@ pub(super) struct Said {
 /// # Errors
 /// The process does not start.
 pub(super) fn child(part: Part, limit: Duration, ended: impl Fn()) -> Result<Said> {
-    let program = env::current_exe().context("this program does not find itself")?;
+    let program = env::current_exe().context("cannot find the path of this program")?;
     let mut command = Command::new(program);
     command.arg("doctor").env(PART, part.to_string());
     watch(command, limit, ended)
@@ -31,7 +31,7 @@ pub(super) fn child(part: Part, limit: Duration, ended: impl Fn()) -> Result<Sai
 
 fn watch(mut command: Command, limit: Duration, ended: impl Fn()) -> Result<Said> {
     let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-    let mut child = started.context("a child process does not start")?;
+    let mut child = started.context("cannot start a child process")?;
     let messages = messages(&mut child);
     let (mut said, mut current) = (Said::default(), String::from("start"));
     loop {
@@ -49,7 +49,7 @@ fn watch(mut command: Command, limit: Duration, ended: impl Fn()) -> Result<Said
                 return Ok(said);
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let status = child.wait().context("a child process has no end")?;
+                let status = child.wait().context("cannot wait for a child process")?;
                 if !status.success() {
                     let reason = format!("the process crashed: {status}");
                     said.lines.push(Line::failed(&current, reason, remedy::of_crash()));

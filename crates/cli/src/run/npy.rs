@@ -66,7 +66,7 @@ fn head(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = vec![0; 10];
     from.read_exact(&mut head)?;
     if !head.starts_with(b"\x93NUMPY") {
-        return Err(io::Error::new(ErrorKind::InvalidData, "it does not start as one"));
+        return Err(io::Error::new(ErrorKind::InvalidData, "it does not start as a .npy file"));
     }
     if head[6] > 1 {
         head.resize(12, 0); // later versions store the length in four bytes

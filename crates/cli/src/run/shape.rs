@@ -17,7 +17,7 @@ impl Shape {
     /// The count does not fit into `usize`.
     pub(crate) fn len(&self) -> Result<usize, String> {
         let count = self.0.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
-        count.ok_or_else(|| format!("{:?} are more elements than can be counted", self.0))
+        count.ok_or_else(|| format!("{:?} has more elements than can be counted", self.0))
     }
 }
 

@@ -94,7 +94,7 @@ fn place(text: &str, fault: &Fault) -> Result<(Range<usize>, Range<usize>)> {
     let mut found = text[from..].match_indices(&fault.find).map(|(at, _)| from + at);
     let start = found.next().with_context(|| format!("{} has no `{}`", fault.file, fault.find))?;
     if fault.after.is_none() && found.next().is_some() {
-        bail!("{} has `{}` in several places: `after` says which", fault.file, fault.find);
+        bail!("{} has `{}` in several places: `after` has to name one", fault.file, fault.find);
     }
     let range = start..start + fault.find.len();
     let line = |at: usize| text[..at].matches('\n').count() + 1;

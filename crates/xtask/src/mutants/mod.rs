@@ -60,7 +60,7 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Opti
     let (mut proofs, broken) = build(&scratch, all, options.limit)?;
     eprintln!("+ every proof without a fault");
     if let Run::Failed(by) = proofs.try_out()? {
-        bail!("without a fault `{by}` fails: nothing can be said of the faults");
+        bail!("`{by}` fails without a fault: the faults cannot be tested");
     }
     let bar = progress::bar(chosen.len() as u64);
     let mut outcomes = Vec::new();

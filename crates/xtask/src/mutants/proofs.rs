@@ -91,7 +91,7 @@ impl Proofs {
         }
         let proof = |&(what, target, dir, args, seeds): &Plan| {
             let program = executable(&messages, target)
-                .with_context(|| format!("cargo does not say where the test program of {what} is"))?;
+                .with_context(|| format!("cargo's messages do not name the test program of {what}"))?;
             Ok(Proof { what, program, dir: scratch.root().join(dir), args, seeds, limit })
         };
         Ok(Ok(Self { proofs: PLANS.iter().map(proof).collect::<Result<_>>()? }))

@@ -71,7 +71,7 @@ pub(crate) fn command(workspace: &Workspace) -> Result<()> {
 /// its results are wrong on an adapter.
 pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
     if !may_fetch {
-        return Ok(Done::Skipped("the newest versions of other crates cannot be asked for".to_owned()));
+        return Ok(Done::Skipped("downloads are not allowed".to_owned()));
     }
     let root = workspace.made("outside")?;
     let packages = pack(workspace, &root.join("packed"))?;

@@ -88,7 +88,7 @@ pub(super) fn unended(ids: &[String], outcomes: &[Outcome], mode: &str) -> Vec<O
             mode: mode.to_owned(),
             test: test.to_owned(),
             result: Ended::Fail,
-            reason: Some("the test program ended before it".to_owned()),
+            reason: Some("the test program ended before this test".to_owned()),
         })
     };
     ids.iter().filter_map(missing).collect()

@@ -129,7 +129,7 @@ fn holes(rules: &[Rule]) -> Vec<String> {
         match found.next() {
             Some(number) if number == expected => {}
             Some(number) => wrong.push(format!("rule {number} stands where {expected} belongs")),
-            None => wrong.push(format!("rule {expected} is not there")),
+            None => wrong.push(format!("rule {expected} is missing")),
         }
     }
     wrong.extend(found.map(|number| format!("rule {number} has no place")));
@@ -178,10 +178,7 @@ mod tests {
     /// Returns the gaps of `TEXT` that are not holes, with these rules proved.
     fn gaps_of_text(proved: &[&str]) -> Vec<String> {
         let found = gaps(&parse(TEXT), &numbers(proved));
-        found
-            .into_iter()
-            .filter(|gap| !gap.contains("stands where") && !gap.contains("is not there"))
-            .collect()
+        found.into_iter().filter(|gap| !gap.contains("stands where") && !gap.contains("is missing")).collect()
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn due(shard: &Shard, ids: &[String], filter: &[String]) -> Vec<String> {
 
 /// Runs the models, which prove R03.
 pub(super) fn models(root: &Path) -> Result<Outcome> {
-    let own = std::env::current_exe().context("a program knows its own file")?;
+    let own = std::env::current_exe().context("cannot find the path of this program")?;
     let (passed, said) = line(own).arg("model").dir(root).said()?;
     if !passed {
         eprintln!("{said}");

@@ -23,8 +23,8 @@ pub(super) fn of(rules: &[Rule], outcomes: &[Outcome]) -> String {
         let cells = if own.is_empty() { Vec::new() } else { cells };
         line(&mut text, &rule.number, cells.into_iter(), &columns, rule.standing.word().unwrap_or(""));
     }
-    text += "\nok: every test passed; part: as far as they are possible there; no: none is possible there\n";
-    text += "in part, broken, missing, no test yet: what docs/semantics.md says of the rule\n";
+    text += "\nok: every test passed; part: every test that is possible there passed; no: no test is possible there\n";
+    text += "in part, broken, missing, no test yet: the remark on the rule in docs/semantics.md\n";
     text += &reasons(outcomes);
     text + &totals(rules, outcomes)
 }

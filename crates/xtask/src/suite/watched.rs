@@ -50,15 +50,15 @@ fn follow(line: &Line, silence: Duration) -> Result<(bool, String)> {
                 }
             }
             Err(RecvTimeoutError::Disconnected) => break None,
-            Err(RecvTimeoutError::Timeout) => break Some(format!("it has said nothing for {silence:?}")),
+            Err(RecvTimeoutError::Timeout) => break Some(format!("it has written nothing for {silence:?}")),
         }
     };
     if let Some(why) = hang {
         child.kill().context("a program that hangs cannot be ended")?;
-        child.wait().context("the program's end")?;
+        child.wait().context("cannot wait for the program")?;
         return Ok((false, format!("{said}the program was ended: {why}\n")));
     }
-    let status = child.wait().context("the program's end")?;
+    let status = child.wait().context("cannot wait for the program")?;
     if !status.success() {
         said += &format!("the program ended with {status}\n");
     }
@@ -106,7 +106,7 @@ mod tests {
         let line = line("sh").args(["-c", "echo one; sleep 600 & wait"]);
         let ended = within(&line, Duration::from_millis(300));
         assert!(!ended.passed && ended.said.starts_with("one\n"), "{ended:?}");
-        assert!(ended.said.contains("it has said nothing for 300ms"), "{ended:?}");
+        assert!(ended.said.contains("it has written nothing for 300ms"), "{ended:?}");
     }
 
     #[test]
