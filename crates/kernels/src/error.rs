@@ -30,8 +30,8 @@ pub enum Error {
     },
     /// A `//#use` line names a file that the source does not have.
     #[error(
-        "{label}:{line}: there is no file `{path}`; there are {known}: a shader that is a file finds others beside it, a text \
-         is given them by `with_file`"
+        "{label}:{line}: there is no file `{path}`; there are {known}: a shader file uses files beside it, and `with_file` \
+         adds files to a text"
     )]
     UnknownFile {
         /// Names the source with the line.
