@@ -138,7 +138,7 @@ impl<T: Number> Numbers<T> {
 pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
     let name = T::SCALAR.name();
     let number: T = text.parse().ok().with_context(|| format!("`{text}` is no number of type {name}"))?;
-    // A text without a digit asks for infinity itself.
+    // A text without a digit, such as `inf`, asks for infinity.
     if number.text().ends_with("inf") && text.contains(|c: char| c.is_ascii_digit()) {
         bail!("`{text}` is beyond the largest number of type {name}: write `inf` for infinity");
     }

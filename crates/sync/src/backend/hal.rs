@@ -13,7 +13,7 @@ use wgpu::hal::{self, Device as _};
 const SLICE: Duration = Duration::from_millis(100);
 /// Limits the sleep between two polls on GL, where calls take turns and a native wait would keep the other threads out.
 const LONGEST_NAP: Duration = Duration::from_millis(1);
-/// Limits the wait of a dropped fence for its last value. After the limit the driver keeps the fence and the device.
+/// Limits the wait of a dropped fence for its last value. After the limit the fence and the device are leaked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A [`Fence`] of backend `A`. A submission to the device's queue that bypasses wgpu signals it: the submission names
