@@ -10,7 +10,7 @@ include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 use fencepost::prelude::*;
 use fencepost::{CpuOptions, Kernel, Result};
 
-/// The arguments of the built-in kernel `saxpy`: `y[i] = a * x[i] + y[i]`.
+/// Holds the arguments of the built-in kernel `saxpy`: `y[i] = a * x[i] + y[i]`.
 #[derive(KernelArgs)]
 #[kernel(source = "saxpy.wgsl")]
 pub struct Saxpy<'a> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A number of one size.
+/// Names a type of numbers.
 ///
 /// WGSL stores those of 4 and 8 bytes and `f16`; numbers of one or two bytes are packed into words of `u32`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -93,11 +93,11 @@ impl Scalar {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum DType {
-    /// A single number.
+    /// The type is a single number.
     Scalar(Scalar),
-    /// An array of this many values of one type, with no gaps.
+    /// The type is an array of this many values of one type, with no gaps.
     Array(&'static DType, usize),
-    /// A struct that derives `Element`.
+    /// The type is a struct that derives `Element`.
     Struct(&'static StructType),
 }
 

@@ -216,7 +216,7 @@ fn place(arg: &str, position: Option<u32>) -> String {
     }
 }
 
-/// The result of this crate's fallible calls.
+/// Is the result of this crate's fallible calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Lists names for a message: `none`, or `` `a`, `b` ``.

@@ -96,7 +96,7 @@ fn words(of_naga: &str) -> String {
     words.replacen(" to ", ", the required type is ", 1)
 }
 
-/// A message, and a part of the text that fits it better than naga's.
+/// Holds a message, and a part of the text that fits it better than naga's.
 type Words = (String, Option<Span>);
 
 /// Returns the innermost cause: the causes around it name only the place.

@@ -39,7 +39,7 @@ pub fn note_nested() {
     NESTED.with(|count| count.set(count.get() + 1));
 }
 
-/// A result that becomes available later: a [`Future`] on any executor, with blocking methods too.
+/// Holds a result that becomes available later: it is a [`Future`] on any executor, and has blocking methods too.
 ///
 /// The work runs whether or not the program waits for it. Dropping a `Pending` cancels nothing and does not block.
 ///
@@ -185,7 +185,7 @@ mod tests {
         Waker,
     }
 
-    /// A waker that blocks on another future.
+    /// Blocks on another future when it is woken.
     struct Blocks;
 
     impl std::task::Wake for Blocks {

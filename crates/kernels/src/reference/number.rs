@@ -1,6 +1,6 @@
 //! Arithmetic and element access on plain bytes.
 
-/// A 32-bit number with the device's arithmetic: integers wrap.
+/// Calculates with 32-bit numbers as the device does: integers wrap.
 pub(super) trait Number: bytemuck::Pod {
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;

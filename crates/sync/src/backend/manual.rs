@@ -5,7 +5,7 @@ use crate::prim::{Condvar, Mutex, left, lock, sleep_for};
 use crate::{Lost, Value};
 use std::time::{Duration, Instant};
 
-/// A [`Fence`] that its owner moves with [`pass`](Self::pass) and [`lose`](Self::lose).
+/// Implements a [`Fence`] that its owner moves, with [`pass`](Self::pass) and [`lose`](Self::lose).
 ///
 /// # Example
 /// ```

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 /// Names the registry of the other crates.
 const CRATES_IO: &str = "https://github.com/rust-lang/crates.io-index";
 
-/// A folder of packages.
+/// Holds a folder of packages.
 pub(super) struct Registry {
     folder: PathBuf,
     /// Holds the version of the library in it.
