@@ -1,8 +1,8 @@
-//! Makes an empty module of each rust block of the book, with the block as its documentation, for rustdoc to compile
-//! and run.
+//! Makes an empty module for each rust block of the book, with the block as its documentation. rustdoc compiles and
+//! runs the blocks.
 //!
-//! A block that is a whole program stays as it is. Any other is the body of one: what its names stand for goes before
-//! it, where the book does not show it.
+//! A block that is a whole program stays as it is. Any other block is the body of a program: the definitions of its
+//! names come before it, and the book does not show them.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::io::Write;
@@ -16,7 +16,7 @@ const BEFORE: &str = "# use fencepost::{prelude::*, *};
 const BEHIND: &str = "# Ok::<(), fencepost::Error>(())
 ";
 
-/// A fenced block: the line it starts on, what stands behind the fence, and the text.
+/// Holds a fenced block: its first line, the text after its fence, and its content.
 struct Block {
     line: usize,
     info: String,
@@ -25,7 +25,7 @@ struct Block {
 
 fn main() -> io::Result<()> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    writeln!(io::stdout(), "cargo::rerun-if-changed={}", docs.display())?; // which is how cargo is told
+    writeln!(io::stdout(), "cargo::rerun-if-changed={}", docs.display())?; // tells cargo
     let mut modules = String::new();
     for page in pages(&docs)? {
         let name = page.strip_prefix(&docs).expect("a page lies in docs").with_extension("");
@@ -36,7 +36,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("pages.rs"), modules)
 }
 
-/// Every page below a folder, sorted.
+/// Returns every page below a folder, sorted.
 fn pages(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -51,7 +51,7 @@ fn pages(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// The rust blocks of a page.
+/// Returns the rust blocks of a page.
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut inside = false;
@@ -70,7 +70,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// A page as a module, its blocks as modules in it: their names and lines are in those of the tests.
+/// Writes a page as a module, and its blocks as modules in it: the names of the tests have the page and the line.
 fn module(page: &str, blocks: &[Block]) -> String {
     let blocks: String = blocks.iter().map(Block::module).collect();
     format!("pub mod {page} {{\n//! A page.\n{blocks}}}\n")

@@ -1,4 +1,4 @@
-//! Gives the targets with a native backend a short name.
+//! Defines the cfg alias `native`: every target with threads.
 
 fn main() {
     cfg_aliases::cfg_aliases! {

@@ -1,9 +1,9 @@
-//! What the kernels of the recipes do, as functions for the CPU recorder.
+//! The kernels of the recipes as functions for the CPU recorder.
 
 use fencepost::{Context, HostBuffer, Result};
 use std::sync::Arc;
 
-/// Gives a context the functions, by the entry points that they stand for.
+/// Registers the functions in a context, by the entry points that they stand for.
 pub(crate) fn give(ctx: &Context) -> Result<()> {
     ctx.host_kernel("to_grey", Arc::new(to_grey))?;
     ctx.host_kernel("fall", Arc::new(fall))?;

@@ -1,4 +1,4 @@
-//! The examples of the book as documentation tests, and what their names stand for.
+//! The examples of the book as documentation tests, with the definitions of their names.
 //!
 //! `build.rs` makes a module of each page. The tests run on the CPU recorder and need no device.
 #![forbid(unsafe_code)]
@@ -10,39 +10,39 @@ include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 use fencepost::prelude::*;
 use fencepost::{CpuOptions, Kernel, Result};
 
-/// The arguments of the built-in kernel `saxpy`: `y[i] = a * x[i] + y[i]`.
+/// Holds the arguments of the built-in kernel `saxpy`: `y[i] = a * x[i] + y[i]`.
 #[derive(KernelArgs)]
 #[kernel(source = "saxpy.wgsl")]
 pub struct Saxpy<'a> {
-    /// The factor.
+    /// Holds the factor.
     pub a: f32,
-    /// What is read.
+    /// Holds the array that the kernel reads.
     pub x: &'a DeviceArray<f32>,
-    /// What is added to.
+    /// Holds the array that the kernel adds to.
     pub y: &'a mut DeviceArray<f32>,
 }
 
-/// What the names of the examples stand for, as the first lines of the rules say.
+/// Holds the objects that the examples name, as the first lines of the rules list them.
 pub struct Names {
-    /// A context with the default policy.
+    /// Holds a context with the default policy.
     pub ctx: Context,
-    /// A queue.
+    /// Holds a queue.
     pub a: CommandQueue,
-    /// Another queue.
+    /// Holds another queue.
     pub b: CommandQueue,
-    /// Four zeros.
+    /// Holds four zeros.
     pub x: DeviceArray<f32>,
-    /// Four more.
+    /// Holds four more zeros.
     pub y: DeviceArray<f32>,
-    /// The built-in `saxpy`.
+    /// Holds the built-in `saxpy`.
     pub kernel: Kernel<Saxpy<'static>>,
 }
 
 impl Names {
-    /// All of them, on the CPU recorder.
+    /// Makes all of them, on the CPU recorder.
     ///
     /// # Errors
-    /// As the calls that make them.
+    /// Those of the calls that make them.
     pub fn new() -> Result<Self> {
         let ctx = Context::on_cpu(CpuOptions::default());
         if let Some(saxpy) = fencepost::reference("saxpy") {

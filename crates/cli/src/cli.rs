@@ -8,19 +8,19 @@ use fencepost::AdapterChoice;
 
 use crate::run::{Argument, Extent, Saved, Setting};
 
-/// The exit codes, at the end of each help text.
+/// Ends each help text with the exit codes.
 const CODES: &str =
-    "Exit codes:\n  0  all went well\n  1  failed; standard error has the reason\n  2  wrong usage";
+    "Exit codes:\n  0  success\n  1  failure; standard error has the reason\n  2  wrong usage";
 
 const INFO: &str = "Examples:\n  fencepost info\n  fencepost info --json | jq '.adapters[].limits'\n\n\
     FENCEPOST_ADAPTER chooses the adapter that `Context::new()` opens, by a part of its name and backend, by its number or \
-    by its kind. Each adapter is opened for a moment.\n\n\
-    Exit codes:\n  0  all went well\n  1  no adapter can be opened, or FENCEPOST_ADAPTER fits none\n  2  wrong usage";
+    by its kind. Each adapter is opened briefly.\n\n\
+    Exit codes:\n  0  success\n  1  no adapter can be opened, or FENCEPOST_ADAPTER matches none\n  2  wrong usage";
 
 const DOCTOR: &str = "Examples:\n  fencepost doctor\n  fencepost doctor --json | jq .works\n  fencepost doctor --limit 120\n\n\
-    Each adapter is tried in a process of its own. A step that takes longer than the limit has failed, and what comes after \
-    it on that adapter is left out; so has one in which the driver crashes.\n\n\
-    Exit codes:\n  0  one adapter at least works\n  1  none does\n  2  wrong usage";
+    Each adapter is tested in its own process. A step fails if it takes longer than the limit, or if the driver crashes in \
+    it; the later steps on that adapter are left out.\n\n\
+    Exit codes:\n  0  at least one adapter works\n  1  no adapter works\n  2  wrong usage";
 
 const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. For buffers VALUE is one of\n  \
     FILE.npy              an array that NumPy saved, of the shader's type\n  \
@@ -31,7 +31,7 @@ const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. F
     full:SHAPE:NUMBER\n\
     SHAPE counts elements of the shader's array: 1000, or 64x64 in rows of 64. A vector is one element. For parameters VALUE \
     is a number, or a list such as 1,2,3 for a vector; a matrix is listed column by column.\n\n\
-    saxpy.wgsl, add.wgsl and others are built-in shaders, which run where no file has the name.\n\n\
+    saxpy.wgsl, add.wgsl and others are built-in shaders, which run if no file has that name.\n\n\
     Without --grid and --groups there is an invocation for each element of the longest buffer that the kernel writes. \
     Workgroups of several dimensions take the shape of that buffer, whose last axis is x. Without --print and --save every \
     buffer that the kernel writes is printed.\n\n\
@@ -41,11 +41,11 @@ const RUN: &str = "Arguments are NAME=VALUE, by the names that the shader has. F
     fencepost run sum.wgsl x=random:1000000:7 total=zeros:1 --grid 1000000 --json\n  \
     fencepost run saxpy.wgsl a=2 x=iota:1000000 y=zeros:1000000 --time --repeat 20 --set WORKGROUP=256\n  \
     fencepost run two.wgsl --entry second x=raw:u32:x.bin --trace timeline.html\n\n\
-    Exit codes:\n  0  the kernel ran\n  1  failed; standard error has the reason\n  2  wrong usage";
+    Exit codes:\n  0  the kernel ran\n  1  failure; standard error has the reason\n  2  wrong usage";
 
 const BENCH: &str = "Examples:\n  fencepost bench --quick\n  fencepost bench --adapter radeon\n  fencepost bench --quick --json\n\n\
     Numbers are medians, and every result is checked. Without --adapter and FENCEPOST_ADAPTER every adapter is measured. \
-    Times move on a machine that does other work.\n\n";
+    Times vary if the machine does other work.\n\n";
 
 /// GPU compute from a shell: adapters, checks, kernels and benchmarks.
 #[derive(Parser)]
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     /// Prints the adapters of this machine: kind, driver, limits and features
     #[command(after_help = INFO)]
     Info(Info),
-    /// Tries each adapter: opens it, launches, times, maps, waits and reads back
+    /// Tests each adapter: opens it, launches, times, maps, waits and reads back
     #[command(after_help = DOCTOR)]
     Doctor(Doctor),
     /// Runs a kernel of a WGSL file
@@ -87,7 +87,7 @@ pub(crate) enum Command {
         "Examples:\n  fencepost man > fencepost.1\n  fencepost man run > fencepost-run.1\n\n{CODES}"
     ))]
     Man {
-        /// The command; without, the page is that of the program
+        /// The command; without one, the page of the program is printed
         #[arg(value_parser = command)]
         command: Option<String>,
     },
@@ -112,13 +112,14 @@ pub(crate) struct Doctor {
 
 #[derive(Args)]
 pub(crate) struct Run {
-    /// The shader; lines `//#use "other.wgsl"` in it name further files. Without such a file a built-in shader of that name
+    /// The shader; lines `//#use "other.wgsl"` in it name further files. If the file does not exist, a built-in shader
+    /// of that name runs
     #[arg(value_name = "FILE.wgsl")]
     pub(crate) file: PathBuf,
     /// The arguments of the kernel
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<Argument>,
-    /// The entry point; without, the only one, or the one that is called as the file
+    /// The entry point; without, the only one, or the one with the name of the file
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
     /// Invocations, rounded up to whole workgroups: 1024, 64x64 or 16x16x16
@@ -139,11 +140,11 @@ pub(crate) struct Run {
     /// Print the time of the launch on the device
     #[arg(long)]
     pub(crate) time: bool,
-    /// Launch so many times, each time with the same input, and print the shortest, the median and the longest time
+    /// Launch this many times, each time with the same input, and print the shortest, the median and the longest time
     #[arg(long, value_name = "COUNT", requires = "time", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
-    /// Write what ran when to a `.html` timeline or a `.json` trace for Perfetto
+    /// Write all work with its times to a `.html` timeline or a `.json` trace for Perfetto
     #[arg(long, value_name = "FILE", value_parser = trace)]
     pub(crate) trace: Option<PathBuf>,
     /// The adapter: a part of its name and backend, its number or its kind; without, FENCEPOST_ADAPTER or the first

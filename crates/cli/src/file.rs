@@ -1,4 +1,4 @@
-//! Plain files: a pipe or a device may never end.
+//! Reads plain files only, because a pipe or a device may never end.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::bytes::bytes;
 
-/// The largest text that is read.
+/// Limits the bytes of a text.
 const LIMIT: u64 = 16 << 20;
 
 /// Opens a plain file.
@@ -25,7 +25,7 @@ pub(crate) fn open(file: &Path) -> io::Result<File> {
 /// Reads the text of a plain file.
 ///
 /// # Errors
-/// As [`open`], or it has more than 16 MiB or is not UTF-8.
+/// Those of [`open`]; or it has more than 16 MiB or is not UTF-8.
 pub(crate) fn text(file: &Path) -> io::Result<String> {
     let mut all = Vec::new();
     open(file)?.take(LIMIT + 1).read_to_end(&mut all)?;
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file_is_not_opened() {
+    fn a_folder_or_a_pipe_is_not_opened() {
         let folder = tempfile::tempdir().expect("a folder");
         assert!(open(folder.path()).unwrap_err().to_string().contains("a folder"));
         if cfg!(unix) {

@@ -1,5 +1,4 @@
-//! The command `fencepost`: what the adapters of a machine are, whether they work, how fast they are, and kernels that run
-//! from a shell.
+//! The command `fencepost`: lists the adapters of a machine, tests and measures them, and runs kernels from a shell.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -33,11 +32,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// How a command ended that has printed all it has to say.
+/// Names the result of a command that has printed everything.
 enum Outcome {
-    /// Exit code 0.
+    /// The exit code is 0.
     Good,
-    /// Exit code 1.
+    /// The exit code is 1.
     Bad,
 }
 

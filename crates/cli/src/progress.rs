@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar of `steps` steps. It is not drawn where standard error is no terminal.
+/// Makes a bar of `steps` steps. It is not drawn if standard error is not a terminal.
 pub(crate) fn bar(steps: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed}  {msg}");
     let style = style.expect("bug: the template of the bar does not parse");

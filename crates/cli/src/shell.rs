@@ -1,4 +1,4 @@
-//! What makes the command part of a system: completions of a shell, and manual pages.
+//! Completions for a shell, and manual pages.
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use crate::cli::Cli;
 use crate::{Outcome, output};
 
-/// The name of the program.
+/// Names the program.
 const NAME: &str = "fencepost";
 
 /// Prints the completions of a shell.

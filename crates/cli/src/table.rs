@@ -1,4 +1,4 @@
-//! Tables of plain text: columns two spaces apart, without lines around them.
+//! Tables of plain text: their columns are two spaces apart, without lines around them.
 
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -8,14 +8,14 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// A table without a heading.
+    /// Makes a table without a heading.
     pub(crate) fn new() -> Self {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         Self { table }
     }
 
-    /// A table with a heading.
+    /// Makes a table with a heading.
     pub(crate) fn with_heading<S: ToString>(heading: impl IntoIterator<Item = S>) -> Self {
         let mut columns = Self::new();
         columns.table.set_header(heading.into_iter().map(|cell| cell.to_string()));
@@ -34,7 +34,7 @@ impl Columns {
         }
     }
 
-    /// The text, with a line end behind each row and no space at the end of any.
+    /// Returns the text, with a line end after each row and no space before it.
     pub(crate) fn text(mut self) -> String {
         for column in self.table.column_iter_mut() {
             column.set_padding((0, 2));
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_begin_below_each_other_and_lines_end_in_no_space() {
+    fn columns_are_aligned_and_no_line_ends_in_a_space() {
         let mut columns = Columns::with_heading(["name", "size"]);
         columns.row(["x", "12"]);
         columns.row(["a longer one", "3"]);

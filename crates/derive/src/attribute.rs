@@ -6,14 +6,14 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type};
 
-/// Where the WGSL comes from.
+/// Names the origin of the WGSL.
 pub(crate) enum Origin {
     File(LitStr),
     Text(LitStr),
 }
 
 impl Origin {
-    /// The literal: errors about the shader point at it.
+    /// Returns the literal of the attribute; errors about the shader point at it.
     pub(crate) fn literal(&self) -> &LitStr {
         match self {
             Self::File(literal) | Self::Text(literal) => literal,
@@ -21,18 +21,18 @@ impl Origin {
     }
 }
 
-/// The types that a shader's `alias` takes.
+/// Holds the types that a shader's `alias` takes.
 pub(crate) struct Alias {
     pub(crate) name: Ident,
     pub(crate) types: Vec<Type>,
 }
 
-/// The whole attribute.
+/// Holds the whole attribute.
 pub(crate) struct Attribute {
     pub(crate) origin: Origin,
     pub(crate) entry: Option<LitStr>,
     pub(crate) aliases: Vec<Alias>,
-    /// The name for a compiled kernel of it.
+    /// Holds the name for the compiled kernel's type.
     pub(crate) handle: Option<Ident>,
     pub(crate) krate: Path,
 }
@@ -98,7 +98,7 @@ fn once<V: Parse>(slot: &mut Option<V>, meta: &ParseNestedMeta<'_>) -> Result<()
     Ok(())
 }
 
-// `[A, B]` is a list of types; anything else is one. A type such as `[f32; 4]` starts with a bracket too.
+// `[A, B]` is a list of types; any other form is one type. A type such as `[f32; 4]` starts with a bracket too.
 struct Types(Vec<Type>);
 
 impl Parse for Types {

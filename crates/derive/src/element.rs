@@ -1,4 +1,4 @@
-//! `#[derive(Element)]`: a struct that arrays of the device hold.
+//! Expands `#[derive(Element)]`, for a struct that is the element of device arrays.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,7 +10,7 @@ use syn::{Data, DeriveInput, Error, Field, Fields, Meta, Path, Result};
 pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
     let fields = fields(input)?;
     if !input.generics.params.is_empty() {
-        return Err(Error::new(input.generics.span(), "an element is one type: take the parameters away"));
+        return Err(Error::new(input.generics.span(), "an element is one type: remove its parameters"));
     }
     require_repr(input)?;
     let krate = krate(input)?;
@@ -50,7 +50,7 @@ fn fields(input: &DeriveInput) -> Result<Vec<Field>> {
     }
 }
 
-// Rust may lay out any other struct as it likes.
+// Rust lays out a struct without `repr(C)` in an order of its own.
 fn require_repr(input: &DeriveInput) -> Result<()> {
     let is_c = |attribute: &syn::Attribute| {
         attribute.path().is_ident("repr")

@@ -1,4 +1,4 @@
-//! Writes the implementation.
+//! Generates the implementation of `KernelArgs`.
 
 use fencepost_kernels::{Dim, Layout};
 use proc_macro2::TokenStream;
@@ -12,7 +12,7 @@ use crate::fields::{self, Field, Pass};
 use crate::locate::locate;
 use crate::verify::{Verified, verify};
 
-/// The whole expansion: the implementation, and what the check found wrong.
+/// Returns the whole expansion: the implementation, and the errors of the check.
 pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     let attribute = Attribute::read(input)?;
     let fields = fields::read(input)?;
@@ -35,7 +35,7 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     Ok(whole(input, &attribute, &quote!(#implementation #assertions), errors.as_ref()))
 }
 
-// The error alone would bring another one for each use of the struct: that it implements nothing.
+// Returns the error together with an implementation: without one, every use of the struct would be another error.
 fn broken(input: &DeriveInput, attribute: &Attribute, fields: &[Field], error: &Error) -> TokenStream {
     let source = quote!((|| -> __k::Result<__k::ShaderSource> { ::core::unreachable!() })());
     let implementation = implementation(input, attribute, &source, "", fields);
@@ -60,7 +60,7 @@ fn whole(
     }
 }
 
-// The name that a program stores a compiled kernel by: no lifetime is left in it.
+// Returns the type alias under which a program stores a compiled kernel; it has no lifetime.
 fn handle(input: &DeriveInput, krate: &syn::Path, name: &syn::Ident) -> TokenStream {
     let (owner, vis) = (&input.ident, &input.vis);
     let family = static_arguments(&input.generics);
@@ -73,7 +73,7 @@ fn handle(input: &DeriveInput, krate: &syn::Path, name: &syn::Ident) -> TokenStr
     }
 }
 
-// A type parameter that is an element type has to be listed: the shader is compiled for each of its types.
+// Checks that a type parameter is listed if it is an element type: the shader is compiled for each listed type.
 fn require_lists(input: &DeriveInput, attribute: &Attribute, fields: &[Field]) -> Result<()> {
     for parameter in input.generics.type_params() {
         let name = &parameter.ident;
@@ -87,7 +87,7 @@ fn require_lists(input: &DeriveInput, attribute: &Attribute, fields: &[Field]) -
     for alias in attribute.aliases.iter().filter(|alias| !is_generic(input, alias)) {
         if let [_, second, ..] = &alias.types[..] {
             let message = format!(
-                "`{}` has no type parameter `{}`, so that it can be one type only",
+                "`{}` has no type parameter `{}`, so it can have one type only",
                 input.ident, alias.name
             );
             return Err(Error::new_spanned(second, message));
@@ -154,7 +154,7 @@ fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) 
     quote!(#expression #(#types)*)
 }
 
-// Implemented for the listed types only, so that another one is an error that lists them.
+// Returns a trait that only the listed types implement, so that another type is an error that lists them.
 fn list_trait(alias: &Alias, entry: &str) -> TokenStream {
     let (name, types) = (list_name(alias), &alias.types);
     let listed: Vec<_> = types.iter().map(fields::spelled).collect();
@@ -210,7 +210,8 @@ fn bind(field: &Field) -> TokenStream {
     }
 }
 
-// Fields whose element type the tokens do not tell are compared as constants, where no parameter is in the way.
+// Compares a field in a constant if its tokens do not show the element type; a struct with type parameters has no
+// constant.
 fn assertions(input: &DeriveInput, verified: &Verified, fields: &[Field]) -> TokenStream {
     if input.generics.type_params().next().is_some() || input.generics.const_params().next().is_some() {
         return TokenStream::new();
@@ -259,7 +260,7 @@ fn layout_expression(layout: &Layout<'_>) -> TokenStream {
     quote!(::core::option::Option::Some(&__k::Layout { size: #size, leaves: __k::Cow::Borrowed(&[#(#leaves),*]) }))
 }
 
-// The struct's own arguments with `'static` for every lifetime.
+// Returns the struct's own arguments with `'static` for every lifetime.
 fn static_arguments(generics: &Generics) -> TokenStream {
     let arguments = generics.params.iter().map(|parameter| match parameter {
         GenericParam::Lifetime(_) => quote!('static),
@@ -275,7 +276,7 @@ fn static_arguments(generics: &Generics) -> TokenStream {
     quote!(<#(#arguments),*>)
 }
 
-/// Turns every lifetime into `'static`.
+/// Replaces every lifetime by `'static`.
 struct Static;
 
 impl VisitMut for Static {

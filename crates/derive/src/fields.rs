@@ -1,19 +1,19 @@
-//! Reads the struct: which fields are buffers, which are values, and of what type.
+//! Reads the fields of the struct: each is a buffer or a value, of some type.
 
 use fencepost_kernels::{ArgKind, DType, Scalar};
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Error, Expr, Fields, GenericArgument, Ident, Lit, PathArguments, Result, Type};
 
-/// One field of the struct.
+/// Holds one field of the struct.
 pub(crate) struct Field {
     pub(crate) ident: Ident,
-    /// The name without `r#`, which is the name in the shader.
+    /// Holds the name without `r#`; the shader has the same name.
     pub(crate) name: String,
     pub(crate) ty: Type,
     pub(crate) pass: Pass,
 }
 
-/// How the field passes its argument.
+/// Names the way in which the field passes its argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
     Read,
@@ -32,7 +32,7 @@ impl Pass {
 }
 
 impl Field {
-    /// The type behind the reference, or the value's.
+    /// Returns the type of the value, or the type that the reference points to.
     pub(crate) fn target(&self) -> &Type {
         match &self.ty {
             Type::Reference(reference) => &reference.elem,
@@ -40,7 +40,7 @@ impl Field {
         }
     }
 
-    /// The element type as far as it can be read: the first type argument of an array, or the value's type.
+    /// Returns the element type if the tokens show it: the first type argument of an array, or the value's type.
     pub(crate) fn element(&self) -> Option<&Type> {
         match self.pass {
             Pass::Value => Some(&self.ty),
@@ -50,7 +50,7 @@ impl Field {
 }
 
 impl Field {
-    /// The type to take instead of one that WGSL has not.
+    /// Returns the replacement for a type that WGSL does not have.
     pub(crate) fn remedy(&self) -> Option<&'static str> {
         let Type::Path(path) = self.element()? else { return None };
         let known = [("usize", "u32"), ("isize", "i32"), ("u128", "[u32; 4]"), ("i128", "[u32; 4]")];
@@ -59,19 +59,19 @@ impl Field {
 }
 
 impl Field {
-    /// Whether it is an array itself instead of a reference to one.
+    /// Returns `true` if the field is an array instead of a reference to one.
     fn is_array(&self) -> bool {
         let Type::Path(path) = &self.ty else { return false };
         path.path.segments.last().is_some_and(|last| last.ident == "DeviceArray")
     }
 
-    /// Whether its type is one that an argument can have, as far as its tokens say it.
+    /// Returns `true` if an argument can have the field's type, as far as the tokens show it.
     pub(crate) fn is_argument(&self) -> bool {
         self.remedy().is_none() && !self.is_array()
     }
 }
 
-/// The tokens of a type as a program spells them.
+/// Returns the tokens of a type as a program spells them.
 pub(crate) fn spelled(ty: &Type) -> String {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '\'');
     let mut spelled = String::new();
@@ -85,7 +85,7 @@ pub(crate) fn spelled(ty: &Type) -> String {
     spelled
 }
 
-/// An error for every field of a type that no shader has, and for every array that is no reference.
+/// Returns an error for every field whose type no shader has, and for every array that is no reference.
 pub(crate) fn no_arguments(fields: &[Field]) -> Option<Error> {
     let errors = fields.iter().filter_map(|field| {
         if field.is_array() {
@@ -130,7 +130,7 @@ fn read_field(ident: Ident, ty: Type) -> Field {
     Field { name: ident.unraw().to_string(), ident, ty, pass }
 }
 
-/// The element type that a type's tokens spell, if they do.
+/// Returns the element type if the tokens of `ty` spell one.
 pub(crate) fn dtype(ty: &Type) -> Option<DType> {
     match ty {
         Type::Path(path) => {
@@ -160,7 +160,7 @@ fn first_type_argument(ty: &Type) -> Option<&Type> {
     })
 }
 
-/// Whether a type is the bare name of this type parameter.
+/// Returns `true` if a type is the bare name of this type parameter.
 pub(crate) fn is_parameter(ty: &Type, parameter: &Ident) -> bool {
     matches!(ty, Type::Path(path) if path.path.is_ident(parameter))
 }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_is_spelled_without_the_spaces_of_its_tokens() {
+    fn a_type_is_spelled_without_the_spaces_between_its_tokens() {
         for text in
             ["DeviceArray<f32>", "&'a mut crate::Pair<'a, [f32; 3], (u32, T)>", "<T as Name>::Of", "dyn Any"]
         {

@@ -1,9 +1,9 @@
-//! The derives of Fencepost: `KernelArgs`, for a struct of kernel arguments, and `Element`, for what arrays hold.
+//! The derives of Fencepost: `KernelArgs`, for a struct of kernel arguments, and `Element`, for the elements of arrays.
 //!
-//! The framework exports both macros; their documentation says what they take.
+//! The framework exports both macros. Their documentation lists their attributes.
 //!
-//! What it writes refers to `fencepost::__private` and nothing else: whatever `crate` names must re-export
-//! `fencepost_kernels::__private`.
+//! The generated code refers to `fencepost::__private` and to nothing else. The crate that the attribute `crate` names
+//! must re-export `fencepost_kernels::__private`.
 #![forbid(unsafe_code)]
 
 mod attribute;
@@ -15,7 +15,7 @@ mod verify;
 
 use proc_macro::TokenStream;
 
-/// Implements `KernelArgs` for a struct, which is checked against its WGSL while Rust compiles.
+/// Implements `KernelArgs` for a struct. The struct is checked against its WGSL while Rust compiles.
 ///
 /// ```
 /// use fencepost::prelude::*;
@@ -43,23 +43,25 @@ use proc_macro::TokenStream;
 ///
 /// | key | meaning |
 /// |---|---|
-/// | `source = "name.wgsl"` | a file: `shaders/name.wgsl` of the package, then `name.wgsl` of the package, then a built-in shader |
+/// | `source = "name.wgsl"` | a file: `shaders/name.wgsl` of the package, then `name.wgsl` of the package, then a
+/// built-in shader |
 /// | `wgsl = "..."` | the text itself, instead of `source` |
-/// | `entry = "name"` | the entry point; by default the one that is named as the file, or the only one there is |
+/// | `entry = "name"` | the entry point; by default the one with the name of the file, or the only one of the shader |
 /// | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
-/// | `T = u32` | the type for `alias T` of a struct that is not |
-/// | `handle = Name` | a name for the kernel when it is compiled, without a lifetime: what a struct stores |
-/// | `crate = path` | where the framework is; by default `::fencepost` |
+/// | `T = u32` | the type for `alias T` of a struct that is not generic in `T` |
+/// | `handle = Name` | a name for the compiled kernel's type, which has no lifetime, so that a struct can store the
+/// kernel |
+/// | `crate = path` | the path of the framework; by default `::fencepost` |
 ///
-/// A line `//#use "path.wgsl"` of the shader appends another file of the package, found from the folder of the file that has
-/// the line, and `//#use name` the file `lib/name.wgsl` beside the shader, or a built-in snippet. The text of `wgsl` uses files
-/// as one in `shaders/` does. Each is appended once; files that use each other are an error, and so is a file outside of the
-/// package, unless it is in the folder of a shader that is outside too.
+/// A line `//#use "path.wgsl"` of the shader appends another file of the package; the path is relative to the folder of
+/// the file that has the line. A line `//#use name` appends the file `lib/name.wgsl` beside the shader, or a built-in
+/// snippet. The text of `wgsl` uses files as a file in `shaders/` does. Each file is appended once. Files that use each
+/// other are an error, and so is a file outside of the package, unless it is in the folder of a shader that is outside
+/// too.
 ///
-/// Names, types and access are compared with the shader when the struct is compiled, and a difference is an
-/// error at the field that shows both sides. Where the element type is hidden behind an alias, a constant is
-/// compared instead; where it depends on a type parameter in another way, the check is left to the time when the
-/// kernel is made.
+/// Names, types and access are compared with the shader when the struct is compiled. A difference is an error at the
+/// field that shows both sides. If an alias hides the element type, a constant compares the types instead. If the
+/// element type depends on a type parameter in another way, the check runs when the kernel is made.
 #[proc_macro_derive(KernelArgs, attributes(kernel))]
 pub fn kernel_args(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
@@ -68,11 +70,11 @@ pub fn kernel_args(input: TokenStream) -> TokenStream {
 
 /// Implements `Element` for a struct with `#[repr(C)]`, so that arrays of the device and parameters can hold it.
 ///
-/// Its fields are elements themselves, and are named as the members of the WGSL struct; those whose names begin with `_` are
-/// padding. Where a kernel's arguments name the struct, the two layouts are compared, number by number, when the program is
-/// compiled, and a difference is an error that names the member, both places, and the padding to add.
+/// Its fields are elements too, and have the names of the members of the WGSL struct; a name that begins with `_` marks
+/// padding. If a kernel's arguments name the struct, the two layouts are compared, number by number, when the program
+/// is compiled. A difference is an error that names the member, both offsets, and the padding to add.
 ///
-/// `#[element(crate = path)]` says where the framework is; by default `::fencepost`.
+/// `#[element(crate = path)]` gives the path of the framework; by default `::fencepost`.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};

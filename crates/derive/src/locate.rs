@@ -1,4 +1,4 @@
-//! Finds the shader's text, and the expression by which the program finds it again.
+//! Finds the shader's text, and writes the expression by which the program finds it at run time.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
@@ -11,13 +11,14 @@ use syn::{Error, Ident, LitStr, Result};
 
 use crate::attribute::Origin;
 
-/// A shader that was found.
+/// Holds a shader that was found.
 pub(crate) struct Located {
-    /// For the checks of now.
+    /// Holds the source that the derive checks.
     pub(crate) source: ShaderSource,
-    /// A `Result<ShaderSource>` for the program; `__k` stands for the framework's private module.
+    /// Holds an expression of type `Result<ShaderSource>` for the program; `__k` stands for the framework's private
+    /// module.
     pub(crate) expression: TokenStream,
-    /// The entry point that the file's name suggests.
+    /// Holds the name of the entry point that the file's name suggests.
     pub(crate) stem: Option<String>,
 }
 
@@ -41,18 +42,18 @@ pub(crate) fn locate(origin: &Origin, owner: &Ident) -> Result<Located> {
     }
 }
 
-// On every system, as the program is compiled on others too.
+// Refuses the absolute paths of every system, because the program may be compiled on another one.
 fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':') || Path::new(path).is_absolute()
 }
 
-// What it uses lies as if the text were a file of the package.
+// The text finds the files that it uses as if it were a file of the package.
 fn inline(text: &LitStr, owner: &Ident) -> Result<Located> {
     let label = format!("{owner} (inline)");
     let package = package().unwrap_or_default();
     let source = ShaderSource::text(label.clone(), text.value());
     let read = |folder: &str| source.clone().with_files(|path| read_used(&package, folder, "", path));
-    // Other errors are about files that are there.
+    // Only these errors mean that the files are elsewhere; the others are mistakes in files that were found.
     let missing = |read: &fencepost_kernels::Result<ShaderSource>| {
         matches!(read, Err(Missing::Unreadable { .. } | Missing::UnknownSnippet { .. }))
     };
@@ -64,14 +65,14 @@ fn inline(text: &LitStr, owner: &Ident) -> Result<Located> {
     Ok(Located { source, expression, stem: None })
 }
 
-/// Where files of a package are looked for, in this order.
+/// Lists the folders of a package in the order of the search.
 const FOLDERS: [&str; 2] = ["shaders/", ""];
 
 fn package() -> Option<PathBuf> {
     std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from)
 }
 
-/// Reads a file that the shader `main` uses: one of the package, or one beside a shader that is outside itself.
+/// Reads a file that the shader `main` uses: a file of the package, or one beside a shader that is outside of it.
 fn read_used(package: &Path, folder: &str, main: &str, path: &str) -> io::Result<String> {
     let outside = if folder.is_empty() { "../" } else { "../../" };
     let own = main.rsplit_once('/').is_some_and(|(own, _)| path.starts_with(&format!("{own}/")));
@@ -95,7 +96,7 @@ fn with_files(folder: &str, source: &ShaderSource) -> TokenStream {
     quote!(#(#files)*)
 }
 
-// `include_str!` makes the compiler watch the file.
+// `include_str!` makes the compiler watch the file for changes.
 fn embedded(folder: &str, path: &str) -> TokenStream {
     let tail = format!("/{folder}{path}");
     quote!(::core::include_str!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #tail)))
@@ -146,7 +147,7 @@ mod tests {
     use proc_macro2::Span;
 
     #[test]
-    fn files_of_the_package_that_use_each_other_are_an_error_with_the_way_round() {
+    fn files_of_the_package_that_use_each_other_are_an_error_that_lists_the_cycle() {
         let package = std::env::temp_dir().join(format!("fencepost-locate-{}", std::process::id()));
         std::fs::create_dir_all(package.join("shaders")).expect("a folder for the test");
         let write =
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absolute_path_is_known_on_every_system() {
+    fn an_absolute_path_of_any_system_is_refused() {
         for path in ["/a.wgsl", "\\a.wgsl", "C:/a.wgsl"] {
             let origin = Origin::File(LitStr::new(path, Span::call_site()));
             let error =

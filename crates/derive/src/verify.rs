@@ -1,4 +1,4 @@
-//! The compile-time check: the same comparison that a launch from a string makes, on the struct's tokens.
+//! The check at compile time: it makes the same comparison as a launch from a string, on the struct's tokens.
 
 use fencepost_kernels::{
     DType, Interface, Module, ShaderSource, StructType, check_access, check_argument, check_complete,
@@ -10,12 +10,12 @@ use crate::attribute::{Alias, Attribute};
 use crate::fields::{self, Field};
 use crate::locate::Located;
 
-/// What the check found out.
+/// Holds the result of the check.
 pub(crate) struct Verified {
     pub(crate) entry: String,
-    /// The first interface; the others differ only in their aliased types.
+    /// Holds the first interface; the others differ only in their aliased types.
     pub(crate) interface: Interface,
-    /// Everything that is wrong with the fields, together.
+    /// Combines all errors of the fields.
     pub(crate) errors: Option<Error>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn verify(
     verified.ok_or_else(|| Error::new(owner.span(), "bug: no combination of types to check"))
 }
 
-/// One type for each alias.
+/// Holds one type for each alias.
 #[derive(Clone, Default)]
 struct Choice<'a>(Vec<(&'a Alias, &'a Type, DType)>);
 
@@ -76,14 +76,14 @@ impl Choice<'_> {
         Ok(source)
     }
 
-    // The element type of a field, with this choice put in for type parameters.
+    // Returns the element type of a field, with the types of this choice in the place of type parameters.
     fn dtype(&self, field: &Field) -> Option<DType> {
         let element = field.element()?;
         let chosen = self.0.iter().find(|(alias, ..)| fields::is_parameter(element, &alias.name));
         chosen.map(|(.., dtype)| *dtype).or_else(|| fields::dtype(element))
     }
 
-    // ` (with T = u32)`, to tell one message of many apart.
+    // Returns ` (with T = u32)`, which tells the messages of several types apart.
     fn suffix(&self) -> String {
         let list: Vec<_> =
             self.0.iter().map(|(alias, _, dtype)| format!("{} = {dtype}", alias.name)).collect();
@@ -111,7 +111,7 @@ fn entry(attribute: &Attribute, located: &Located, module: &Module) -> Result<St
     }
 }
 
-// Overrides without a default get their value when the kernel is made; any will do here.
+// Overrides without a default get their value when the kernel is made; the check uses 1 for each.
 fn interface(attribute: &Attribute, module: &Module, entry: &str) -> Result<Interface> {
     let open: Vec<_> =
         module.overrides().into_iter().filter(|o| o.default.is_none()).map(|o| o.name).collect();
@@ -148,8 +148,8 @@ fn compare(owner: &Ident, choice: &Choice<'_>, interface: &Interface, fields: &[
     errors
 }
 
-// A type that the tokens do not tell: a constant in the program compares it. Messages have its name, which lives as long as
-// the compiler's run.
+// Returns a placeholder for a type that the tokens do not show; a constant in the program compares the type. The type's
+// name is for messages and lives as long as the compiler's run.
 fn unknown(field: &Field) -> DType {
     let name = fields::spelled(field.element().unwrap_or(field.target()));
     DType::Struct(Box::leak(Box::new(StructType { name: name.leak(), size: 0, fields: &[] })))

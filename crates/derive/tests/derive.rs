@@ -1,4 +1,4 @@
-//! What the derived implementation does when it runs.
+//! The derived implementation at run time.
 
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::{ArgField, ArgKind, Binder, BufferArg, Element, KernelArgs, Module, check};
@@ -133,13 +133,13 @@ fn a_file_of_the_package_is_found_and_embedded() {
 }
 
 #[test]
-fn an_override_without_default_waits_until_the_kernel_is_made() {
+fn an_override_without_default_gets_its_value_when_the_kernel_is_made() {
     let module = Module::parse(&NeedsOverride::source().unwrap()).unwrap();
     assert_eq!(module.interface(NeedsOverride::entry(), &[("N", 3.0)]).unwrap().workgroup, [3, 1, 1]);
 }
 
 #[test]
-fn all_lifetimes_of_a_struct_belong_to_one_family() {
+fn structs_that_differ_in_lifetimes_have_one_family() {
     fn family<K: KernelArgs>(_: &K) -> std::any::TypeId {
         std::any::TypeId::of::<K::Family>()
     }

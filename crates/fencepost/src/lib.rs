@@ -10,7 +10,7 @@ pub use fencepost_derive::{Element, KernelArgs};
 #[cfg(all(doc, not(doctest)))] // crates/book runs the examples
 pub mod guide;
 
-/// What most programs need.
+/// Re-exports the names that most programs need.
 pub mod prelude {
     pub use crate::{
         CommandQueue, Context, ContextOptions, DeviceArray, Download, Element, Error, Event, Grid, HostArray,

@@ -1,7 +1,7 @@
 // blake3_chunks: BLAKE3's chaining value of every 1024-byte chunk of a piece of a message
 //
-// Shape      input: ceil(bytes / 64) blocks of 64 bytes, four bytes a word, little endian; what lies past
-//            `bytes` is not looked at. values: 8 words a chunk, max(1, ceil(bytes / 1024)) chunks
+// Shape      input: ceil(bytes / 64) blocks of 64 bytes, four bytes a word, little endian; bytes past `bytes`
+//            are not read. values: 8 words a chunk, max(1, ceil(bytes / 1024)) chunks
 // Dispatch   one invocation per chunk; invocations past the last chunk do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none
@@ -44,7 +44,7 @@ fn blake3_chunks(@builtin(global_invocation_id) gid: vec3<u32>) {
     values[chunk] = Blake3Value(low_half, high_half);
 }
 
-// The first `size` bytes of a block, the rest zero.
+// Returns a block with its bytes from `size` on set to zero.
 fn load(at: u32, size: u32) -> Blake3Block {
     let block = input[min(at, arrayLength(&input) - 1u)];
     if size == 64u { return block; }
@@ -53,7 +53,7 @@ fn load(at: u32, size: u32) -> Blake3Block {
     );
 }
 
-// Four words whose first byte is byte `first` of a block, without the bytes from `size` on.
+// Keeps the bytes of four words that come before byte `size` of a block; `first` is the words' first byte in the block.
 fn keep(words: vec4<u32>, first: u32, size: u32) -> vec4<u32> {
     let start = first + vec4<u32>(0u, 4u, 8u, 12u);
     let bytes = max(start, vec4<u32>(size)) - start;

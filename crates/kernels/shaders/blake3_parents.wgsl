@@ -1,7 +1,7 @@
-// blake3_parents: one level of BLAKE3's tree: every two chaining values become the value of their parent
+// blake3_parents: one level of BLAKE3's tree: two chaining values give the value of their parent
 //
 // Shape      children: 8 words each, `count` of them. parents: 8 words each, ceil(count / 2) of them.
-//            An odd last child has no sibling and goes up unchanged
+//            An odd last child has no sibling and is copied unchanged
 // Dispatch   one invocation per parent; invocations past the last parent do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none

@@ -1,6 +1,6 @@
 // histogram: bins[values[i] % bins] += 1 for every i
 //
-// Shape      values: n elements; bins: b > 0 elements; the counts add to what bins holds, wrapping
+// Shape      values: n elements; bins: b > 0 elements; the counts are added to those in bins, wrapping
 // Dispatch   one invocation per value; invocations past n do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none

@@ -1,4 +1,4 @@
-// mix: y[i] = y[i] * a + x[i] + b, wrapping: each step depends on all before it, and none commute
+// mix: y[i] = y[i] * a + x[i] + b, wrapping: each step depends on all steps before it, and no two commute
 //
 // Shape      x, y: n elements, n = the shorter length
 // Dispatch   one invocation per element; invocations past n do nothing

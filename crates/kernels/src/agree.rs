@@ -1,21 +1,21 @@
-//! Compares a type of the host with the layout that a shader declares, number by number. Everything here runs in constants
-//! too, so that a derive can leave the comparison to the compiler, which alone knows the types behind names.
+//! Compares a type of the host with the layout that a shader declares, number by number. Everything here also runs in
+//! constants: a derive leaves the comparison to the compiler, because only the compiler knows the types behind names.
 
 use std::borrow::Cow;
 
 use crate::{DType, Scalar, StructType};
 
-/// How a shader lays out one element of a buffer, or one parameter.
+/// Describes how a shader lays out one element of a buffer, or one parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout<'a> {
-    /// Bytes from one element to the next; of a parameter, its bytes.
+    /// Counts the bytes from one element to the next; for a parameter, its bytes.
     pub size: u32,
-    /// Every number in it; those of arrays, vectors and matrices count as one.
+    /// Lists every number of the element; a vector, a matrix or an array of numbers is one entry.
     pub leaves: Cow<'a, [Leaf<'a>]>,
 }
 
 impl Layout<'_> {
-    /// Whether it is a number or a tight vector, whose name says all of it.
+    /// Returns `true` for a number or a tight vector, which its name describes completely.
     pub(crate) fn is_one_number(&self) -> bool {
         let [leaf] = &self.leaves[..] else { return false };
         let tight =
@@ -26,16 +26,16 @@ impl Layout<'_> {
     }
 }
 
-/// A number, or a block of equal numbers, somewhere in a [`Layout`].
+/// Describes a number, or a block of equal numbers, in a [`Layout`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf<'a> {
-    /// The names of the members that lead to it, with dots between them; empty outside of structs.
+    /// Names the members that lead to the number, with dots between them; empty outside of structs.
     pub path: Cow<'a, str>,
-    /// Bytes from the start of the element to the first of them.
+    /// Counts the bytes from the start of the element to the first number.
     pub offset: u32,
-    /// What each is.
+    /// Names the type of each number.
     pub scalar: Scalar,
-    /// How many there are and how many bytes lie between two, outermost first; empty for one number.
+    /// Gives the length and the stride of each dimension, outermost first; empty for one number.
     pub dims: Cow<'a, [Dim]>,
 }
 
@@ -45,19 +45,19 @@ impl Default for Leaf<'_> {
     }
 }
 
-/// One dimension of a block of numbers.
+/// Describes one dimension of a block of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim {
-    /// How many.
+    /// Counts the numbers or the blocks in this dimension.
     pub len: u32,
-    /// Bytes from one to the next.
+    /// Counts the bytes from one to the next.
     pub stride: u32,
 }
 
-/// Compares an array's element with a buffer's; tells the first difference, or nothing where the two agree.
+/// Compares an array's element with a buffer's; returns the first difference, or nothing if the two agree.
 ///
-/// Numbers of one or two bytes agree with a buffer of `u32` too, in which they lie packed. A buffer of no layout that the
-/// host has, such as a struct that ends in an array of any length, agrees with `u32`: its words.
+/// Numbers of one or two bytes also agree with a buffer of `u32`, which holds them packed. A buffer whose type has no
+/// host layout, such as a struct that ends in a runtime-sized array, agrees with `u32`: its words.
 pub const fn buffer_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<Text> {
     match shader {
         Some(shader) if is_packed(host) && is_word(shader) => None,
@@ -67,7 +67,7 @@ pub const fn buffer_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<
     }
 }
 
-/// Compares a value with a parameter; tells the first difference, or nothing where the two agree.
+/// Compares a value with a parameter; returns the first difference, or nothing if the two agree.
 pub const fn value_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<Text> {
     match shader {
         Some(shader) => misfit(host, shader),
@@ -108,21 +108,21 @@ const fn misfit(host: &DType, shader: &Layout<'_>) -> Option<Text> {
     sizes(host, shader.size)
 }
 
-/// The number of the host that was looked at last.
+/// Holds the host's number that was compared last.
 #[derive(Clone, Copy)]
 struct Last {
     path: Text,
-    /// Where it lies in the shader.
+    /// Holds its offset in the shader.
     offset: u32,
 }
 
-/// Whether two orders agree, up to a number, or differ in what the text tells.
+/// Reports that two orders agree, up to a number, or describes their difference.
 enum Order {
     Same(Last),
     Another(Text),
 }
 
-/// Whether the host's numbers, one after the other, lie one behind the other in the shader too; else tells two that do not.
+/// Checks that the host's numbers have rising offsets in the shader too; if not, describes two that do not.
 const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -> Order {
     match host {
         DType::Scalar(_) => {
@@ -152,7 +152,7 @@ const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -
     }
 }
 
-/// Which of the shader's numbers has this path.
+/// Returns the index of the shader's number with this path.
 const fn find(shader: &Layout<'_>, wanted: &str) -> Option<usize> {
     let all = leaves(shader);
     let mut at = 0;
@@ -184,10 +184,10 @@ const fn sizes(of: &DType, shader: u32) -> Option<Text> {
     }
 }
 
-/// As many dimensions as a block of numbers can have here.
+/// Limits the dimensions that a block of numbers can have here.
 const DEEP: usize = 6;
 
-/// Where in the host's type the comparison is.
+/// Holds the position of the comparison in the host's type.
 #[derive(Clone, Copy)]
 struct Place {
     path: Text,
@@ -211,7 +211,7 @@ impl Place {
         self
     }
 
-    /// Words instead of numbers that lie packed in them, if they fill words.
+    /// Replaces numbers that are packed in words by the words, if they fill words.
     const fn words(mut self, size: u32) -> Option<Self> {
         if self.deep == 0 || self.deep > DEEP {
             return None;
@@ -310,10 +310,10 @@ const fn offsets(place: &Place, shader: u32) -> Option<Text> {
     }
 }
 
-/// WGSL begins each vector of three where one of four would begin.
+/// Advises a fourth number: WGSL aligns a vector of three like a vector of four.
 const FOURTH: &str = ": give each vector of three a fourth number, which the shader does not see";
 
-/// A vector of four on the host may stand for one of three, if nothing else lies in the place of the fourth.
+/// Compares dimensions. A vector of four on the host matches a vector of three if the fourth place is unused.
 const fn same_dims(place: &Place, shader: &[Dim]) -> bool {
     if place.deep != shader.len() || place.deep > place.dims.len() {
         return false;
@@ -347,7 +347,7 @@ const fn has(host: &DType, so_far: Text, wanted: &str) -> bool {
     }
 }
 
-/// Whether a member, or a struct that it is in, has a name that begins with `_`.
+/// Returns `true` if the name of a member, or of a struct around it, begins with `_`.
 const fn is_padding(path: &str) -> bool {
     let bytes = path.as_bytes();
     let mut at = 0;
@@ -360,7 +360,7 @@ const fn is_padding(path: &str) -> bool {
     false
 }
 
-/// `` `velocity` is ``, or `it is`.
+/// Returns `` `velocity` is ``, or `it is`.
 const fn named(path: &Text) -> Text {
     if path.len == 0 {
         Text::EMPTY.and("it is ")
@@ -369,7 +369,7 @@ const fn named(path: &Text) -> Text {
     }
 }
 
-/// `f32`, `4 f32`, or `4 blocks of 16 bytes, each 3 f32`.
+/// Returns `f32`, `4 f32`, or `4 blocks of 16 bytes, each 3 f32`.
 const fn block(scalar: Scalar, dims: &[Dim]) -> Text {
     let mut text = Text::EMPTY;
     let mut at = 0;
@@ -425,7 +425,7 @@ const fn min(a: usize, b: usize) -> usize {
     if a < b { a } else { b }
 }
 
-/// A short text that a constant can make; what does not fit is left out.
+/// Holds a short text that a constant can build; a part that does not fit is left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
     bytes: [u8; ROOM],
@@ -435,10 +435,10 @@ pub struct Text {
 const ROOM: usize = 640;
 
 impl Text {
-    /// No text.
+    /// Is the empty text.
     pub const EMPTY: Self = Self { bytes: [0; ROOM], len: 0 };
 
-    /// The text.
+    /// Returns the text.
     pub const fn as_str(&self) -> &str {
         match std::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,
@@ -446,7 +446,7 @@ impl Text {
         }
     }
 
-    /// This text and another one behind it.
+    /// Appends `more`.
     pub const fn and(mut self, more: &str) -> Self {
         let more = more.as_bytes();
         if self.len + more.len() > ROOM {
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_at_another_offset_is_told_with_the_padding_to_add() {
+    fn a_field_at_another_offset_is_reported_with_the_padding_to_add() {
         let shader = layout(32, vec![leaf_at("position", 0, 3), leaf_at("velocity", 16, 3)]);
         let text = "`velocity` lies at byte 12 on the host and at byte 16 in the shader: add 4 bytes of padding, \
                     `_padding: [u8; 4]`, before it";
@@ -512,14 +512,14 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_struct_is_told_with_the_padding_to_add() {
+    fn a_shorter_struct_is_reported_with_the_padding_to_add() {
         let shader = layout(32, vec![leaf_at("position", 0, 3), leaf_at("velocity", 12, 3)]);
         let text = "it takes 24 bytes on the host and 32 in the shader: add 8 bytes of padding, `_padding: [u8; 8]`, at its end";
         assert_eq!(told(&TIGHT, &shader), text);
     }
 
     #[test]
-    fn fields_in_another_order_are_told_without_padding() {
+    fn fields_in_another_order_are_reported_without_padding() {
         let shader = layout(24, vec![leaf_at("velocity", 0, 3), leaf_at("position", 12, 3)]);
         assert_eq!(
             told(&TIGHT, &shader),
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_one_side_has_not_are_told() {
+    fn members_that_one_side_lacks_are_reported() {
         let one = layout(24, vec![leaf_at("position", 0, 3)]);
         assert_eq!(told(&TIGHT, &one), "the host's struct has a field `velocity`, the shader's has none");
         let three = vec![leaf_at("position", 0, 3), leaf_at("velocity", 12, 3), leaf_at("mass", 24, 1)];
@@ -542,13 +542,13 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_in_the_place_of_another_is_told() {
+    fn a_vector_of_another_length_is_reported() {
         let shader = layout(24, vec![leaf_at("position", 0, 2), leaf_at("velocity", 12, 3)]);
         assert_eq!(told(&TIGHT, &shader), "`position` is 3 f32 on the host and 2 f32 in the shader");
     }
 
     #[test]
-    fn a_vector_of_three_is_no_element_of_sixteen_bytes_and_one_of_four_is() {
+    fn only_a_vector_of_four_agrees_with_an_element_of_sixteen_bytes() {
         let shader = layout(16, vec![leaf_at("", 0, 3)]);
         let text = format!("it takes 12 bytes on the host and 16 in the shader{FOURTH}");
         assert_eq!(told(&VEC3, &shader), text);
@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_of_a_matrix_lie_as_far_apart_on_both_sides() {
+    fn the_columns_of_a_matrix_have_the_same_stride_on_both_sides() {
         let far = vec![Dim { len: 3, stride: 16 }, Dim { len: 3, stride: 4 }];
         let shader = layout(48, vec![Leaf { dims: far.into(), ..leaf_at("", 0, 1) }]);
         let text = format!(
@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn small_numbers_lie_packed_in_words() {
+    fn small_numbers_agree_with_the_words_that_hold_them() {
         let word = |path: &str| Leaf { scalar: Scalar::U32, ..leaf_at(path, 0, 1) };
         let byte = Scalar::U8.dtype();
         for host in [*byte, DType::Array(byte, 3), DType::Array(byte, 4), *Scalar::F16.dtype()] {
@@ -586,13 +586,13 @@ mod tests {
     }
 
     #[test]
-    fn a_scalar_is_no_struct() {
+    fn a_scalar_does_not_agree_with_a_struct() {
         let shader = layout(4, vec![leaf_at("x", 0, 1)]);
         assert_eq!(told(&F32, &shader), "the shader's is a struct: pass a struct with `#[derive(Element)]`");
     }
 
     #[test]
-    fn a_text_without_room_keeps_what_it_has() {
+    fn a_part_that_does_not_fit_is_left_out_of_the_text() {
         let long = "x".repeat(ROOM - 1);
         assert_eq!(Text::EMPTY.and(&long).and("too long").and("y").as_str().len(), ROOM);
     }

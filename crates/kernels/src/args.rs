@@ -1,4 +1,4 @@
-//! What the host passes: typed argument structs, and lists made at run time.
+//! The arguments that the host passes: typed argument structs, and lists made at run time.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -10,15 +10,15 @@ use crate::{DType, Element, Param, Result, ShaderSource};
 
 /// Device memory that can be bound to a kernel.
 pub trait BufferArg {
-    /// The type of its elements.
+    /// Returns the type of its elements.
     fn dtype(&self) -> DType;
-    /// How many elements it has.
+    /// Returns the number of its elements.
     fn len(&self) -> usize;
-    /// Whether it has none.
+    /// Returns `true` if it has no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// What the crate that runs kernels knows it by.
+    /// Returns the handle by which the crate that runs kernels knows the buffer.
     fn handle(&self) -> &dyn Any;
 }
 
@@ -29,7 +29,7 @@ pub trait BufferArg {
     note = "references in kernel arguments are arrays; pass a parameter as a plain value"
 )]
 pub trait TypedBuffer: BufferArg {
-    /// The type of its elements.
+    /// Names the type of its elements.
     type Element: Element;
 }
 
@@ -41,19 +41,19 @@ pub trait Binder {
     fn value(&mut self, bytes: &[u8]);
 }
 
-/// What one field of an argument struct passes.
+/// Describes the argument that one field of an argument struct passes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArgKind {
-    /// `&`: a buffer that the kernel only reads.
+    /// `&` passes a buffer that the kernel only reads.
     Read(DType),
-    /// `&mut`: a buffer that the kernel may write.
+    /// `&mut` passes a buffer that the kernel may write.
     ReadWrite(DType),
-    /// A plain value: a parameter.
+    /// A plain value passes a parameter.
     Value(DType),
 }
 
 impl ArgKind {
-    /// The element or value type.
+    /// Returns the element or value type.
     pub const fn dtype(self) -> DType {
         match self {
             Self::Read(dtype) | Self::ReadWrite(dtype) | Self::Value(dtype) => dtype,
@@ -71,16 +71,16 @@ impl fmt::Display for ArgKind {
     }
 }
 
-/// One field of an argument struct.
+/// Describes one field of an argument struct.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ArgField {
-    /// The field's name, which is the name in the shader.
+    /// Names the field; the shader has the same name.
     pub name: &'static str,
-    /// What it passes.
+    /// Describes the argument that the field passes.
     pub kind: ArgKind,
 }
 
-/// The arguments of one kernel as a struct; made by `#[derive(KernelArgs)]`.
+/// Passes the arguments of one kernel as a struct; `#[derive(KernelArgs)]` implements it.
 ///
 /// References are buffers (`&` reads, `&mut` writes), plain values are parameters, and the fields have the
 /// names that the shader uses.
@@ -89,7 +89,7 @@ pub struct ArgField {
     note = "add `#[derive(KernelArgs)]` and `#[kernel(source = \"...\")]` to it"
 )]
 pub trait KernelArgs {
-    /// The same struct with every lifetime `'static`: what makes two argument structs those of one kernel.
+    /// Names the same struct with every lifetime `'static`. Two argument structs with one family belong to one kernel.
     type Family: KernelArgs + 'static;
 
     /// Returns the struct's name, for messages.
@@ -99,7 +99,7 @@ pub trait KernelArgs {
     ///
     /// # Errors
     /// [`Error::UnknownBuiltin`](crate::Error::UnknownBuiltin) and
-    /// [`Error::UnknownAlias`](crate::Error::UnknownAlias); not after the derive has checked them.
+    /// [`Error::UnknownAlias`](crate::Error::UnknownAlias); the derive rules both out.
     fn source() -> Result<ShaderSource>;
 
     /// Returns the name of the entry point.
@@ -108,11 +108,11 @@ pub trait KernelArgs {
     /// Returns the fields in the order of their declaration.
     fn fields() -> Vec<ArgField>;
 
-    /// Hands every field to `binder`, in the order of their declaration.
+    /// Passes every field to `binder`, in the order of their declaration.
     fn bind<B: Binder + ?Sized>(&self, binder: &mut B);
 }
 
-/// The bytes of one parameter and their type.
+/// Holds the bytes of one parameter and their type.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Value {
     dtype: DType,
@@ -136,19 +136,19 @@ impl Value {
     }
 }
 
-/// One argument of a launch that is checked at run time.
+/// Describes one argument of a launch that is checked at run time.
 #[derive(Clone)]
 pub enum DynArg<'a> {
-    /// From `&array`.
+    /// Comes from `&array`.
     Read(&'a dyn BufferArg),
-    /// From `&mut array`.
+    /// Comes from `&mut array`.
     ReadWrite(&'a dyn BufferArg),
-    /// From a plain value.
+    /// Comes from a plain value.
     Value(Value),
 }
 
 impl DynArg<'_> {
-    /// Returns what it passes, without the thing itself.
+    /// Returns the kind of the argument, without the argument itself.
     pub fn kind(&self) -> ArgKind {
         match self {
             Self::Read(buffer) => ArgKind::Read(buffer.dtype()),
@@ -157,7 +157,7 @@ impl DynArg<'_> {
         }
     }
 
-    /// Hands it to `binder`.
+    /// Passes the argument to `binder`.
     pub fn bind<B: Binder + ?Sized>(&self, binder: &mut B) {
         match self {
             Self::Read(buffer) | Self::ReadWrite(buffer) => binder.buffer(*buffer),
@@ -175,9 +175,9 @@ impl fmt::Debug for DynArg<'_> {
 /// An argument with its name, if it is passed by name: one item of [`args!`](crate::args!).
 pub type NamedArg<'a> = (Option<Cow<'a, str>>, DynArg<'a>);
 
-/// What [`args!`](crate::args!) takes: `&array`, `&mut array`, or a plain value.
+/// Converts the items that [`args!`](crate::args!) takes: `&array`, `&mut array`, or a plain value.
 pub trait IntoArg<'a> {
-    /// Wraps it.
+    /// Wraps the item.
     fn into_arg(self) -> DynArg<'a>;
 }
 

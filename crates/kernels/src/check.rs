@@ -1,11 +1,11 @@
-//! Compares what the host passes with what the shader declares.
+//! Compares the arguments that the host passes with the shader's declarations.
 
 use smallvec::SmallVec;
 
 use crate::interface::Argument;
 use crate::{Access, ArgField, ArgKind, DType, Error, Interface, Layout, NamedArg, Result, Text, agree};
 
-/// Where each argument of a launch goes, in the host's order.
+/// Places each argument of a launch, in the host's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     slots: SmallVec<[Slot; 8]>,
@@ -13,29 +13,29 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns one slot an argument.
+    /// Returns one slot for each argument.
     #[inline]
     pub fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
-    /// Returns the bytes of the uniform block; 0 without one.
+    /// Returns the number of bytes of the uniform block; 0 without one.
     #[inline]
     pub fn params_size(&self) -> u32 {
         self.params_size
     }
 }
 
-/// Where one argument goes.
+/// Places one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {
-    /// To this position in [`Interface::bindings`].
+    /// The argument binds to this position in [`Interface::bindings`].
     Buffer(usize),
-    /// Into the uniform block.
+    /// The argument is written into the uniform block.
     Value {
-        /// Bytes from the block's start.
+        /// Counts the bytes from the block's start.
         offset: u32,
-        /// Bytes of the value.
+        /// Counts the bytes of the value.
         size: u32,
     },
 }
@@ -80,7 +80,7 @@ pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
     }
 }
 
-/// Checks one argument by name: whether it exists, and its type and access.
+/// Checks one argument by name: its existence, its type and its access.
 ///
 /// # Errors
 /// [`Error::ExtraArgument`], [`Error::Signature`].
@@ -91,7 +91,7 @@ pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Resul
     }
 }
 
-/// As [`check_argument`], but for the type, which is not compared.
+/// Checks one argument as [`check_argument`] does, without its type.
 ///
 /// # Errors
 /// [`Error::ExtraArgument`], [`Error::Signature`].
@@ -104,7 +104,7 @@ pub fn check_access(interface: &Interface, name: &str, kind: ArgKind) -> Result<
     }
 }
 
-/// Checks that every argument of the shader is named, and none twice.
+/// Checks that every argument of the shader is named once.
 ///
 /// # Errors
 /// [`Error::MissingArgument`], [`Error::DuplicateArgument`].
@@ -172,7 +172,7 @@ fn check_one(
     Ok(slot)
 }
 
-/// Where the argument goes, if the host passes it as the shader declares it, whatever its type.
+/// Returns the argument's slot if the host passes it as the shader declares it; the types are not compared.
 fn place(interface: &Interface, argument: Argument, kind: ArgKind) -> Option<Slot> {
     match argument {
         Argument::Buffer(at) => match (kind, interface.bindings[at].declared) {
@@ -206,7 +206,7 @@ fn signature(
     }
 }
 
-/// The reason, where the type's name does not say it already, if the two differ.
+/// Compares the types; `Err` has a reason only if the types' names do not show the difference.
 fn agree(
     misfit: fn(&DType, Option<&Layout<'_>>) -> Option<Text>,
     dtype: DType,

@@ -5,7 +5,7 @@ use naga::{BinaryOperator, EntryPoint, Expression, Handle, Literal, ScalarKind, 
 use crate::interface::Override;
 use crate::{Error, Result, types};
 
-/// The module's overrides as declared.
+/// Returns the module's overrides as declared.
 pub(crate) fn declared(module: &naga::Module) -> Vec<Override> {
     let defaults = Constants { module, kernel: "", given: Vec::new() };
     let overrides = module.overrides.iter().map(|(_, declared)| Override {
@@ -16,7 +16,7 @@ pub(crate) fn declared(module: &naga::Module) -> Vec<Override> {
     overrides.collect()
 }
 
-/// The values of one pipeline's overrides.
+/// Holds the values of one pipeline's overrides.
 pub(crate) struct Constants<'a> {
     module: &'a naga::Module,
     kernel: &'a str,
@@ -24,7 +24,7 @@ pub(crate) struct Constants<'a> {
 }
 
 impl<'a> Constants<'a> {
-    /// Checks that every name exists, every value fits its type, and every override has a value.
+    /// Checks that every name exists, that every value fits its type, and that every override has a value.
     pub(crate) fn new(module: &'a naga::Module, kernel: &'a str, values: &[(&str, f64)]) -> Result<Self> {
         let mut constants = Self { module, kernel, given: Vec::new() };
         for (name, value) in values {
@@ -44,7 +44,7 @@ impl<'a> Constants<'a> {
         Ok(constants)
     }
 
-    /// The entry point's workgroup size.
+    /// Returns the entry point's workgroup size.
     pub(crate) fn workgroup(&self, entry: &EntryPoint) -> Result<[u32; 3]> {
         let mut size = entry.workgroup_size;
         for (axis, expression) in entry.workgroup_size_overrides.iter().flatten().enumerate() {
@@ -58,7 +58,7 @@ impl<'a> Constants<'a> {
         Ok(size)
     }
 
-    /// The bytes of a variable of workgroup memory, whose length may depend on an override.
+    /// Returns the bytes of a variable of workgroup memory, whose length may depend on an override.
     pub(crate) fn bytes(&self, ty: Handle<naga::Type>) -> Result<u64> {
         let TypeInner::Array { size: naga::ArraySize::Pending(length), stride, .. } =
             self.module.types[ty].inner
@@ -122,7 +122,7 @@ impl<'a> Constants<'a> {
         ))
     }
 
-    // Override expressions are arithmetic on numbers; `Err` says what is not.
+    // Evaluates an override expression, which is arithmetic on numbers; `Err` names the part that is not.
     fn evaluate(&self, expression: Handle<Expression>) -> Result<f64, String> {
         match &self.module.global_expressions[expression] {
             Expression::Literal(literal) => Ok(number(*literal)),
@@ -178,7 +178,7 @@ impl<'a> Constants<'a> {
     }
 }
 
-// A pipeline sets an override by its `@id` if it has one, else by its name.
+// Returns the key by which a pipeline sets an override: its `@id` if it has one, else its name.
 fn key(declared: &naga::Override) -> String {
     match declared.id {
         Some(id) => id.to_string(),
@@ -186,7 +186,7 @@ fn key(declared: &naga::Override) -> String {
     }
 }
 
-// A number without dozens of zeros.
+// Writes a large number in exponent form, without dozens of zeros.
 fn short(value: f64) -> String {
     if value.abs() < 1e15 { value.to_string() } else { format!("{value:?}") }
 }

@@ -1,8 +1,8 @@
-//! The types of the host, as the framework compares them with those of a shader.
+//! The types of the host, in the form that is compared with those of a shader.
 
 use std::fmt;
 
-/// A number of one size.
+/// Names a type of numbers.
 ///
 /// WGSL stores those of 4 and 8 bytes and `f16`; numbers of one or two bytes are packed into words of `u32`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -22,7 +22,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Rust's spelling, which is WGSL's where WGSL has the type.
+    /// Returns Rust's name of the type, which is also WGSL's if WGSL has the type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F16 => "f16",
@@ -39,7 +39,7 @@ impl Scalar {
         }
     }
 
-    /// Bytes of one value.
+    /// Returns the bytes of one value.
     #[inline]
     pub const fn size(self) -> usize {
         match self {
@@ -50,13 +50,13 @@ impl Scalar {
         }
     }
 
-    /// The scalar of that name, if there is one.
+    /// Returns the scalar of that name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         use Scalar::*;
         [F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64].into_iter().find(|scalar| scalar.name() == name)
     }
 
-    /// The type of one such number, for a [`DType::Array`].
+    /// Returns the type of one such number, for a [`DType::Array`].
     pub const fn dtype(self) -> &'static DType {
         match self {
             Self::F16 => &DType::Scalar(Self::F16),
@@ -73,15 +73,15 @@ impl Scalar {
         }
     }
 
-    /// Whether the two are the same; usable where `==` is not: in constants.
+    /// Compares two scalars in constants, where `==` is not available.
     pub(crate) const fn same(self, other: Self) -> bool {
         self as u8 == other as u8
     }
 }
 
-/// The type of one element of an array, or of one parameter, on the host.
+/// Describes the type of one element of an array, or of one parameter, on the host.
 ///
-/// Vectors and matrices are arrays: `[f32; 2]` is what WGSL calls `vec2<f32>`, and prints as that.
+/// Vectors and matrices are arrays: `[f32; 2]` is WGSL's `vec2<f32>`, and prints as that.
 ///
 /// # Example
 /// ```
@@ -93,42 +93,42 @@ impl Scalar {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum DType {
-    /// One number.
+    /// The type is a single number.
     Scalar(Scalar),
-    /// So many of one type, with nothing between them.
+    /// The type is an array of this many values of one type, with no gaps.
     Array(&'static DType, usize),
-    /// A struct that derives `Element`.
+    /// The type is a struct that derives `Element`.
     Struct(&'static StructType),
 }
 
-/// A struct of the host.
+/// Describes a struct of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct StructType {
-    /// Its name in Rust.
+    /// Names the struct in Rust.
     pub name: &'static str,
-    /// Its bytes, padding included.
+    /// Counts its bytes, padding included.
     pub size: usize,
-    /// Its fields but for the padding: those whose names begin with `_`.
+    /// Lists its fields without the padding; a name that begins with `_` marks padding.
     pub fields: &'static [FieldType],
 }
 
-/// One field of a struct of the host.
+/// Describes one field of a struct of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FieldType {
-    /// Its name, which is the name of the member in the shader.
+    /// Names the field; the member in the shader has the same name.
     pub name: &'static str,
-    /// Bytes from the struct's start.
+    /// Counts the bytes from the struct's start.
     pub offset: usize,
-    /// Its type.
+    /// Describes the field's type.
     pub dtype: DType,
 }
 
 impl DType {
-    /// Bytes of one element, which is also the distance between two in an array.
+    /// Returns the bytes of one element, which is also the distance between two in an array.
     #[inline]
     pub const fn size(self) -> usize {
         match self {
-            Self::Scalar(scalar) => scalar.size(), // each launch asks
+            Self::Scalar(scalar) => scalar.size(), // the fast path of every launch
             larger => larger.size_of_parts(),
         }
     }
@@ -141,7 +141,7 @@ impl DType {
         }
     }
 
-    /// The number that it consists of, if it is no struct.
+    /// Returns the number type of a scalar, vector or matrix; `None` for a struct.
     pub const fn scalar(self) -> Option<Scalar> {
         match self {
             Self::Scalar(scalar) => Some(scalar),
@@ -150,7 +150,7 @@ impl DType {
         }
     }
 
-    /// How WGSL writes a vector or a matrix: from two to four of each.
+    /// Returns WGSL's name of a vector or a matrix with two to four elements a side.
     fn short(of: Self, len: usize) -> Option<String> {
         let small = |n: &usize| (2..=4).contains(n);
         match of {

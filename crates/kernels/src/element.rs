@@ -6,13 +6,13 @@ use crate::{DType, Scalar};
 ///
 /// These are
 /// - the scalars `f32 i32 u32 f64 i64 u64` and `half::f16`;
-/// - `u8 i8 u16 i16`, which a shader finds packed into words of `u32`;
+/// - `u8 i8 u16 i16`, which a shader reads packed into words of `u32`;
 /// - arrays `[T; N]` of any element, which are vectors and matrices too;
 /// - structs with `#[derive(Element)]`;
 /// - with the features `glam` and `num-complex`, the types of those crates.
 ///
-/// Whether a type has the layout that a shader declares is compared when the kernel's arguments are compiled, and for
-/// arguments that are checked at run time, when the kernel is launched.
+/// The layout of the type is compared with the shader's when the kernel's arguments are compiled. For arguments that
+/// are checked at run time, the launch compares them.
 ///
 /// # Example
 /// ```
@@ -25,7 +25,7 @@ use crate::{DType, Scalar};
     note = "elements are f32, i32, u32, f64, i64, u64, half::f16, u8, i8, u16, i16, arrays `[T; N]` of elements, and structs with `#[derive(Element)]`"
 )]
 pub trait Element: bytemuck::Pod + Send + Sync + Unpin {
-    /// The type, for comparison with a shader's.
+    /// Describes the type, for comparison with a shader's.
     const DTYPE: DType;
 }
 
@@ -43,7 +43,7 @@ scalars! {
     u8 => U8, i8 => I8, u16 => U16, i16 => I16,
 }
 
-/// An element that is a number, and so has a one.
+/// An element that is a number, and so has the value one.
 ///
 /// # Example
 /// ```
@@ -51,7 +51,7 @@ scalars! {
 /// assert_eq!((f32::ONE, u64::ONE), (1.0, 1));
 /// ```
 pub trait Number: Element {
-    /// One.
+    /// Is the value one.
     const ONE: Self;
 }
 
@@ -78,10 +78,10 @@ impl<T: Element, const N: usize> Element for [T; N] {
     note = "parameters are bool (`u32` in the shader), f32, i32, u32, f64, i64, u64, half::f16, arrays `[T; N]` of them (vectors and matrices), and structs with `#[derive(Element)]`"
 )]
 pub trait Param {
-    /// The type, for comparison with a shader's.
+    /// Describes the type, for comparison with a shader's.
     const TYPE: DType;
 
-    /// Hands over the bytes that the shader reads.
+    /// Calls `take` with the bytes that the shader reads.
     fn with_bytes<R>(&self, take: impl FnOnce(&[u8]) -> R) -> R;
 }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "mint")]
-    fn matrices_of_mint_go_column_by_column() {
+    fn matrices_of_mint_are_passed_column_by_column() {
         let columns = [[1.0_f32, 2.0], [3.0, 4.0]];
         let matrix = mint::ColumnMatrix2::from(columns);
         assert!(matrix.with_bytes(|bytes| bytes == bytemuck::bytes_of(&columns)));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bool_is_a_word() {
+    fn a_bool_is_passed_as_a_u32() {
         let words = [false, true].map(|flag| flag.with_bytes(bytemuck::pod_read_unaligned::<u32>));
         assert_eq!((words, <bool as Param>::TYPE), ([0, 1], u32::DTYPE));
     }

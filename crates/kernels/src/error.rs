@@ -1,148 +1,148 @@
-//! What can be wrong with a kernel or with what is passed to it.
+//! The errors of a kernel and of its arguments.
 
 use std::fmt;
 
-/// A mistake in a shader, or in the arguments for it.
+/// Describes a mistake in a shader, or in the arguments for it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no built-in shader of that name.
+    /// No built-in shader has that name.
     #[error("there is no built-in shader `{name}`; there are {known}")]
     UnknownBuiltin {
-        /// The name asked for.
+        /// Holds the requested name.
         name: String,
-        /// All names.
+        /// Lists all names.
         known: Names,
     },
     /// A `//#use` line names a snippet that does not exist.
     #[error("{label}:{line}: there is no snippet `{name}`; there are {known}, and no file `{path}`")]
     UnknownSnippet {
-        /// The source with the line.
+        /// Names the source with the line.
         label: String,
-        /// Its line number, from 1.
+        /// Holds the line number, from 1.
         line: usize,
-        /// The name asked for.
+        /// Holds the requested name.
         name: String,
-        /// The file that it could be.
+        /// Holds the path of a file that would serve instead.
         path: String,
-        /// All names.
+        /// Lists all names.
         known: Names,
     },
     /// A `//#use` line names a file that the source does not have.
     #[error(
-        "{label}:{line}: there is no file `{path}`; there are {known}: a shader that is a file finds others beside it, a text \
-         is given them by `with_file`"
+        "{label}:{line}: there is no file `{path}`; there are {known}: a shader file uses files beside it, and `with_file` \
+         adds files to a text"
     )]
     UnknownFile {
-        /// The source with the line.
+        /// Names the source with the line.
         label: String,
-        /// Its line number, from 1.
+        /// Holds the line number, from 1.
         line: usize,
-        /// The file asked for.
+        /// Holds the requested file.
         path: String,
-        /// All files.
+        /// Lists all files.
         known: Names,
     },
-    /// A `//#use` line cannot be read.
+    /// A `//#use` line is not valid.
     #[error("{label}:{line}: `{text}`: {remedy}")]
     Use {
-        /// The source with the line.
+        /// Names the source with the line.
         label: String,
-        /// Its line number, from 1.
+        /// Holds the line number, from 1.
         line: usize,
-        /// The line.
+        /// Holds the line.
         text: String,
-        /// What to write instead.
+        /// Describes a valid line.
         remedy: String,
     },
-    /// Files use each other.
+    /// Files use each other in a cycle.
     #[error("{label}:{line}: files use each other: {files}")]
     Cycle {
-        /// The source with the line that closes the circle.
+        /// Names the source with the line that closes the cycle.
         label: String,
-        /// Its line number, from 1.
+        /// Holds the line number, from 1.
         line: usize,
-        /// The files on the way, the first one again at the end.
+        /// Lists the files of the cycle, with the first one again at the end.
         files: Names,
     },
     /// A file cannot be read.
     #[error("{from}cannot read `{path}`: {reason}")]
     Unreadable {
-        /// The file and the line that ask for it, with `: ` behind them, or nothing.
+        /// Names the file and the line that use the file, followed by `: `, or is empty.
         from: String,
-        /// The file.
+        /// Names the file.
         path: String,
-        /// What the system says.
+        /// Holds the system's message.
         reason: String,
     },
     /// `with_type` names an alias that the source does not have.
     #[error("{label} has no line `alias {alias} = ...;` to replace")]
     UnknownAlias {
-        /// The source.
+        /// Names the source.
         label: String,
-        /// The alias asked for.
+        /// Holds the requested alias.
         alias: String,
     },
     /// The WGSL does not parse or does not validate.
     #[error("{label}:{line}:{column}: {message}\n{excerpt}")]
     Wgsl {
-        /// The file, or what stands for it.
+        /// Names the file, or holds the label that stands for it.
         label: String,
-        /// Line, from 1.
+        /// Holds the line, from 1.
         line: usize,
-        /// Column in bytes, from 1.
+        /// Holds the column in bytes, from 1.
         column: usize,
-        /// What is wrong, in WGSL's words.
+        /// Describes the mistake in WGSL's terms.
         message: String,
-        /// The source line, with the part that is meant.
+        /// Holds the source line, with the faulty part marked.
         excerpt: Excerpt,
     },
     /// The module has no compute entry point of that name.
     #[error("{module} has no compute entry point `{entry}`; it has {known}")]
     UnknownEntry {
-        /// The module.
+        /// Names the module.
         module: String,
-        /// The name asked for.
+        /// Holds the requested name.
         entry: String,
-        /// The compute entry points there are.
+        /// Lists the module's compute entry points.
         known: Names,
     },
     /// The module has no override of that name.
     #[error("kernel `{kernel}` has no override `{name}`; it has {known}")]
     UnknownOverride {
-        /// The entry point.
+        /// Names the entry point.
         kernel: String,
-        /// The name asked for.
+        /// Holds the requested name.
         name: String,
-        /// The overrides there are.
+        /// Lists the module's overrides.
         known: Names,
     },
     /// An override has no default and was given no value, or its value does not fit its type.
     #[error("kernel `{kernel}`, override `{name}`: {reason}")]
     Override {
-        /// The entry point.
+        /// Names the entry point.
         kernel: String,
-        /// The override.
+        /// Names the override.
         name: String,
-        /// What is wrong with it.
+        /// Describes the mistake.
         reason: String,
     },
-    /// The workgroup size cannot be computed, or has a zero in it.
+    /// The workgroup size cannot be computed, or contains a zero.
     #[error("kernel `{kernel}`: workgroup size {reason}")]
     Workgroup {
-        /// The entry point.
+        /// Names the entry point.
         kernel: String,
-        /// What is wrong with it.
+        /// Describes the mistake.
         reason: String,
     },
-    /// The shader uses something that kernels here do not have.
+    /// The shader uses a feature that kernels here do not support.
     #[error("{module}, `{name}`: {what}")]
     Unsupported {
-        /// The module.
+        /// Names the module.
         module: String,
-        /// The variable.
+        /// Names the variable.
         name: String,
-        /// What it is, and what is possible instead.
+        /// Describes the feature, and the possible alternative.
         what: String,
     },
     /// An argument and its declaration differ in type or access.
@@ -151,63 +151,63 @@ pub enum Error {
         place(arg, *position)
     )]
     Signature {
-        /// The entry point.
+        /// Names the entry point.
         kernel: String,
-        /// The argument's name.
+        /// Names the argument.
         arg: String,
-        /// Its place in a list without names, from 0.
+        /// Holds its position in a list without names, from 0.
         position: Option<u32>,
-        /// The host's side.
+        /// Describes the host's side.
         found: String,
-        /// The shader's side.
+        /// Describes the shader's side.
         declared: String,
-        /// `: ` and what differs, where the types' names do not say it.
+        /// Holds `: ` and the difference, if the types' names do not show it.
         why: Box<str>,
     },
-    /// The shader declares something that the host does not pass.
+    /// The shader declares an argument that the host does not pass.
     #[error("kernel `{kernel}`, argument `{arg}`: host passes nothing, the shader declares {declared}")]
     MissingArgument {
-        /// The entry point.
+        /// Names the entry point.
         kernel: String,
-        /// The name in the shader.
+        /// Holds the name in the shader.
         arg: String,
-        /// The shader's side.
+        /// Describes the shader's side.
         declared: String,
     },
-    /// The host passes something that the shader does not declare.
+    /// The host passes an argument that the shader does not declare.
     #[error(
         "kernel `{kernel}`, argument {}: host passes {found}, the shader declares {known}",
         place(arg, *position)
     )]
     ExtraArgument {
-        /// The entry point.
+        /// Names the entry point.
         kernel: String,
-        /// The argument's name; empty if it has none.
+        /// Names the argument; empty if it has no name.
         arg: String,
-        /// Its place in a list without names, from 0.
+        /// Holds its position in a list without names, from 0.
         position: Option<u32>,
-        /// The host's side.
+        /// Describes the host's side.
         found: String,
-        /// The names there are.
+        /// Lists the shader's names.
         known: Names,
     },
     /// The host passes the same argument twice.
     #[error("kernel `{kernel}`, argument `{arg}` is passed twice")]
     DuplicateArgument {
-        /// The entry point.
+        /// Names the entry point.
         kernel: String,
-        /// The argument's name.
+        /// Names the argument.
         arg: String,
     },
-    /// Some of a launch's arguments have names and some have not.
+    /// Some arguments of a launch have names and others have none.
     #[error("kernel `{kernel}`: arguments are passed either all by name or all by position")]
     MixedArguments {
-        /// The entry point.
+        /// Names the entry point.
         kernel: String,
     },
 }
 
-// `` `y` ``, ``1 (`y`)``, or `1`.
+// Returns `` `y` ``, ``1 (`y`)``, or `1`.
 fn place(arg: &str, position: Option<u32>) -> String {
     match position {
         None => format!("`{arg}`"),
@@ -216,10 +216,10 @@ fn place(arg: &str, position: Option<u32>) -> String {
     }
 }
 
-/// The result of this crate's fallible calls.
+/// Is the result of this crate's fallible calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A list of names for a message: `none`, or `` `a`, `b` ``.
+/// Lists names for a message: `none`, or `` `a`, `b` ``.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
 
@@ -241,17 +241,17 @@ impl<S: Into<String>> FromIterator<S> for Names {
     }
 }
 
-/// A line of a source, and the part of it that is meant.
+/// Holds a line of a source, and the position of the faulty part.
 ///
 /// It prints as two lines, the second with `^` under that part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Excerpt {
-    /// The line.
+    /// Holds the line.
     pub text: String,
-    /// Where the part begins, in bytes, from 1.
+    /// Holds the start of the part, in bytes, from 1.
     pub column: usize,
-    /// Its length in bytes; it may go on in the next lines.
+    /// Holds the part's length in bytes; it may go on in the next lines.
     pub length: usize,
 }
 
@@ -262,7 +262,7 @@ impl fmt::Display for Excerpt {
             |at: usize| (0..=at.min(text.len())).rfind(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let start = boundary(column.saturating_sub(1));
         let end = boundary(start + length);
-        // What stands before it has its width where it has tabs, too.
+        // Tabs are kept, so that the marks stand below the part.
         let before: String = text[..start].chars().map(|c| if c == '\t' { c } else { ' ' }).collect();
         let marks = text[start..end].chars().count().max(1);
         write!(f, "  | {text}\n  | {before}{}", "^".repeat(marks))

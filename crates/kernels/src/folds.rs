@@ -1,4 +1,4 @@
-//! Whether an entry point finds its place in a grid of two dimensions that stands for one.
+//! Checks that an entry point works in a grid of two dimensions that stands for a grid of one.
 
 use naga::{
     Binding, Block, BuiltIn, EntryPoint, Expression, Function, FunctionArgument, Handle, Literal, Module,
@@ -6,12 +6,12 @@ use naga::{
 };
 use std::sync::OnceLock;
 
-/// The function of the snippet `linear`.
+/// Names the function of the snippet `linear`.
 const LINEAR_ID: &str = "linear_id";
 const SNIPPET: &str = include_str!("../shaders/lib/linear.wgsl");
 
-/// Whether the entry point numbers its invocations by `linear_id` of the snippet `linear`, with its own workgroup's width, and uses
-/// their place in the grid for nothing else.
+/// Returns `true` if the entry point numbers its invocations by `linear_id` of the snippet `linear`, with its own
+/// workgroup's width, and uses their position in the grid for nothing else.
 pub(crate) fn folds(module: &Module, entry: &EntryPoint, width: u32) -> bool {
     let linear = module.functions.iter().find(|(_, function)| function.name.as_deref() == Some(LINEAR_ID));
     let Some((linear, function)) = linear else { return false };
@@ -24,11 +24,11 @@ pub(crate) fn folds(module: &Module, entry: &EntryPoint, width: u32) -> bool {
     search.in_function(&entry.function, &roles) == Ok(true)
 }
 
-/// What a function does, in words that are the same for the same code in another module.
+/// Describes a function in text that is equal for equal code in another module.
 fn shape(module: &Module, function: &Function) -> String {
     let arguments = function.arguments.iter().map(|argument| &module.types[argument.ty].inner);
     let arguments: Vec<&TypeInner> = arguments.collect();
-    let statements: Vec<&Statement> = function.body.iter().collect(); // without their places in the text
+    let statements: Vec<&Statement> = function.body.iter().collect(); // without their positions in the text
     format!("{arguments:?} {:?} {statements:?}", function.expressions)
 }
 
@@ -41,14 +41,14 @@ fn snippet() -> &'static str {
     })
 }
 
-/// What only `linear_id` may be given.
+/// Names the builtins that only `linear_id` may take.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Id,
     Groups,
 }
 
-/// The place in the grid is used as it is, which a fold changes.
+/// Reports that the entry point uses the position in the grid itself, which a fold changes.
 #[derive(PartialEq, Eq, Debug)]
 struct Misused;
 
@@ -59,7 +59,7 @@ fn role(module: &Module, argument: &FunctionArgument) -> Result<Option<Role>, Mi
         Some(Binding::BuiltIn(BuiltIn::WorkGroupId)) => Err(Misused),
         Some(_) => Ok(None),
         None => match &module.types[argument.ty].inner {
-            // Whose member is used is not followed.
+            // The search does not follow the members of a struct.
             TypeInner::Struct { members, .. } if members.iter().any(is_place) => Err(Misused),
             _ => Ok(None),
         },
@@ -78,7 +78,7 @@ struct Search<'a> {
     width: u32,
 }
 
-/// A function with the roles of its arguments.
+/// Holds a function with the roles of its arguments.
 #[derive(Clone, Copy)]
 struct Within<'a> {
     function: &'a Function,
@@ -95,7 +95,7 @@ impl Within<'_> {
 }
 
 impl Search<'_> {
-    /// Whether `linear_id` is called there, or in what is called there.
+    /// Returns `true` if the function, or a function that it calls, calls `linear_id`.
     fn in_function(&self, function: &Function, roles: &[Option<Role>]) -> Result<bool, Misused> {
         let within = Within { function, roles };
         let used = |expression| within.role(expression).is_some();
@@ -122,7 +122,7 @@ impl Search<'_> {
                     && self.is_width(&within.function.expressions[arguments[2]]);
                 if right { Ok(true) } else { Err(Misused) }
             }
-            // WGSL has no recursion, so that this ends.
+            // This recursion ends, because WGSL has none.
             Statement::Call { function: called, arguments, .. } => {
                 let roles: Vec<_> = arguments.iter().map(|&argument| within.role(argument)).collect();
                 self.in_function(&self.module.functions[*called], &roles)
@@ -142,7 +142,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether it is what the workgroup's width is written as: that number, or that override.
+    /// Returns `true` if the expression is the workgroup's declared width: that number, or that override.
     fn is_width(&self, expression: &Expression) -> bool {
         match expression {
             Expression::Literal(Literal::U32(width)) => *width == self.width,
@@ -159,7 +159,7 @@ impl Search<'_> {
     }
 }
 
-/// What an expression is made of, as far as a vector of three numbers may stand there.
+/// Returns the operands of an expression that can be vectors of three numbers.
 fn operands(expression: &Expression) -> Vec<Handle<Expression>> {
     use Expression as E;
     match *expression {

@@ -1,76 +1,76 @@
-//! What one entry point wants from the host.
+//! The interface between one entry point and the host.
 
 use std::fmt;
 
 use crate::Layout;
 
-/// Everything the host must know of one entry point to launch it.
+/// Describes everything that the host must know of one entry point to launch it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
-    /// The entry point's name; errors call the kernel by it.
+    /// Names the entry point; errors use this name for the kernel.
     pub entry: String,
-    /// Invocations of one workgroup, with the overrides applied.
+    /// Counts the invocations of one workgroup along each axis, with the overrides applied.
     pub workgroup: [u32; 3],
-    /// Bytes of workgroup memory that it uses, each variable rounded up to 16 as WebGPU counts them, with the
-    /// overrides applied.
+    /// Counts the bytes of workgroup memory that it uses, each variable rounded up to 16 as WebGPU counts them, with
+    /// the overrides applied.
     pub workgroup_memory: u64,
-    /// The storage buffers, by rising binding index.
+    /// Lists the storage buffers, by rising binding index.
     pub bindings: Vec<Binding>,
-    /// The uniform block that carries the values, if there is one.
+    /// Describes the uniform block that carries the values, if there is one.
     pub params: Option<Params>,
-    /// The module's pipeline constants.
+    /// Lists the module's pipeline constants.
     pub overrides: Vec<Override>,
-    /// Optional abilities of a device without which the module is refused.
+    /// Lists the optional features that a device must have for the module.
     pub needs: Needs,
-    /// Whether the entry point numbers its invocations as the snippet `linear` does, so that a grid of one dimension may come
-    /// as one of two.
+    /// Is `true` if the entry point numbers its invocations as the snippet `linear` does. A grid of one dimension can
+    /// then be launched as a grid of two.
     pub folds: bool,
 }
 
-/// One storage buffer.
+/// Describes one storage buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The variable's name.
+    /// Names the variable.
     pub name: String,
-    /// `@binding(index)`; the group is always 0.
+    /// Holds `@binding(index)`; the group is always 0.
     pub index: u32,
-    /// What `var<storage, ...>` says.
+    /// Holds the access of `var<storage, ...>`.
     pub declared: Access,
-    /// What the entry point does to the data, through all functions it calls; `None` if it
-    /// touches none of it (`arrayLength` touches none).
+    /// Holds the access that the entry point makes, through all functions that it calls; `None` if it accesses no
+    /// element (`arrayLength` accesses none).
     pub used: Option<Access>,
-    /// The whole type as WGSL text.
+    /// Holds the whole type as WGSL text.
     pub text: String,
-    /// The element type as WGSL text.
+    /// Holds the element type as WGSL text.
     pub element: String,
-    /// How an element lies in memory; `None` if the host has no such type. `atomic<u32>` counts as `u32`.
+    /// Describes the memory layout of an element; `None` if the host has no such type. `atomic<u32>` counts as `u32`.
     pub layout: Option<Layout<'static>>,
-    /// Bytes from one element to the next.
+    /// Counts the bytes from one element to the next.
     pub stride: u32,
-    /// Bytes that must be bound at least.
+    /// Counts the bytes that must be bound at least.
     pub min_size: u64,
-    /// Whether the length is the bound buffer's, and not the type's.
+    /// Is `true` if the bound buffer sets the length, and not the type.
     pub runtime_sized: bool,
 }
 
-/// How a buffer is used.
+/// Names the use of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
-    /// Only read.
+    /// The kernel only reads the buffer.
     Read,
-    /// Only written: no earlier value is looked at, but elements that are not written keep theirs.
+    /// The kernel only writes the buffer: it reads no earlier value, and elements that it does not write keep theirs.
     Write,
-    /// Both; atomic operations are both.
+    /// The kernel reads and writes the buffer; an atomic operation does both.
     ReadWrite,
 }
 
 impl Access {
-    /// Whether earlier values are looked at.
+    /// Returns `true` if earlier values are read.
     pub const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadWrite)
     }
 
-    /// Whether values may change.
+    /// Returns `true` if values may change.
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::ReadWrite)
     }
@@ -86,62 +86,63 @@ impl fmt::Display for Access {
     }
 }
 
-/// The uniform block `params`.
+/// Describes the uniform block `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// The variable's name.
+    /// Names the variable.
     pub name: String,
-    /// `@binding(index)`.
+    /// Holds `@binding(index)`.
     pub index: u32,
-    /// Bytes of the block, padding included.
+    /// Counts the bytes of the block, padding included.
     pub size: u32,
-    /// The struct's members in order.
+    /// Lists the struct's members in order.
     pub fields: Vec<ParamField>,
 }
 
-/// One member of the block.
+/// Describes one member of the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamField {
-    /// The member's name.
+    /// Names the member.
     pub name: String,
-    /// How it lies in memory; `None` if the host has no such type.
+    /// Describes its memory layout; `None` if the host has no such type.
     pub layout: Option<Layout<'static>>,
-    /// Its type as WGSL text.
+    /// Holds its type as WGSL text.
     pub text: String,
-    /// Bytes from the start of the block.
+    /// Counts the bytes from the start of the block.
     pub offset: u32,
-    /// Bytes of the member.
+    /// Counts the bytes of the member.
     pub size: u32,
 }
 
-/// A pipeline constant: `override NAME: type = default;`.
+/// Describes a pipeline constant: `override NAME: type = default;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
-    /// The name, or the number of `@id(n)` if it has one: the key by which a pipeline sets it.
+    /// Holds the key by which a pipeline sets the override: the name, or the number of `@id(n)` if it has one.
     pub name: String,
-    /// Its type as WGSL text.
+    /// Holds its type as WGSL text.
     pub text: String,
-    /// Its default where that is a plain number.
+    /// Holds its default if that is a plain number.
     pub default: Option<f64>,
 }
 
-/// Optional abilities of a device.
+/// Lists optional features of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// 16-bit floats.
+    /// Is `true` for 16-bit floats.
     pub f16: bool,
-    /// 64-bit floats.
+    /// Is `true` for 64-bit floats.
     pub f64: bool,
-    /// 64-bit integers.
+    /// Is `true` for 64-bit integers.
     pub int64: bool,
-    /// Subgroup operations.
+    /// Is `true` for subgroup operations.
     pub subgroups: bool,
-    /// Atomic operations on 32-bit floats.
+    /// Is `true` for atomic operations on 32-bit floats.
     pub float32_atomics: bool,
 }
 
 impl Interface {
-    /// The names of all arguments in positional order: bindings by index, with the block's members in its place.
+    /// Returns the names of all arguments in positional order: bindings by index, with the block's members at its
+    /// position.
     pub fn argument_names(&self) -> impl Iterator<Item = &str> {
         self.arguments().map(|argument| match argument {
             Argument::Buffer(at) => self.bindings[at].name.as_str(),
@@ -149,7 +150,7 @@ impl Interface {
         })
     }
 
-    /// How an element or the value of the argument of that name lies in memory, if the host has such a type.
+    /// Returns the memory layout of the element or value of the argument of that name, if the host has such a type.
     pub fn layout_of(&self, name: &str) -> Option<&Layout<'static>> {
         let binding =
             self.bindings.iter().find(|binding| binding.name == name).map(|binding| &binding.layout);
@@ -157,7 +158,7 @@ impl Interface {
         binding.or_else(field)?.as_ref()
     }
 
-    /// All arguments in positional order.
+    /// Returns all arguments in positional order.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = Argument> + use<> {
         let at = self.params.as_ref().map_or(0, |p| p.index);
         let before = self.bindings.iter().take_while(|b| b.index < at).count();
@@ -169,30 +170,30 @@ impl Interface {
             .chain((before..buffers).map(Argument::Buffer))
     }
 
-    /// The members of the block; empty without one.
+    /// Returns the members of the block; none without a block.
     pub(crate) fn fields(&self) -> &[ParamField] {
         self.params.as_ref().map_or(&[], |p| &p.fields)
     }
 }
 
-/// One argument as the shader counts them.
+/// Names one argument by the shader's count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
-    /// A position in [`Interface::bindings`].
+    /// Holds a position in [`Interface::bindings`].
     Buffer(usize),
-    /// A position in [`Params::fields`].
+    /// Holds a position in [`Params::fields`].
     Value(usize),
 }
 
 impl Binding {
-    /// The declaration as the shader has it.
+    /// Returns the declaration as it stands in the shader.
     pub fn declaration(&self) -> String {
         format!("`var<storage, {}> {}: {}`", self.declared, self.name, self.text)
     }
 }
 
 impl ParamField {
-    /// The declaration as the shader has it.
+    /// Returns the declaration as it stands in the shader.
     pub fn declaration(&self) -> String {
         format!("`{}: {}` in its parameters", self.name, self.text)
     }

@@ -2,7 +2,7 @@
 
 use crate::{Interface, Slot};
 
-/// The bytes of one launch's uniform block.
+/// Holds the bytes of one launch's uniform block.
 ///
 /// # Example
 /// ```
@@ -26,23 +26,23 @@ use crate::{Interface, Slot};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamsBlock {
-    /// The bytes, in memory that is aligned for whole words.
+    /// Holds the bytes, in memory that is aligned for whole words.
     words: Vec<u32>,
     size: u32,
 }
 
 impl ParamsBlock {
-    /// A block of zeros as large as the interface's.
+    /// Makes a block of zeros as large as the interface's.
     pub fn new(interface: &Interface) -> Self {
         Self::with_size(interface.params.as_ref().map_or(0, |params| params.size))
     }
 
-    /// A block of `size` zeros.
+    /// Makes a block of `size` zeros.
     pub fn with_size(size: u32) -> Self {
         Self { words: vec![0; size.div_ceil(4) as usize], size }
     }
 
-    /// Makes it a block of `size` zeros, in the memory that it has.
+    /// Makes the block `size` zeros, in the memory that it has.
     #[inline]
     pub fn reset(&mut self, size: u32) {
         self.words.clear();
@@ -53,7 +53,7 @@ impl ParamsBlock {
     /// Writes one value; does nothing for a buffer's slot.
     ///
     /// # Panics
-    /// If `slot` is of another interface, or `bytes` of another size than the slot.
+    /// If `slot` belongs to another interface, or `bytes` has another size than the slot.
     #[inline]
     pub fn set(&mut self, slot: Slot, bytes: &[u8]) {
         if let Slot::Value { offset, size } = slot {

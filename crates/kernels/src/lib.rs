@@ -1,18 +1,18 @@
-//! What a kernel is: WGSL sources, reflection, typed arguments and CPU references.
+//! Kernels: WGSL sources, reflection, typed arguments and CPU references.
 //!
-//! - [`ShaderSource`] finds a shader, sets its `alias T`, and appends the snippets that its `//#use name` lines ask for.
-//! - [`Module`] parses it with naga and reads the [`Interface`] of an entry point: bindings with the access the
-//!   entry point really makes, parameters with their offsets, overrides, workgroup size.
-//! - [`KernelArgs`] (derived) or [`args!`] say what the host passes; [`check()`] and [`check_dyn`] compare the
-//!   two and give the [`Plan`] by which a [`Binder`] places each argument.
+//! - [`ShaderSource`] finds a shader, sets its `alias T`, and appends the snippets that its `//#use name` lines name.
+//! - [`Module`] parses it with naga and reads the [`Interface`] of an entry point: bindings with the access that the
+//!   entry point makes, parameters with their offsets, overrides, workgroup size.
+//! - [`KernelArgs`] (derived) or [`args!`] describe the arguments of the host; [`check()`] and [`check_dyn`] compare
+//!   them with the interface and return the [`Plan`] by which a [`Binder`] places each argument.
 //! - [`reference()`] gives the plain sequential Rust function of a built-in shader, as a [`HostKernel`].
 //!
-//! This crate knows naga and no device.
+//! This crate depends on naga and on no device.
 //!
 //! # Writing a kernel
-//! One kernel a file in `shaders/`, the entry point named like the file, group 0 only. Values are the members of
-//! one uniform struct; arrays are storage buffers named like the host's fields. A kernel for several element
-//! types has one line `alias T = f32;`, and is valid as it stands. Shared functions live in `shaders/lib`.
+//! `shaders/` has one kernel a file. The entry point has the name of the file, and uses group 0 only. Values are the
+//! members of one uniform struct; arrays are storage buffers with the names of the host's fields. A kernel for several
+//! element types has one line `alias T = f32;`, and is valid as it stands. Shared functions are in `shaders/lib`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,7 @@ pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::Module;
 pub use source::{ShaderSource, builtins};
 
-/// What `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.
+/// Holds the items that `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{
@@ -58,22 +58,22 @@ pub mod __private {
     pub use std::borrow::Cow;
     pub use std::vec::Vec;
 
-    /// The type of an array's elements.
+    /// Returns the type of an array's elements.
     pub const fn dtype_of<A: TypedBuffer>() -> DType {
         <A::Element as Element>::DTYPE
     }
 
-    /// The type of a parameter.
+    /// Returns the type of a parameter.
     pub const fn dtype_of_value<T: Param>() -> DType {
         T::TYPE
     }
 
-    /// Hands over an array.
+    /// Passes an array to `binder`.
     pub fn bind_buffer<B: Binder + ?Sized, A: TypedBuffer>(binder: &mut B, buffer: &A) {
         binder.buffer(buffer);
     }
 
-    /// Hands over a parameter.
+    /// Passes a parameter to `binder`.
     pub fn bind_value<B: Binder + ?Sized, T: Param>(binder: &mut B, value: &T) {
         value.with_bytes(|bytes| binder.value(bytes));
     }

@@ -9,8 +9,8 @@ use crate::{Error, Excerpt, Result, ShaderSource, constants, folds, types, wordi
 
 /// A parsed and validated shader.
 ///
-/// Validation accepts every ability that naga knows; a device's own validation narrows that later, and
-/// [`Interface::needs`] says for what.
+/// Validation accepts every optional feature that naga knows. A device's own validation narrows that later;
+/// [`Interface::needs`] lists the features that the module uses.
 #[derive(Debug)]
 pub struct Module {
     source: Spliced,
@@ -43,15 +43,15 @@ impl Module {
         constants::declared(&self.naga)
     }
 
-    /// Returns what one entry point wants from the host, with these overrides.
+    /// Returns the interface of one entry point, with these overrides.
     ///
-    /// A variable belongs to it if it or a function it calls mentions the variable, or if no entry point of
-    /// the module does.
+    /// A variable belongs to the interface if the entry point or a function it calls mentions the variable, or if no
+    /// entry point of the module does.
     ///
     /// # Errors
-    /// [`Error::UnknownEntry`], [`Error::UnknownOverride`] with what there is; [`Error::Override`] and
-    /// [`Error::Workgroup`]; [`Error::Unsupported`] for other groups than 0, textures, samplers, and a second
-    /// uniform block.
+    /// [`Error::UnknownEntry`] and [`Error::UnknownOverride`] with the known names; [`Error::Override`] and
+    /// [`Error::Workgroup`]; [`Error::Unsupported`] for groups other than 0, textures, samplers, and a second uniform
+    /// block.
     pub fn interface(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Interface> {
         let at = self.entry_index(entry)?;
         let constants = constants::Constants::new(&self.naga, entry, overrides)?;
@@ -75,7 +75,7 @@ impl Module {
         Ok(interface)
     }
 
-    /// Whether an entry point takes the size of the grid, without which `linear_id` cannot be called.
+    /// Returns `true` if an entry point takes the size of the grid, which a call of `linear_id` needs.
     fn takes_grid(&self, at: usize) -> bool {
         let is_size = |binding: &Option<Binds>| *binding == Some(Binds::BuiltIn(BuiltIn::NumWorkGroups));
         self.naga.entry_points[at].function.arguments.iter().any(|argument| {
@@ -100,24 +100,24 @@ impl Module {
         &self.source.text
     }
 
-    /// Returns the file name, or what stands for it.
+    /// Returns the file name, or the label that stands for it.
     pub fn label(&self) -> &str {
         self.source.label()
     }
 
-    /// Returns naga's form of it.
+    /// Returns naga's form of the module.
     pub fn naga(&self) -> &naga::Module {
         &self.naga
     }
 
     /// Returns the same module with the entry point's uniform block moved to immediate data.
     ///
-    /// The variable keeps its struct type, which every back end takes, and loses its binding. Without a block
-    /// the module is returned as it is.
+    /// The variable keeps its struct type, which every back end accepts, and loses its binding. Without a block the
+    /// module is returned unchanged.
     ///
     /// # Errors
-    /// [`Error::UnknownEntry`]; [`Error::Wgsl`] if the block holds what immediates cannot, such as `f16`: then
-    /// it must stay a uniform.
+    /// [`Error::UnknownEntry`]; [`Error::Wgsl`] if the block holds a type that immediates do not support, such as
+    /// `f16`: then it must stay a uniform.
     pub fn with_immediates(&self, entry: &str) -> Result<naga::Module> {
         let at = self.entry_index(entry)?;
         let mut module = self.naga.clone();
@@ -244,7 +244,7 @@ fn validate(module: &naga::Module, allowed: Capabilities) -> std::result::Result
     Validator::new(ValidationFlags::all(), allowed).validate(module).map_err(Box::new)
 }
 
-// A module needs what it does not validate without.
+// A module needs a feature if it does not validate without the feature.
 fn needs(module: &naga::Module) -> Needs {
     let int64 = Capabilities::SHADER_INT64
         | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
@@ -272,7 +272,7 @@ fn invalid(source: &Spliced, module: &naga::Module, error: &Invalid) -> Error {
     located(source, wording::finding(module, &source.text, error))
 }
 
-// Where a file ends too early, the parser finds something wrong at the beginning of the next one.
+// If a file ends too early, the parser reports the mistake at the beginning of the next file.
 fn unparsed(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
     let mut finding = wording::parsing(error);
     if finding.message.starts_with(wording::DIRECTIVE) {

@@ -15,7 +15,7 @@ macro_rules! shaders {
     };
 }
 
-/// Every built-in shader: one line here, one file in `shaders/`, one in `reference/`.
+/// Lists every built-in shader: one line here, one file in `shaders/`, one in `reference/`.
 const BUILTINS: &[(&str, &str)] = shaders![
     "add.wgsl",
     "blake3_chunks.wgsl",
@@ -33,11 +33,12 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
     BUILTINS
 }
 
-/// The text of a shader, with the files that it uses.
+/// Holds the text of a shader, with the files that it uses.
 ///
-/// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a built-in
-/// one (`blake3`, `lcg`, `linear`, `packed`). A line `//#use "path.wgsl"` appends a file, whose path begins in the folder of the
-/// file with the line. Line numbers stay those of the files. Files that use each other are an error.
+/// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
+/// built-in one (`blake3`, `lcg`, `linear`, `packed`). A line `//#use "path.wgsl"` appends a file; its path is relative
+/// to the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each other is
+/// an error.
 ///
 /// # Example
 /// ```
@@ -54,7 +55,7 @@ pub struct ShaderSource {
     text: Cow<'static, str>,
     builtin: bool,
     element: Option<DType>,
-    /// A directive in front of the text.
+    /// Holds a directive that comes before the text.
     head: &'static str,
     files: Vec<File>,
 }
@@ -74,7 +75,7 @@ impl ShaderSource {
         }
     }
 
-    /// Takes WGSL text; `label` stands for a file name in messages, an empty one for `the text`.
+    /// Takes WGSL text. Messages use `label` as the file name; for an empty label they say `the text`.
     pub fn text(label: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
         let (label, text) = (label.into(), without_mark(wgsl.into()));
         let label = if label.is_empty() { "the text".into() } else { label };
@@ -93,12 +94,12 @@ impl ShaderSource {
         };
         let mut text = self.text.to_string();
         text.replace_range(range, &format!("alias {alias} = {dtype};"));
-        // A module may enable an extension twice.
+        // WGSL allows a module to enable an extension twice.
         let head = if dtype.scalar() == Some(Scalar::F16) { "enable f16; " } else { self.head };
         Ok(Self { text: text.into(), element: Some(dtype), head, ..self })
     }
 
-    /// Returns the file name, or what stands for it.
+    /// Returns the file name, or the label that stands for it.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -112,7 +113,8 @@ impl ShaderSource {
         }
     }
 
-    /// Adds a file for lines `//#use "path"`, by its path from where the label's path begins; a file of that path replaces it.
+    /// Adds a file for lines `//#use "path"`. The path is relative to the folder where the label's path begins; an
+    /// earlier file with the same path is replaced.
     ///
     /// # Example
     /// ```
@@ -137,7 +139,7 @@ impl ShaderSource {
         Self::read_in(Path::new(""), path)
     }
 
-    /// As [`read`](Self::read), where paths begin in `root`.
+    /// Reads as [`read`](Self::read) does, with paths relative to `root`.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -148,7 +150,7 @@ impl ShaderSource {
         Self::text(path, text).with_files(read)
     }
 
-    /// Adds every file that it uses, as `read` gives its text.
+    /// Adds every file that the shader uses; `read` returns a file's text.
     #[doc(hidden)]
     pub fn with_files(mut self, mut read: impl FnMut(&str) -> io::Result<String>) -> Result<Self> {
         let main = self.label.clone();
@@ -197,12 +199,12 @@ impl ShaderSource {
         Ok(crate::Module::parse(self)?.entries().map(str::to_owned).collect())
     }
 
-    /// Returns the paths of the files that it has beside its text.
+    /// Returns the paths of the added files.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(path, _)| path.as_str())
     }
 
-    /// Appends all that the text uses.
+    /// Appends everything that the text uses.
     pub(crate) fn splice(&self) -> Result<Spliced> {
         Spliced::new(&self.label, self.head, &self.text, &self.files)
     }
@@ -212,7 +214,7 @@ fn unreadable(from: String, path: &str, error: &io::Error) -> Error {
     Error::Unreadable { from, path: path.into(), reason: error.to_string() }
 }
 
-// Some editors begin a file with a mark of its byte order, which WGSL does not know.
+// Some editors begin a file with a byte order mark, which WGSL does not know.
 fn without_mark(text: Cow<'static, str>) -> Cow<'static, str> {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned().into(),
@@ -220,7 +222,7 @@ fn without_mark(text: Cow<'static, str>) -> Cow<'static, str> {
     }
 }
 
-// The range of `alias NAME = ...;` in the line that starts with it.
+// Returns the range of `alias NAME = ...;` in the line that starts with it.
 fn alias_statement(text: &str, alias: &str) -> Option<std::ops::Range<usize>> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_the_byte_order_is_left_out() {
+    fn a_byte_order_mark_is_removed() {
         let source = ShaderSource::text("a.wgsl", "\u{feff}//#use \"b.wgsl\"");
         let source = source.with_file("./b.wgsl", "\u{feff}const b = 1;");
         assert_eq!(source.splice().unwrap().text, "//#use \"b.wgsl\"\nconst b = 1;");
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_builtin_is_answered_with_the_names_there_are() {
+    fn the_error_of_an_unknown_builtin_lists_the_known_names() {
         let error = ShaderSource::builtin("sxapy.wgsl").unwrap_err().to_string();
         assert!(
             error.starts_with("there is no built-in shader `sxapy.wgsl`; there are `add.wgsl`, "),
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shader_is_read_with_all_that_it_uses() {
+    fn a_shader_is_read_with_all_files_that_it_uses() {
         let folder = std::env::temp_dir().join(format!("fencepost-source-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("lib")).unwrap();
         let write = |path: &str, text: &str| std::fs::write(folder.join(path), text).unwrap();
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_a_label_has_a_name_in_messages() {
+    fn messages_name_a_text_without_a_label() {
         let source = ShaderSource::text("", "@compute @workgroup_size(1) fn k() {}");
         let error = crate::Module::parse(&source).unwrap().interface("", &[]).unwrap_err().to_string();
         assert_eq!(error, "the text has no compute entry point ``; it has `k`");

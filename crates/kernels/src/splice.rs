@@ -1,14 +1,14 @@
-//! Appends to a shader what its `//#use` lines ask for.
+//! Appends to a shader the files and snippets that its `//#use` lines name.
 //!
-//! WGSL does not care for the order of declarations: what is used comes behind the text that uses it, so that line numbers stay
-//! those of the file.
+//! WGSL allows declarations in any order. The used texts follow the text that uses them, so line numbers stay those of
+//! the file.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::{Error, Names, Result};
 
-/// The snippets of `shaders/lib`, by the name that `//#use` gives them.
+/// Lists the snippets of `shaders/lib`, by the name that `//#use` gives them.
 const SNIPPETS: &[(&str, &str)] = &[
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
     ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
@@ -16,19 +16,20 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
 ];
 
-/// A file of the program, by its path from where the main file's path begins.
+/// Holds the path and the text of a file of the program. The path is relative to the folder where the main file's path
+/// begins.
 pub(crate) type File = (String, Cow<'static, str>);
 
-/// What a `//#use` line asks for.
+/// Names the target of a `//#use` line.
 #[derive(Debug)]
 pub(crate) enum Use<'a> {
-    /// `lib/NAME.wgsl` beside the main file, or a built-in snippet.
+    /// The line names `lib/NAME.wgsl` beside the main file, or a built-in snippet.
     Snippet(&'a str),
-    /// A path from the folder of the file that has the line.
+    /// The line has a path, relative to the folder of its file.
     File(&'a str),
 }
 
-/// The `//#use` lines of a text, each with its number from 1; a line inside of `/* */` is a comment.
+/// Returns the `//#use` lines of a text, each with its number from 1; a line inside of `/* */` is a comment.
 pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Result<(usize, Use<'a>)>> {
     let mut depth = 0;
     text.lines().enumerate().filter_map(move |(at, line)| {
@@ -52,7 +53,7 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
     })
 }
 
-/// The number of block comments that are open behind a line, with that before it: they stand in each other.
+/// Counts the block comments that are open after a line, starting from `depth` before it: block comments nest.
 fn comments(line: &str, mut depth: usize) -> usize {
     let mut rest = line.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -68,7 +69,7 @@ fn comments(line: &str, mut depth: usize) -> usize {
     depth
 }
 
-/// Whether a text is nothing but comments that end in it.
+/// Returns `true` if a text is only comments that end in it.
 fn is_comment(text: &str) -> bool {
     let text = text.trim();
     if text.is_empty() || text.starts_with("//") {
@@ -82,11 +83,11 @@ fn is_comment(text: &str) -> bool {
 }
 
 impl<'a> Use<'a> {
-    /// Reads what stands behind `//#use`; `Err` says what to write instead.
+    /// Parses the text after `//#use`; `Err` describes a valid line.
     fn read(asked: &'a str) -> std::result::Result<Self, String> {
         if let Some(name) = asked.strip_prefix([':', '=']) {
             return Err(format!(
-                "nothing stands between `//#use` and the name: write `//#use {}`",
+                "no character may come between `//#use` and the name: write `//#use {}`",
                 name.trim()
             ));
         }
@@ -105,10 +106,10 @@ impl<'a> Use<'a> {
         if is_comment(rest) {
             return Ok(used);
         }
-        Err(format!("nothing but a comment may come behind the name, and there is `{}`", rest.trim()))
+        Err(format!("only a comment may follow the name, found `{}`", rest.trim()))
     }
 
-    /// The path of the program's file that is meant, if there is such a file.
+    /// Returns the path at which the program's file would be.
     pub(crate) fn path(&self, main: &str, label: &str) -> String {
         match self {
             Self::Snippet(name) => beside(main, &format!("lib/{name}.wgsl")),
@@ -116,14 +117,14 @@ impl<'a> Use<'a> {
         }
     }
 
-    /// The label and the text of the built-in snippet of this name.
+    /// Returns the label and the text of the built-in snippet of this name.
     pub(crate) fn built_in(&self) -> Option<(String, &'static str)> {
         let Self::Snippet(name) = self else { return None };
         let (name, text) = SNIPPETS.iter().find(|(known, _)| known == name)?;
         Some((format!("{name} (built-in)"), text))
     }
 
-    /// The error of a source that has no such file.
+    /// Returns the error of a source that has no such file.
     ///
     /// # Errors
     /// Always.
@@ -148,11 +149,11 @@ fn check_path(path: &str) -> std::result::Result<(), String> {
     }
     if path.contains('\\') {
         let right = path.replace('\\', "/");
-        return Err(format!("folders of a path have `/` between them on every system: write `\"{right}\"`"));
+        return Err(format!("separate the folders by `/` on every system: write `\"{right}\"`"));
     }
     if path.starts_with('/') || path.contains(':') {
         return Err(
-            "the path is absolute: write the one that begins in the folder of the file with this line".into(),
+            "the path is absolute: write a path relative to the folder of the file with this line".into()
         );
     }
     Ok(())
@@ -164,12 +165,12 @@ fn check_name(name: &str) -> std::result::Result<(), String> {
     }
     if name.contains(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')) {
         let path = name.trim_matches(['\'', '"', '<', '>', '`', ';']);
-        return Err(format!("a path stands in quotes: write `//#use \"{path}\"`"));
+        return Err(format!("put the path in quotes: write `//#use \"{path}\"`"));
     }
     Ok(())
 }
 
-/// A path that begins in the folder of a file, without `.` and `..` where that is possible.
+/// Joins a path to the folder of a file, and removes `.` and `..` where that is possible.
 fn beside(file: &str, path: &str) -> String {
     match file.rsplit_once('/') {
         Some((folder, _)) => plain(&format!("{folder}/{path}")),
@@ -177,7 +178,7 @@ fn beside(file: &str, path: &str) -> String {
     }
 }
 
-/// A path without `.` and `..` where that is possible.
+/// Removes `.` and `..` from a path where that is possible.
 pub(crate) fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -191,7 +192,7 @@ pub(crate) fn plain(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// A text made of several files, which knows where each of its lines comes from.
+/// Holds a text made of several files, with the origin of each line.
 #[derive(Clone, Debug)]
 pub(crate) struct Spliced {
     pub(crate) text: String,
@@ -201,19 +202,19 @@ pub(crate) struct Spliced {
 #[derive(Clone, Debug)]
 struct Part {
     label: String,
-    /// The byte of the whole where it begins.
+    /// Holds the offset of its first byte in the whole text.
     start: usize,
 }
 
 impl Spliced {
-    /// A text behind a `head` of its first line, with all that it uses of `files` and of the built-in snippets, each once.
+    /// Joins `head`, the text and everything that it uses of `files` and of the built-in snippets, each once.
     ///
     /// # Errors
     /// [`Error::UnknownSnippet`], [`Error::UnknownFile`], [`Error::Use`], [`Error::Cycle`].
     pub(crate) fn new(label: &str, head: &str, text: &str, files: &[File]) -> Result<Self> {
         let mut spliced = Self { text: head.into(), parts: Vec::new() };
         let files = Files::new(label, text, files);
-        // Whether each file is on the way to the line that is read, by its path.
+        // Maps each file's path to `true` while the file is in the chain of the line that is read.
         let mut open = HashMap::from([(plain(label), true)]);
         let mut chain = vec![Step::new(label.into(), text)];
         spliced.push(label, text);
@@ -238,7 +239,7 @@ impl Spliced {
         Ok(spliced)
     }
 
-    /// The place in its file of a byte of the whole.
+    /// Returns the place in its file of a byte of the whole text.
     pub(crate) fn origin(&self, byte: usize) -> Origin<'_> {
         let byte = byte.min(self.text.len());
         let part = self.parts.iter().rfind(|part| part.start <= byte).unwrap_or(&self.parts[0]);
@@ -248,12 +249,12 @@ impl Spliced {
         Origin { label: &part.label, line, column: byte.saturating_sub(line_start) + 1, text }
     }
 
-    /// The main file's label.
+    /// Returns the main file's label.
     pub(crate) fn label(&self) -> &str {
         &self.parts[0].label
     }
 
-    /// The texts that it is made of, and where each begins.
+    /// Returns the parts of the text, and the offset of each.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &str)> {
         let ends = self.parts.iter().skip(1).map(|part| part.start).chain([self.text.len()]);
         self.parts.iter().zip(ends).map(|(part, end)| (part.start, &self.text[part.start..end]))
@@ -268,7 +269,7 @@ impl Spliced {
     }
 }
 
-/// A file on the way to the line that is read, and its lines that are not read yet.
+/// Holds a file of the chain that leads to the current line, and its lines that are not read yet.
 struct Step<'a> {
     label: String,
     uses: std::vec::IntoIter<Result<(usize, Use<'a>)>>,
@@ -281,7 +282,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The error of a line of the last file of `chain` that asks for `next`, which is in it.
+/// Returns the error for a line of the last file of `chain` that uses `next`, a file of the same chain.
 fn cycle(chain: &[Step<'_>], line: usize, next: String) -> Error {
     let label = chain.last().map(|step| step.label.clone()).unwrap_or_default();
     let first = chain.iter().position(|step| plain(&step.label) == next).unwrap_or_default();
@@ -289,7 +290,7 @@ fn cycle(chain: &[Step<'_>], line: usize, next: String) -> Error {
     Error::Cycle { label, line, files: Names(shortened(files)) }
 }
 
-/// Names of a long way without those in its middle.
+/// Replaces the middle of a long list of names by `...`.
 fn shortened(mut names: Vec<String>) -> Vec<String> {
     const ENDS: usize = 5;
     if names.len() > 2 * ENDS + 1 {
@@ -299,19 +300,19 @@ fn shortened(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// A place in a file.
+/// Describes a place in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Origin<'a> {
     pub(crate) label: &'a str,
-    /// From 1.
+    /// Holds the line, from 1.
     pub(crate) line: usize,
-    /// In bytes, from 1.
+    /// Holds the column in bytes, from 1.
     pub(crate) column: usize,
-    /// The line's text.
+    /// Holds the line's text.
     pub(crate) text: &'a str,
 }
 
-/// The files that a text is made of, the main one too, by their paths.
+/// Maps the paths of a text's files, the main one too, to their texts.
 struct Files<'a> {
     main: &'a str,
     texts: HashMap<String, &'a str>,
@@ -324,7 +325,8 @@ impl<'a> Files<'a> {
         Self { main, texts: texts.chain([(plain(main), text)]).collect(), names: files }
     }
 
-    /// The path and the text of what a line asks for: a file of the program comes before a built-in snippet.
+    /// Returns the path and the text of a line's target: a file of the program takes precedence over a built-in
+    /// snippet.
     fn find(&self, (label, line): (&str, usize), used: &Use<'_>) -> Result<(String, &'a str)> {
         let path = used.path(self.main, label);
         if let Some(text) = self.texts.get(&path) {
@@ -379,19 +381,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_an_error_with_its_line() {
+    fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
             "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`, `packed`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),
-            "a.wgsl:1: there is no file `b.wgsl`; there are `c/b.wgsl`: a shader that is a file finds others beside it, a text is given them by `with_file`"
+            "a.wgsl:1: there is no file `b.wgsl`; there are `c/b.wgsl`: a shader file uses files beside it, and `with_file` adds files to a text"
         );
     }
 
     #[test]
-    fn files_that_use_each_other_are_an_error_with_the_way_round() {
+    fn files_that_use_each_other_are_an_error_that_lists_the_cycle() {
         let files = [("b.wgsl", "\n//#use \"c.wgsl\""), ("c.wgsl", "//#use \"b.wgsl\"")];
         assert_eq!(
             refused("//#use \"b.wgsl\"", &files),
@@ -400,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_round_through_the_main_file_is_found_by_its_plain_path() {
+    fn a_cycle_through_the_main_file_is_found_by_its_plain_path() {
         assert_eq!(refused("//#use \"a.wgsl\"", &[]), "a.wgsl:1: files use each other: `a.wgsl`, `a.wgsl`");
         let back: [File; 1] = [("b.wgsl".into(), "\n//#use \"a.wgsl\"".into())];
         for label in ["a.wgsl", "./a.wgsl", "x/../a.wgsl"] {
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_many_files_needs_no_more_of_the_stack_and_a_long_circle_is_told_short() {
+    fn a_long_chain_of_files_does_not_recurse_and_a_long_cycle_is_shortened() {
         let files = |last: &'static str| -> Vec<File> {
             let text = |i: usize| match i {
                 20_000 => last.into(),
@@ -429,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_inside_of_a_block_comment_asks_for_nothing() {
+    fn a_use_line_inside_a_block_comment_is_ignored() {
         for text in [
             "/*\n//#use lcg\n*/",
             "/* /* */\n//#use lcg\n*/",
@@ -455,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_program_comes_before_a_built_in_snippet_of_its_name() {
+    fn a_file_of_the_program_takes_precedence_over_a_built_in_snippet() {
         let own = [("lib/linear.wgsl", "const own = 1;")];
         let text = spliced("//#use linear\n//#use lcg", &own).unwrap().text;
         assert!(
@@ -489,37 +491,31 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_cannot_be_read_is_an_error_that_says_what_to_write() {
+    fn an_invalid_use_line_is_an_error_that_shows_a_valid_one() {
         let remedies = [
             ("//#use", "write the name of a snippet, or the path of a file in quotes"),
-            ("//#use: lcg", "nothing stands between `//#use` and the name: write `//#use lcg`"),
+            ("//#use: lcg", "no character may come between `//#use` and the name: write `//#use lcg`"),
             (
                 "//#use = \"b.wgsl\"",
-                "nothing stands between `//#use` and the name: write `//#use \"b.wgsl\"`",
+                "no character may come between `//#use` and the name: write `//#use \"b.wgsl\"`",
             ),
-            (
-                "//#use lcg /* a */ b",
-                "nothing but a comment may come behind the name, and there is `/* a */ b`",
-            ),
-            ("//#use lcg /* a", "nothing but a comment may come behind the name, and there is `/* a`"),
+            ("//#use lcg /* a */ b", "only a comment may follow the name, found `/* a */ b`"),
+            ("//#use lcg /* a", "only a comment may follow the name, found `/* a`"),
             ("//#use \"\"", "write the path of a file between the quotes"),
             ("//#use \"b.wgsl", "the closing `\"` is missing"),
-            ("//#use b.wgsl", "a path stands in quotes: write `//#use \"b.wgsl\"`"),
-            ("//#use 'x/b.wgsl'", "a path stands in quotes: write `//#use \"x/b.wgsl\"`"),
-            (
-                "//#use \"x\\b.wgsl\"",
-                "folders of a path have `/` between them on every system: write `\"x/b.wgsl\"`",
-            ),
+            ("//#use b.wgsl", "put the path in quotes: write `//#use \"b.wgsl\"`"),
+            ("//#use 'x/b.wgsl'", "put the path in quotes: write `//#use \"x/b.wgsl\"`"),
+            ("//#use \"x\\b.wgsl\"", "separate the folders by `/` on every system: write `\"x/b.wgsl\"`"),
             (
                 "//#use \"/b.wgsl\"",
-                "the path is absolute: write the one that begins in the folder of the file with this line",
+                "the path is absolute: write a path relative to the folder of the file with this line",
             ),
             (
                 "//#use \"C:/b.wgsl\"",
-                "the path is absolute: write the one that begins in the folder of the file with this line",
+                "the path is absolute: write a path relative to the folder of the file with this line",
             ),
-            ("//#use lcg linear", "nothing but a comment may come behind the name, and there is `linear`"),
-            ("//#use \"b.wgsl\";", "nothing but a comment may come behind the name, and there is `;`"),
+            ("//#use lcg linear", "only a comment may follow the name, found `linear`"),
+            ("//#use \"b.wgsl\";", "only a comment may follow the name, found `;`"),
         ];
         for (line, remedy) in remedies {
             let files = [("b.wgsl", ""), ("x/b.wgsl", "")];

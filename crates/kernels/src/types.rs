@@ -1,17 +1,17 @@
-//! naga's types in the host's words.
+//! Converts naga's types to the host's types and to WGSL text.
 
 use naga::{ArraySize, Handle, ScalarKind, Type, TypeInner};
 
 use crate::{Dim, Layout, Leaf, Scalar};
 
-/// What a buffer is an array of.
+/// Describes the element of a buffer.
 pub(crate) struct ElementOf {
     pub(crate) ty: Handle<Type>,
     pub(crate) stride: u32,
     pub(crate) runtime_sized: bool,
 }
 
-/// The element of a buffer of type `ty`; a buffer that is no array is one element.
+/// Returns the element of a buffer of type `ty`; a buffer that is no array is one element.
 pub(crate) fn element(module: &naga::Module, ty: Handle<Type>) -> ElementOf {
     match &module.types[ty].inner {
         TypeInner::Array { base, size, stride } => {
@@ -25,12 +25,13 @@ pub(crate) fn element(module: &naga::Module, ty: Handle<Type>) -> ElementOf {
     }
 }
 
-/// Bytes of a value; a runtime-sized array counts as one element.
+/// Returns the bytes of a value; a runtime-sized array counts as one element.
 pub(crate) fn size(module: &naga::Module, ty: Handle<Type>) -> u32 {
     module.types[ty].inner.size(module.to_ctx())
 }
 
-/// How a value of the type lies in memory, `size` bytes from one to the next; `None` where the host has no such type.
+/// Returns the memory layout of a value of the type, with `size` bytes from one to the next; `None` if the host has no
+/// such type.
 pub(crate) fn layout(module: &naga::Module, ty: Handle<Type>, size: u32) -> Option<Layout<'static>> {
     let mut leaves = Vec::new();
     add_leaves(module, ty, &Leaf::default(), &mut leaves)?;
@@ -47,7 +48,7 @@ fn add_leaves(
         TypeInner::Scalar(s) | TypeInner::Atomic(s) => into.push(Leaf { scalar: scalar(*s)?, ..at.clone() }),
         TypeInner::Vector { size, scalar: s } => into.push(numbers(at, *size, *s)?),
         TypeInner::Matrix { columns, rows, scalar: s } => {
-            // A column of three is as far from the next one as a column of four.
+            // A column of three has the stride of a column of four.
             let stride = u32::from(s.width) * if *rows == naga::VectorSize::Bi { 2 } else { 4 };
             into.push(numbers(&within(at, *columns as u32, stride), *rows, *s)?);
         }
@@ -81,11 +82,11 @@ fn within(at: &Leaf<'static>, len: u32, stride: u32) -> Leaf<'static> {
     Leaf { dims: dims.into(), ..at.clone() }
 }
 
-/// The type as WGSL text.
+/// Returns the type as WGSL text.
 pub(crate) fn text(module: &naga::Module, ty: Handle<Type>) -> String {
     let ty = &module.types[ty];
     match &ty.inner {
-        // Other types may have a name too: that of an alias, which says less than the type.
+        // Other types may have the name of an alias, which says less than the type.
         TypeInner::Struct { .. } => ty.name.clone().unwrap_or_default(),
         TypeInner::Scalar(s) => scalar_text(*s),
         TypeInner::Atomic(s) => format!("atomic<{}>", scalar_text(*s)),

@@ -1,4 +1,4 @@
-//! Says in WGSL's words what naga's validation found, and where.
+//! Describes the errors of naga's validation, and their place, in WGSL's terms.
 
 use naga::common::wgsl::{TryToWgsl, TypeContext};
 use naga::front::Typifier;
@@ -13,34 +13,34 @@ use naga::{
     TypeInner,
 };
 
-/// Characters of an expression that are quoted.
+/// Limits the characters of a quoted expression.
 const QUOTED: usize = 40;
 
-/// What is said of a number without a type that does not become the type that is wanted.
-const NO_TYPE: &str = "this number does not fit the type that is wanted here: give it a type, as in `2.0f` or `2u`, or \
-                       convert what stands beside it";
+/// Describes a number without a type that does not convert to the required type.
+const NO_TYPE: &str = "this number does not fit the type that is required here: give it a type, as in `2.0f` or `2u`, or \
+                       convert the value beside it";
 
-/// What is said of an `enable` or `requires` behind a declaration; used files stand behind the main one.
+/// Describes an `enable` or `requires` that follows a declaration; used files follow the main one.
 pub(crate) const DIRECTIVE: &str =
-    "a directive stands in front of all declarations, so it is the main file that has it";
+    "a directive must come before all declarations, so only the main file can have it";
 
-/// What is wrong, and the part of the text that it is about.
+/// Holds a mistake, and the part of the text that has it.
 pub(crate) struct Finding {
     pub(crate) message: String,
     pub(crate) span: Span,
 }
 
-/// Words for an error of naga's validation of `module`, which was made from `text`.
+/// Describes an error of naga's validation of `module`, which was parsed from `text`.
 pub(crate) fn finding(module: &naga::Module, text: &str, error: &naga::WithSpan<ValidationError>) -> Finding {
     let place = Place { module, text, function: function(module, error.as_inner()) };
-    // The last span is the innermost: the expression rather than the function around it.
+    // The last span is the innermost: the expression, not the function around it.
     let inner = error.spans().map(|(span, _)| *span).filter(Span::is_defined).last().unwrap_or_default();
     let (message, span) = place.of_module(error.as_inner()).unwrap_or_else(|| (innermost(error), None));
     let span = span.filter(Span::is_defined).unwrap_or(inner);
     Finding { message, span: if span.is_defined() { span } else { place.head(error.as_inner()) } }
 }
 
-/// Words for an error of naga's parser.
+/// Describes an error of naga's parser.
 pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     let (mut message, mut allowed) = (error.message().to_string(), Vec::new());
     if let Some(rest) = message.strip_prefix("automatic conversions cannot convert ") {
@@ -61,7 +61,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
         message = reserved(word);
     }
     if let Some(name) = message.strip_prefix("Identifier starts with a reserved prefix: ") {
-        message = format!("{name} begins with `__`, as no name in WGSL does: take another one");
+        message = format!("{name} begins with `__`, which WGSL reserves: use another name");
     }
     if message.starts_with("Abstract types may only appear in constant expressions") {
         message = NO_TYPE.into();
@@ -93,13 +93,13 @@ fn words(of_naga: &str) -> String {
     let abstracts =
         [("elements of ", ""), ("`{AbstractFloat}`", "a fraction"), ("`{AbstractInt}`", "an integer")];
     let words = abstracts.iter().fold(of_naga.to_owned(), |text, (from, to)| text.replace(from, to));
-    words.replacen(" to ", ", where this is wanted: ", 1)
+    words.replacen(" to ", ", the required type is ", 1)
 }
 
-/// A message, and a part of the text that suits it better than naga's.
+/// Holds a message, and a part of the text that fits it better than naga's.
 type Words = (String, Option<Span>);
 
-/// The last of the causes: what is around it says only where.
+/// Returns the innermost cause: the causes around it name only the place.
 fn innermost(error: &naga::WithSpan<ValidationError>) -> String {
     let mut cause: &dyn std::error::Error = error.as_inner();
     while let Some(next) = cause.source() {
@@ -118,16 +118,16 @@ fn function<'a>(module: &'a naga::Module, error: &ValidationError) -> Option<&'a
     }
 }
 
-/// Where an error is.
+/// Holds the module, the text and the function of an error.
 struct Place<'a> {
     module: &'a naga::Module,
     text: &'a str,
-    /// The function with the expressions that the error names.
+    /// Holds the function with the expressions that the error names.
     function: Option<&'a Function>,
 }
 
 impl Place<'_> {
-    /// The place where the function is declared that an error without a place is in.
+    /// Returns the declaration of the function that contains an error without a span.
     fn head(&self, error: &ValidationError) -> Span {
         let (ValidationError::Function { name, .. } | ValidationError::EntryPoint { name, .. }) = error
         else {
@@ -159,7 +159,7 @@ impl Place<'_> {
             ValidationError::Override { name, source, .. } => match source {
                 OverrideError::InvalidType => format!("`override {name}` and its default differ in type"),
                 OverrideError::TypeNotScalar | OverrideError::NonConstructibleType => {
-                    format!("`override {name}` is no number and no bool")
+                    format!("`override {name}` must be a number or a `bool`")
                 }
                 OverrideError::DuplicateID => format!("`override {name}` has the @id of another override"),
                 _ => return None,
@@ -204,10 +204,10 @@ impl Place<'_> {
         let message = match error {
             E::Expression { handle, source } => return self.of_expression(*handle, source),
             E::LocalVariable { name, source, .. } => match source {
-                LocalVariableError::InitializerType => format!("`var {name}` and its first value differ in type"),
+                LocalVariableError::InitializerType => format!("`var {name}` and its initial value differ in type"),
                 LocalVariableError::InvalidType(ty) => {
                     let ty = self.type_name(*ty);
-                    format!("`var {name}` is a variable of a function, and those are no {ty}")
+                    format!("`var {name}` is a variable of a function, which cannot have the type {ty}")
                 }
                 LocalVariableError::NonConstOrOverrideInitializer => return None,
             },
@@ -217,9 +217,9 @@ impl Place<'_> {
             }
             E::InvalidArgumentType { name, .. } => format!("argument `{name}` has a type that functions do not take"),
             E::NonConstructibleReturnType => "functions do not return this type".into(),
-            E::BreakOutsideOfLoopOrSwitch => "`break` stands in no loop and no switch".into(),
-            E::ContinueOutsideOfLoop => "`continue` stands in no loop".into(),
-            E::InvalidReturnSpot => "`return` stands in a `continuing` block".into(),
+            E::BreakOutsideOfLoopOrSwitch => "`break` is outside of a loop or a `switch`".into(),
+            E::ContinueOutsideOfLoop => "`continue` is outside of a loop".into(),
+            E::InvalidReturnSpot => "`return` is inside a `continuing` block".into(),
             E::InvalidReturnType { expression, expected_ty } => {
                 let expected = expected_ty.map_or("nothing".into(), |ty| self.type_name(ty));
                 match expression {
@@ -237,7 +237,7 @@ impl Place<'_> {
             E::InvalidSwitchType(value) => {
                 format!("{}; `switch` takes `i32` or `u32`", self.with_type(*value))
             }
-            E::ConflictingSwitchCase(_) => "two cases of the `switch` have one value".into(),
+            E::ConflictingSwitchCase(_) => "two cases of the `switch` have the same value".into(),
             E::ConflictingCaseType => "the cases of the `switch` differ in type".into(),
             E::MissingDefaultCase => "the `switch` has no `default` case".into(),
             E::MultipleDefaultCases => "the `switch` has two `default` cases".into(),
@@ -250,7 +250,7 @@ impl Place<'_> {
             E::InvalidCall { function, error } => return self.of_call(*function, error),
             E::InvalidAtomic(error) => format!("the atomic operation does not fit: {error}"),
             E::NonUniformControlFlow(..) | E::NonUniformWorkgroupUniformLoad(_) => {
-                "not all invocations of a workgroup may come here: a condition before it differs between them, or some have returned".into()
+                "not all invocations of a workgroup reach this: a condition before it differs between them, or some have returned".into()
             }
             E::WorkgroupUniformLoadInvalidPointer(pointer) => {
                 format!("`workgroupUniformLoad` takes a pointer to `var<workgroup>`, not {}", self.quote(*pointer))
@@ -370,11 +370,11 @@ impl Place<'_> {
                     "`{name}` is written, and declared `var<storage, read>`: declare it `var<storage, read_write>`"
                 )
             }
-            space => format!("`{name}` is written, and {} cannot be", space_name(space)),
+            space => format!("`{name}` is written, but {} is read-only", space_name(space)),
         }
     }
 
-    /// The variable of the module that a pointer leads into.
+    /// Returns the variable of the module that a pointer leads to.
     fn variable(&self, mut pointer: Handle<Expression>) -> Option<&naga::GlobalVariable> {
         loop {
             pointer = match self.expression(pointer)? {
@@ -389,19 +389,19 @@ impl Place<'_> {
         self.function?.expressions.try_get(handle).ok()
     }
 
-    /// The text of an expression; `None` if it has a name, as it stands where that is declared.
+    /// Returns the span of an expression; `None` if it has a name, because its span is then that of the declaration.
     fn span(&self, handle: Handle<Expression>) -> Option<Span> {
         let function = self.function.filter(|function| !function.named_expressions.contains_key(&handle))?;
         function.expressions.try_get(handle).ok()?;
         Some(function.expressions.get_span(handle))
     }
 
-    /// The first statement of which `is_it` holds.
+    /// Returns the span of the first statement for which `is_it` returns `true`.
     fn statement(&self, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> {
         statement(&self.function?.body, is_it)
     }
 
-    /// The expression as the program wrote it.
+    /// Returns the expression as the program wrote it.
     fn quote(&self, handle: Handle<Expression>) -> String {
         if let Some(name) = self.function.and_then(|function| function.named_expressions.get(&handle)) {
             return format!("`{name}`");
@@ -416,7 +416,7 @@ impl Place<'_> {
         }
     }
 
-    /// As [`quote`](Self::quote), with the type where it is known.
+    /// Quotes an expression as [`quote`](Self::quote) does, with its type if that is known.
     fn quote_any(&self, handle: Handle<Expression>) -> String {
         let name = self.type_of(handle);
         name.map_or_else(|| self.quote(handle), |name| format!("{}, {name},", self.quote(handle)))
@@ -427,7 +427,7 @@ impl Place<'_> {
         format!("{} is {name}", self.quote(handle))
     }
 
-    /// The type of an expression; of a variable, the type of what it holds.
+    /// Returns the type of an expression; for a variable, the type of its value.
     fn type_of(&self, handle: Handle<Expression>) -> Option<String> {
         let function = self.function?;
         let context =
@@ -452,7 +452,7 @@ impl Place<'_> {
 
     fn inner_name(&self, inner: &TypeInner) -> String {
         let mut name = String::new();
-        // Structs have their names in the arena only.
+        // Only the arena holds the names of structs.
         let known = self.module.types.iter().find(|(_, ty)| ty.inner == *inner && ty.name.is_some());
         if let Some((handle, _)) = known {
             return self.type_name(handle);
@@ -479,7 +479,7 @@ fn statement(block: &Block, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> 
     block.span_iter().find_map(|(s, span)| if is_it(s) { Some(*span) } else { inside(s) })
 }
 
-/// What to do about two types of numbers that differ: WGSL converts none by itself.
+/// Appends advice for two number types that differ: WGSL does not convert between them.
 fn convert(message: String) -> String {
     format!("{message}; WGSL converts no value by itself: write `f32(..)`, `u32(..)` or the like around one")
 }
@@ -502,11 +502,15 @@ fn of_variable(name: &str, error: &GlobalVariableError) -> Option<String> {
         E::Alignment(space, _, cause) => {
             let space = space_name(*space);
             format!(
-                "the type of `{name}` lies otherwise than {space} wants it: {cause}; `var<storage, read>` takes it, or elements of 16 bytes such as `vec4<f32>`"
+                "the layout of `{name}` does not fit {space}: {cause}; use `var<storage, read>`, or elements of 16 bytes such as `vec4<f32>`"
             )
         }
-        E::InitializerExprType | E::InitializerType => format!("`{name}` and its first value differ in type"),
-        E::InitializerNotAllowed(space) => format!("`{name}`: {} has no first value", space_name(*space)),
+        E::InitializerExprType | E::InitializerType => {
+            format!("`{name}` and its initial value differ in type")
+        }
+        E::InitializerNotAllowed(space) => {
+            format!("`{name}`: {} cannot have an initial value", space_name(*space))
+        }
         E::StorageAddressSpaceWriteOnlyNotSupported => {
             format!("`{name}`: WGSL has `read` and `read_write` only")
         }
@@ -522,7 +526,7 @@ fn of_type(name: &str, error: &TypeError) -> Option<String> {
                 "{name}: only the last member may be an array without a length, and `{field}` is not, or is in a struct that an array holds"
             )
         }
-        TypeError::InvalidArrayBaseType(_) => format!("{name}: arrays cannot hold that"),
+        TypeError::InvalidArrayBaseType(_) => format!("{name}: an array cannot have elements of this type"),
         TypeError::EmptyStruct => format!("{name} has no members"),
         TypeError::MatrixElementNotFloat => "matrices have `f32` or `f16` only".into(),
         TypeError::InvalidAtomicWidth(..) => "atomics are `i32` or `u32`".into(),

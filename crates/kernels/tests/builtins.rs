@@ -1,4 +1,4 @@
-//! Every built-in shader: valid alone, with the interface that its users rely on.
+//! Every built-in shader is valid alone, with the interface that its users rely on.
 
 use fencepost_kernels::{DType, Module, Needs, Scalar, ShaderSource, builtins};
 
@@ -56,7 +56,7 @@ fn every_builtin_runs_on_any_device_and_with_immediates() {
 }
 
 #[test]
-fn every_header_says_what_the_kernel_promises() {
+fn every_shader_has_a_complete_header() {
     for (name, text) in builtins() {
         assert!(text.starts_with(&format!("// {}: ", stem(name))), "{name}");
         for heading in ["// Shape ", "// Dispatch ", "// Workgroup ", "// Barriers ", "// Tolerance "] {

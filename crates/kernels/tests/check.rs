@@ -1,4 +1,4 @@
-//! Host arguments against an interface.
+//! Arguments of the host are checked against an interface.
 
 use std::any::Any;
 
@@ -85,7 +85,7 @@ fn a_wrong_access_shows_both_sides_either_way() {
 }
 
 #[test]
-fn a_value_is_no_buffer_and_a_buffer_no_value() {
+fn a_value_for_a_buffer_and_a_buffer_for_a_value_are_refused() {
     assert!(
         fails(&[field("x", ArgKind::Value(F32))])
             .contains("host passes a value of f32, the shader declares `var")
@@ -103,7 +103,7 @@ fn a_missing_argument_shows_its_declaration() {
 }
 
 #[test]
-fn an_extra_argument_is_answered_with_all_names() {
+fn the_error_of_an_extra_argument_lists_all_names() {
     assert_eq!(
         fails(&[field("b", ArgKind::Value(F32))]),
         "kernel `saxpy`, argument `b`: host passes a value of f32, the shader declares `a`, `x`, `y`"
@@ -125,7 +125,7 @@ fn lists_by_name_and_by_position_give_the_same_plan() {
 }
 
 #[test]
-fn positions_put_the_parameters_where_their_binding_stands() {
+fn parameters_by_position_stand_at_the_binding_of_their_block() {
     let interface = interface(
         "struct P { n: u32, m: u32 }
          @group(0) @binding(0) var<storage> x: array<f32>;
@@ -200,7 +200,7 @@ fn refused(name: &'static str, dtype: DType) -> String {
 }
 
 #[test]
-fn structs_vectors_of_three_and_matrices_take_what_has_their_layout_only() {
+fn structs_vectors_of_three_and_matrices_take_only_elements_of_their_layout() {
     assert_eq!(refused("cells", cell(8)), "");
     assert_eq!(
         refused("cells", cell(12)),
@@ -229,7 +229,7 @@ fn a_struct_that_ends_in_an_array_takes_words() {
 }
 
 #[test]
-fn words_take_small_numbers_packed() {
+fn a_buffer_of_words_takes_small_numbers_packed() {
     for dtype in [u8::DTYPE, i16::DTYPE, <[u8; 3]>::DTYPE, half::f16::DTYPE] {
         assert_eq!(refused("bytes", dtype), "", "{dtype}");
         assert!(!refused("cells", dtype).is_empty(), "{dtype}");
@@ -237,7 +237,7 @@ fn words_take_small_numbers_packed() {
 }
 
 #[test]
-fn a_block_of_mixed_values_has_wgsl_bytes() {
+fn a_block_of_mixed_values_has_the_layout_of_wgsl() {
     let interface = interface(
         "struct P { n: u32, pair: vec2<f32>, k: i32, quad: vec4<u32> }
          @group(0) @binding(0) var<uniform> params: P;

@@ -1,4 +1,4 @@
-//! Interfaces read out of WGSL.
+//! Interfaces are read from WGSL.
 
 use fencepost_kernels::{Access, Interface, Layout, Module, ShaderSource};
 
@@ -20,7 +20,7 @@ const HELPERS: &str = "
     @group(0) @binding(1) var<storage, read_write> written: array<u32>;
     @group(0) @binding(2) var<storage, read> seen: array<u32>;
     @group(0) @binding(4) var<storage, read_write> count: atomic<u32>;
-    @group(0) @binding(5) var<storage, read_write> nobody: array<f32>;
+    @group(0) @binding(5) var<storage, read_write> untouched: array<f32>;
     @group(0) @binding(6) var<storage, read_write> measured: array<f32>;
     fn store(i: u32, v: u32) { written[i] = v; }
     fn load(i: u32) -> u32 { return seen[i] + arrayLength(&measured); }
@@ -34,7 +34,7 @@ const HELPERS: &str = "
     }";
 
 #[test]
-fn access_is_what_the_called_functions_do() {
+fn the_access_includes_that_of_the_called_functions() {
     let found = interface(HELPERS, "k");
     let used: Vec<_> = found.bindings.iter().map(|b| (b.name.as_str(), b.index, b.used)).collect();
     assert_eq!(
@@ -44,7 +44,7 @@ fn access_is_what_the_called_functions_do() {
             ("seen", 2, Some(Access::Read)),
             ("both", 3, Some(Access::ReadWrite)),
             ("count", 4, Some(Access::ReadWrite)),
-            ("nobody", 5, None),
+            ("untouched", 5, None),
             ("measured", 6, None),
         ]
     );
@@ -60,12 +60,12 @@ fn another_entry_point_has_its_own_access_and_bindings() {
         [
             ("written", Access::ReadWrite, Some(Access::Read)),
             ("both", Access::ReadWrite, Some(Access::Write)),
-            ("nobody", Access::ReadWrite, None),
+            ("untouched", Access::ReadWrite, None),
         ]
     );
 }
 
-/// Each number with its path, its place, and how many there are how far apart.
+/// Describes each number: its path, its offset, and the length and stride of each dimension.
 fn told(layout: Option<&Layout<'_>>) -> String {
     let Some(layout) = layout else { return "none".into() };
     let leaf = |leaf: &fencepost_kernels::Leaf<'_>| {
@@ -76,7 +76,7 @@ fn told(layout: Option<&Layout<'_>>) -> String {
 }
 
 #[test]
-fn nested_structs_arrays_and_matrices_are_told_number_by_number() {
+fn nested_structs_arrays_and_matrices_are_listed_number_by_number() {
     let found = interface(
         "struct Inner { a: vec2<f32>, b: array<u32, 3> }
          struct Outer { flags: u32, inner: Inner, many: array<Inner, 2>, turn: mat3x3<f32>, tall: mat2x4<f32> }
@@ -163,7 +163,7 @@ fn workgroup_size_follows_overrides_and_arithmetic_on_them() {
 }
 
 #[test]
-fn workgroup_memory_is_what_the_entry_point_uses_with_its_overrides() {
+fn workgroup_memory_counts_the_variables_that_the_entry_point_uses() {
     let wgsl = "
         override N: u32 = 3u;
         var<workgroup> sums: array<u32, 2 * N>;
@@ -190,7 +190,7 @@ fn overrides_are_listed_with_type_and_default() {
 }
 
 #[test]
-fn wrong_overrides_are_errors_that_say_what_there_is() {
+fn wrong_overrides_are_errors_that_name_the_valid_ones() {
     let fails = |overrides: &[(&str, f64)]| parse(SIZES).interface("k", overrides).unwrap_err().to_string();
     assert_eq!(
         fails(&[("WITDH", 1.0)]),
@@ -217,7 +217,7 @@ fn wrong_overrides_are_errors_that_say_what_there_is() {
 }
 
 #[test]
-fn an_override_of_16_bits_has_their_range() {
+fn an_override_of_type_f16_has_the_range_of_f16() {
     let module = parse("enable f16; override H = 1.0h; @compute @workgroup_size(1) fn k() { _ = H; }");
     assert!(module.interface("k", &[("H", -65504.0)]).is_ok());
     assert_eq!(
@@ -227,13 +227,13 @@ fn an_override_of_16_bits_has_their_range() {
 }
 
 #[test]
-fn a_directive_behind_a_declaration_is_told_to_stand_in_the_main_file() {
+fn the_error_of_a_late_directive_names_the_main_file() {
     let main = "//#use \"b.wgsl\"\n@compute @workgroup_size(1) fn k() {}";
     let source = ShaderSource::text("a.wgsl", main).with_file("b.wgsl", "enable f16;\nconst b = 1h;");
     let error = Module::parse(&source).unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "b.wgsl:1:1: a directive stands in front of all declarations, so it is the main file that has it: move this line \
+            "b.wgsl:1:1: a directive must come before all declarations, so only the main file can have it: move this line \
              to the beginning of `a.wgsl`\n"
         ),
         "{error}"
@@ -249,13 +249,13 @@ fn an_override_without_default_needs_a_value() {
 }
 
 #[test]
-fn an_unknown_entry_is_answered_with_the_entries_there_are() {
+fn the_error_of_an_unknown_entry_lists_the_known_entries() {
     let error = parse(HELPERS).interface("main", &[]).unwrap_err().to_string();
     assert_eq!(error, "test.wgsl has no compute entry point `main`; it has `k`, `reader`");
 }
 
 #[test]
-fn what_kernels_do_not_have_is_refused_by_name() {
+fn an_unsupported_variable_is_refused_by_name() {
     assert_eq!(
         fails("@group(1) @binding(0) var<storage> x: array<u32>; @compute @workgroup_size(1) fn k() {}"),
         "test.wgsl, `x`: arguments are in `@group(0)`, no other"
@@ -296,7 +296,7 @@ fn validation_errors_show_file_line_column_and_the_line() {
 }
 
 #[test]
-fn needs_name_exactly_what_the_module_uses() {
+fn needs_lists_exactly_the_features_that_the_module_uses() {
     let needs = |wgsl| interface(wgsl, "k").needs;
     let plain = needs("@compute @workgroup_size(1) fn k() {}");
     assert_eq!(plain, fencepost_kernels::Needs::default());
@@ -316,7 +316,7 @@ fn needs_name_exactly_what_the_module_uses() {
 }
 
 #[test]
-fn immediates_hold_the_struct_and_lose_the_binding() {
+fn a_block_moved_to_immediates_keeps_its_struct_and_loses_its_binding() {
     let module = parse(
         "struct A { n: u32 }
          @group(0) @binding(0) var<uniform> params: A;
@@ -330,7 +330,7 @@ fn immediates_hold_the_struct_and_lose_the_binding() {
 }
 
 #[test]
-fn each_entry_point_moves_its_own_block() {
+fn each_entry_point_moves_its_own_block_to_immediates() {
     let module = parse(
         "struct A { n: u32 } struct B { f: f32 }
          @group(0) @binding(0) var<uniform> first: A;
@@ -349,7 +349,7 @@ fn each_entry_point_moves_its_own_block() {
 }
 
 #[test]
-fn f16_cannot_be_immediate() {
+fn a_block_with_f16_cannot_be_immediate() {
     let module = parse(
         "enable f16; struct A { n: f16 }
          @group(0) @binding(0) var<uniform> params: A;
@@ -379,7 +379,7 @@ fn damaged_shaders_are_errors_or_valid_but_never_panics() {
 }
 
 #[test]
-fn a_grid_folds_only_where_the_place_in_it_goes_to_linear_id_alone_with_the_workgroups_width() {
+fn a_grid_folds_only_if_the_position_goes_to_linear_id_alone() {
     let folds = |overrides: &[(&str, f64)], head: &str, body: &str, size: &str| {
         let text = format!(
             "//#use linear\n{head}\n@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -417,7 +417,7 @@ fn a_grid_folds_only_where_the_place_in_it_goes_to_linear_id_alone_with_the_work
 }
 
 #[test]
-fn a_grid_does_not_fold_for_another_function_of_that_name_or_for_the_number_of_a_workgroup() {
+fn a_grid_does_not_fold_for_another_linear_id_or_for_workgroup_id() {
     let folds = |function: &str, arguments: &str| {
         let text = format!(
             "{function}\n@group(0) @binding(0) var<storage, read_write> x: array<u32>;

@@ -1,8 +1,8 @@
-//! What is said of shaders that are not valid.
+//! The messages for shaders that are not valid.
 
 use fencepost_kernels::{Module, ShaderSource};
 
-/// Statements of an entry point, or declarations before one, that are wrong in one way each.
+/// Lists statements of an entry point, or declarations before one, each with one mistake.
 const WRONG: &[(&str, &str)] = &[
     ("types of an operator", "x[0] = n * 2.0 * f32(n);"),
     ("types of a comparison", "if x[0] < n { return; }"),
@@ -117,7 +117,7 @@ fn messages() {
 }
 
 #[test]
-fn a_file_that_ends_too_early_is_wrong_at_its_end() {
+fn the_error_of_a_file_that_ends_too_early_is_at_its_end() {
     let cases = [
         ("//#use \"b.wgsl\"\nfn k() {\n    let x = 1;\n", "a.wgsl:3:15: "),
         ("//#use \"b.wgsl\"\nconst a = 1", "a.wgsl:2:12: "),

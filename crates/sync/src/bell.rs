@@ -1,14 +1,14 @@
-//! What a future leaves with all that wake it.
+//! The waker that a future registers with everything that can wake it.
 
 use crate::prim::{Mutex, lock, thread_local};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// The one waker of a future: it wakes the task that has polled last.
+/// Holds the one waker that a future registers. The waker wakes the task that has polled the future last.
 ///
-/// Each poll may come with another waker. The one that is left with whatever the future waits for stays the same, so that
-/// a list which asks [`Waker::will_wake`] has it once, however often the future is polled.
+/// Each poll may bring another waker. The waker that the future registers stays the same through all polls, so a list
+/// that compares wakers with [`Waker::will_wake`] holds it once, however often the future is polled.
 ///
 /// # Example
 /// ```
@@ -22,13 +22,14 @@ use std::task::{Wake, Waker};
 pub struct Bell(Option<(Arc<Task>, Waker)>);
 
 thread_local! {
-    /// The wakers and destructors of the program that this thread is in.
+    /// Counts the wakers and destructors of the program that this thread is inside of.
     static IN_TASK: Cell<u32> = Cell::default();
-    /// Tasks that this thread wakes [later](TasksLater).
+    /// Holds the tasks that this thread wakes [later](TasksLater).
     static LATER: RefCell<Option<Vec<Arc<Task>>>> = RefCell::default();
 }
 
-/// Whether this thread is in the waker of a task, which a [`Bell`] has called, or in [other code of the program](InTask).
+/// Returns `true` while this thread runs the waker of a task, called by a [`Bell`], or [other code of the
+/// program](InTask).
 ///
 /// # Example
 /// ```
@@ -49,8 +50,9 @@ pub fn in_task() -> bool {
     IN_TASK.with(Cell::get) > 0
 }
 
-/// While it lives, tasks that a [`Bell`] would wake on this thread are kept. A waker is code of the program and may wait: for
-/// something that this thread does only after what it is at.
+/// Defers wakers: while a value of this type lives, the tasks that a [`Bell`] would wake on this thread are collected
+/// instead. A waker is code of the program and may block until this thread has done something else, which would be a
+/// deadlock.
 ///
 /// # Example
 /// ```
@@ -78,7 +80,7 @@ pub struct TasksLater {
 }
 
 impl TasksLater {
-    /// Keeps tasks from now on, on this thread.
+    /// Starts to collect tasks on this thread.
     pub fn enter() -> Self {
         let outermost = LATER.with(|later| {
             let mut later = later.borrow_mut();
@@ -89,7 +91,7 @@ impl TasksLater {
         Self { outermost }
     }
 
-    /// What wakes the tasks that were kept; nothing if another value of this kind lives on this thread.
+    /// Returns wakers for the collected tasks; none if another value of this type lives on this thread.
     #[must_use = "the tasks are still to be woken"]
     pub fn end(self) -> Vec<Waker> {
         let tasks = if self.outermost { LATER.with(RefCell::take) } else { None };
@@ -98,7 +100,7 @@ impl TasksLater {
 }
 
 impl Drop for TasksLater {
-    /// Tasks that are still kept, as something has panicked, are woken.
+    /// Wakes the tasks that are still collected, which happens after a panic.
     fn drop(&mut self) {
         if self.outermost {
             let tasks = LATER.with(RefCell::take);
@@ -107,7 +109,7 @@ impl Drop for TasksLater {
     }
 }
 
-/// Keeps a task for later, if tasks are kept; whether they are.
+/// Collects a task for later if this thread collects tasks; returns `true` if it does.
 fn keep(task: &Arc<Task>) -> bool {
     LATER.with(|later| {
         let mut later = later.borrow_mut();
@@ -115,7 +117,7 @@ fn keep(task: &Arc<Task>) -> bool {
     })
 }
 
-/// The time that a thread is in code of the program which the library calls, and which may wait: a waker, or a destructor.
+/// Marks that a thread runs code of the program that the library calls and that may block: a waker, or a destructor.
 ///
 /// # Example
 /// ```
@@ -128,7 +130,7 @@ fn keep(task: &Arc<Task>) -> bool {
 pub struct InTask(());
 
 impl InTask {
-    /// From now on, until the value is dropped.
+    /// Marks this thread until the value is dropped.
     #[must_use]
     pub fn enter() -> Self {
         IN_TASK.with(|count| count.set(count.get() + 1));
@@ -142,11 +144,11 @@ impl Drop for InTask {
     }
 }
 
-/// The task to wake, until it is woken.
+/// Holds the task to wake, until it is woken.
 struct Task(Mutex<Option<Waker>>);
 
 impl Bell {
-    /// The waker to leave. From now on it wakes `task`, once, and no earlier one.
+    /// Sets the task that the waker wakes, once, instead of an earlier one; returns the waker to register.
     pub fn set(&mut self, task: &Waker) -> &Waker {
         let (at, waker) = self.0.get_or_insert_with(|| {
             let at = Arc::new(Task(Mutex::new(None)));
@@ -156,14 +158,14 @@ impl Bell {
         waker
     }
 
-    /// The waker, if it was ever left.
+    /// Returns the waker if one was ever registered.
     pub fn waker(&self) -> Option<&Waker> {
         self.0.as_ref().map(|(_, waker)| waker)
     }
 }
 
 impl Task {
-    /// Clones and drops wakers, which are code of the program, outside the lock.
+    // Wakers are code of the program, so they are cloned and dropped outside the lock.
     fn set(&self, task: &Waker) {
         if !lock(&self.0).as_ref().is_some_and(|known| known.will_wake(task)) {
             let task = task.clone();
@@ -194,7 +196,7 @@ impl Wake for Task {
 }
 
 impl Drop for Bell {
-    /// The task is not woken any more, wherever the waker still is.
+    /// Removes the task, so copies of the waker that are still registered wake nothing.
     fn drop(&mut self) {
         if let Some((at, _)) = &self.0 {
             drop(at.take());
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_a_task_whose_future_is_gone() {
+    fn a_dropped_future_leaves_no_task_to_wake() {
         let (tasks, mut bell) = (tasks(), Bell::default());
         let left = bell.set(&tasks[0].1).clone();
         drop(bell);

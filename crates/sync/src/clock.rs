@@ -1,9 +1,9 @@
-//! Vector clocks: what a command queue, or the host, is known to come after.
+//! Vector clocks: a clock holds the commands that a command queue, or the host, is known to come after.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The place of a command in the order of all enqueueing calls of one context, counted from 1.
+/// Numbers a command in the order of all enqueueing calls of one context, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Stamp(pub u64);
 
@@ -13,7 +13,7 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// The index of a command queue in its context. A slot is used again after its queue is gone and all its work done.
+/// Names a command queue by its index in its context. A slot is reused after its queue is dropped and its work is done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Slot(pub u32);
 
@@ -22,11 +22,11 @@ impl Slot {
     pub const CONTEXT: Slot = Slot(0);
 }
 
-/// For each queue, the stamp up to which its commands are known to come first.
+/// Maps each queue to the stamp up to which its commands are known to come first.
 ///
-/// Stamps grow over a whole context, so an entry of a queue that is gone says nothing wrong about the queue that
-/// took its slot. Only queues of which more is known than of all have an entry, and clones share the entries until one
-/// of them learns something.
+/// Stamps grow over a whole context, so an entry of a queue that was dropped stays true for the queue that reuses its
+/// slot. A queue has an entry only if more of its commands come first than `all` says. Clones share the entries until
+/// one of them changes.
 ///
 /// # Example
 /// ```
@@ -39,29 +39,29 @@ impl Slot {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// What is known of every queue.
+    /// Holds the stamp up to which the commands of every queue come first.
     all: Stamp,
-    /// Those of which more is known, in the order of the slots; never empty.
+    /// Holds the queues with a larger stamp, in the order of the slots; never empty.
     seen: Option<Arc<Vec<(Slot, Stamp)>>>,
 }
 
 impl Clock {
-    /// Comes after every command up to `stamp`, whatever queue it is of.
+    /// Makes a clock that comes after every command up to `stamp`, on any queue.
     pub fn after_all(stamp: Stamp) -> Self {
         Self { all: stamp, seen: None }
     }
 
-    /// The stamp up to which the commands of all queues are known to come first.
+    /// Returns the stamp up to which the commands of all queues are known to come first.
     pub fn all(&self) -> Stamp {
         self.all
     }
 
-    /// Whether the command of `slot` with this stamp is known to come first.
+    /// Returns `true` if the command of `slot` with this stamp is known to come first.
     pub fn covers(&self, slot: Slot, stamp: Stamp) -> bool {
         stamp <= self.all || self.find(slot).is_ok_and(|at| self.seen()[at].1 >= stamp)
     }
 
-    /// Learns that everything of `slot` up to `stamp` comes first.
+    /// Records that every command of `slot` up to `stamp` comes first.
     pub fn see(&mut self, slot: Slot, stamp: Stamp) {
         if self.covers(slot, stamp) {
             return;
@@ -74,12 +74,12 @@ impl Clock {
         }
     }
 
-    /// Each queue of which more is known than of all, with the last of its commands that come first.
+    /// Returns the queues with a stamp larger than [`all`](Self::all), with that stamp.
     pub fn entries(&self) -> impl Iterator<Item = (Slot, Stamp)> {
         self.seen().iter().copied()
     }
 
-    /// Learns all that `other` knows.
+    /// Adds everything that `other` comes after.
     pub fn join(&mut self, other: &Clock) {
         if self.all < other.all {
             self.all = other.all;
@@ -96,7 +96,7 @@ impl Clock {
         }
     }
 
-    /// Forgets the entries for which `matters` does not hold, and those of which no more is known than of all.
+    /// Removes the entries for which `matters` returns `false`, and those that [`all`](Self::all) covers.
     pub fn retain(&mut self, mut matters: impl FnMut(Slot, Stamp) -> bool) {
         let all = self.all;
         let mut kept = |&(slot, stamp): &(Slot, Stamp)| stamp > all && matters(slot, stamp);
@@ -107,12 +107,12 @@ impl Clock {
         self.seen = (!left.is_empty()).then(|| Arc::new(left));
     }
 
-    /// How many queues have an entry.
+    /// Counts the queues with an entry.
     pub fn len(&self) -> usize {
         self.seen().len()
     }
 
-    /// Whether no queue has an entry.
+    /// Returns `true` if no queue has an entry.
     pub fn is_empty(&self) -> bool {
         self.seen.is_none()
     }
@@ -125,7 +125,7 @@ impl Clock {
         self.seen().binary_search_by_key(&slot, |&(slot, _)| slot)
     }
 
-    /// The entries of both, of each queue the later.
+    /// Returns the entries of both clocks, with the larger stamp of each queue.
     fn merged(&self, other: &Clock) -> Vec<(Slot, Stamp)> {
         let (mut mine, mut theirs) = (self.entries().peekable(), other.entries().peekable());
         let mut merged = Vec::with_capacity(self.len() + 1);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn joining_is_the_larger_of_each() {
+    fn a_join_takes_the_larger_stamp_of_each_queue() {
         let (mut a, b) = (clock(&[(0, 9)]), clock(&[(0, 3), (2, 4)]));
         a.join(&b);
         assert!(a.covers(Slot(0), Stamp(9)) && a.covers(Slot(2), Stamp(4)));
@@ -160,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn joining_knows_what_a_table_of_all_slots_knows() {
-        // Clocks of two slots and of all, by numbers: four digits of three values each.
+    fn a_join_covers_exactly_the_stamps_that_either_clock_covers() {
+        // Makes a clock of two slots and of all queues from the digits of a number: each digit has three values.
         let digit = |number: u32, at: u32| u64::from(number / 3_u32.pow(at) % 3);
         let made = |number: u32| {
             let mut clock = Clock::after_all(Stamp(digit(number, 2)));
@@ -187,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn seeing_less_forgets_nothing() {
+    fn a_smaller_stamp_does_not_lower_an_entry() {
         let mut clock = clock(&[(0, 9)]);
         clock.see(Slot(0), Stamp(2));
         assert!(clock.covers(Slot(0), Stamp(9)));
     }
 
     #[test]
-    fn what_is_known_of_all_queues_needs_no_entries() {
+    fn a_stamp_of_all_queues_removes_the_entries_it_covers() {
         let mut clock = clock(&[(0, 9), (1, 3), (2, 4), (3, 8)]);
         clock.join(&Clock::after_all(Stamp(5)));
         assert_eq!(clock.entries().collect::<Vec<_>>(), [(Slot(0), Stamp(9)), (Slot(3), Stamp(8))]);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn clones_share_their_entries_until_one_learns() {
+    fn clones_share_their_entries_until_one_changes() {
         let mut first = clock(&[(0, 9), (1, 3)]);
         let second = first.clone();
         let shared = |a: &Clock, b: &Clock| Arc::ptr_eq(a.seen.as_ref().unwrap(), b.seen.as_ref().unwrap());
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_matter_is_forgotten_and_nothing_else() {
+    fn retain_removes_only_the_entries_that_do_not_matter() {
         let mut clock = clock(&[(0, 9), (1, 3), (2, 4)]);
         clock.retain(|slot, _| slot != Slot(1));
         assert_eq!(clock.entries().collect::<Vec<_>>(), [(Slot(0), Stamp(9)), (Slot(2), Stamp(4))]);

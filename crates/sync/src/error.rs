@@ -1,27 +1,27 @@
-//! What can go wrong with waiting.
+//! The errors of waiting.
 
-/// The device is gone, and with it everything that was still to come.
+/// The device was lost, and with it all work that was not complete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the device was lost: {reason}")]
 pub struct Lost {
-    /// What the driver, or whoever gave the device up, said.
+    /// Holds the reason given by the driver, or by the code that declared the device lost.
     pub reason: String,
 }
 
-/// What can go wrong with a late result.
+/// Lists the errors of a pending result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The result was handed out by an earlier wait or poll.
+    /// An earlier wait or poll returned the result.
     #[error("the pending result was taken already by an earlier wait")]
     Taken,
-    /// A blocking wait on a target that may not block.
+    /// A blocking wait was called on a target that cannot block.
     #[error("a blocking wait is not possible in the browser; `.await` the pending result instead")]
     WouldBlock,
-    /// A native fence could not be made.
+    /// The native fence could not be made.
     #[error("no native fence on this device: {reason}")]
     Fence {
-        /// What the driver said.
+        /// Holds the driver's message.
         reason: String,
     },
 }

@@ -1,12 +1,12 @@
 //! When GPU work is done: timelines, fences, clocks and late results.
 //!
-//! This crate knows nothing of buffers or kernels. It holds the parts of `fencepost` that tell *when*:
+//! This crate knows nothing of buffers or kernels. It holds the parts of `fencepost` that report *when* work is done:
 //!
 //! * [`Value`] and [`Timeline`]: the progress of one hardware queue as numbers that only grow;
-//! * [`Fence`](backend::Fence): how a device's progress is asked for and waited for, one file a backend;
-//! * [`Clock`]: what a command queue, or the host, is known to come after;
-//! * [`Pending`]: the one late answer, a future with a blocking twin;
-//! * [`Bell`]: the one waker of a future, however often it is polled.
+//! * [`Fence`](backend::Fence): reads a device's progress and waits for it, one file a backend;
+//! * [`Clock`]: the commands that a command queue, or the host, is known to come after;
+//! * [`Pending`]: a result that becomes available later, as a future and with blocking methods;
+//! * [`Bell`]: the one waker that a future registers, however often it is polled.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

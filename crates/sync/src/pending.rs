@@ -1,4 +1,4 @@
-//! The one late answer.
+//! A result that becomes available later.
 
 use crate::prim::thread_local;
 use crate::{Error, MaybeSend, in_task};
@@ -9,22 +9,23 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Where a [`Pending`] gets its result from.
+/// Supplies the result of a [`Pending`].
 pub trait Late<T, E>: MaybeSend {
-    /// As [`Future::poll`]; never asked again after it was ready.
+    /// Polls as [`Future::poll`]; not called again once it was ready.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, E>>;
 
-    /// Blocks until the result is there, or until `limit` has passed: then `None`, and it may be asked again.
+    /// Blocks until the result is available. Returns `None` if `limit` has passed first; a later call may follow.
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<T, E>>;
 }
 
 thread_local! {
-    /// How often code of the program has run on this thread inside a call of the library.
+    /// Counts the times that code of the program ran on this thread inside a call of the library.
     static NESTED: Cell<u64> = Cell::default();
 }
 
-/// Notes that code of the program, which may have blocked on a future, has run on this thread. A [`Pending`] that is being
-/// polled here asks to be polled again: an executor that parks the thread may have taken the wake that was for that poll.
+/// Records that code of the program, which may have blocked on a future, has run on this thread. A [`Pending`] that is
+/// being polled on this thread then asks to be polled again: an executor that parks the thread may have taken the wake
+/// that was meant for that poll.
 ///
 /// # Example
 /// ```
@@ -38,9 +39,9 @@ pub fn note_nested() {
     NESTED.with(|count| count.set(count.get() + 1));
 }
 
-/// A result that comes later: a [`Future`] on any executor, with blocking twins.
+/// Holds a result that becomes available later: it is a [`Future`] on any executor, and has blocking methods too.
 ///
-/// The work runs whether or not anybody waits. Dropping a `Pending` cancels nothing and blocks nobody.
+/// The work runs whether or not the program waits for it. Dropping a `Pending` cancels nothing and does not block.
 ///
 /// # Example
 /// ```
@@ -61,26 +62,27 @@ enum State<T, E> {
 }
 
 impl<T, E: From<Error>> Pending<T, E> {
-    /// A result that is there already.
+    /// Makes a pending result that is available already.
     pub fn ready(result: Result<T, E>) -> Self {
         Self { state: State::Ready(result) }
     }
 
-    /// A result that `source` will have.
+    /// Makes a pending result that `source` supplies.
     pub fn late(source: impl Late<T, E> + 'static) -> Self {
         Self { state: State::Late(Box::new(source)) }
     }
 
-    /// Blocks until the result is there.
+    /// Blocks until the result is available.
     ///
     /// # Errors
-    /// The error of the work; [`Error::Taken`] if an earlier [`wait_timeout`](Self::wait_timeout) had the result;
-    /// in the browser [`Error::WouldBlock`] unless it is there already.
+    /// The error of the work; [`Error::Taken`] if an earlier [`wait_timeout`](Self::wait_timeout) returned the result;
+    /// in the browser [`Error::WouldBlock`] unless the result is available already.
     pub fn wait(mut self) -> Result<T, E> {
         self.take(None).map(|result| result.expect("bug: a wait without limit ended without a result"))
     }
 
-    /// Blocks until the result is there, at most for `limit`: then `None`, and a later wait can have it.
+    /// Blocks until the result is available, at most for `limit`. Returns `None` after `limit`; a later wait can return
+    /// the result.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -109,7 +111,7 @@ impl<T: Unpin, E: From<Error> + Unpin> Future for Pending<T, E> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::Late(source) = &mut self.state {
             if in_task() {
-                note_nested(); // of a poll further out on this thread, if there is one
+                note_nested(); // for an outer poll on this thread, if there is one
             }
             let before = NESTED.with(Cell::get);
             let polled = source.poll(cx);
@@ -156,34 +158,34 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_after_a_timeout_has_the_result() {
+    fn a_wait_after_a_timeout_returns_the_result() {
         let mut pending = Pending::late(Third(0));
         assert_eq!(pending.wait_timeout(Duration::ZERO), Ok(None));
         assert_eq!(pending.wait(), Ok(2));
     }
 
     #[test]
-    fn a_result_is_handed_out_once() {
+    fn a_pending_result_is_returned_once() {
         let mut pending = Pending::late(Third(2));
         assert_eq!(pending.wait_timeout(Duration::ZERO), Ok(Some(3)));
         assert_eq!(pending.wait_timeout(Duration::ZERO), Err(Error::Taken));
         assert_eq!(pollster::block_on(&mut pending), Err(Error::Taken));
     }
 
-    /// Wakes its task while it is polled, and then runs code of the program, which takes the wake.
+    /// Wakes its task while it is polled, and then runs code of the program that takes the wake.
     struct Outer {
         polls: u32,
         nested: Nested,
     }
 
-    /// How code of the program runs inside the poll.
+    /// Names the code of the program that runs inside the poll.
     #[derive(Clone, Copy)]
     enum Nested {
         Callback,
         Waker,
     }
 
-    /// A waker that blocks on another future.
+    /// Blocks on another future when it is woken.
     struct Blocks;
 
     impl std::task::Wake for Blocks {
@@ -209,7 +211,7 @@ mod tests {
                     crate::Bell::default().set(&blocks).wake_by_ref();
                 }
             }
-            // As the park of an executor further in, which had nothing else to wait for.
+            // Parks as an inner executor does that has nothing else to wait for.
             std::thread::park_timeout(Duration::ZERO);
             Poll::Pending
         }
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn any_executor_can_await_it() {
+    fn any_executor_can_await_a_pending_result() {
         assert_eq!(pollster::block_on(Pending::late(Third(0))), Ok(3));
     }
 }

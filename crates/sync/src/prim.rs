@@ -1,4 +1,4 @@
-//! The locks, and what belongs to one thread, in the whole workspace: `std`'s, or loom's under `--cfg fencepost_loom`.
+//! The locks and thread locals of the whole workspace: `std`'s, or loom's under `--cfg fencepost_loom`.
 
 #[cfg(fencepost_loom)]
 pub use loom::{
@@ -15,7 +15,7 @@ pub use std::{
 
 use std::time::{Duration, Instant};
 
-/// Locks, taking for granted that nothing panics while it holds a lock of ours: no user code runs under one.
+/// Locks `mutex`. No code of the program runs under a lock of this project, so no panic is expected while one is held.
 ///
 /// # Panics
 /// If a thread panicked while it held the lock, which is a bug of this project.
@@ -40,7 +40,7 @@ pub fn sleep_for<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>, limit: Dura
     condvar.wait_timeout(guard, limit).expect("bug: a panic held the lock").0
 }
 
-/// What is left of a `limit` that counts from `start`. Under loom, time never passes.
+/// Returns the rest of a `limit` that counts from `start`. Under loom, time never passes.
 pub fn left(start: Instant, limit: Duration) -> Duration {
     if cfg!(fencepost_loom) { limit } else { limit.saturating_sub(start.elapsed()) }
 }

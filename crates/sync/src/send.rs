@@ -1,24 +1,24 @@
-//! `Send` and `Sync` where there are threads, nothing where there are none.
+//! `Send` and `Sync` on targets with threads; no bound on the others.
 
-/// [`Send`] on native targets; no demand at all in the browser, where nothing leaves its thread.
+/// Requires [`Send`] on native targets; requires nothing in the browser, which has one thread.
 #[cfg(not(target_arch = "wasm32"))]
 pub trait MaybeSend: Send {}
 #[cfg(not(target_arch = "wasm32"))]
 impl<T: Send + ?Sized> MaybeSend for T {}
 
-/// [`Sync`] on native targets; no demand at all in the browser, where nothing leaves its thread.
+/// Requires [`Sync`] on native targets; requires nothing in the browser, which has one thread.
 #[cfg(not(target_arch = "wasm32"))]
 pub trait MaybeSync: Sync {}
 #[cfg(not(target_arch = "wasm32"))]
 impl<T: Sync + ?Sized> MaybeSync for T {}
 
-/// [`Send`] on native targets; no demand at all in the browser, where nothing leaves its thread.
+/// Requires [`Send`] on native targets; requires nothing in the browser, which has one thread.
 #[cfg(target_arch = "wasm32")]
 pub trait MaybeSend {}
 #[cfg(target_arch = "wasm32")]
 impl<T: ?Sized> MaybeSend for T {}
 
-/// [`Sync`] on native targets; no demand at all in the browser, where nothing leaves its thread.
+/// Requires [`Sync`] on native targets; requires nothing in the browser, which has one thread.
 #[cfg(target_arch = "wasm32")]
 pub trait MaybeSync {}
 #[cfg(target_arch = "wasm32")]

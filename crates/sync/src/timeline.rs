@@ -12,9 +12,9 @@ impl fmt::Display for Value {
     }
 }
 
-/// How far a hardware queue is: `completed <= submitted < pending`, and all three only grow.
+/// Counts a hardware queue's progress: `completed <= submitted < pending`, and all three only grow.
 ///
-/// A plain value, kept under its owner's lock.
+/// It is a plain value; its owner guards it with a lock.
 ///
 /// # Example
 /// ```
@@ -32,37 +32,37 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The value that the next submission will signal.
+    /// Returns the value that the next submission will signal.
     pub fn pending(&self) -> Value {
         Value(self.submitted.0 + 1)
     }
 
-    /// The largest value whose work has been handed to the device.
+    /// Returns the largest value whose work was submitted to the device.
     pub fn submitted(&self) -> Value {
         self.submitted
     }
 
-    /// The largest value that the device has passed.
+    /// Returns the largest value that the device has passed.
     pub fn completed(&self) -> Value {
         self.completed
     }
 
-    /// How many submissions the device has not passed.
+    /// Counts the submissions that the device has not passed.
     pub fn in_flight(&self) -> u64 {
         self.submitted.0 - self.completed.0
     }
 
-    /// Notes that the submission which signals `value` was handed over.
+    /// Records that the submission that signals `value` was made.
     ///
     /// # Panics
-    /// If `value` is not the pending one: a bug of the caller's, as values are given out one by one.
+    /// If `value` is not the pending one, which is a bug of the caller: values are submitted one by one.
     pub fn submit(&mut self, value: Value) {
         assert_eq!(value, self.pending(), "bug: timeline values are submitted one by one");
         self.submitted = value;
     }
 
-    /// Notes that the device has passed `value`; `true` if that is news. A value behind what is known already
-    /// changes nothing, one that was never submitted counts as the last that was.
+    /// Records that the device has passed `value`; returns `true` if `completed` grows. A smaller value than the
+    /// completed one changes nothing. A value that was never submitted counts as the last submitted one.
     pub fn complete(&mut self, value: Value) -> bool {
         let value = value.min(self.submitted);
         let news = value > self.completed;

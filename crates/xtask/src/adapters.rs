@@ -1,4 +1,4 @@
-//! Finds Vulkan drivers without loading one: the loader's manifests, and the libraries they name.
+//! Finds Vulkan drivers without loading one, by the loader's manifests and the libraries that they name.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::shell::line;
 
-/// One driver the Vulkan loader would find.
+/// Describes one driver that the Vulkan loader would find.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
-    /// The manifest, a JSON file.
+    /// Holds the path of the manifest, a JSON file.
     pub(crate) manifest: PathBuf,
-    /// The library as the manifest writes it.
+    /// Names the library as the manifest does.
     pub(crate) library: String,
 }
 
@@ -25,12 +25,12 @@ impl Driver {
         Some(Self { manifest: manifest.to_owned(), library })
     }
 
-    /// True for drivers that run on the CPU and so need no device.
+    /// Returns `true` for drivers that run on the CPU and so need no device.
     pub(crate) fn is_software(&self) -> bool {
         ["lvp", "lavapipe", "swiftshader"].iter().any(|name| self.library.contains(name))
     }
 
-    /// The library's file, if the loader can find one for this machine.
+    /// Returns the library's file, if the loader can find one for this machine.
     fn library_file(&self) -> Option<PathBuf> {
         let named = Path::new(&self.library);
         if named.is_absolute() {
@@ -43,19 +43,19 @@ impl Driver {
         find_library(&self.library)
     }
 
-    /// True if the library is there, and a device for it may be.
+    /// Returns `true` if the library exists and the machine may have a device for it.
     fn is_usable(&self) -> bool {
         self.library_file().is_some() && (self.is_software() || has_gpu_device())
     }
 }
 
-/// The `ICD.library_path` of a manifest's text.
+/// Returns the `ICD.library_path` of a manifest's text.
 fn library_of(manifest: &str) -> Option<String> {
     let json: Value = serde_json::from_str(manifest).ok()?;
     Some(json.get("ICD")?.get("library_path")?.as_str()?.to_owned())
 }
 
-/// The drivers that can be used on this machine now; empty without a Vulkan loader.
+/// Returns the drivers that this machine can use now; none without a Vulkan loader.
 pub(crate) fn usable_drivers() -> Vec<Driver> {
     if find_library("libvulkan.so.1").is_none() {
         return Vec::new();
@@ -64,12 +64,12 @@ pub(crate) fn usable_drivers() -> Vec<Driver> {
     drivers.filter(Driver::is_usable).collect()
 }
 
-/// True if EGL is there, through which GL needs no display.
+/// Returns `true` if the machine has EGL, through which GL needs no display.
 pub(crate) fn has_egl() -> bool {
     find_library("libEGL.so.1").is_some()
 }
 
-/// The manifests the loader reads, in its order.
+/// Returns the manifests that the loader reads, in its order.
 fn manifests() -> Vec<PathBuf> {
     let chosen = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].iter().find_map(env::var_os);
     let places = match chosen {
@@ -81,7 +81,7 @@ fn manifests() -> Vec<PathBuf> {
     files.filter(|file| seen.insert(file.clone())).collect()
 }
 
-/// The directories the loader searches, given the environment.
+/// Returns the directories that the loader searches, given the environment.
 fn manifest_dirs(var: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     let or = |name: &str, default: &str| var(name).filter(|v| !v.is_empty()).unwrap_or(default.into());
     let home = or("HOME", "/");
@@ -97,7 +97,7 @@ fn manifest_dirs(var: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     bases.map(|base| base.join("vulkan/icd.d")).collect()
 }
 
-/// `place` itself if it is a file, else the JSON files in it, sorted.
+/// Returns `place` itself if it is a file, else the JSON files in it, sorted.
 fn json_files(place: &Path) -> Vec<PathBuf> {
     if place.is_file() {
         return vec![place.to_owned()];
@@ -108,7 +108,7 @@ fn json_files(place: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Finds a shared library the way the dynamic loader would, near enough.
+/// Finds a shared library in nearly the same places as the dynamic loader.
 fn find_library(name: &str) -> Option<PathBuf> {
     let given = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let cache = line("ldconfig").arg("-p").read().or_else(|_| line("/sbin/ldconfig").arg("-p").read());
@@ -118,13 +118,13 @@ fn find_library(name: &str) -> Option<PathBuf> {
     files.into_iter().find(|file| fits_this_machine(file))
 }
 
-/// The files of library `name` in the output of `ldconfig -p`.
+/// Returns the files of library `name` in the output of `ldconfig -p`.
 fn cached_libraries(cache: &str, name: &str) -> Vec<PathBuf> {
     let entries = cache.lines().filter(|entry| entry.split_whitespace().next() == Some(name));
     entries.filter_map(|entry| Some(entry.split_once(" => ")?.1.trim().into())).collect()
 }
 
-/// Where libraries lie on systems without an `ldconfig` cache.
+/// Returns the directories of libraries on systems without an `ldconfig` cache.
 fn standard_dirs() -> Vec<String> {
     let multiarch = format!("{}-linux-gnu", env::consts::ARCH);
     let dirs = ["/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/run/opengl-driver/lib"];
@@ -132,13 +132,13 @@ fn standard_dirs() -> Vec<String> {
     plain.chain([format!("/usr/lib/{multiarch}"), format!("/lib/{multiarch}")]).collect()
 }
 
-/// True if `file` is made for the word size and processor this program is made for.
+/// Returns `true` if `file` is built for the word size and the processor of this program.
 fn fits_this_machine(file: &Path) -> bool {
-    let ours = elf_kind(Path::new("/proc/self/exe")); // by its path it is gone when cargo has built it again
+    let ours = elf_kind(Path::new("/proc/self/exe")); // the file's own path is gone after cargo has built it again
     ours.is_some() && elf_kind(file) == ours
 }
 
-/// The class and machine fields of an ELF header.
+/// Returns the class and machine fields of an ELF header.
 fn elf_kind(file: &Path) -> Option<(u8, [u8; 2])> {
     use std::io::Read;
     let mut header = [0; 20];
@@ -146,7 +146,7 @@ fn elf_kind(file: &Path) -> Option<(u8, [u8; 2])> {
     (header[..4] == *b"\x7fELF").then_some((header[4], [header[18], header[19]]))
 }
 
-/// True if the kernel shows a device that a hardware driver could open.
+/// Returns `true` if the kernel shows a device that a hardware driver could open.
 fn has_gpu_device() -> bool {
     let render = fs::read_dir("/dev/dri").into_iter().flatten().flatten();
     let mut names = render.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_xdg_variables_move_the_search() {
+    fn the_xdg_variables_set_the_searched_directories() {
         let dirs = manifest_dirs(|name| (name == "XDG_DATA_DIRS").then(|| "/one:/two".to_owned()));
         assert!(dirs.contains(&PathBuf::from("/one/vulkan/icd.d")));
         assert!(dirs.contains(&PathBuf::from("/two/vulkan/icd.d")));

@@ -1,4 +1,4 @@
-//! `cargo xtask book`: `docs/` as a book to read in a browser, by mdBook.
+//! `cargo xtask book`: builds `docs/` as a book for a browser, with mdBook.
 
 use anyhow::{Result, bail};
 
@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 
 const MDBOOK: Tool = Tool { name: "mdbook", version: "0.5.4" };
 
-/// What the command line of `book` asks for.
+/// Holds the arguments of the command `book`.
 pub(crate) struct Options {
     pub(crate) serve: bool,
     pub(crate) open: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Options {
 /// Builds the book, or serves it until it is interrupted.
 pub(crate) fn book(workspace: &Workspace, options: &Options) -> Result<()> {
     let Some(mdbook) = MDBOOK.find(workspace, options.may_install)? else {
-        bail!("no mdbook: leave --no-install out, or `cargo install mdbook`");
+        bail!("mdbook is missing: leave --no-install out, or run `cargo install mdbook`");
     };
     let command = if options.serve { "serve" } else { "build" };
     let open = options.open.then_some("--open");

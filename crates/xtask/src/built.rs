@@ -1,4 +1,4 @@
-//! Test programs, built once and run as often as wanted: whatever is edited meanwhile changes nothing.
+//! Test programs that are built once and run many times. Edits of the sources between the runs do not change them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::shell::{Line, line};
 use crate::suite::tests;
 use crate::workspace::Workspace;
 
-/// Copies of test programs, gone when this is dropped.
+/// Holds copies of test programs, which are removed when this is dropped.
 pub(crate) struct Built {
     folder: PathBuf,
     paths: Vec<PathBuf>,
@@ -33,7 +33,7 @@ impl Built {
         Ok(built)
     }
 
-    /// The line of each, in the order of their names, started where cargo would start it.
+    /// Returns the command line of each program, in the order of their names, in the folder where cargo would start it.
     pub(crate) fn lines(&self, workspace: &Workspace) -> impl Iterator<Item = Line> {
         self.paths.iter().map(|path| line(path).dir(&workspace.path("crates/fencepost")))
     }
@@ -41,19 +41,19 @@ impl Built {
 
 impl Drop for Built {
     fn drop(&mut self) {
-        // Whatever is left of it is below `target`.
+        // A folder that cannot be removed stays below `target`.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Where cargo's messages say that the test program `name` is.
+/// Returns the path of the test program `name` from cargo's messages.
 fn executable(messages: &str, name: &str) -> Result<PathBuf> {
     let found = messages.lines().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         let is = message["target"]["name"] == name && message["target"]["kind"][0] == "test";
         message["executable"].as_str().filter(|_| is).map(PathBuf::from)
     });
-    found.with_context(|| format!("cargo does not say where the test program `{name}` is"))
+    found.with_context(|| format!("cargo's messages do not name the test program `{name}`"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Steps that run only when their inputs have changed since they last passed in this checkout.
+//! Steps that run only if their inputs have changed since they last passed in this checkout.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,17 +10,17 @@ use crate::shell::line;
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// The files that a step depends on.
+/// Names the files that a step depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Inputs {
-    /// The crates.
+    /// The step depends on the crates.
     Library,
-    /// The crates and the benchmarks.
+    /// The step depends on the crates and the benchmarks.
     Benches,
 }
 
 impl Inputs {
-    /// Folders and files below the root. The crates include xtask, which says what a step does.
+    /// Returns the folders and files, relative to the root. The crates include xtask, which defines the steps.
     fn paths(self) -> &'static [&'static str] {
         match self {
             Self::Library => &["Cargo.toml", "Cargo.lock", "crates"],
@@ -29,7 +29,7 @@ impl Inputs {
     }
 }
 
-/// Runs a step, unless it has passed here with the same inputs and the same compiler.
+/// Runs a step, unless it has passed in this checkout with the same inputs and the same compiler.
 ///
 /// # Errors
 /// Those of the step; or the inputs cannot be read.
@@ -51,7 +51,7 @@ pub(crate) fn when_changed(
     Ok(done)
 }
 
-/// A number that changes with the inputs, the compiler, or what is asked of it.
+/// Returns a number that changes with the inputs, the compiler, or its options.
 fn print_of(workspace: &Workspace, inputs: Inputs) -> Result<String> {
     let list = line("git").args(["ls-files", "--cached", "--others", "--exclude-standard", "--"]);
     let files = list.args(inputs.paths()).dir(workspace.root()).read()?;
@@ -65,7 +65,7 @@ fn print_of(workspace: &Workspace, inputs: Inputs) -> Result<String> {
     Ok(format!("{:016x}\n", hasher.finish()))
 }
 
-/// The bytes of a file; none if it was removed and git does not know it yet.
+/// Returns the bytes of a file; `None` if it was removed and git does not know that yet.
 fn contents(file: &Path) -> Result<Option<Vec<u8>>> {
     if !file.is_file() {
         return Ok(None);
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs the step `name` of a workspace and says how often it has run by now.
+    /// Runs the step `name` of a workspace and returns how often it has run so far.
     fn run(workspace: &Workspace, count: &Cell<u32>, result: Result<Done>) -> u32 {
         let step = || {
             count.set(count.get() + 1);

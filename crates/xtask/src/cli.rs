@@ -8,7 +8,7 @@ use crate::storm;
 
 /// Set-up and checks of the Fencepost workspace.
 ///
-/// Needs Rust and a C compiler; sets up what else is missing, and prints each command it runs.
+/// Needs Rust and a C compiler; installs other missing tools, and prints each command it runs.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 #[command(
@@ -24,7 +24,7 @@ pub(crate) enum Command {
     /// Hashes the largest files of the Rust toolchain on the GPU, checked on the CPU
     #[command(after_help = "Examples:\n  cargo xtask demo\n  cargo xtask demo --json\n\n\
         Installs a software Vulkan driver through the system's package manager if no usable one is found.\n\
-        Everything this command does not know goes to the example: see `cargo run --example b3sum -- --help`.")]
+        Arguments that this command does not know go to the example: see `cargo run --example b3sum -- --help`.")]
     Demo {
         /// Fail instead of installing a driver
         #[arg(long)]
@@ -37,8 +37,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n  \
         cargo xtask test --full\n\n\
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, doc, targets --web, package, count, deny.\n\
-        All are run, however many fail; the last line is `N passed, N failed`. The steps targets --web, package and count\n\
-        are skipped where they have passed with the same inputs. With --full also: model, versions, features, msrv, outside.\n\
+        All steps run, also after failures; the last line is `N passed, N failed`. The steps targets --web, package and count\n\
+        are skipped if they have passed with the same inputs. With --full also: model, versions, features, msrv, outside.\n\
         With CI set: as with --install-tools and every adapter the system can get, and `cargo package` refuses uncommitted changes.")]
     Test {
         #[command(flatten)]
@@ -46,15 +46,15 @@ pub(crate) enum Command {
         /// Build cargo-deny into target/tools if it is missing (about a minute)
         #[arg(long)]
         install_tools: bool,
-        /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust, each feature
-        /// alone, and a program outside: what a night is for
+        /// Run every case on every adapter in every mode, the loom models, the oldest versions and the oldest Rust, each
+        /// feature alone, and a program outside: meant for a run overnight
         #[arg(long)]
         full: bool,
         /// Arguments for the test programs, for instance a part of a test's name; then only the default mode runs
         #[arg(last = true)]
         filter: Vec<String>,
     },
-    /// Checks the rules rustc and clippy do not know: where `unsafe` may stand, lengths, unfinished work
+    /// Checks the rules that rustc and clippy do not know: the places of `unsafe`, lengths, unfinished work
     #[command(after_help = "Example:\n  cargo xtask lint")]
     Lint,
     /// Prints which rooms of the core crate import which, floor by floor
@@ -67,10 +67,10 @@ pub(crate) enum Command {
     /// Runs the loom models of the crates sync and core
     #[command(after_help = "Examples:\n  cargo xtask model\n  LOOM_MAX_PREEMPTIONS=3 cargo xtask model wait")]
     Model {
-        /// Words, one of which a model's name must contain; without, all run
+        /// Words, one of which a model's name must contain; without words, all models run
         filter: Vec<String>,
     },
-    /// Runs whatever proves a rule, on every adapter with every recorder, and prints a table of the rules
+    /// Runs the tests that prove the rules, on every adapter with every recorder, and prints a table of the rules
     #[command(after_help = "Examples:\n  cargo xtask semantics --all-adapters\n  \
         cargo xtask semantics --mode default --mode wgpu --no-model q04\n  \
         cargo xtask semantics --json > semantics.jsonl\n\n\
@@ -94,21 +94,21 @@ pub(crate) enum Command {
     /// Runs the random programs of many seeds on the CPU recorder: no wrong byte, no hang, no panic
     #[command(after_help = "Examples:\n  cargo xtask seeds\n  cargo xtask seeds --from 5000 --count 200")]
     Seeds {
-        /// How many
+        /// Number of seeds
         #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
         count: u64,
-        /// The first
+        /// First seed
         #[arg(long, default_value_t = 0)]
         from: u64,
     },
-    /// Puts seeded faults into a copy of the library, and prints which test sees each
+    /// Puts seeded faults into a copy of the library, and prints the test that detects each
     #[command(
         after_help = "Examples:\n  cargo xtask mutants\n  cargo xtask mutants --list\n  cargo xtask mutants pool\n  \
         cargo xtask mutants --json > mutants.jsonl\n\n\
         The faults are those of tests/faults.json. The copy is below target/mutants, and all faults are built into it at\n\
         once; FENCEPOST_FAULT=<name> chooses one when a test program of the copy starts. It runs, up to the first failure,\n\
         the unit tests of core and sync, the random programs and the conformance suite, on the CPU recorder. Exits with 1\n\
-        if a fault survives that the list does not explain, or does not build."
+        if a fault does not build, or survives without an explanation in the list."
     )]
     Mutants {
         /// Print a line of JSON for each fault instead of the table
@@ -117,14 +117,14 @@ pub(crate) enum Command {
         /// Print the faults, and build and run nothing
         #[arg(long, conflicts_with = "json")]
         list: bool,
-        /// Seconds after which a test program hangs; with a fault it has eight times what it takes without one, at most
-        /// these
+        /// Seconds after which a test program counts as hanging; with a fault the limit is eight times its run time
+        /// without one, but not more than this
         #[arg(long, default_value_t = 300)]
         limit: u64,
-        /// Words, one of which a fault's name must contain; without, all are tried
+        /// Words, one of which a fault's name must contain; without words, all faults are tried
         filter: Vec<String>,
     },
-    /// Runs the double buffer for minutes: every block right, memory flat
+    /// Runs the double buffer for minutes: every block must be right, and memory must not grow
     #[command(
         after_help = "Examples:\n  cargo xtask soak\n  cargo xtask soak --minutes 1 --adapter swiftshader --seed 7 --json\n\n\
         See `cargo xtask soak -- --help` for all arguments."
@@ -134,12 +134,12 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Runs random programs by several threads for minutes: no wrong byte, no hang, no panic, nothing left over
+    /// Runs random programs by several threads for minutes: no wrong byte, no hang, no panic, no leak
     #[command(
         after_help = "Examples:\n  cargo xtask storm --minutes 5\n  cargo xtask storm --adapters cpu,swiftshader --mode default --threads 8\n  \
         cargo xtask storm --adapters lavapipe --mode hal --seed 17\n  cargo xtask storm --minutes 60 --json > storm.jsonl\n\n\
-        Adapters: cpu, and those of the machine as the names of tests have them. Modes: default, wgpu, hal, direct, discrete.\n\
-        A seed gives the same programs each time; how the threads interleave is the system's. The first seed that fails ends\n\
+        Adapters: cpu, and the machine's adapters by their names in the tests' names. Modes: default, wgpu, hal, direct, discrete.\n\
+        A seed gives the same programs each time; the system decides how the threads interleave. The first seed that fails ends\n\
         the run, with the line that runs it again. Exits with 1 if a seed failed."
     )]
     Storm(Storm),
@@ -166,12 +166,12 @@ pub(crate) enum Command {
         #[arg(long)]
         no_install: bool,
     },
-    /// Makes the book of docs/ below target/book, to be read in a browser
+    /// Builds the book of docs/ below target/book, to be read in a browser
     #[command(after_help = "Examples:\n  cargo xtask book --open\n  cargo xtask book --serve\n\n\
         Builds mdBook into target/tools if it is missing (some minutes). `cargo xtask test` needs none of it:\n\
         there the examples of the book are compiled and run, and its links are followed.")]
     Book {
-        /// Serve it on localhost, and make it again when a page changes
+        /// Serve it on localhost, and build it again when a page changes
         #[arg(long)]
         serve: bool,
         /// Open it in a browser
@@ -196,37 +196,37 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Counts the instructions that launches cost their caller, on wgpu's noop back end
+    /// Counts the instructions that a launch costs its caller, on wgpu's noop back end
     #[command(after_help = "Examples:\n  cargo xtask count\n  cargo xtask count --check\n\n\
         Installs valgrind through the system's package manager if there is none.\n\
         The counts are kept in benches/instructions.json.")]
     Count {
-        /// Print what was counted as JSON instead of a table
+        /// Print the counts as JSON instead of a table
         #[arg(long)]
         json: bool,
-        /// Fail if a count is more than 5 % over the kept one
+        /// Fail if a count is more than 5 % over the stored one
         #[arg(long)]
         check: bool,
-        /// Keep what was counted
+        /// Store the counts
         #[arg(long, conflicts_with = "check")]
         write: bool,
         /// Fail instead of installing valgrind
         #[arg(long)]
         no_install: bool,
     },
-    /// Type-checks everything with the oldest versions of other crates that the manifests admit
+    /// Type-checks everything with the oldest versions of other crates that the manifests allow
     #[command(after_help = "Example:\n  cargo xtask versions\n\n\
         The versions are chosen in a copy of the sources below target/versions. If one is too old, the manifest at the root\n\
         has to name a newer one.")]
     Versions,
-    /// Prints what a minimal program costs with this library, wgpu alone and CubeCL: crates, build, binary
+    /// Prints the cost of a minimal program with this library, wgpu alone and CubeCL: crates, build, binary
     #[command(after_help = "Examples:\n  cargo xtask weigh\n  cargo xtask weigh --json fencepost wgpu\n\n\
         Each program is built from nothing in release mode below target/weigh, one after the other, and run: it takes many minutes.")]
     Weigh {
-        /// Print JSON in place of the table
+        /// Print JSON instead of the table
         #[arg(long)]
         json: bool,
-        /// Only programs with one of these in their names: `fencepost`, `wgpu`, `cubecl`
+        /// Build only programs with one of these words in their names: `fencepost`, `wgpu`, `cubecl`
         filter: Vec<String>,
     },
     /// Type-checks the published crates, with all features, with the oldest Rust that the manifests promise
@@ -234,11 +234,12 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask msrv\n\nThe version is `rust-version` in Cargo.toml; rustup installs it if it is not there."
     )]
     Msrv {
-        /// Install nothing: without the toolchain there is no check
+        /// Install nothing: without the toolchain nothing is checked
         #[arg(long)]
         no_install: bool,
     },
-    /// Builds and runs a program that has the library out of a registry, beside the newest versions of other crates
+    /// Builds and runs a program that takes the library from a registry, together with the newest versions of other
+    /// crates
     #[command(after_help = "Example:\n  cargo xtask outside\n\n\
         The packages that would be published go into a registry that is a folder below target/outside, and the program into\n\
         another; it has types of fastrand, half, image, log, ndarray, num-complex, serde and egui-wgpu, each of its newest\n\
@@ -249,7 +250,7 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo xtask features\n\nIt needs cargo-hack, which it builds below target/tools if it is not in PATH."
     )]
     Features {
-        /// Install nothing: without cargo-hack there is no check
+        /// Install nothing: without cargo-hack nothing is checked
         #[arg(long)]
         no_install: bool,
     },
@@ -261,17 +262,17 @@ pub(crate) enum Command {
         #[command(flatten)]
         adapters: Adapters,
     },
-    /// Prints the drivers a run would find on this machine
+    /// Prints the drivers that a run would find on this machine
     #[command(after_help = "Example:\n  cargo xtask doctor")]
     Doctor,
 }
 
 #[derive(Args)]
 pub(crate) struct Storm {
-    /// How long
+    /// Minutes to run
     #[arg(long, default_value_t = 10.0, value_parser = minutes)]
     minutes: f64,
-    /// Where, with commas between; without, on the CPU recorder and every adapter that the system can get
+    /// Places, with commas between them; without, the CPU recorder and every adapter that the system can get
     #[arg(long, value_delimiter = ',')]
     adapters: Vec<String>,
     /// Run this mode only; may be given several times
@@ -283,7 +284,7 @@ pub(crate) struct Storm {
     /// Run the programs of this seed only, again and again
     #[arg(long, conflicts_with = "from")]
     seed: Option<u64>,
-    /// The first seed
+    /// First seed
     #[arg(long, default_value_t = 0)]
     from: u64,
     /// Print a line of JSON for each process, and one for all
@@ -317,7 +318,7 @@ pub(crate) struct Adapters {
 }
 
 impl Adapters {
-    /// What to set up; CI asks for every adapter its system can get, `all` for every adapter.
+    /// Returns what has to be set up; CI requests every adapter that its system can get, `all` requests every adapter.
     pub(crate) fn request(&self, all: bool) -> Request {
         let wanted = match () {
             () if self.all_adapters || all => Wanted::All,
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_demo_passes_on_what_it_does_not_know() {
+    fn the_demo_passes_unknown_arguments_to_the_example() {
         let cli = Cli::parse_from(["cargo xtask", "demo", "--no-install", "--json", "--block", "4"]);
         let Command::Demo { no_install, args } = cli.command else { panic!("another command") };
         assert!(no_install);

@@ -14,7 +14,7 @@ pub(crate) fn download(package: &str, dir: &Path) -> Result<PathBuf> {
     downloaded(package, dir)
 }
 
-/// Downloads packages and those they need that this system lacks.
+/// Downloads packages, and their dependencies that this system lacks.
 pub(crate) fn download_with_dependencies(packages: &[&str], dir: &Path) -> Result<()> {
     needs_apt(packages)?;
     let simulate = line("apt-get").args(["install", "--simulate", "--no-install-recommends"]).args(packages);
@@ -22,7 +22,7 @@ pub(crate) fn download_with_dependencies(packages: &[&str], dir: &Path) -> Resul
     download_all(&planned(&plan), dir)
 }
 
-/// The packages of apt's plan: one `Inst name (version ...)` line each.
+/// Returns the packages of apt's plan, which has one `Inst name (version ...)` line for each.
 fn planned(plan: &str) -> Vec<&str> {
     let installs = plan.lines().filter_map(|line| line.strip_prefix("Inst "));
     installs.filter_map(|rest| rest.split_whitespace().next()).collect()
@@ -57,14 +57,14 @@ pub(crate) fn unpack(deb: &Path, dir: &Path) -> Result<()> {
     line("dpkg").arg("-x").arg(deb).arg(dir).run_aside()
 }
 
-/// Unpacks only the files of these names; the rest of a big package is never written.
+/// Unpacks only the files of these names; the other files of a large package are not written.
 pub(crate) fn unpack_only(deb: &Path, dir: &Path, names: &[&str]) -> Result<()> {
     let script = r#"set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" --wildcards "${@:3}""#;
     let members = names.iter().map(|name| format!("*/{name}"));
     line("bash").args(["-c", script, "bash"]).arg(deb).arg(dir).args(members).run_aside()
 }
 
-/// The package's file in `dir`.
+/// Returns the package's file in `dir`.
 fn downloaded(package: &str, dir: &Path) -> Result<PathBuf> {
     let entries = fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))?;
     let mut files = entries.flatten().map(|entry| entry.path());
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_names_what_would_be_installed() {
+    fn the_plan_of_apt_lists_the_packages_to_install() {
         let plan =
             "Reading package lists...\nInst liba (1.0 Debian:12 [amd64])\nInst b-web (2)\nConf liba (1.0)\n";
         assert_eq!(planned(plan), ["liba", "b-web"]);

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: BLAKE3 of the largest files of the Rust toolchain, on the GPU, checked on the CPU.
+//! `cargo xtask demo`: computes BLAKE3 of the largest files of the Rust toolchain on the GPU, and checks it on the CPU.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use crate::shell::{cargo, line};
 use crate::software::ensure_adapter;
 use crate::workspace::Workspace;
 
-/// How much real input the demo reads at least, where the toolchain has so much, in bytes.
+/// Holds the bytes of input that the demo reads, unless the toolchain has less.
 const ENOUGH: u64 = 400 << 20;
-/// How many files it takes at most.
+/// Limits the number of files.
 const MOST_FILES: usize = 16;
 
 /// Builds the example and hashes the toolchain's largest files with it.
@@ -29,7 +29,7 @@ pub(crate) fn demo(workspace: &Workspace, may_install: bool, args: &[String]) ->
     example.args(args).args(files).dir(workspace.root()).run()
 }
 
-/// The largest files below `dir`, until they are enough.
+/// Returns the largest files below `dir`, up to the size and number above.
 fn input(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     sizes(dir, &mut files).with_context(|| format!("cannot read {}", dir.display()))?;
@@ -40,7 +40,7 @@ fn input(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The size and path of every file below `dir`; links are left out.
+/// Collects the size and path of every file below `dir`; links are left out.
 fn sizes(dir: &Path, files: &mut Vec<(u64, PathBuf)>) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)?.flatten() {
         let kind = entry.file_type()?;
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_files_come_first_and_stop_when_they_are_enough() {
+    fn the_largest_files_are_taken_first_until_they_are_enough() {
         let files = named(&[(1, "a"), (50, "b"), (60, "c"), (40, "d")]);
         assert_eq!(largest(files.clone(), 100, 9), [Path::new("c"), Path::new("b")]);
         assert_eq!(largest(files.clone(), 111, 9).len(), 3);

@@ -1,4 +1,4 @@
-//! Licences, duplicate and banned crates, sources and advisories, through cargo-deny.
+//! Checks licences, duplicate and banned crates, sources and advisories with cargo-deny.
 
 use anyhow::Result;
 
@@ -9,10 +9,10 @@ use crate::workspace::Workspace;
 
 const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 
-/// What cargo-deny says when its database cannot be brought up to date.
+/// Holds cargo-deny's message when it cannot update its database.
 const NOT_FETCHED: &str = "failed to fetch advisory database";
 
-/// Checks the dependency tree; skipped where cargo-deny is neither there nor to be installed.
+/// Checks the dependency tree; skipped if cargo-deny is missing and may not be installed.
 pub(crate) fn deny(workspace: &Workspace, may_install: bool) -> Result<Done> {
     let Some(program) = CARGO_DENY.find(workspace, may_install)? else {
         return Ok(Done::Skipped("no cargo-deny: give --install-tools, or set CI".to_owned()));
@@ -22,7 +22,7 @@ pub(crate) fn deny(workspace: &Workspace, may_install: bool) -> Result<Done> {
     advisories(&check().arg("advisories"))
 }
 
-/// The database is on the network: a machine that cannot reach it is told so, and fails nothing.
+/// Checks the advisories. Their database is on the network: without it the step reports that and does not fail.
 fn advisories(check: &Line) -> Result<Done> {
     let said = match check.run_quietly()? {
         (true, _) => return Ok(Done::Yes),

@@ -1,4 +1,4 @@
-//! The variables that decide which adapters the tests see, and how strictly they are watched.
+//! The environment variables that decide which adapters the tests use, and which validation layers watch them.
 
 use std::env;
 use std::path::Path;
@@ -10,40 +10,40 @@ use crate::shell::quoted;
 use crate::software::{Extras, ensure_adapter, ensure_gl, extras};
 use crate::workspace::Workspace;
 
-/// Has the tests listen to the validation layers.
+/// Names the variable that makes the tests check the messages of the validation layers.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
 
-/// Variable names with their values.
+/// Lists variables with their values.
 pub(crate) type Vars = Vec<(String, String)>;
 
-/// Which adapters a run asks for.
+/// Names the adapters that a run requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// One for each of wgpu's back ends.
+    /// The run requests one adapter for each of wgpu's back ends.
     FirstPerBackend,
-    /// Every one, SwiftShader too, under the validation layer.
+    /// The run requests every adapter, SwiftShader too, under the validation layer.
     All,
-    /// Every one that this system can get; what is missing is reported.
+    /// The run requests every adapter that this system can get; missing ones are reported.
     AllThereAre,
 }
 
-/// What a run asks to be set up.
+/// Holds the request of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) wanted: Wanted,
-    /// Whether missing drivers may be installed or fetched.
+    /// Is `true` if missing drivers may be installed or fetched.
     pub(crate) may_install: bool,
 }
 
-/// What a run can use.
+/// Holds the result of the set-up.
 #[derive(Default)]
 pub(crate) struct SetUp {
     pub(crate) vars: Vars,
-    /// What was wanted and cannot be had here, and why.
+    /// Describes the requested drivers that are not available, with the reason.
     pub(crate) missing: Option<String>,
 }
 
-/// Sets up the adapters a run asks for, and returns the variables to run its tests with.
+/// Sets up the adapters that a run requests, and returns the variables for its tests.
 pub(crate) fn set_up(workspace: &Workspace, request: Request) -> Result<SetUp> {
     ensure_adapter(request.may_install)?;
     let mut vars = Vec::new();
@@ -60,7 +60,8 @@ pub(crate) fn set_up(workspace: &Workspace, request: Request) -> Result<SetUp> {
     Ok(SetUp { vars, missing })
 }
 
-/// The variables to measure with on whatever adapters can be had, no layer watching. What is missing is reported.
+/// Returns the variables for measurements on the available adapters, without validation layers. Missing adapters are
+/// reported.
 pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
     ensure_adapter(true)?;
     let found = set_up(workspace, Request { wanted: Wanted::AllThereAre, may_install: true });
@@ -73,7 +74,7 @@ pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
     Ok(vars)
 }
 
-/// Adds EGL's driver, SwiftShader and the layer; returns what is missing where that is allowed.
+/// Adds EGL's driver, SwiftShader and the layer; returns a description of the missing ones if the request allows it.
 fn add_drivers(workspace: &Workspace, request: Request, vars: &mut Vars) -> Result<Option<String>> {
     ensure_gl(request.may_install)?;
     match extras(workspace, request.may_install) {
@@ -86,7 +87,7 @@ fn add_drivers(workspace: &Workspace, request: Request, vars: &mut Vars) -> Resu
     Ok(None)
 }
 
-/// The system's drivers and SwiftShader, watched by the fetched layer.
+/// Returns variables for the system's drivers and SwiftShader, with the fetched layer.
 fn vulkan_variables(extras: Extras) -> Result<Vars> {
     let mut drivers: Vec<_> = usable_drivers().into_iter().map(|driver| driver.manifest).collect();
     drivers.retain(|manifest| *manifest != extras.driver);
@@ -95,10 +96,10 @@ fn vulkan_variables(extras: Extras) -> Result<Vars> {
     let drivers = drivers.to_string_lossy();
     Ok(vec![
         var("VK_DRIVER_FILES", &*drivers),
-        var("VK_ICD_FILENAMES", &*drivers), // loaders before 1.3.207 know only this name
+        var("VK_ICD_FILENAMES", &*drivers), // loaders before 1.3.207 read only this variable
         var("VK_LAYER_PATH", extras.layers.to_string_lossy()),
         var("VK_LAYER_VALIDATE_SYNC", "1"),
-        var("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1"), // else a missing barrier between dispatches is not seen
+        var("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1"), // else a missing barrier between dispatches is not reported
     ])
 }
 
@@ -106,7 +107,7 @@ fn var(name: &str, value: impl Into<String>) -> (String, String) {
     (name.to_owned(), value.into())
 }
 
-/// A runtime directory only its owner can open, as Mesa and EGL ask for.
+/// Returns a runtime directory that only its owner can open, as Mesa and EGL require.
 fn private_dir(workspace: &Workspace) -> Result<String> {
     let dir = workspace.made("xdg-runtime")?;
     make_private(&dir).with_context(|| format!("cannot make {} private", dir.display()))?;

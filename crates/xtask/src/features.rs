@@ -1,4 +1,4 @@
-//! `cargo xtask features`: every feature of the libraries compiles alone, and so does none.
+//! `cargo xtask features`: compiles the libraries with each feature alone, and with none.
 
 use anyhow::{Result, bail};
 
@@ -9,10 +9,10 @@ use crate::workspace::Workspace;
 
 const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
 
-/// As [`features`], where not to check is an error.
+/// Runs [`features`]; a skipped check is an error.
 ///
 /// # Errors
-/// As there; there is no cargo-hack.
+/// Those of [`features`]; cargo-hack is missing.
 pub(crate) fn command(workspace: &Workspace, may_install: bool) -> Result<()> {
     match features(workspace, may_install)? {
         Done::Skipped(why) => bail!("{why}"),
@@ -20,11 +20,11 @@ pub(crate) fn command(workspace: &Workspace, may_install: bool) -> Result<()> {
     }
 }
 
-/// Compiles the facade, which has the features of all libraries, with each feature alone, with none and with all. What the
-/// compiler warns of is an error. Skipped where cargo-hack is neither there nor to be installed.
+/// Compiles the facade, which has the features of all libraries, with each feature alone, with none and with all. A
+/// warning of the compiler is an error. Skipped if cargo-hack is missing and may not be installed.
 ///
 /// # Errors
-/// Something does not compile.
+/// A combination does not compile.
 pub(crate) fn features(workspace: &Workspace, may_install: bool) -> Result<Done> {
     let Some(program) = CARGO_HACK.find(workspace, may_install)? else {
         return Ok(Done::Skipped("no cargo-hack: give --install-tools, or set CI".to_owned()));

@@ -1,7 +1,7 @@
-//! `cargo xtask guide`: the pages of `docs/guide` as modules of the library's documentation.
+//! `cargo xtask guide`: checks that the pages of `docs/guide` are modules of the library's documentation.
 //!
-//! A package has only files of its own folder, so `crates/fencepost/guide` has a copy of the pages, whose links
-//! are rustdoc's.
+//! A package has only the files of its own folder, so `crates/fencepost/guide` has a copy of each page, with the links
+//! of rustdoc.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,20 +11,20 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::Workspace;
 
-/// What a link to anything else than a page of the guide begins with.
+/// Begins the links to pages that are not in the guide.
 const REPOSITORY: &str = "https://github.com/fencepost-rs/fencepost/blob/main/docs/";
-/// The same for pictures, which a browser shows.
+/// Begins the links to pictures, which a browser shows.
 const PICTURES: &str = "https://raw.githubusercontent.com/fencepost-rs/fencepost/main/docs/";
 
-/// Where the library has the copies.
+/// Names the folder of the copies.
 const COPIES: &str = "crates/fencepost/guide";
-/// What makes modules of them.
+/// Names the file that declares a module for each copy.
 const MODULES: &str = "crates/fencepost/src/guide.rs";
 
 /// Checks the copies, or writes them.
 ///
 /// # Errors
-/// A file cannot be read or written; a copy is not right, and `write` is not given.
+/// A file cannot be read or written; a copy is wrong, and `write` is not given.
 pub(crate) fn guide(workspace: &Workspace, write: bool) -> Result<()> {
     let wanted = wanted(&workspace.path("docs"))?;
     let wrong = wrong(workspace.root(), &wanted)?;
@@ -45,7 +45,7 @@ pub(crate) fn guide(workspace: &Workspace, write: bool) -> Result<()> {
     Ok(())
 }
 
-/// The files that differ from what is wanted, that are not there, or that should not be there.
+/// Returns the files that differ from the wanted ones, that are missing, or that have no page.
 fn wrong(root: &Path, wanted: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let differs =
         |(path, text): &(&String, &String)| fs::read_to_string(root.join(path)).ok().as_ref() != Some(text);
@@ -59,7 +59,7 @@ fn wrong(root: &Path, wanted: &BTreeMap<String, String>) -> Result<Vec<String>> 
     Ok(wrong)
 }
 
-/// The text of each file, by its path below the root.
+/// Returns the wanted text of each file, by its path relative to the root.
 fn wanted(docs: &Path) -> Result<BTreeMap<String, String>> {
     let mut wanted = BTreeMap::new();
     let read =
@@ -75,7 +75,7 @@ fn wanted(docs: &Path) -> Result<BTreeMap<String, String>> {
     Ok(wanted)
 }
 
-/// A page with the links of rustdoc. Fenced blocks stay as they are.
+/// Converts the links of a page to those of rustdoc. Fenced blocks stay as they are.
 fn page(text: &str) -> String {
     let mut fenced = false;
     let lines = text.lines().map(|line| {
@@ -96,7 +96,7 @@ fn with_links(line: &str) -> String {
     linked
 }
 
-/// A link of a page in `docs/guide` as one of rustdoc: to a module of the guide, or to the web.
+/// Converts a link of a page in `docs/guide` to one of rustdoc: to a module of the guide, or to the web.
 fn link(target: &str) -> String {
     if target.contains("://") || target.starts_with('#') {
         return target.to_owned();
@@ -108,7 +108,7 @@ fn link(target: &str) -> String {
     }
 }
 
-/// The pages in their order, out of the summary of the book.
+/// Writes the index of the pages, in the order of the book's summary.
 fn index(summary: &str) -> String {
     let guide = summary.lines().skip_while(|line| *line != "# Guide").skip(1);
     let pages = guide.take_while(|line| !line.starts_with("# ")).filter(|line| !line.is_empty());
@@ -122,7 +122,7 @@ fn index(summary: &str) -> String {
     [head.to_owned()].into_iter().chain(pages).chain([foot]).collect()
 }
 
-/// An empty module of each page.
+/// Writes an empty module for each page.
 fn modules<'a>(pages: impl Iterator<Item = &'a str>) -> String {
     let head = "// Written by `cargo xtask guide --write`.\n#![doc = include_str!(\"../guide/index.md\")]\n";
     let pages = pages.map(|page| {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn code_keeps_what_looks_like_a_link() {
+    fn a_link_in_a_fenced_block_stays_as_it_is() {
         let block = "```text\n[a](b.md)\n```\n";
         assert_eq!(page(&format!("{block}[a](b.md)\n")), format!("{block}[a](crate::guide::b)\n"));
     }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_changes_or_goes_makes_its_copy_wrong_until_it_is_written_again() {
+    fn a_changed_or_removed_page_makes_its_copy_wrong_until_it_is_written() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let workspace = Workspace::at(dir.path());
         for folder in ["docs/guide", "crates/fencepost/src"] {

@@ -1,4 +1,4 @@
-//! `cargo xtask <command>`: set-up and checks, the same for people and for CI.
+//! `cargo xtask <command>`: set-up and checks, the same for developers and for CI.
 
 mod adapters;
 mod book;
@@ -48,7 +48,7 @@ use crate::workspace::Workspace;
 fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE, // its steps have said why
+        Ok(false) => ExitCode::FAILURE, // its steps have printed the reason
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one command; false if it has reported its own failures.
+/// Runs one command; returns `false` if the command has reported its own failures.
 fn run(command: Command) -> Result<bool> {
     let workspace = Workspace::find()?;
     match command {
@@ -119,7 +119,7 @@ fn env(workspace: &Workspace, request: environment::Request) -> Result<()> {
     Ok(())
 }
 
-/// Prints what a run would find on this machine.
+/// Prints the drivers that a run would find on this machine.
 fn doctor() -> Result<()> {
     for driver in adapters::usable_drivers() {
         println!("vulkan  {}  ({})", driver.manifest.display(), driver.library);

@@ -1,4 +1,4 @@
-//! `cargo xtask model`: the loom models, which try every order of threads.
+//! `cargo xtask model`: runs the loom models, which try every order of threads.
 
 use std::fs;
 use std::path::Path;
@@ -8,11 +8,11 @@ use anyhow::{Result, bail};
 use crate::shell::{Line, cargo};
 use crate::workspace::Workspace;
 
-/// The crates that may hold models: folder and package name.
+/// Lists the crates that may have models, by folder and package name.
 const CRATES: [(&str, &str); 2] = [("crates/sync", "fencepost-sync"), ("crates/core", "fencepost-core")];
 
-/// Runs each crate's `tests/loom_*.rs` and its unit tests in modules named `loom*`, those whose names contain a word of
-/// `filter`, or all.
+/// Runs each crate's `tests/loom_*.rs` and its unit tests in modules named `loom*`: those whose names contain a word of
+/// `filter`, or all without a filter.
 pub(crate) fn model(workspace: &Workspace, filter: &[String]) -> Result<()> {
     let (mut found, mut ran) = (false, 0);
     for (folder, package) in CRATES {
@@ -31,12 +31,12 @@ pub(crate) fn model(workspace: &Workspace, filter: &[String]) -> Result<()> {
         (false, _) => {
             bail!("no loom models: neither tests/loom_*.rs nor a module `loom*` in the crates sync and core")
         }
-        (true, 0) => bail!("no model is called anything with {}", filter.join(" or ")),
+        (true, 0) => bail!("no model has a name with {}", filter.join(" or ")),
         _ => Ok(()),
     }
 }
 
-/// Runs the tests whose names contain `all` and a word of `filter`; returns how many there are.
+/// Runs the tests whose names contain `all` and a word of `filter`; returns their number.
 fn run(tests: &Line, all: &str, filter: &[String]) -> Result<usize> {
     tests.clone().arg("--no-run").run()?;
     let list = tests.clone().args(["--", "--list", "--format", "terse", all]).read()?;
@@ -47,7 +47,7 @@ fn run(tests: &Line, all: &str, filter: &[String]) -> Result<usize> {
     Ok(names.len())
 }
 
-/// The names in a terse list of tests that contain a word of `filter`, or all.
+/// Returns the names in a terse list of tests that contain a word of `filter`, or all without a filter.
 fn chosen<'l>(list: &'l str, filter: &[String]) -> Vec<&'l str> {
     let meant = |name: &&str| filter.is_empty() || filter.iter().any(|word| name.contains(word.as_str()));
     list.lines().filter_map(|line| line.strip_suffix(": test")).filter(meant).collect()
@@ -60,7 +60,7 @@ fn models(workspace: &Workspace, package: &str) -> Line {
     test.arg(workspace.path("target/loom")).dir(workspace.root())
 }
 
-/// True if `tests` holds a `loom_*.rs`.
+/// Returns `true` if the folder `tests` has a `loom_*.rs`.
 fn has_model_tests(tests: &Path) -> bool {
     let names = fs::read_dir(tests).into_iter().flatten().flatten().map(|entry| entry.file_name());
     names
@@ -68,7 +68,7 @@ fn has_model_tests(tests: &Path) -> bool {
         .any(|name| name.starts_with("loom_") && name.ends_with(".rs"))
 }
 
-/// True if a file below `src` declares a module whose name starts with `loom`.
+/// Returns `true` if a file below `src` declares a module whose name starts with `loom`.
 fn mentions_model(src: &Path) -> bool {
     let entries = fs::read_dir(src).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.into_iter().any(|path| {

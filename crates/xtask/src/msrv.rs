@@ -1,4 +1,4 @@
-//! `cargo xtask msrv`: the Rust that the manifests promise compiles the library.
+//! `cargo xtask msrv`: compiles the library with the oldest Rust that the manifests promise.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -8,10 +8,10 @@ use crate::shell::{cargo, line, which};
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// As [`msrv`], where not to check is an error.
+/// Runs [`msrv`]; a skipped check is an error.
 ///
 /// # Errors
-/// As there; the toolchain is not there.
+/// Those of [`msrv`]; the toolchain is missing.
 pub(crate) fn command(workspace: &Workspace, may_install: bool) -> Result<()> {
     match msrv(workspace, may_install)? {
         Done::Skipped(why) => bail!("{why}"),
@@ -20,10 +20,10 @@ pub(crate) fn command(workspace: &Workspace, may_install: bool) -> Result<()> {
 }
 
 /// Type-checks the published crates with all features, with the toolchain that `rust-version` names and the versions of
-/// Cargo.lock. Skipped where rustup or the toolchain is not there, and may not be installed.
+/// Cargo.lock. Skipped if rustup or the toolchain is missing and may not be installed.
 ///
 /// # Errors
-/// Something does not compile; the toolchain cannot be installed.
+/// A crate does not compile; the toolchain cannot be installed.
 pub(crate) fn msrv(workspace: &Workspace, may_install: bool) -> Result<Done> {
     let version = rust_version(workspace)?;
     if which("rustup").is_none() {
@@ -42,7 +42,7 @@ pub(crate) fn msrv(workspace: &Workspace, may_install: bool) -> Result<Done> {
     check.dir(workspace.root()).run().map(|()| Done::Yes)
 }
 
-/// The version that the library's manifest promises.
+/// Returns the version that the library's manifest promises.
 fn rust_version(workspace: &Workspace) -> Result<String> {
     let metadata = cargo().args(["metadata", "--no-deps", "--format-version", "1"]);
     promised(&serde_json::from_str(&metadata.dir(workspace.root()).read()?)?)

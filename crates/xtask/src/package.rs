@@ -1,4 +1,4 @@
-//! Packaging the published crates together, so that each finds the others before any is published.
+//! Packages the published crates together, so that each finds the others before they are published.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -8,26 +8,26 @@ use anyhow::{Context, Result};
 use crate::shell::{Line, cargo, flag};
 use crate::workspace::Workspace;
 
-/// What the names of our published crates begin with.
+/// Begins the names of the published crates.
 const OURS: &str = "fencepost";
 
-/// The crates that stay here.
+/// Lists the crates that are not published.
 const UNPUBLISHED: [&str; 3] = ["xtask", "fencepost-benches", "fencepost-book"];
 
-/// Packages and builds what would be published.
+/// Packages and builds the published crates.
 ///
-/// The build has a target folder of its own, so that what it must forget is not what the tests have built, and no debug
-/// information, which none of its readers need.
+/// The build has its own target folder: its outdated files are removed without those of the tests. It makes no debug
+/// information, which no step reads.
 pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     let target = workspace.made("packaged")?;
     forget(&target)?;
     line(workspace, &target).var("CARGO_PROFILE_DEV_DEBUG", "0").run()
 }
 
-/// Packages what would be published below `target`, and builds nothing; returns the `.crate` files.
+/// Packages the published crates below `target` without building them; returns the `.crate` files.
 ///
 /// # Errors
-/// Cargo refuses to package something.
+/// Cargo refuses to package a crate.
 pub(crate) fn pack(workspace: &Workspace, target: &Path) -> Result<Vec<PathBuf>> {
     let made = target.join("package");
     if made.exists() {
@@ -38,14 +38,14 @@ pub(crate) fn pack(workspace: &Workspace, target: &Path) -> Result<Vec<PathBuf>>
     Ok(entries(&made)?.into_iter().filter(is_package).collect())
 }
 
-/// Where it matters, as in CI, cargo refuses what is not committed.
+/// Returns the command line. In CI, cargo refuses files that are not committed.
 fn line(workspace: &Workspace, target: &Path) -> Line {
     let package = published(cargo().args(["package", "--quiet"]));
     let package = package.arg("--target-dir").arg(target).dir(workspace.root());
     if flag("CI") { package } else { package.arg("--allow-dirty") }
 }
 
-/// Has a command of cargo's work on the crates that are published.
+/// Limits a command of cargo's to the published crates.
 pub(crate) fn published(line: Line) -> Line {
     UNPUBLISHED.iter().fold(line.arg("--workspace"), |line, name| line.args(["--exclude", name]))
 }
@@ -54,11 +54,11 @@ fn cargo_home() -> Option<PathBuf> {
     env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".cargo")))
 }
 
-/// Removes what cargo has unpacked of our crates in earlier runs, and what it has built of them in the target
-/// folder `target`: it takes the sources of a version that it has seen for those of today.
+/// Removes the sources of this project's crates that cargo unpacked in earlier runs, and their builds in the target
+/// folder `target`: cargo would use them in the place of today's sources of the same version.
 ///
 /// # Errors
-/// Something cannot be removed.
+/// A file cannot be removed.
 pub(crate) fn forget(target: &Path) -> Result<()> {
     if let Some(home) = cargo_home() {
         forget_unpacked(&home.join("registry/src"))?;
@@ -66,7 +66,7 @@ pub(crate) fn forget(target: &Path) -> Result<()> {
     forget_ours(&target.join("debug/.fingerprint"))
 }
 
-/// Registries without a name are those that `cargo package` makes for a moment, and those that are folders.
+/// Removes unpacked crates from registries without a name: `cargo package` makes such a registry, and so does a folder.
 fn forget_unpacked(sources: &Path) -> Result<()> {
     let nameless = entries(sources)?.into_iter().filter(|registry| starts_with(registry, "-"));
     for registry in nameless {
@@ -75,7 +75,7 @@ fn forget_unpacked(sources: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes what is of our crates in a directory of cargo's: their sources, or what says that they are compiled.
+/// Removes this project's crates from a directory of cargo's: their sources, or the records of their builds.
 fn forget_ours(dir: &Path) -> Result<()> {
     for ours in entries(dir)?.into_iter().filter(|entry| starts_with(entry, OURS)) {
         fs::remove_dir_all(&ours).with_context(|| format!("cannot remove {}", ours.display()))?;
@@ -87,7 +87,7 @@ fn starts_with(path: &Path, start: &str) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
 }
 
-/// What is in a directory; nothing if it is not there.
+/// Returns the entries of a directory; none if it does not exist.
 fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     let read = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_crates_in_nameless_registries_are_forgotten() {
+    fn only_this_projects_crates_in_nameless_registries_are_removed() {
         let home = tempfile::tempdir().expect("a temporary directory");
         let all =
             ["-12ab/fencepost-sync-0.1.0", "-12ab/ash-0.38.0", "index.crates.io-1/fencepost-sync-0.1.0"];
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_without_sources_has_nothing_to_forget() {
+    fn a_home_without_sources_is_no_error() {
         let home = tempfile::tempdir().expect("a temporary directory");
         forget_unpacked(&home.path().join("registry/src")).expect("nothing to do");
     }

@@ -1,4 +1,4 @@
-//! The system's package manager: which one there is, and what it calls the software driver.
+//! The system's package manager, and its names of the software driver's packages.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{Line, line, which};
 
-/// A package manager this program can drive.
+/// Names a package manager that this program can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manager {
     Apt,
@@ -21,7 +21,7 @@ pub(crate) enum Manager {
 impl Manager {
     const ALL: [Self; 5] = [Self::Apt, Self::Dnf, Self::Pacman, Self::Zypper, Self::Apk];
 
-    /// The one this system has.
+    /// Returns the package manager of this system.
     pub(crate) fn find() -> Option<Self> {
         Self::ALL.into_iter().find(|manager| which(manager.program()).is_some())
     }
@@ -36,7 +36,7 @@ impl Manager {
         }
     }
 
-    /// The arguments before the package names.
+    /// Returns the arguments before the package names.
     fn install_args(self) -> &'static [&'static str] {
         match self {
             Self::Apt => &["install", "-y", "--no-install-recommends"],
@@ -47,7 +47,7 @@ impl Manager {
         }
     }
 
-    /// The arguments that bring the package lists up to date.
+    /// Returns the arguments that update the package lists.
     fn refresh_args(self) -> &'static [&'static str] {
         match self {
             Self::Apt => &["update"],
@@ -58,7 +58,7 @@ impl Manager {
         }
     }
 
-    /// Vulkan loader, EGL, and Mesa's software drivers for both.
+    /// Returns the packages of the Vulkan loader, EGL, and Mesa's software drivers for both.
     pub(crate) fn software_driver(self) -> &'static [&'static str] {
         match self {
             Self::Apt => &["mesa-vulkan-drivers", "libvulkan1", "libegl1", "libgl1-mesa-dri"],
@@ -69,7 +69,7 @@ impl Manager {
         }
     }
 
-    /// Installs packages, as root or through sudo; on failure refreshes the lists and tries once more.
+    /// Installs packages, as root or through sudo; after a failure it refreshes the lists and tries once more.
     pub(crate) fn install(self, packages: &[&str]) -> Result<()> {
         let install = self.line_as_root(self.install_args())?.args(packages);
         if self == Self::Apt && apt_lists_are_stale() {
@@ -83,7 +83,7 @@ impl Manager {
         Ok(())
     }
 
-    /// Brings the package lists up to date.
+    /// Updates the package lists.
     pub(crate) fn refresh(self) -> Result<()> {
         self.line_as_root(self.refresh_args())?.run_aside()
     }
@@ -102,19 +102,19 @@ impl Manager {
     }
 }
 
-/// True if this process may install packages.
+/// Returns `true` if this process may install packages.
 fn is_root() -> bool {
     line("id").arg("-u").read().is_ok_and(|id| id.trim() == "0")
 }
 
-/// True if apt has no package lists, or none younger than a day.
+/// Returns `true` if apt has no package lists, or none younger than a day.
 pub(crate) fn apt_lists_are_stale() -> bool {
     newest_list(Path::new("/var/lib/apt/lists"))
         .and_then(|written| SystemTime::now().duration_since(written).ok())
         .is_none_or(|age| age > Duration::from_secs(24 * 3600))
 }
 
-/// When the newest package list in `dir` was last fetched.
+/// Returns the time at which the newest package list in `dir` was last fetched.
 fn newest_list(dir: &Path) -> Option<SystemTime> {
     let entries = fs::read_dir(dir).ok()?.flatten();
     let lists = entries.filter(|entry| entry.file_name().to_string_lossy().contains("_Packages"));

@@ -1,7 +1,7 @@
 //! Debian's second Rust compiler (packages `rustc-web`, `cargo-web`, `rust-web-src`), unpacked and not installed.
 //!
-//! It comes with the exact sources of its standard library, dependencies included, so that it can check for any
-//! target without a network.
+//! It comes with the exact sources of its standard library, dependencies included, so it can check for any target
+//! without a network.
 
 use std::env;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 
 const PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// The compiler and its cargo below one root: a directory of ours, or `/` where Debian's packages are installed.
+/// Holds the root of the compiler and its cargo: a directory below `target`, or `/` if Debian's packages are installed.
 pub(crate) struct RustWeb {
     root: PathBuf,
 }
@@ -41,9 +41,9 @@ impl RustWeb {
         Ok(Self { root })
     }
 
-    /// A command line of its cargo, with the switch that lets a stable compiler check the standard library.
+    /// Returns a command line of its cargo, with the switch that lets a stable compiler check the standard library.
     ///
-    /// This cargo is no rustup proxy: it ignores toolchain files.
+    /// This cargo is not rustup's proxy, so it ignores toolchain files.
     pub(crate) fn cargo(&self) -> Line {
         let bin = self.root.join("usr/bin");
         let cargo = line(bin.join("cargo")).var("RUSTC", bin.join("rustc")).var("RUSTC_BOOTSTRAP", "1");
@@ -60,7 +60,7 @@ fn advice() -> String {
     format!("run `rustup target add`, or install {}", PACKAGES.join(" "))
 }
 
-/// True if all three packages are installed on the system.
+/// Returns `true` if all three packages are installed on the system.
 fn is_installed() -> bool {
     let status = |package| line("dpkg").args(["-s", package]).read();
     PACKAGES
@@ -68,7 +68,7 @@ fn is_installed() -> bool {
         .all(|package| status(package).is_ok_and(|text| text.contains("Status: install ok installed")))
 }
 
-/// Downloads the packages with what they need beyond this system, and unpacks them below `root`.
+/// Downloads the packages and their dependencies that this system lacks, and unpacks them below `root`.
 fn fetch(root: &Path) -> Result<()> {
     eprintln!("xtask: fetching Debian's rustc-web with its library sources (150 MB) into {}", root.display());
     let archives = root.join("archives");
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn its_cargo_uses_its_compiler_and_its_libraries() {
+    fn the_cargo_of_rustc_web_uses_its_own_compiler_and_libraries() {
         let shown = RustWeb { root: PathBuf::from("/rw") }.cargo().arg("check").to_string();
         assert!(
             shown.contains("RUSTC=/rw/usr/bin/rustc RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH=/rw/usr/lib/"),

@@ -1,4 +1,4 @@
-//! `cargo xtask seeds`: the random programs of many seeds, on the CPU recorder.
+//! `cargo xtask seeds`: runs the random programs of many seeds on the CPU recorder.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use crate::built::Built;
 use crate::progress;
 use crate::workspace::Workspace;
 
-/// Seeds that one process runs: few enough for the bar to move.
+/// Counts the seeds that one process runs: few, so that the progress bar moves.
 const PIECE: u64 = 100;
 
-/// Runs the programs of `count` seeds, from `from` on: each under every policy, with faults, and twice. The first that
-/// fails ends the run, with the smallest program that fails.
+/// Runs the programs of `count` seeds, beginning with `from`: each under every policy, with faults, and twice. The
+/// first failure ends the run, and prints the smallest program that fails.
 pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> {
     if from.checked_add(count).is_none() {
-        bail!("{count} seeds from {from} on are not there: the last one is {}", u64::MAX - 1);
+        bail!("{count} seeds from {from} on do not exist: the last one is {}", u64::MAX - 1);
     }
     let programs = Built::new(workspace, &["programs"])?;
     let bar = progress::bar(count);
@@ -38,7 +38,7 @@ pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> 
     Ok(())
 }
 
-/// The seeds, a piece at a time.
+/// Splits the seeds into pieces.
 fn pieces(from: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
     let end = from + count;
     (0..count.div_ceil(PIECE)).map(move |at| {

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// One program with its arguments and the variables set for it, printed in the form a shell accepts.
+/// Holds one program with its arguments and its variables; it prints in the form that a shell accepts.
 #[derive(Clone)]
 pub(crate) struct Line {
     program: String,
@@ -65,7 +65,7 @@ impl Line {
         self
     }
 
-    /// The program and its arguments, for another program that is to start it.
+    /// Returns the program and its arguments, for another program that starts it.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         [&*self.program].into_iter().chain(self.args.iter().map(|arg| &**arg))
     }
@@ -80,9 +80,9 @@ impl Line {
         Ok(())
     }
 
-    /// Prints the command, runs it with its standard output sent to standard error.
+    /// Prints the command and runs it; its standard output goes to standard error.
     ///
-    /// For set-up work below a command whose own output is read by a shell.
+    /// A command whose own output a shell reads uses this for its set-up.
     pub(crate) fn run_aside(&self) -> Result<()> {
         eprintln!("+ {self}");
         let output = self.command().stdout(std::io::stderr()).status().with_context(|| self.not_started())?;
@@ -92,28 +92,29 @@ impl Line {
         Ok(())
     }
 
-    /// Prints the command and runs it; returns whether it exited with 0, and everything it wrote.
+    /// Prints the command and runs it; returns `true` if it exited with 0, and everything that it wrote.
     pub(crate) fn run_quietly(&self) -> Result<(bool, String)> {
         eprintln!("+ {self}");
         self.said()
     }
 
-    /// Runs without printing; returns whether it exited with 0, and everything it wrote.
+    /// Runs the command without printing it; returns `true` if it exited with 0, and everything that it wrote.
     pub(crate) fn said(&self) -> Result<(bool, String)> {
         let output = self.command().output().with_context(|| self.not_started())?;
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok((output.status.success(), said.concat()))
     }
 
-    /// Starts without printing; both of the program's streams go to one pipe, so that their lines keep their order.
+    /// Starts the command without printing it; both of the program's streams go to one pipe, so their lines keep their
+    /// order.
     pub(crate) fn start(&self, writer: PipeWriter) -> Result<Child> {
-        let errors = writer.try_clone().context("no second end of a pipe")?;
+        let errors = writer.try_clone().context("cannot clone the end of a pipe")?;
         let mut command = self.command();
         command.stdin(Stdio::null()).stdout(writer).stderr(errors);
         command.spawn().with_context(|| self.not_started())
     }
 
-    /// Runs without printing and returns what the program wrote to standard output.
+    /// Runs the command without printing it; returns everything that the program wrote to standard output.
     pub(crate) fn read(&self) -> Result<String> {
         let output = self.command().output().with_context(|| self.not_started())?;
         if !output.status.success() {
@@ -127,7 +128,7 @@ impl Line {
         format!("cannot start `{}`", self.program)
     }
 
-    /// Program and arguments, for messages; the full line was printed before it ran.
+    /// Returns the program and its arguments, for messages; the full line was printed before it ran.
     pub(crate) fn brief(&self) -> String {
         let is_cargo = env::var("CARGO").is_ok_and(|cargo| cargo == self.program);
         let program = if is_cargo { "cargo".to_owned() } else { quoted(&self.program) };
@@ -177,7 +178,7 @@ pub(crate) fn which(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(&name)).find(|path| path.is_file())
 }
 
-/// True if the variable is set to anything but nothing, `0` or `false`.
+/// Returns `true` if the variable is set, and is not empty, `0` or `false`.
 pub(crate) fn flag(name: &str) -> bool {
     env::var(name).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
@@ -193,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_does_not_exist_is_named() {
+    fn the_error_names_a_program_that_does_not_exist() {
         let error = line("no-such-program-here").read().expect_err("it cannot start");
         assert!(format!("{error:#}").contains("no-such-program-here"), "{error:#}");
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_failing_program_is_an_error_with_its_own_words() {
+    fn the_error_of_a_failed_program_has_its_output() {
         let error = line("sh").args(["-c", "echo because >&2; exit 3"]).read().expect_err("it exits with 3");
         let said = error.to_string();
         assert!(said.contains("because") && said.contains('3'), "{said}");

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: the double buffer for minutes, with debug assertions.
+//! `cargo xtask soak`: runs the double buffer for minutes, with debug assertions.
 
 use anyhow::Result;
 
@@ -6,7 +6,7 @@ use crate::environment::unwatched;
 use crate::shell::cargo;
 use crate::workspace::Workspace;
 
-/// Builds and runs the soak of `benches/`, which knows the arguments.
+/// Builds and runs the soak of `benches/`, which parses the arguments.
 pub(crate) fn soak(workspace: &Workspace, args: &[String]) -> Result<()> {
     let soak = cargo().args(["run", "--quiet", "-p", "fencepost-benches", "--bin", "soak", "--"]).args(args);
     let soak = soak.vars(&unwatched(workspace)?);

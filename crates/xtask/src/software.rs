@@ -1,4 +1,4 @@
-//! Makes sure there is an adapter: installs a software driver, fetches SwiftShader and the validation layer.
+//! Makes sure that there is an adapter: installs a software driver, and fetches SwiftShader and the validation layer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::workspace::Workspace;
 const SWIFTSHADER: &str = "libvk_swiftshader.so";
 const LAYER: &str = "libVkLayer_khronos_validation.so";
 
-/// Makes sure a Vulkan driver can be used, installing a software one if `may_install`.
+/// Makes sure that a Vulkan driver can be used, and installs a software one if `may_install`.
 ///
-/// macOS and Windows bring their own.
+/// macOS and Windows have their own drivers.
 pub(crate) fn ensure_adapter(may_install: bool) -> Result<()> {
     if !cfg!(target_os = "linux") || !usable_drivers().is_empty() {
         return Ok(());
@@ -28,7 +28,7 @@ pub(crate) fn ensure_adapter(may_install: bool) -> Result<()> {
     Ok(())
 }
 
-/// As [`ensure_adapter`], and EGL too, through which the GL adapter is reached.
+/// Makes sure that EGL can be used too, through which the GL adapter is reached.
 pub(crate) fn ensure_gl(may_install: bool) -> Result<()> {
     if !cfg!(target_os = "linux") || has_egl() {
         return Ok(());
@@ -50,22 +50,23 @@ fn install(why: &str, may_install: bool) -> Result<()> {
     manager.install(packages)
 }
 
-/// What the tests need beside the system's own driver.
+/// Holds the files that the tests need besides the system's own driver.
 #[derive(Debug)]
 pub(crate) struct Extras {
-    /// SwiftShader's driver manifest.
+    /// Holds the path of SwiftShader's driver manifest.
     pub(crate) driver: PathBuf,
-    /// The directory of the validation layer's manifest.
+    /// Holds the directory of the validation layer's manifest.
     pub(crate) layers: PathBuf,
 }
 
-/// SwiftShader and a current validation layer below `target/tools`, fetched if missing and `may_install`.
+/// Returns SwiftShader and a current validation layer below `target/tools`; fetches them if they are missing and
+/// `may_install`.
 pub(crate) fn extras(workspace: &Workspace, may_install: bool) -> Result<Extras> {
     let unpacked = workspace.tools("swiftshader")?;
     let libraries = unpacked.join("usr/lib/chromium");
     if !libraries.join(SWIFTSHADER).is_file() || !libraries.join(LAYER).is_file() {
         if !may_install {
-            bail!("SwiftShader is not below {} yet, and --no-install was given", unpacked.display());
+            bail!("SwiftShader is not in {} yet, and --no-install was given", unpacked.display());
         }
         fetch(&unpacked).context("cannot fetch SwiftShader and the validation layer")?;
     }
@@ -77,7 +78,7 @@ pub(crate) fn extras(workspace: &Workspace, may_install: bool) -> Result<Extras>
     Ok(Extras { driver, layers })
 }
 
-/// Chromium's resources carry both libraries; each is built to stand alone.
+/// Fetches both libraries. Chromium's resources include them, and each needs no other file.
 fn fetch(unpacked: &Path) -> Result<()> {
     eprintln!(
         "xtask: fetching SwiftShader and the Vulkan validation layer out of Debian's chromium-common (32 MB)"
@@ -96,7 +97,8 @@ fn driver_manifest(library: &Path) -> String {
     json!({ "file_format_version": "1.0.0", "ICD": icd }).to_string()
 }
 
-/// The layer must announce VK_EXT_validation_features: wgpu turns synchronization validation on only then.
+/// Writes the layer's manifest. The layer must announce VK_EXT_validation_features: wgpu turns synchronization
+/// validation on only then.
 fn layer_manifest(library: &Path) -> String {
     let extensions =
         ["VK_EXT_debug_report", "VK_EXT_debug_utils", "VK_EXT_validation_features", "VK_EXT_layer_settings"];

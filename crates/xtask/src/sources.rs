@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Makes `to` a copy of the sources in `from`, but for the files that `changed` has another text for. A file that is right
-/// already is left alone, so that cargo builds only what has changed.
+/// Makes `to` a copy of the sources in `from`, with the texts of `changed` in the place of the files' own. A file that
+/// is right already is not written, so cargo builds only the changed files.
 ///
 /// # Errors
 /// A file cannot be read or written.
@@ -36,7 +36,7 @@ fn write(path: &Path, text: &[u8]) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// All files below `root` but what is built or belongs to git, as paths below it. Links are followed.
+/// Returns all files below `root` as relative paths, except builds and git's files. Links are followed.
 fn files(root: &Path) -> Result<BTreeSet<PathBuf>> {
     let (mut found, mut folders) = (BTreeSet::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {

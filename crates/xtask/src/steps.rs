@@ -1,10 +1,10 @@
-//! A run of named steps that goes on after a failure and ends in a table.
+//! A run of named steps that goes on after a failure and prints a table at the end.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-/// How a step ended.
+/// Names the result of a step.
 enum Outcome {
     Passed,
     Partly(String),
@@ -12,14 +12,14 @@ enum Outcome {
     Skipped(String),
 }
 
-/// A step that was run.
+/// Holds a step that was run.
 pub(crate) struct Step {
     name: String,
     outcome: Outcome,
     took: Duration,
 }
 
-/// Runs one step that may find that it cannot be done here, and says at once how it ended.
+/// Runs one step that may report that it cannot be done here, and prints its result at once.
 pub(crate) fn timed(name: &str, step: impl FnOnce() -> Result<Done>) -> Step {
     let start = Instant::now();
     let done = step();
@@ -40,40 +40,41 @@ fn ended(name: &str, done: Result<Done>, took: Duration) -> Step {
     Step { name: name.to_owned(), outcome, took }
 }
 
-/// What a step reports when nothing went wrong.
+/// Describes a step that did not fail.
 pub(crate) enum Done {
     /// The step did its work.
     Yes,
-    /// The step did what could be done here and found nothing; the text says what was left out.
+    /// The step did the part that is possible here and found no mistake; the text names the part that was left out.
     Partly(String),
-    /// The step could not be done here; the text says why.
+    /// The step could not be done here; the text gives the reason.
     Skipped(String),
 }
 
-/// The steps so far.
+/// Holds the steps so far.
 #[derive(Default)]
 pub(crate) struct Steps {
     steps: Vec<Step>,
 }
 
 impl Steps {
-    /// Runs one step and keeps its outcome.
+    /// Runs one step and records its result.
     pub(crate) fn run(&mut self, name: &str, step: impl FnOnce() -> Result<()>) {
         self.try_run(name, || step().map(|()| Done::Yes));
     }
 
-    /// Runs one step that may find that it cannot be done here.
+    /// Runs one step that may report that it cannot be done here.
     pub(crate) fn try_run(&mut self, name: &str, step: impl FnOnce() -> Result<Done>) {
         eprintln!("\n== {name}");
         self.steps.push(timed(name, step));
     }
 
-    /// Keeps steps that were run elsewhere.
+    /// Adds steps that were run elsewhere.
     pub(crate) fn extend(&mut self, steps: Vec<Step>) {
         self.steps.extend(steps);
     }
 
-    /// Prints the table, and `slowest` before its totals, which are the last line of the run; true if no step failed.
+    /// Prints the table, with `slowest` before its totals, which are the last line of the run; returns `true` if no
+    /// step failed.
     pub(crate) fn finish(self, slowest: &str) -> bool {
         println!("\n{}", self.table(slowest));
         self.failed() == 0
@@ -83,7 +84,7 @@ impl Steps {
         self.steps.iter().filter(|step| matches!(step.outcome, Outcome::Failed(_))).count()
     }
 
-    /// One line a step, the slowest tests, and the totals; a skipped step counts for neither.
+    /// Writes one line for each step, the slowest tests, and the totals, which do not count skipped steps.
     fn table(&self, slowest: &str) -> String {
         let width = self.steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
         let lines = self.steps.iter().map(|step| {
@@ -101,7 +102,7 @@ impl Steps {
     }
 }
 
-/// One line, however many the error has.
+/// Writes the result in one line; of a longer error, its first line.
 fn shown(outcome: &Outcome) -> String {
     let first = |why: &str| why.lines().next().unwrap_or_default().to_owned();
     match outcome {
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_left_something_out_says_so_and_counts_as_passed() {
+    fn a_partial_step_names_the_left_out_part_and_counts_as_passed() {
         let mut steps = Steps::default();
         steps.try_run("half", || Ok(Done::Partly("the network".to_owned())));
         assert!(steps.table("").contains("pass, without: the network"));

@@ -1,4 +1,5 @@
-//! `cargo xtask storm`: random programs by several threads, on every adapter and with every recorder, for so many minutes.
+//! `cargo xtask storm`: runs random programs by several threads, on every adapter and with every recorder, for some
+//! minutes.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,14 +15,15 @@ use crate::shell::Line;
 use crate::suite::{MODES, Mode};
 use crate::workspace::Workspace;
 
-/// Seeds that one process runs: few enough for the bar to move, and for a device that keeps memory to be gone soon.
+/// Counts the seeds that one process runs: few, so that the bar moves, and so that memory which a device keeps is freed
+/// soon.
 const PIECE: u64 = 20;
-/// The most memory that a process may take, in MiB, as in the test command.
+/// Limits the memory of a process, in MiB, as the test command does.
 const MEMORY: u64 = 1536;
-/// The place that needs no driver.
+/// Names the place that needs no driver.
 const CPU: &str = "cpu";
 
-/// The variables that choose what the program runs.
+/// Lists the variables that choose the program's work.
 const CHOICES: [&str; 6] = [
     "FENCEPOST_SEED",
     "FENCEPOST_STORM_THREADS",
@@ -31,39 +33,39 @@ const CHOICES: [&str; 6] = [
     "FENCEPOST_TEST_RESULTS",
 ];
 
-/// What a storm is asked to do.
+/// Holds the arguments of a storm.
 pub(crate) struct Options {
     pub(crate) minutes: f64,
-    /// The names of places; all that there are if there is none.
+    /// Lists the names of places; an empty list stands for all places.
     pub(crate) adapters: Vec<String>,
-    /// The names of modes; all that differ at a place if there is none.
+    /// Lists the names of modes; an empty list stands for all modes that differ at a place.
     pub(crate) modes: Vec<String>,
     pub(crate) threads: Option<u64>,
-    /// The only seed, again and again.
+    /// Holds the only seed, which is run again and again.
     pub(crate) seed: Option<u64>,
-    /// The first seed.
+    /// Holds the first seed.
     pub(crate) from: u64,
     pub(crate) json: bool,
     pub(crate) may_install: bool,
 }
 
-/// A place, and a way to run there.
+/// Names a place and a mode.
 struct At {
     place: String,
     mode: &'static Mode,
 }
 
-/// How a process ended.
+/// Holds the result of a process.
 struct Ended {
     passed: bool,
     said: String,
     seconds: f64,
 }
 
-/// Runs seeds until the time is over, or up to the first that fails; false if one did.
+/// Runs seeds until the time is over, or up to the first failure; returns `false` after a failure.
 ///
 /// # Errors
-/// There is no such adapter or mode, or the program does not build.
+/// An adapter or mode does not exist, or the program does not build.
 pub(crate) fn storm(workspace: &Workspace, options: &Options) -> Result<bool> {
     let modes = chosen(&options.modes)?;
     let vars = vars(workspace, options)?;
@@ -105,7 +107,7 @@ pub(crate) fn storm(workspace: &Workspace, options: &Options) -> Result<bool> {
 }
 
 impl Options {
-    /// The seeds of a turn: the only one, as often as there would be others.
+    /// Returns the seeds of a turn; with one seed, that seed in every turn.
     fn seeds(&self, turn: u64) -> Range<u64> {
         let (from, count) =
             self.seed.map_or((self.from.saturating_add(turn * PIECE), PIECE), |seed| (seed, 1));
@@ -140,7 +142,7 @@ fn run(line: &Line, at: &At, options: &Options, turn: u64) -> Result<Ended> {
 }
 
 impl Ended {
-    /// For programs.
+    /// Returns a line of JSON.
     fn line(&self, at: &At, options: &Options, turn: u64) -> serde_json::Value {
         let seeds = options.seeds(turn);
         json!({
@@ -164,7 +166,7 @@ impl fmt::Display for At {
     }
 }
 
-/// The variables of the adapters that are asked for; none is set up where the CPU recorder alone is.
+/// Returns the variables of the requested adapters; sets up no adapter if only the CPU recorder is requested.
 fn vars(workspace: &Workspace, options: &Options) -> Result<Vars> {
     if !options.adapters.is_empty() && options.adapters.iter().all(|name| name == CPU) {
         return Ok(vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]);
@@ -177,7 +179,7 @@ fn vars(workspace: &Workspace, options: &Options) -> Result<Vars> {
     Ok(found.vars)
 }
 
-/// The modes of these names; all if there is none.
+/// Returns the modes of these names; all modes if no name is given.
 fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
     let all = || MODES.iter().map(|mode| mode.name).collect::<Vec<_>>().join(", ");
     if let Some(unknown) = names.iter().find(|name| !MODES.iter().any(|mode| mode.name == **name)) {
@@ -186,7 +188,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
     Ok(MODES.iter().filter(|mode| names.is_empty() || names.iter().any(|name| name == mode.name)).collect())
 }
 
-/// The places of the program's tests that are asked for.
+/// Returns the requested places of the program's tests.
 fn places(line: &Line, asked: &[String]) -> Result<Vec<String>> {
     let list = line.clone().arg("--list").read()?;
     let ids = list.lines().filter_map(|line| line.strip_suffix(": test"));
@@ -198,7 +200,7 @@ fn places(line: &Line, asked: &[String]) -> Result<Vec<String>> {
     Ok(found.iter().filter(wanted).map(|name| (*name).to_owned()).collect())
 }
 
-/// Every place in every mode that differs there.
+/// Returns every place in every mode that differs there.
 fn everywhere(places: &[String], modes: &[&'static Mode]) -> Vec<At> {
     let at = |place: &String| {
         let differing = modes.iter().filter(|mode| mode.differs_at(place));
@@ -207,7 +209,7 @@ fn everywhere(places: &[String], modes: &[&'static Mode]) -> Vec<At> {
     places.iter().flat_map(at).collect()
 }
 
-/// The most memory that a process had, in MiB, where it says so.
+/// Returns the peak memory of a process in MiB, if it printed that.
 fn peak(said: &str) -> Option<u64> {
     let words = said.lines().rev().find_map(|line| line.strip_prefix("peak memory: "))?;
     words.strip_suffix(" MiB")?.parse().ok()
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_go_on_with_the_seeds_and_one_seed_stays() {
+    fn each_turn_has_the_next_seeds_and_a_single_seed_repeats() {
         assert_eq!(options(None).seeds(0), 7..7 + PIECE);
         assert_eq!(options(None).seeds(2).start, 7 + 2 * PIECE);
         assert_eq!(options(Some(3)).seeds(5), 3..4);
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_is_the_last_that_was_said() {
+    fn the_peak_is_the_last_one_that_the_process_printed() {
         assert_eq!(peak("peak memory: 7 MiB\nx\npeak memory: 9 MiB\n"), Some(9));
         assert_eq!(peak("nothing"), None);
     }

@@ -1,4 +1,4 @@
-//! Type-checks the library for platforms this machine is not.
+//! Type-checks the library for other platforms than this machine's.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ use crate::rust_web::RustWeb;
 use crate::shell::{cargo, line, which};
 use crate::workspace::Workspace;
 
-/// The libraries that run on the target; the derive runs on the host.
+/// Lists the libraries that run on the target; the derive runs on the host.
 const LIBRARIES: [&str; 8] =
     ["-p", "fencepost", "-p", "fencepost-core", "-p", "fencepost-kernels", "-p", "fencepost-sync"];
 
-/// A platform to check for.
+/// Names a platform to check for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Web,
@@ -31,7 +31,7 @@ impl Target {
         }
     }
 
-    /// The parts of the standard library to check along, where none is installed.
+    /// Lists the parts of the standard library to check too, if none is installed.
     fn std_parts(self) -> &'static str {
         match self {
             Self::Web => "std,panic_abort",
@@ -40,12 +40,12 @@ impl Target {
     }
 }
 
-/// Where a target's standard library may come from.
+/// Names the possible sources of a target's standard library.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources {
-    /// Whether anything may be downloaded.
+    /// Is `true` if downloads are allowed.
     pub(crate) may_install: bool,
-    /// Use Debian's compiler even where rustup has the target.
+    /// Is `true` to use Debian's compiler even if rustup has the target.
     pub(crate) debian: bool,
 }
 
@@ -61,14 +61,14 @@ pub(crate) fn check(workspace: &Workspace, targets: &[Target], sources: Sources)
     Ok(())
 }
 
-/// With the toolchain in use, which has this target's standard library; clippy checks more at the same price.
+/// Checks with the current toolchain, which has this target's standard library; clippy checks more at the same cost.
 fn with_rustup(workspace: &Workspace, target: Target) -> Result<()> {
     let dir = target_dir(workspace, target, "rustup")?;
     let check = cargo().arg("clippy").args(LIBRARIES).args(["--lib", "--target", target.triple()]);
     check.arg("--target-dir").arg(dir).args(["--", "-D", "warnings"]).dir(workspace.root()).run()
 }
 
-/// With Debian's compiler, which checks the standard library from its sources first.
+/// Checks with Debian's compiler, which checks the standard library from its sources first.
 fn with_debian(workspace: &Workspace, target: Target, rust: &RustWeb) -> Result<()> {
     let dir = target_dir(workspace, target, "debian")?;
     let build_std = format!("-Zbuild-std={}", target.std_parts());
@@ -77,12 +77,13 @@ fn with_debian(workspace: &Workspace, target: Target, rust: &RustWeb) -> Result<
     check.arg("--target-dir").arg(dir).dir(workspace.root()).run()
 }
 
-/// A directory of its own for each: the compilers differ, and cargo locks a directory for a whole build.
+/// Returns a directory for each compiler and target: the compilers differ, and cargo locks a directory for a whole
+/// build.
 fn target_dir(workspace: &Workspace, target: Target, compiler: &str) -> Result<PathBuf> {
     workspace.made(&format!("check/{compiler}-{}", target.triple()))
 }
 
-/// True if the toolchain in use has the target's standard library, if need be after adding it with rustup.
+/// Returns `true` if the current toolchain has the target's standard library; adds it with rustup if that is allowed.
 fn has_target(target: Target, may_install: bool) -> bool {
     if is_installed(target) {
         return true;
@@ -107,7 +108,7 @@ fn is_installed(target: Target) -> bool {
     sysroot.is_ok_and(|root| library(root).is_dir())
 }
 
-/// The targets whose flags were given; all of them if none was.
+/// Returns the targets whose flags were given; all of them if none was.
 pub(crate) fn chosen(web: bool, metal: bool, dx12: bool) -> Vec<Target> {
     let flags = [web, metal, dx12];
     let any = flags.contains(&true);

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything a change must pass, in one table.
+//! `cargo xtask test`: runs everything that a change must pass, and prints one table.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,29 +24,29 @@ use crate::targets::{self, Sources, Target};
 use crate::versions::versions;
 use crate::workspace::Workspace;
 
-/// What the command line of `test` asks for.
+/// Holds the arguments of the command `test`.
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
-    /// Every case in every mode, the loom models, the oldest versions of other crates, each feature alone, the oldest
-    /// Rust, and a program outside.
+    /// Is `true` to run every case in every mode, the loom models, the oldest versions of other crates, each feature
+    /// alone, the oldest Rust, and a program outside.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
 
-/// How many of the slowest tests are named at the end.
+/// Counts the slowest tests that are listed at the end.
 const SLOWEST: usize = 12;
 
-/// Runs every step, however many fail; true if none did.
+/// Runs every step, also after failures; returns `true` if none failed.
 ///
-/// The compiler works beside the device tests, which wait most of their time.
+/// The compiler runs beside the device tests, which wait most of their time.
 pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     let mut steps = Steps::default();
     steps.run("fmt", || cargo().args(["fmt", "--all", "--check"]).dir(workspace.root()).run());
     steps.run("lint", || lint(workspace));
     steps.run("readme", || readme(workspace));
     steps.run("guide", || guide(workspace, false));
-    let mut vars = vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]; // holds if the set-up fails
+    let mut vars = vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]; // used if the set-up fails
     steps.try_run("adapters", || {
         let found = set_up(workspace, options.request)?;
         vars = found.vars;
@@ -76,14 +76,14 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     steps.finish(&slowest)
 }
 
-/// Runs the test programs: in every mode, unless only some tests are wanted.
+/// Runs the test programs: in every mode, or in the default mode if a filter is given.
 fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Path) -> Result<usize> {
     let modes: Vec<_> = MODES.iter().take(if options.filter.is_empty() { MODES.len() } else { 1 }).collect();
     let plan = Plan { vars, modes: &modes, full: options.full, filter: &options.filter, results };
     suite::run(&suite::cut(programs, &plan)?)
 }
 
-/// The steps that no device test waits for: what reads the sources or compiles. Adds its tests to `ran`.
+/// Runs the steps that need no device test: they read the sources or compile. Adds its tests to `ran`.
 fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<Step> {
     let may_install = options.request.may_install;
     let sources = Sources { may_install, debian: false };
@@ -124,7 +124,7 @@ fn doc() -> Line {
     cargo().args(["doc", "--workspace", "--no-deps"]).var("RUSTDOCFLAGS", "-D warnings")
 }
 
-/// The README is the facade's crate documentation; the root's copy is for people.
+/// Checks that both copies of the README are equal: one is the facade's crate documentation, one is the repository's.
 fn readme(workspace: &Workspace) -> Result<()> {
     let read =
         |name: &str| fs::read_to_string(workspace.path(name)).with_context(|| format!("cannot read {name}"));

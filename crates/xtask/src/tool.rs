@@ -1,4 +1,4 @@
-//! Programs of the Rust world that a command needs, built below `target/tools` if they are not in `PATH`.
+//! Programs from crates.io that a command needs, built below `target/tools` if they are not in `PATH`.
 
 use std::env;
 use std::path::PathBuf;
@@ -8,14 +8,15 @@ use anyhow::Result;
 use crate::shell::{cargo, which};
 use crate::workspace::Workspace;
 
-/// A package of crates.io with a program of its name.
+/// A package of crates.io with a program of the same name.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
 }
 
 impl Tool {
-    /// The program from `PATH`, or ours; `None` if there is neither and none may be built.
+    /// Returns the program from `PATH`, or the one below `target/tools`; `None` if both are missing and may not be
+    /// built.
     pub(crate) fn find(&self, workspace: &Workspace, may_install: bool) -> Result<Option<PathBuf>> {
         if let Some(program) = which(self.name) {
             return Ok(Some(program));

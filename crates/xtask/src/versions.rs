@@ -1,7 +1,7 @@
-//! `cargo xtask versions`: the oldest versions of other crates that the manifests admit.
+//! `cargo xtask versions`: checks the oldest versions of other crates that the manifests allow.
 //!
-//! A manifest says `log = "0.4.29"` and means every later 0.4 too. What Cargo.lock chooses is new, so nothing else notices when
-//! the code needs more than the oldest one has.
+//! A manifest says `log = "0.4.29"` and allows every later 0.4 too. Cargo.lock chooses new versions, so no other check
+//! fails if the code needs more than the oldest version has.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,19 @@ use crate::shell::cargo;
 use crate::sources::copy;
 use crate::workspace::Workspace;
 
-/// Type-checks everything with the oldest versions of what the workspace names itself. The versions are chosen in a copy of the
-/// sources, whose Cargo.lock they replace.
+/// Type-checks everything with the oldest versions of the workspace's direct dependencies. The versions are chosen in a
+/// copy of the sources, whose Cargo.lock they replace.
 ///
 /// # Errors
 /// No set of versions fits the manifests, or something does not compile with it.
 pub(crate) fn versions(workspace: &Workspace) -> Result<()> {
     let (tree, target) = (workspace.made("versions/tree")?, workspace.made("versions/target")?);
     copy(workspace.root(), &tree, &BTreeMap::new())?;
-    // Choosing the oldest versions is an unstable option of cargo's; what is compiled is compiled as ever.
+    // Cargo's choice of the oldest versions is unstable and needs this variable; the build itself uses stable features
+    // only.
     let choose = cargo().args(["update", "--quiet", "-Z", "direct-minimal-versions"]);
     let choose = choose.var("RUSTC_BOOTSTRAP", "1").dir(&tree);
-    choose.run().context("no versions fit: a manifest admits one that is too old for another crate")?;
+    choose.run().context("no versions fit: a manifest allows one that is too old for another crate")?;
     let check = cargo().args(["check", "--locked", "--workspace", "--all-targets"]);
     let check = check.args(["--features", "fencepost/validation"]);
     check.var("CARGO_TARGET_DIR", &target).var("CARGO_PROFILE_DEV_DEBUG", "0").dir(&tree).run()
@@ -30,9 +31,10 @@ pub(crate) fn versions(workspace: &Workspace) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    /// Outside wgpu's own family, which changes its insides in any version, a pin keeps the library out of programs.
+    /// Checks that only wgpu's crates are pinned. Their internals change in every version; any other pin would keep the
+    /// library out of programs.
     #[test]
-    fn only_wgpus_family_is_pinned() {
+    fn only_the_crates_of_wgpu_are_pinned() {
         let manifest = include_str!("../../../Cargo.toml");
         let pinned = manifest.lines().filter(|line| line.contains("\"="));
         let pinned: Vec<_> = pinned.filter_map(|line| line.split(' ').next()).collect();

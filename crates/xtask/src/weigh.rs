@@ -1,4 +1,4 @@
-//! `cargo xtask weigh`: what a minimal program costs with this library, with wgpu alone and with CubeCL.
+//! `cargo xtask weigh`: measures a minimal program with this library, with wgpu alone and with CubeCL.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,10 +14,10 @@ use crate::progress::bar;
 use crate::shell::{Line, cargo, line, which};
 use crate::workspace::Workspace;
 
-/// A program that multiplies and adds four numbers on a GPU.
+/// Describes a program that multiplies and adds four numbers on a GPU.
 struct Candidate {
     name: &'static str,
-    /// Its dependencies; `{root}` is the workspace.
+    /// Holds its dependencies; `{root}` is the workspace.
     dependencies: &'static str,
     main: &'static str,
 }
@@ -123,7 +123,7 @@ fn main() {
 }
 "#;
 
-/// CubeCL has no safe function that makes an argument from a handle.
+/// Holds the program on CubeCL, which has no safe function that makes an argument from a handle.
 const CUBECL: &str = r#"use cubecl::prelude::*;
 
 #[cube(launch)]
@@ -144,29 +144,29 @@ fn main() {
 }
 "#;
 
-/// What each of them prints.
+/// Holds the output of each program.
 const RESULT: &str = "[3.0, 5.0, 7.0, 9.0]";
 
-/// What a program costs.
+/// Holds the cost of a program.
 #[derive(Serialize)]
 struct Weight {
     program: &'static str,
-    /// Packages that are compiled for it, its own among them.
+    /// Counts the packages that are compiled for it, its own among them.
     crates: usize,
-    /// Seconds of a release build from nothing.
+    /// Counts the seconds of a release build from nothing.
     build: f64,
-    /// Seconds that the processors work for it in user mode: other work on the machine changes them little.
-    /// Unknown without a POSIX shell.
+    /// Counts the seconds of the processors in user mode, which other work on the machine changes little. `None`
+    /// without a POSIX shell.
     processor: Option<f64>,
-    /// Bytes of the stripped program.
+    /// Counts the bytes of the stripped program.
     binary: u64,
 }
 
-/// Builds each program from nothing, one after the other, runs it, and prints what they cost, those of the
-/// others too where one fails.
+/// Builds each program from nothing, one after the other, runs it, and prints the costs; a failure of one does not stop
+/// the others.
 ///
 /// # Errors
-/// One does not build, or prints another result.
+/// A program does not build, or prints another result.
 pub(crate) fn weigh(workspace: &Workspace, json: bool, filter: &[String]) -> Result<()> {
     let wanted = |candidate: &&Candidate| {
         filter.is_empty() || filter.iter().any(|part| candidate.name.contains(&**part))
@@ -221,7 +221,7 @@ fn measure(workspace: &Workspace, candidate: &Candidate, vars: &Vars) -> Result<
     let build = start.elapsed().as_secs_f64();
     let program = folder.join("target/release").join(format!("minimal{}", std::env::consts::EXE_SUFFIX));
     let printed = line(&program).vars(vars).dir(&folder).read()?;
-    ensure!(printed.trim() == RESULT, "it printed {}, and not {RESULT}", printed.trim());
+    ensure!(printed.trim() == RESULT, "it printed {} instead of {RESULT}", printed.trim());
     let binary = fs::metadata(program)?.len();
     Ok(Weight { program: candidate.name, crates: crates.len(), build, processor, binary })
 }
@@ -242,19 +242,19 @@ fn write_program(workspace: &Workspace, candidate: &Candidate, folder: &Path) ->
     Ok(())
 }
 
-/// Builds the program, and returns the seconds of the processors where there is a shell that counts them.
+/// Builds the program, and returns the seconds of the processors if a shell can count them.
 fn build(in_folder: impl Fn(Line) -> Line) -> Result<Option<f64>> {
     let build = cargo().args(["build", "--quiet", "--release"]);
     if which("sh").is_none() {
         return in_folder(build).run().map(|()| None);
     }
-    let counted = r#""$@" && times"#; // of the shell, and of the programs that it has waited for
+    let counted = r#""$@" && times"#; // the times of the shell, and of the programs that it has waited for
     let (done, said) = in_folder(line("sh").args(["-c", counted, "sh"]).args(build.words())).run_quietly()?;
     ensure!(done, "{said}");
     Ok(seconds_of_children(&said))
 }
 
-/// The user time in the second line that a shell's `times` prints, `1m2.50s 0m4.10s`.
+/// Returns the user time in the second line that a shell's `times` prints, `1m2.50s 0m4.10s`.
 fn seconds_of_children(said: &str) -> Option<f64> {
     let times = said.lines().filter(|line| line.ends_with('s') && line.contains('m')).nth(1)?;
     let (minutes, seconds) = times.split(' ').next()?.strip_suffix('s')?.split_once('m')?;
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_a_question_mark_for_what_was_not_counted() {
+    fn a_row_has_a_question_mark_for_an_unknown_time() {
         let weight = Weight { program: "none", crates: 3, build: 1.6, processor: None, binary: 2_340_000 };
         assert_eq!(table(&[weight]).lines().last(), Some("| none | 3 | 2 | ? | 2.3 |"));
     }

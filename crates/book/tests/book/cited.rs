@@ -1,4 +1,4 @@
-//! Tests that `testing.md` names are there.
+//! Checks that the tests named in `testing.md` exist.
 
 use crate::pages::{book, root};
 use pulldown_cmark::Event;
@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// What a page may name: a case, with the file of `tests/conformance` that it is in, or without.
+/// Holds the name of a case, with its file in `tests/conformance` or without one.
 struct Citation {
     file: Option<String>,
     test: String,
 }
 
-/// The citation in a span of code, if it is one: `queues/ends.rs::q04_...` or `q04_...`, and no pattern with dots or stars.
+/// Returns the citation in a span of code, if it is one: `queues/ends.rs::q04_...` or `q04_...`, but no pattern with
+/// dots or stars.
 fn citation(code: &str) -> Option<Citation> {
     let (file, test) = match code.split_once("::") {
         Some((file, test)) if file.ends_with(".rs") => (Some(file.to_owned()), test),
@@ -25,7 +26,7 @@ fn citation(code: &str) -> Option<Citation> {
     (is_name && (is_of_rule || file.is_some())).then(|| Citation { file, test: test.to_owned() })
 }
 
-/// The texts of the Rust files below a folder, by their paths.
+/// Collects the texts of the Rust files below a folder, by their paths.
 fn sources(folder: &Path, found: &mut BTreeMap<PathBuf, String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -53,7 +54,7 @@ fn all_sources() -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn tests_that_the_book_names_are_there() {
+fn the_tests_that_the_book_names_exist() {
     let sources = all_sources();
     let page =
         book().into_iter().find(|page| page.path == Path::new("docs/testing.md")).expect("it is there");
@@ -72,7 +73,7 @@ fn tests_that_the_book_names_are_there() {
 }
 
 #[test]
-fn a_name_that_is_not_there_or_in_another_file_is_found() {
+fn a_name_that_does_not_exist_or_is_in_another_file_is_found() {
     let sources = all_sources();
     let found = |code: &str| is_there(&citation(code).expect("it is a citation"), &sources);
     let real = "q02_launches_copies_fills_and_uploads_run_in_the_order_of_enqueueing";

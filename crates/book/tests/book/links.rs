@@ -1,10 +1,10 @@
-//! Links lead somewhere, from the pages of the book and from those at the root.
+//! Checks that the links of the pages in the book and at the root have a target.
 
 use crate::pages::{Page, all, book, plain, root};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What stands in the repository, as the web shows it: what lies outside the book is linked there.
+/// Lists the web addresses of the repository; pages link to files outside the book by them.
 const REPOSITORY: [&str; 2] = [
     "https://github.com/fencepost-rs/fencepost/blob/main/",
     "https://github.com/fencepost-rs/fencepost/tree/main/",
@@ -20,7 +20,7 @@ fn every_page_is_in_the_summary_and_the_summary_names_no_other() {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
+fn every_link_has_a_target() {
     let pages = all();
     let dead = |page: &Page| -> Vec<String> {
         let links = page.links().into_iter().filter(|link| !leads_somewhere(page, link, &pages));
@@ -29,7 +29,7 @@ fn every_link_leads_somewhere() {
     assert_eq!(pages.iter().flat_map(dead).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// A link to the web is taken as it is, unless it is to what we have here.
+/// Checks a link. A link to the web passes, unless it points into this repository.
 fn leads_somewhere(page: &Page, link: &str, pages: &[Page]) -> bool {
     let ours = REPOSITORY.iter().find_map(|start| link.strip_prefix(start));
     match ours {
@@ -39,7 +39,8 @@ fn leads_somewhere(page: &Page, link: &str, pages: &[Page]) -> bool {
     }
 }
 
-/// Where a relative link leads. Out of the book it leads nowhere: there are only its pages.
+/// Returns the target of a relative link. A link out of the book has none, because the book contains only its own
+/// pages.
 fn relative(page: &Page, link: &str) -> Option<PathBuf> {
     let path = link.split('#').next().unwrap_or_default();
     if path.is_empty() {
@@ -49,7 +50,7 @@ fn relative(page: &Page, link: &str) -> Option<PathBuf> {
     (!page.path.starts_with("docs") || target.starts_with("docs")).then_some(target)
 }
 
-/// Whether there is such a file or folder and, in a page, such a heading.
+/// Returns `true` if the file or folder exists and, in a page, the heading.
 fn find(target: &Path, link: &str, pages: &[Page]) -> bool {
     let page = pages.iter().find(|page| page.path == target);
     let anchor = link.split_once('#').map(|(_, anchor)| anchor.to_owned());

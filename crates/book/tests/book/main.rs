@@ -1,5 +1,5 @@
-//! The book hangs together: every page is in the summary, every link leads somewhere, every rule has what a rule needs,
-//! every test that it names is there, every shader is one.
+//! Checks the book: every page is in the summary, every link has a target, every rule has its parts, every test that a
+//! page names exists, and every shader is valid.
 
 mod cited;
 mod links;

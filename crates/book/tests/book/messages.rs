@@ -1,11 +1,11 @@
-//! The messages of the compiler that the book shows are those that the compiler gives.
+//! Checks that the compiler's messages in the book are those that the compiler prints.
 
 use crate::pages::{book, root};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 use std::fs;
 use std::path::Path;
 
-/// The messages in blocks of text on the page of messages.
+/// Returns the messages in blocks of text on the page of messages.
 fn shown() -> Vec<String> {
     let (mut messages, mut is_message) = (Vec::<String>::new(), false);
     for page in book().iter().filter(|page| page.name() == "docs/errors.md") {
@@ -24,7 +24,7 @@ fn shown() -> Vec<String> {
     messages
 }
 
-/// The first lines of what the compiler is known to say.
+/// Collects the first lines of the compiler's recorded messages.
 fn known(folder: &Path, into: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("the programs that do not compile are there") {
         let path = entry.expect("a folder can be listed").path();
@@ -38,7 +38,7 @@ fn known(folder: &Path, into: &mut Vec<String>) {
 }
 
 #[test]
-fn the_messages_of_the_compiler_are_those_that_it_gives() {
+fn the_book_shows_messages_that_the_compiler_prints() {
     let mut all = Vec::new();
     known(&root().join("tests/compile_fail"), &mut all);
     let shown = shown();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-/// A page: where it lies below the root of the repository, and what stands in it.
+/// Holds a page: its path below the root of the repository, and its text.
 pub(crate) struct Page {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
@@ -15,12 +15,12 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every page of the book, its summary included.
+/// Returns every page of the book, its summary included.
 pub(crate) fn book() -> Vec<Page> {
     below(Path::new("docs"))
 }
 
-/// The book, and the pages that lie at the root.
+/// Returns the pages of the book, and those at the root.
 pub(crate) fn all() -> Vec<Page> {
     let at_root =
         files(Path::new("")).expect("the root can be read").into_iter().filter(|path| is_page(path));
@@ -34,7 +34,7 @@ fn below(folder: &Path) -> Vec<Page> {
     pages.chain(folders.iter().flat_map(|folder| below(folder))).collect()
 }
 
-/// What a folder holds, by its path below the root, sorted.
+/// Returns the entries of a folder, as paths relative to the root, sorted.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(root().join(folder))?;
     let mut files =
@@ -47,7 +47,7 @@ fn is_page(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "md")
 }
 
-/// A path without `.` and `..`; `None` if it leads out of where it starts.
+/// Removes `.` and `..` from a path; `None` if the path leaves its start.
 pub(crate) fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -66,7 +66,7 @@ impl Page {
         Self { path, text }
     }
 
-    /// Its name in messages.
+    /// Returns its name in messages.
     pub(crate) fn name(&self) -> String {
         self.path.display().to_string()
     }
@@ -75,7 +75,7 @@ impl Page {
         Parser::new_ext(&self.text, Options::ENABLE_TABLES)
     }
 
-    /// Where its links lead.
+    /// Returns the targets of its links.
     pub(crate) fn links(&self) -> Vec<String> {
         let target = |event| match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
@@ -86,7 +86,7 @@ impl Page {
         self.events().filter_map(target).collect()
     }
 
-    /// What stands behind the fences of its blocks.
+    /// Returns the texts after the fences of its blocks.
     pub(crate) fn fences(&self) -> Vec<String> {
         let info = |event| match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => Some(info.into_string()),
@@ -95,7 +95,7 @@ impl Page {
         self.events().filter_map(info).collect()
     }
 
-    /// The anchors of its headings, as GitHub and mdBook make them.
+    /// Returns the anchors of its headings, as GitHub and mdBook make them.
     pub(crate) fn anchors(&self) -> Vec<String> {
         let (mut anchors, mut seen, mut heading) = (Vec::new(), HashMap::new(), None::<String>);
         for event in self.events() {
@@ -120,7 +120,7 @@ fn anchor(heading: &str) -> String {
 }
 
 #[test]
-fn an_anchor_is_the_heading_without_what_no_anchor_may_have() {
+fn an_anchor_is_the_heading_without_the_characters_that_anchors_do_not_allow() {
     assert_eq!(anchor("Policies, and how to find a missing wait"), "policies-and-how-to-find-a-missing-wait");
     assert_eq!(anchor("2026-11-21, lavapipe"), "2026-11-21-lavapipe");
 }
@@ -132,7 +132,7 @@ fn equal_headings_have_anchors_with_numbers() {
 }
 
 #[test]
-fn a_path_is_followed_up_but_not_out() {
+fn a_path_may_go_up_but_not_leave_its_start() {
     assert_eq!(plain(Path::new("docs/guide/../semantics.md")), Some(PathBuf::from("docs/semantics.md")));
     assert_eq!(plain(Path::new("docs/../../elsewhere.md")), None);
 }

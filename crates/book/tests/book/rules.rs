@@ -1,10 +1,10 @@
-//! Rules have a sentence, a reason and an example; pages name rules that there are.
+//! Checks that rules have a sentence, a reason and an example, and that pages name only rules that exist.
 
 use crate::pages::{Page, book};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 use std::path::Path;
 
-/// A rule of `semantics.md`: its number, the remark behind it in brackets, and what follows its sentence.
+/// Holds a rule of `semantics.md`: its number, the remark after it in brackets, and the text after its sentence.
 #[derive(Default)]
 struct Rule {
     number: String,
@@ -18,7 +18,7 @@ fn rules() -> Vec<Rule> {
     parse(&page.expect("it is there"))
 }
 
-/// A rule starts with its number in bold, and ends where the next one starts.
+/// Parses the rules of a page. A rule starts with its number in bold, and ends at the next one.
 fn parse(page: &Page) -> Vec<Rule> {
     let (mut rules, mut is_bold, mut is_code) = (Vec::<Rule>::new(), false, false);
     for event in page.events() {
@@ -44,29 +44,29 @@ fn parse(page: &Page) -> Vec<Rule> {
     rules
 }
 
-/// The number that a text starts with: a letter and two digits, and then no more of either.
+/// Returns the number that a text starts with: a letter and two digits, followed by no letter or digit.
 fn number(text: &str) -> Option<&str> {
     let (number, rest) = text.split_at_checked(3)?;
     let is_number = matches!(number.as_bytes(), [b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9']);
     (is_number && !rest.starts_with(char::is_alphanumeric)).then_some(number)
 }
 
-/// The remark in the text behind a number; empty if there is none.
+/// Returns the remark in the text after a number; empty if there is none.
 fn remark(after: &str) -> &str {
     let inside = after.strip_prefix(" (").and_then(|rest| rest.split_once(')'));
     inside.map_or("", |(remark, _)| remark)
 }
 
 impl Rule {
-    /// Whether the rule lacks what a rule of its remark must have. A rule that the library has needs a reason and an
-    /// example. One that it does not have yet needs the words on it, and can have no example.
+    /// Returns `true` if a part of the rule is missing. A rule that the library keeps needs a reason and an example. A
+    /// rule that it does not have yet needs a text, and can have no example.
     fn lacks(&self) -> bool {
         let has_reason = !self.reason.trim().is_empty();
         let has_example = self.examples > 0;
         !has_reason || has_example == (self.remark == "not yet")
     }
 
-    /// Whether the rule does not hold, and its text does not say what is so today instead.
+    /// Returns `true` if the rule does not hold, and its text does not describe today's behaviour.
     fn hides(&self) -> bool {
         let holds = !["not yet", "broken", "no test yet"].contains(&self.remark.as_str());
         !holds && !self.reason.to_lowercase().contains("today")
@@ -78,17 +78,17 @@ fn numbers(rules: &[Rule], which: impl Fn(&Rule) -> bool) -> Vec<&str> {
 }
 
 #[test]
-fn every_rule_has_a_reason_and_unless_it_is_not_there_yet_an_example_that_is_run() {
+fn every_rule_has_a_reason_and_unless_marked_not_yet_an_example() {
     assert_eq!(numbers(&rules(), Rule::lacks), [""; 0]);
 }
 
 #[test]
-fn every_rule_that_does_not_hold_says_what_is_so_today() {
+fn every_rule_that_does_not_hold_describes_the_behaviour_of_today() {
     assert_eq!(numbers(&rules(), Rule::hides), [""; 0]);
 }
 
 #[test]
-fn a_rule_in_part_says_what_is_not_there_yet() {
+fn a_rule_in_part_names_the_absent_part() {
     let silent = |rule: &Rule| {
         let admits = ["yet", "today", "not measured"].iter().any(|word| rule.reason.contains(word));
         rule.remark == "in part" && !admits
@@ -107,7 +107,7 @@ fn rules_have_one_number_each_and_stand_in_order_below_their_heading() {
 }
 
 #[test]
-fn pages_name_only_rules_that_there_are() {
+fn pages_name_only_rules_that_exist() {
     let known: Vec<String> = rules().into_iter().map(|rule| rule.number).collect();
     let mut unknown = Vec::new();
     for page in book() {
@@ -142,7 +142,7 @@ fn a_rule_without_a_reason_or_an_example_is_found() {
 }
 
 #[test]
-fn a_rule_that_is_not_there_yet_has_words_and_no_example() {
+fn a_rule_marked_not_yet_has_a_text_and_no_example() {
     let text = "**A01 (not yet). One.**\nToday two.\n\n**A02 (not yet). Two.**\n\n**A03 (not yet). Three.**\nToday.\n\
         ```rust\n```\n\n**A04 (broken). Four.**\nToday five.\n";
     let rules = parse(&Page { path: "a.md".into(), text: text.into() });
@@ -154,7 +154,7 @@ fn a_rule_that_is_not_there_yet_has_words_and_no_example() {
 }
 
 #[test]
-fn a_rule_that_hides_what_is_so_today_is_found() {
+fn a_rule_that_does_not_describe_the_behaviour_of_today_is_found() {
     let text = "**A01 (broken). One.**\nSo.\n\n**A02 (not yet). Two.**\nLater.\n\n**A03 (in part). Three.**\nSo.\n\n\
         **A04 (broken). Four.**\nToday not.\n\n**A05. Five.**\nSo.\n";
     let rules = parse(&Page { path: "a.md".into(), text: text.into() });

@@ -1,10 +1,10 @@
-//! The shaders in the book are WGSL that the library takes.
+//! Checks that the library accepts the shaders in the book.
 
 use crate::pages::book;
 use fencepost::{Context, CpuOptions, Error, Kind};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
-/// The texts of all blocks of WGSL.
+/// Returns the texts of all blocks of WGSL.
 fn shaders() -> Vec<String> {
     let (mut shaders, mut is_shader) = (Vec::<String>::new(), false);
     for page in book() {
@@ -23,14 +23,14 @@ fn shaders() -> Vec<String> {
     shaders
 }
 
-/// The first entry point of a text.
+/// Returns the first entry point of a text.
 fn entry(shader: &str) -> &str {
     let attribute = shader.find("@compute").expect("a shader of the book has an entry point");
     let name = shader[attribute..].split_once("fn ").expect("it is a function").1;
     name.split('(').next().unwrap_or_default()
 }
 
-/// Why the CPU recorder makes no kernel of a text. That it lacks a function for one it finds out last.
+/// Returns the error of the CPU recorder for a text. The recorder checks last that it has a function for the kernel.
 fn refusal(shader: &str) -> Error {
     let made = Context::on_cpu(CpuOptions::default()).kernel_from(shader, entry(shader));
     made.map(drop).expect_err("no function was given")

@@ -6,12 +6,12 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use fencepost::prelude::*;
 
-/// How much is measured.
+/// Sets the amount of the measurements.
 pub(super) struct Sizes {
-    /// Samples of each measurement.
+    /// Counts the samples of each measurement.
     pub(super) rounds: usize,
     launches: usize,
-    /// Numbers of four bytes in the large arrays.
+    /// Counts the numbers of four bytes in the large arrays.
     numbers: usize,
 }
 
@@ -26,7 +26,7 @@ type Sample = Box<dyn FnMut() -> Result<f64>>;
 pub(super) struct Measurement {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
-    /// Makes what the samples work on.
+    /// Makes the objects that the samples use.
     pub(super) prepare: fn(&Context, &Sizes) -> Result<Sample>,
 }
 
@@ -47,7 +47,7 @@ struct Saxpy<'a> {
     y: &'a mut DeviceArray<f32>,
 }
 
-/// A kernel with its arrays, which adds 1 to every number of `y` in each launch.
+/// Holds a kernel with its arrays; each launch adds 1 to every number of `y`.
 struct Counting {
     queue: CommandQueue,
     kernel: Kernel<Saxpy<'static>>,
@@ -72,13 +72,13 @@ impl Counting {
         Ok(())
     }
 
-    /// Fails unless every launch was done, and sets the numbers back to 0: `f32` counts to 2^24.
+    /// Fails unless every launch was done, and sets the numbers back to 0, because `f32` counts to 2^24 only.
     fn check(&mut self) -> Result<()> {
         let last = self.x.len() - 1;
         for at in [0, last / 2, last] {
             let found = self.queue.read(&self.y.slice(at..at + 1)?).wait()?;
             if found != [self.launched as f32] {
-                bail!("number {at} is {} behind {} launches that add 1", found[0], self.launched);
+                bail!("number {at} is {} after {} launches that add 1", found[0], self.launched);
             }
         }
         self.queue.fill(&mut self.y, 0.0)?;
@@ -157,7 +157,7 @@ fn download(ctx: &Context, sizes: &Sizes) -> Result<Sample> {
     }))
 }
 
-/// Launches of one round of saxpy.
+/// Counts the launches of one round of saxpy.
 const SAXPYS: usize = 4;
 
 fn saxpy(ctx: &Context, sizes: &Sizes) -> Result<Sample> {
@@ -169,7 +169,7 @@ fn saxpy(ctx: &Context, sizes: &Sizes) -> Result<Sample> {
         job.queue.finish().wait()?;
         let seconds = start.elapsed().as_secs_f64();
         job.check()?;
-        Ok(gigabytes(12 * numbers * SAXPYS, seconds)) // reads x and y, writes y
+        Ok(gigabytes(12 * numbers * SAXPYS, seconds)) // a launch reads x and y, and writes y
     }))
 }
 

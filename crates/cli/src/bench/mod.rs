@@ -1,4 +1,4 @@
-//! `fencepost bench`: launches, transfers and latency of each adapter.
+//! `fencepost bench`: measures launches, transfers and latency of each adapter.
 
 mod measure;
 mod text;
@@ -11,14 +11,14 @@ use crate::{Outcome, cli, opened, output, progress};
 
 use measure::{MEASUREMENTS, Sizes};
 
-/// All that is printed.
+/// Holds everything that is printed.
 #[derive(Serialize)]
 struct Report {
     quick: bool,
     adapters: Vec<Adapter>,
 }
 
-/// An adapter, with the median of each measurement.
+/// Holds an adapter, with the median of each measurement.
 #[derive(Serialize)]
 struct Adapter {
     adapter: String,
@@ -34,7 +34,7 @@ struct Measured {
     rounds: usize,
 }
 
-/// Measures each adapter, or the one that is chosen.
+/// Measures each adapter, or the chosen one.
 pub(crate) fn bench(options: &cli::Bench) -> Result<Outcome> {
     let sizes = if options.quick { Sizes::QUICK } else { Sizes::WHOLE };
     let choices = choices(options.adapter.as_ref());
@@ -55,7 +55,7 @@ pub(crate) fn bench(options: &cli::Bench) -> Result<Outcome> {
     Ok(Outcome::Good)
 }
 
-/// The adapter that is named, by the command line or else by the variable; else all.
+/// Returns the adapter that the command line or else the variable names; without a name, all adapters.
 fn choices(named: Option<&AdapterChoice>) -> Vec<AdapterChoice> {
     let is_set = std::env::var("FENCEPOST_ADAPTER").is_ok_and(|value| !value.trim().is_empty());
     let count = fencepost::adapters().len();
@@ -70,7 +70,7 @@ fn measured(ctx: &Context, sizes: &Sizes, done: impl Fn()) -> Result<Adapter> {
     let mut results = Vec::new();
     for measurement in &MEASUREMENTS {
         let mut sample = (measurement.prepare)(ctx, sizes)?;
-        sample()?; // fills caches, and compiles what drivers compile late
+        sample()?; // fills caches, and makes drivers compile the kernel
         let mut samples = Vec::new();
         for _ in 0..sizes.rounds {
             samples.push(sample()?);
@@ -83,7 +83,7 @@ fn measured(ctx: &Context, sizes: &Sizes, done: impl Fn()) -> Result<Adapter> {
     Ok(Adapter { adapter: ctx.info().to_string(), recorder, results })
 }
 
-/// The sample in the middle; of an even number, the later one of the two.
+/// Returns the middle sample; of an even number, the later one of the two.
 fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]

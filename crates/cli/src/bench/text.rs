@@ -1,13 +1,13 @@
-//! The results as a table with bars.
+//! The results of `bench` as a table with bars.
 
 use super::measure::MEASUREMENTS;
 use super::{Adapter, Report};
 use crate::table::Columns;
 
-/// The characters of the longest bar.
+/// Counts the characters of the longest bar.
 const BAR: usize = 30;
 
-/// The whole report: the adapters, and for each measurement a row for each of them.
+/// Returns the whole report: the adapters, and for each measurement a row for each adapter.
 pub(super) fn text(report: &Report) -> String {
     let mut text = String::new();
     for (at, adapter) in report.adapters.iter().enumerate() {
@@ -30,7 +30,7 @@ fn value(adapter: &Adapter, at: usize) -> Option<f64> {
     adapter.results.get(at).map(|measured| measured.median)
 }
 
-/// A number with three digits, more if it is larger.
+/// Writes a number with three digits, or more if it is larger.
 fn three(value: f64) -> String {
     let behind = match value {
         value if value >= 100.0 => 0,
@@ -41,7 +41,7 @@ fn three(value: f64) -> String {
     format!("{value:.behind$}")
 }
 
-/// A bar as long as the share of `most`, at least one character.
+/// Draws a bar that shows the share of `most`, with at least one character.
 fn bar(value: f64, most: f64) -> String {
     "#".repeat(((value / most * BAR as f64).round() as usize).clamp(1, BAR))
 }

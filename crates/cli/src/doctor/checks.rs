@@ -1,26 +1,26 @@
-//! What a working adapter can do. Each check compares its results with numbers of the host.
+//! The checks of a working adapter. Each compares its results with numbers of the host.
 
 use anyhow::{Result, bail};
 use fencepost::prelude::*;
 
-/// What a check found, if nothing is wrong.
+/// Holds the result of a check that did not fail.
 pub(super) enum Found {
-    /// It works; the text says what was seen.
+    /// The feature works; the text describes the result.
     Works(String),
-    /// The adapter cannot do it, and need not; the text says why.
+    /// The adapter lacks the feature, which is optional; the text gives the reason.
     Lacks(String),
 }
 
-/// A check of an open context.
+/// Checks an open context.
 pub(super) type Check = fn(&Context) -> Result<Found>;
 
-/// The name of the check that comes first: whether the adapter opens.
+/// Names the first check, which opens the adapter.
 pub(super) const OPEN: &str = "open";
 
-/// How many checks there are of an adapter.
+/// Counts the checks of an adapter.
 pub(super) const COUNT: usize = CHECKS.len() + 1;
 
-/// The checks of an open adapter, in their order.
+/// Lists the checks of an open adapter, in their order.
 pub(super) const CHECKS: [(&str, Check); 6] = [
     ("launch", launch),
     ("device time", device_time),
@@ -38,7 +38,7 @@ struct Saxpy<'a> {
     y: &'a mut DeviceArray<f32>,
 }
 
-/// The numbers of most checks.
+/// Counts the numbers of most checks.
 const N: usize = 1000;
 
 fn launch(ctx: &Context) -> Result<Found> {
@@ -49,7 +49,7 @@ fn launch(ctx: &Context) -> Result<Found> {
     Ok(Found::Works(format!("{N} numbers are right")))
 }
 
-/// 2 * x + 1 for 0, 1, 2, ...
+/// Computes 2 * x + 1 for 0, 1, 2, ...
 fn saxpy(ctx: &Context, queue: &CommandQueue) -> Result<DeviceArray<f32>> {
     let kernel = ctx.kernel::<Saxpy>()?;
     let x = queue.array(&(0..N).map(|i| i as f32).collect::<Vec<_>>())?;
@@ -97,12 +97,12 @@ fn event(ctx: &Context) -> Result<Found> {
     let uploaded = queue.marker();
     queue.flush()?;
     if uploaded.is_complete()? {
-        bail!("work is complete that waits for an event of the host");
+        bail!("work that waits for an event of the host is complete before the event");
     }
     gate.signal();
     uploaded.wait()?;
     if !uploaded.is_complete()? {
-        bail!("an event is not complete behind a wait for it");
+        bail!("an event is not complete after a wait for it");
     }
     same(&queue.read(&x).wait()?, &counted())?;
     Ok(Found::Works("work waits for the host, and the host for work".into()))
@@ -131,7 +131,7 @@ fn counted() -> Vec<u32> {
     (0..N as u32).collect()
 }
 
-/// Fails at the first number that is not the expected one.
+/// Fails at the first number that differs from the expected one.
 fn same<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T]) -> Result<()> {
     if found.len() != expected.len() {
         bail!("{} numbers came back in place of {}", found.len(), expected.len());
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_number_is_told_with_its_place() {
+    fn a_wrong_number_is_reported_with_its_index() {
         assert!(same(&[1, 2], &[1, 2]).is_ok());
         let error = same(&[1, 2, 4], &[1, 2, 3]).expect_err("the last one is wrong");
         assert_eq!(error.to_string(), "number 2 is 4 in place of 3");

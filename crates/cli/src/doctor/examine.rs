@@ -1,4 +1,4 @@
-//! The side of the child process: it does its part and says how each check ended.
+//! The child process: it does its part and reports the result of each check.
 
 use anyhow::Result;
 use fencepost::{AdapterChoice, AdapterInfo, Context};
@@ -11,7 +11,7 @@ use crate::output;
 /// Does a part.
 ///
 /// # Errors
-/// Nothing reads what is said.
+/// The report cannot be written.
 pub(super) fn part(part: Part) -> Result<()> {
     match part {
         Part::Machine => look(),
@@ -52,7 +52,7 @@ fn run(name: &str, check: super::checks::Check, ctx: &Context) -> Line {
     }
 }
 
-/// Says that a check begins, does it, and says how it ended.
+/// Reports that a check begins, runs the check, and reports its result.
 fn say(name: &str, check: impl FnOnce() -> Result<Line>) -> Result<()> {
     output::json(&Message::Begins(name.into()))?;
     output::json(&Message::Ends(check()?))

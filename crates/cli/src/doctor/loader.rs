@@ -8,17 +8,17 @@ use std::path::{self, Path, PathBuf};
 use super::Line;
 use crate::file;
 
-/// Name the only drivers that the loader takes; the first that is set holds.
+/// Names the variables with the only drivers that the loader uses; the first that is set applies.
 const FILES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
-/// Names drivers beside those of the system.
+/// Names the variable with drivers that the loader uses besides those of the system.
 const ADDED: &str = "VK_ADD_DRIVER_FILES";
-/// Leave drivers out by the names of their manifests, and what they do.
+/// Names the variables that leave out drivers by the names of their manifests, with their effects.
 const FILTERS: [(&str, &str); 2] = [
-    ("VK_LOADER_DRIVERS_DISABLE", "leaves out the drivers whose manifests fit"),
-    ("VK_LOADER_DRIVERS_SELECT", "takes only drivers whose manifests fit"),
+    ("VK_LOADER_DRIVERS_DISABLE", "leaves out the drivers whose manifests match"),
+    ("VK_LOADER_DRIVERS_SELECT", "uses only drivers whose manifests match"),
 ];
 
-/// The variables of the loader that are set.
+/// Holds the variables of the loader that are set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Loader(Vec<(&'static str, OsString)>);
 
@@ -37,22 +37,24 @@ impl Loader {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// Whether a variable is set that may hide a driver; what unsets those that are.
+    /// Returns the command that unsets the variables that may hide a driver; `None` if none is set.
     pub(super) fn remedy(&self) -> Option<String> {
         let hides = |(name, value): &&(&str, OsString)| {
-            FILES.contains(name) || (*name != ADDED && !value.is_empty()) // an empty filter is none
+            FILES.contains(name) || (*name != ADDED && !value.is_empty()) // an empty filter has no effect
         };
         let names: Vec<_> = self.0.iter().filter(hides).map(|(name, _)| *name).collect();
         (!names.is_empty()).then(|| format!("`unset {}`", names.join(" ")))
     }
 
-    /// A line for each variable that matters; `adapters` are left.
+    /// Returns a line for each variable that matters; `adapters` counts the adapters that remain.
     pub(super) fn lines(&self, adapters: usize) -> Vec<Line> {
         let mut lines = Vec::new();
         let [first, second] = FILES;
         lines.extend(self.get(first).and_then(|value| files(first, value)));
         lines.extend(self.get(second).and_then(|value| match self.get(first) {
-            Some(_) => Some(Line::ok(second, format!("it is set, and {first} holds in its place"))),
+            Some(_) => {
+                Some(Line::ok(second, format!("it is set, but the Vulkan loader uses {first} instead")))
+            }
             None => files(second, value),
         }));
         lines.extend(self.get(ADDED).and_then(|value| files(ADDED, value)));
@@ -68,7 +70,7 @@ impl Loader {
     }
 }
 
-/// Whether a variable names manifests of drivers that are there; nothing if it is empty and only adds drivers.
+/// Checks that a variable names existing manifests of drivers; `None` if it is empty and only adds drivers.
 fn files(name: &str, value: &OsStr) -> Option<Line> {
     let paths: Vec<_> = env::split_paths(value).filter(|path| !path.as_os_str().is_empty()).collect();
     if paths.is_empty() {
@@ -76,7 +78,7 @@ fn files(name: &str, value: &OsStr) -> Option<Line> {
         return (name != ADDED).then(|| Line::failed(name, detail, Some(format!("`unset {name}`"))));
     }
     Some(match paths.iter().find_map(|path| fault(path)) {
-        None => Line::ok(name, format!("it is set: Vulkan has the drivers of {}", value.display())),
+        None => Line::ok(name, format!("it is set: Vulkan uses the drivers of {}", value.display())),
         Some(fault) => {
             let remedy = format!("`unset {name}`, or set it to a driver's file");
             Line::failed(name, format!("it is set, and {fault}"), Some(remedy))
@@ -84,7 +86,7 @@ fn files(name: &str, value: &OsStr) -> Option<Line> {
     })
 }
 
-/// What is wrong with a manifest, or with a folder of them.
+/// Describes the fault of a manifest, or of a folder of manifests.
 fn fault(path: &Path) -> Option<String> {
     if !path.is_dir() {
         return fault_of_manifest(path);
@@ -99,7 +101,7 @@ fn fault(path: &Path) -> Option<String> {
     manifests.iter().find_map(|manifest| fault_of_manifest(manifest))
 }
 
-/// Whether the loader takes a file for a manifest.
+/// Returns `true` if the loader reads the file as a manifest.
 fn is_named(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
@@ -124,10 +126,10 @@ fn fault_of_manifest(path: &Path) -> Option<String> {
         return Some(format!("{name} is no manifest of a driver: it has no `library_path` in `ICD`"));
     };
     if !library.contains(path::is_separator) {
-        return None; // the system's loader of libraries finds it
+        return None; // the system's dynamic loader finds it
     }
     let library = path.parent().unwrap_or(Path::new("")).join(library);
-    (!library.is_file()).then(|| format!("the library {} of {name} is not there", library.display()))
+    (!library.is_file()).then(|| format!("the library {} of {name} does not exist", library.display()))
 }
 
 #[cfg(test)]
@@ -139,7 +141,7 @@ mod tests {
         Loader::new(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
     }
 
-    /// The status and the detail of the only line.
+    /// Returns the status and the detail of the only line.
     fn only(variables: &[(&str, &str)], adapters: usize) -> (Status, String) {
         let lines = loader(variables).lines(adapters);
         let [line] = &lines[..] else { panic!("{lines:?}") };
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_set_and_empty_is_told() {
+    fn a_variable_that_is_set_and_empty_is_reported() {
         for name in FILES {
             for value in ["", if cfg!(windows) { ";" } else { ":" }] {
                 let (status, detail) = only(&[(name, value)], 1);
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_good_only_where_its_manifests_have_their_libraries() {
+    fn a_variable_passes_only_if_its_manifests_have_their_libraries() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         let manifest = |name: &str, library: &str| {
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_told_and_is_at_fault_where_no_adapter_is_left() {
+    fn a_filter_is_reported_and_fails_if_no_adapter_is_left() {
         for (name, _) in FILTERS {
             let (status, detail) = only(&[(name, "*lvp*")], 1);
             assert!(status == Status::Ok && detail.contains("`*lvp*`"), "{detail}");
@@ -216,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn the_variables_that_may_hide_a_driver_are_to_be_unset() {
+    fn the_remedy_unsets_the_variables_that_may_hide_a_driver() {
         assert_eq!(loader(&[(ADDED, "a.json"), ("VK_LOADER_DRIVERS_DISABLE", "")]).remedy(), None);
         let set = loader(&[("VK_DRIVER_FILES", ""), ("VK_LOADER_DRIVERS_SELECT", "x")]);
         assert_eq!(set.remedy().as_deref(), Some("`unset VK_DRIVER_FILES VK_LOADER_DRIVERS_SELECT`"));
     }
 
     #[test]
-    fn the_older_variable_is_not_judged_where_the_newer_is_set() {
+    fn the_older_variable_is_not_checked_if_the_newer_is_set() {
         let lines = loader(&[("VK_DRIVER_FILES", ""), ("VK_ICD_FILENAMES", "none.json")]).lines(1);
         let found: Vec<_> = lines.iter().map(|line| (line.check.as_str(), line.status)).collect();
         assert_eq!(found, [("VK_DRIVER_FILES", Status::Failed), ("VK_ICD_FILENAMES", Status::Ok)]);

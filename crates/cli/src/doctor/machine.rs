@@ -1,4 +1,4 @@
-//! The machine around the adapters: variables, device files, drivers that no adapter belongs to.
+//! The surroundings of the adapters: variables, device files, drivers without an adapter.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use super::loader::Loader;
 use super::{Line, remedy};
 use crate::opened;
 
-/// Where Linux has the device files of graphics cards.
+/// Names the folder of the graphics cards' device files on Linux.
 const NODES: &str = "/dev/dri";
-/// What is there while the kernel driver of NVIDIA is loaded.
+/// Names a file that exists while NVIDIA's kernel driver is loaded.
 const NVIDIA: &str = "/proc/driver/nvidia/version";
 
-/// What surrounds the adapters.
+/// Checks the surroundings of the adapters.
 pub(super) fn surroundings() -> Vec<Line> {
     let (loader, known) = (Loader::of_process(), fencepost::adapters());
     let mut lines = loader.lines(known.len());
@@ -25,17 +25,17 @@ pub(super) fn surroundings() -> Vec<Line> {
     lines
 }
 
-/// How many adapters there are.
+/// Reports the number of adapters.
 pub(super) fn count(known: usize) -> Line {
     let name = "adapters";
     match known {
-        0 => Line::failed(name, "there is none", Loader::of_process().remedy()),
+        0 => Line::failed(name, "this machine has no adapter", Loader::of_process().remedy()),
         1 => Line::ok(name, "there is one"),
         count => Line::ok(name, format!("there are {count}")),
     }
 }
 
-/// Whether `Context::new()` finds an adapter.
+/// Checks that `Context::new()` finds an adapter.
 pub(super) fn default_adapter() -> Line {
     let name = "default adapter";
     match opened::open(AdapterChoice::Auto) {
@@ -49,7 +49,7 @@ pub(super) fn default_adapter() -> Line {
     }
 }
 
-/// Whether this user may open the device files of the graphics cards.
+/// Checks that this user may open the device files of the graphics cards.
 fn nodes(folder: &Path) -> Line {
     let name = "device files";
     let nodes = render_nodes(folder);
@@ -75,8 +75,8 @@ fn render_nodes(folder: &Path) -> Vec<PathBuf> {
     nodes
 }
 
-/// Whether the loaded driver of NVIDIA has an adapter; nothing if it is not loaded. `unset` unsets variables that may
-/// hide it.
+/// Checks that NVIDIA's loaded driver has an adapter; `None` if it is not loaded. `unset` is a command that unsets
+/// variables that may hide the driver.
 fn nvidia(version: &Path, known: &[AdapterInfo], unset: Option<String>) -> Option<Line> {
     let name = "NVIDIA driver";
     if !version.is_file() {
@@ -88,7 +88,7 @@ fn nvidia(version: &Path, known: &[AdapterInfo], unset: Option<String>) -> Optio
     let remedy = "install its Vulkan part, on Debian `apt-get install nvidia-vulkan-icd`; in a container `docker run --gpus \
         all --env NVIDIA_DRIVER_CAPABILITIES=all`";
     let remedy = unset.unwrap_or_else(|| remedy.into());
-    Some(Line::failed(name, "it is loaded, and no adapter is its own", Some(remedy)))
+    Some(Line::failed(name, "it is loaded, but it has no adapter", Some(remedy)))
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_file_that_does_not_open_is_told() {
+    fn a_device_file_that_does_not_open_is_reported() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(nodes(folder.path()).status, Status::Ok);
         fs::write(folder.path().join("renderD128"), "").expect("written");
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_without_an_adapter_is_told() {
+    fn a_driver_without_an_adapter_is_reported() {
         let folder = tempfile::tempdir().expect("a folder");
         let version = folder.path().join("version");
         assert!(nvidia(&version, &[], None).is_none());

@@ -1,6 +1,6 @@
-//! `fencepost doctor`: whether the adapters of this machine work, and what helps where they do not.
+//! `fencepost doctor`: tests the adapters of this machine, and suggests remedies for failures.
 //!
-//! What touches a driver runs in a child process, which may hang or crash. It writes a [`Message`] a line.
+//! Calls that reach a driver run in a child process, which may hang or crash. It writes one [`Message`] per line.
 
 mod checks;
 mod examine;
@@ -19,19 +19,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Outcome, cli, output, progress};
 
-/// The variable that gives a child process its part.
+/// Names the variable that gives a child process its part.
 const PART: &str = "FENCEPOST_DOCTOR_PART";
 
-/// All that is printed.
+/// Holds everything that is printed.
 #[derive(Serialize)]
 struct Report {
-    /// Whether one adapter at least works.
+    /// Is `true` if at least one adapter works.
     works: bool,
     machine: Vec<Line>,
     adapters: Vec<Adapter>,
 }
 
-/// An adapter that was tried.
+/// Holds an adapter that was tested.
 #[derive(Serialize)]
 struct Adapter {
     index: usize,
@@ -40,13 +40,13 @@ struct Adapter {
     checks: Vec<Line>,
 }
 
-/// How one check ended.
+/// Holds the result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Line {
     check: String,
     status: Status,
     detail: String,
-    /// What mends it, if it failed.
+    /// Holds a remedy, if the check failed.
     remedy: Option<String>,
 }
 
@@ -58,23 +58,23 @@ enum Status {
     NotSupported,
 }
 
-/// What a child process says.
+/// Holds a message of a child process.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Message {
-    /// The adapters of the machine.
+    /// Lists the adapters of the machine.
     Adapters(Vec<String>),
-    /// A check begins.
+    /// Names the check that begins.
     Begins(String),
-    /// A check has ended.
+    /// Holds the result of a check that has ended.
     Ends(Line),
 }
 
-/// What a child process does.
+/// Names the part of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// It looks at the machine.
+    /// The process examines the machine.
     Machine,
-    /// It tries the adapter of this number.
+    /// The process tests the adapter of this number.
     Adapter(usize),
 }
 
@@ -109,7 +109,7 @@ impl std::fmt::Display for Part {
     }
 }
 
-/// Tries each adapter.
+/// Tests each adapter.
 pub(crate) fn doctor(options: &cli::Doctor) -> Result<Outcome> {
     if let Ok(part) = env::var(PART) {
         let part = part

@@ -1,14 +1,14 @@
-//! What helps against a failure.
+//! The remedies for failures.
 
 use fencepost::{Error, Kind};
 
 const DRIVER: &str = "update the driver of the adapter; on Linux `dmesg | tail` may say more";
 
-/// What helps where the library says an error.
+/// Returns the remedy for an error of the library.
 pub(super) fn of(error: &Error) -> Option<String> {
     Some(match error.kind() {
         Kind::Setting { name, .. } => format!("`unset {name}`"),
-        Kind::NoAdapter { found, .. } if found.starts_with("none") => return None, // the error says it
+        Kind::NoAdapter { found, .. } if found.starts_with("none") => return None, // the error has the remedy
         Kind::NoAdapter { .. } => {
             "`unset FENCEPOST_ADAPTER`, or set it to a name or a number of `fencepost info`".into()
         }
@@ -17,7 +17,7 @@ pub(super) fn of(error: &Error) -> Option<String> {
     })
 }
 
-/// What helps where work on an open adapter fails.
+/// Returns the remedy for a failure of work on an open adapter.
 pub(super) fn of_work(error: &anyhow::Error) -> Option<String> {
     match error.downcast_ref::<Error>() {
         Some(error) => of(error),
@@ -25,12 +25,12 @@ pub(super) fn of_work(error: &anyhow::Error) -> Option<String> {
     }
 }
 
-/// What helps where a check is not done in time.
+/// Returns the remedy for a check that reached its time limit.
 pub(super) fn of_lateness() -> Option<String> {
     Some(format!("try `fencepost doctor --limit 300`; if it is late again, {DRIVER}"))
 }
 
-/// What helps where a driver crashes.
+/// Returns the remedy for a crash of a driver.
 pub(super) fn of_crash() -> Option<String> {
     Some(DRIVER.into())
 }
@@ -40,20 +40,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_that_is_wrong_is_to_be_unset() {
+    fn the_remedy_for_a_wrong_variable_unsets_it() {
         let kind = Kind::Setting { name: "FENCEPOST_RECORDER", value: "x".into(), needed: "`wgpu`" };
         assert_eq!(of(&kind.into()).as_deref(), Some("`unset FENCEPOST_RECORDER`"));
     }
 
     #[test]
-    fn what_the_error_says_is_not_said_twice() {
+    fn an_error_that_has_a_remedy_gets_no_second_one() {
         let error = |found: &str| Error::from(Kind::NoAdapter { wanted: "any".into(), found: found.into() });
         assert_eq!(of(&error("none; install a driver")), None);
         assert!(of(&error("0: G (GL)")).is_some_and(|remedy| remedy.contains("FENCEPOST_ADAPTER")));
     }
 
     #[test]
-    fn wrong_numbers_are_the_drivers() {
+    fn the_remedy_for_wrong_numbers_names_the_driver() {
         let remedy = of_work(&anyhow::anyhow!("number 2 is 4 in place of 3"));
         assert!(remedy.is_some_and(|remedy| remedy.contains("driver")));
     }

@@ -1,9 +1,9 @@
-//! The findings as lines.
+//! The results of `doctor` as lines.
 
 use super::{Adapter, Line, Report, Status};
 use crate::table::Columns;
 
-/// The whole report.
+/// Returns the whole report.
 pub(super) fn text(report: &Report) -> String {
     let mut text = lines(&report.machine);
     for adapter in &report.adapters {

@@ -1,4 +1,4 @@
-//! A child process that is watched: it may hang or crash, and this process does neither.
+//! Watches a child process: it may hang or crash without doing the same to this process.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -11,19 +11,19 @@ use anyhow::{Context, Result};
 
 use super::{Line, Message, PART, Part, remedy};
 
-/// All that a child process said, and at the end how it failed, if it did.
+/// Holds everything that a child process reported, and its failure at the end, if it failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) adapters: Vec<String>,
     pub(super) lines: Vec<Line>,
 }
 
-/// Has a child process do a part. `ended` is called for each check that ends.
+/// Runs a part in a child process. `ended` is called for each check that ends.
 ///
 /// # Errors
 /// The process does not start.
 pub(super) fn child(part: Part, limit: Duration, ended: impl Fn()) -> Result<Said> {
-    let program = env::current_exe().context("this program does not find itself")?;
+    let program = env::current_exe().context("cannot find the path of this program")?;
     let mut command = Command::new(program);
     command.arg("doctor").env(PART, part.to_string());
     watch(command, limit, ended)
@@ -31,7 +31,7 @@ pub(super) fn child(part: Part, limit: Duration, ended: impl Fn()) -> Result<Sai
 
 fn watch(mut command: Command, limit: Duration, ended: impl Fn()) -> Result<Said> {
     let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-    let mut child = started.context("a child process does not start")?;
+    let mut child = started.context("cannot start a child process")?;
     let messages = messages(&mut child);
     let (mut said, mut current) = (Said::default(), String::from("start"));
     loop {
@@ -43,13 +43,13 @@ fn watch(mut command: Command, limit: Duration, ended: impl Fn()) -> Result<Said
                 ended();
             }
             Err(RecvTimeoutError::Timeout) => {
-                let _ = child.kill(); // a driver in a system call may keep it: nothing waits for it
+                let _ = child.kill(); // a driver may keep it alive, so nothing waits for it
                 let reason = format!("it was not done within {} s", limit.as_secs_f64());
                 said.lines.push(Line::failed(&current, reason, remedy::of_lateness()));
                 return Ok(said);
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let status = child.wait().context("a child process has no end")?;
+                let status = child.wait().context("cannot wait for a child process")?;
                 if !status.success() {
                     let reason = format!("the process crashed: {status}");
                     said.lines.push(Line::failed(&current, reason, remedy::of_crash()));
@@ -60,7 +60,7 @@ fn watch(mut command: Command, limit: Duration, ended: impl Fn()) -> Result<Said
     }
 }
 
-/// What the child says. Drivers may write to standard output too: other lines are passed over.
+/// Returns the child's messages. Drivers may write to standard output too, so other lines are skipped.
 fn messages(child: &mut Child) -> Receiver<Message> {
     let (sender, receiver) = mpsc::channel();
     if let Some(out) = child.stdout.take() {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_ends_well_has_said_all() {
+    fn every_message_of_a_child_that_succeeds_is_kept() {
         let ends = r#"{"Ends":{"check":"map","status":"not_supported","detail":"no","remedy":null}}"#;
         let said =
             shell(&format!("echo '{{\"Adapters\":[\"a\"]}}'; echo noise; echo '{ends}'"), Duration::MAX);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_hangs_has_failed_in_the_check_that_began() {
+    fn a_child_that_hangs_fails_in_the_check_that_began() {
         let said = shell("echo '{\"Begins\":\"map\"}'; exec sleep 60", Duration::from_secs(2));
         let [line] = &said.lines[..] else { panic!("{said:?}") };
         assert_eq!((line.check.as_str(), line.status), ("map", Status::Failed));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_crashes_has_failed_in_the_check_that_began() {
+    fn a_child_that_crashes_fails_in_the_check_that_began() {
         let said = shell("echo '{\"Begins\":\"launch\"}'; kill -SEGV $$", Duration::MAX);
         let [line] = &said.lines[..] else { panic!("{said:?}") };
         assert_eq!((line.check.as_str(), line.status), ("launch", Status::Failed));

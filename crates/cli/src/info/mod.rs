@@ -1,4 +1,4 @@
-//! `fencepost info`: the adapters of this machine.
+//! `fencepost info`: lists the adapters of this machine.
 
 mod text;
 
@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use crate::{Outcome, cli, opened, output};
 
-/// All that is printed.
+/// Holds everything that is printed.
 #[derive(Serialize)]
 struct Report {
     default: Chosen,
     adapters: Vec<Adapter>,
 }
 
-/// What `Context::new()` opens.
+/// Describes the adapter that `Context::new()` opens.
 #[derive(Serialize)]
 struct Chosen {
-    /// Its place in the list; none if there is an error.
+    /// Holds its index in the list; `None` after an error.
     index: Option<usize>,
     reason: String,
 }
@@ -32,9 +32,9 @@ struct Adapter {
     driver: String,
     vendor_id: u32,
     device_id: u32,
-    /// Bytes of the device's own memory, where the driver says.
+    /// Counts the bytes of the device's own memory, if the driver reports them.
     memory_bytes: Option<u64>,
-    /// Why it cannot be opened; then there is no recorder.
+    /// Describes why the adapter cannot be opened; then it has no recorder.
     error: Option<String>,
     recorder: Option<&'static str>,
     limits: Limits,
@@ -48,13 +48,13 @@ struct Limits {
     binding_alignment: u64,
     bindings: u32,
     workgroups: u32,
-    /// Invocations of a workgroup in each dimension, at most.
+    /// Limits the invocations of a workgroup in each dimension.
     workgroup_size: [u32; 3],
     invocations: u32,
     workgroup_bytes: u64,
-    /// Bytes of immediates; 0 where there are none.
+    /// Counts the bytes of immediates; 0 if the adapter has none.
     immediates: u32,
-    /// The smallest and the largest subgroup.
+    /// Holds the sizes of the smallest and the largest subgroup.
     subgroup_sizes: Option<[u32; 2]>,
 }
 
@@ -129,7 +129,7 @@ impl Features {
     }
 }
 
-/// Which adapter a context opens that is not told which, and why.
+/// Returns the adapter that a context opens by default, and the reason.
 fn chosen(known: &[AdapterInfo]) -> Chosen {
     let variable = std::env::var("FENCEPOST_ADAPTER").unwrap_or_default();
     match opened::open(AdapterChoice::Auto) {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_ability_is_the_feature_of_its_name() {
+    fn each_ability_sets_the_feature_of_its_name() {
         for ability in ["f16", "f64", "int64", "f32 atomics", "subgroups", "timestamps"] {
             let json = serde_json::to_value(Features::of(&[ability])).expect("it is plain");
             let has: Vec<_> =

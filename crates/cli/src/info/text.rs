@@ -1,10 +1,10 @@
-//! The adapters as tables.
+//! The adapters of `info` as tables.
 
 use super::{Adapter, Report};
 use crate::bytes::bytes;
 use crate::table::Columns;
 
-/// A property, and how an adapter's is written.
+/// Names a property, and writes an adapter's value of it.
 type Property = (&'static str, fn(&Adapter) -> String);
 
 const LIMITS: [Property; 9] = [
@@ -32,7 +32,7 @@ const FEATURES: [Property; 7] = [
     }),
 ];
 
-/// The whole report.
+/// Returns the whole report.
 pub(super) fn text(report: &Report) -> String {
     let mut text = String::new();
     if !report.adapters.is_empty() {

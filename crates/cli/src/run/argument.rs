@@ -1,4 +1,4 @@
-//! Arguments as the command line has them: `NAME=VALUE`.
+//! Arguments in the form of the command line: `NAME=VALUE`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,39 +7,39 @@ use fencepost::Scalar;
 
 use super::shape::Shape;
 
-/// One argument of the kernel.
+/// Holds one argument of the kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Argument {
     pub(crate) name: String,
     pub(crate) given: Given,
 }
 
-/// Where a buffer's elements come from, or the numbers of a parameter.
+/// Names the source of a buffer's elements, or holds the numbers of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Given {
-    /// A file that NumPy saved.
+    /// The elements come from a file that NumPy saved.
     Npy(PathBuf),
-    /// The bytes of a file.
+    /// The elements are the bytes of a file.
     Raw(Scalar, PathBuf),
-    /// 0, 1, 2, ...
+    /// The elements are 0, 1, 2, ...
     Iota(Shape),
-    /// By a seed.
+    /// The elements are random, made from a seed.
     Random(Shape, u64),
     Zeros(Shape),
-    /// One number everywhere.
+    /// Every element is this number.
     Full(Shape, String),
-    /// The numbers of a parameter.
+    /// The argument is a parameter with these numbers.
     Numbers(Vec<String>),
 }
 
-/// An override constant.
+/// Holds an override constant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Setting {
     pub(crate) name: String,
     pub(crate) value: f64,
 }
 
-/// A buffer to be written to a file.
+/// Names a buffer and the file that it is written to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Saved {
     pub(crate) name: String,
@@ -85,7 +85,7 @@ impl FromStr for Saved {
     }
 }
 
-/// The two sides of the first `=`.
+/// Returns the two sides of the first `=`.
 fn named<'a>(text: &'a str, value: &str) -> Result<(String, &'a str), String> {
     match text.split_once('=') {
         Some((name, rest)) if !name.is_empty() && !rest.is_empty() => Ok((name.into(), rest)),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_known() {
+    fn every_form_of_an_argument_is_parsed() {
         assert_eq!(parsed("x=a=b.npy"), Given::Npy("a=b.npy".into()));
         assert_eq!(parsed("x=raw:u32:a:b"), Given::Raw(Scalar::U32, "a:b".into()));
         assert_eq!(parsed("x=raw:f32:e.npy"), Given::Raw(Scalar::F32, "e.npy".into()));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_form_is_refused() {
+    fn an_argument_without_a_known_form_is_refused() {
         for text in [
             "x",
             "=1",

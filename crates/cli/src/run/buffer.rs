@@ -1,4 +1,4 @@
-//! The buffers of a kernel on the device, whatever their type.
+//! The buffers of a kernel on the device, of any type.
 
 use std::any::Any;
 use std::path::Path;
@@ -12,18 +12,18 @@ use super::number::{Number, with_number};
 use super::signature::{Block, Buffer};
 use super::{npy, show};
 
-/// A buffer of a kernel on the device.
+/// Holds a buffer of a kernel on the device.
 pub(super) struct Bound {
     pub(super) name: String,
     pub(super) is_written: bool,
-    /// The elements in each dimension, without those inside an element.
+    /// Counts the elements in each dimension, without the dimensions inside an element.
     pub(super) elements: Vec<usize>,
     declared: Access,
     seen: Seen,
     held: Box<dyn Held>,
 }
 
-/// The array as the kernel is to see it: numbers in the form of its elements.
+/// Passes an array of numbers to the kernel as an array of its elements.
 struct Seen {
     array: AnyArray,
     dtype: DType,
@@ -45,7 +45,7 @@ impl BufferArg for Seen {
 }
 
 impl Bound {
-    /// Uploads what an argument gives. `again` says that the buffer is to be restored later.
+    /// Uploads the data of an argument. `again` is `true` if the buffer is restored later.
     ///
     /// # Errors
     /// The argument does not fit the buffer, or there is no memory for it.
@@ -80,7 +80,7 @@ impl Bound {
         Ok(Self { name, is_written, elements, declared, seen, held })
     }
 
-    /// The argument of a launch.
+    /// Returns the argument of a launch.
     pub(super) fn arg(&self) -> DynArg<'_> {
         match self.declared {
             Access::Read => DynArg::Read(&self.seen),
@@ -88,7 +88,7 @@ impl Bound {
         }
     }
 
-    /// Enqueues a copy of the elements that the buffer had first, if a launch may have changed them.
+    /// Enqueues a copy of the buffer's first elements, if a launch may have changed them.
     pub(super) fn restore(&mut self, queue: &CommandQueue) -> Result<()> {
         self.held.restore(queue)
     }
@@ -99,7 +99,7 @@ impl Bound {
     }
 }
 
-/// An array of a type that only its maker knows.
+/// Holds an array without its type.
 trait Held {
     fn restore(&mut self, queue: &CommandQueue) -> Result<()>;
     fn read(&self, queue: &CommandQueue) -> Result<Box<dyn Elements>>;
@@ -125,16 +125,16 @@ impl<T: Number> Held for Typed<T> {
     }
 }
 
-/// The elements of a buffer after the launch.
+/// Holds the elements of a buffer after the launch.
 pub(super) trait Elements {
-    /// The type of the numbers.
+    /// Names the type of the numbers.
     fn type_name(&self) -> &'static str;
     fn shape(&self) -> &[usize];
-    /// As NumPy prints them: the first and the last, if there are many.
+    /// Writes the elements as NumPy prints them: only the first and the last, if there are many.
     fn text(&self) -> String;
-    /// All of them, in C order.
+    /// Returns all elements, in C order.
     fn json(&self) -> Vec<serde_json::Value>;
-    /// Writes them to a `.npy` file.
+    /// Writes the elements to a `.npy` file.
     fn save(&self, file: &Path) -> Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! How many invocations a run has.
+//! The grid of a run.
 
 use anyhow::{Result, bail};
 use fencepost::Grid;
@@ -7,10 +7,10 @@ use super::buffer::Bound;
 use super::shape::Extent;
 use super::signature::Signature;
 
-/// The grid of a launch: as given, else one invocation for each element of the longest buffer that is written.
+/// Returns the grid of a launch: the given one, else one invocation for each element of the longest written buffer.
 ///
 /// # Errors
-/// Nothing is given and no buffer is written, or the buffer has not as many dimensions as a workgroup.
+/// No grid is given and the kernel writes no buffer, or the buffer has another number of dimensions than a workgroup.
 pub(super) fn grid(
     threads: Option<Extent>,
     groups: Option<Extent>,
@@ -45,7 +45,7 @@ fn count(shape: &[usize]) -> u64 {
     shape.iter().map(|&n| n as u64).product()
 }
 
-/// The threads for a buffer: along one line, or in the shape of the buffer with its last axis as x.
+/// Returns the invocations that cover a buffer: along one line, or in the shape of the buffer with its last axis as x.
 fn covering(workgroup: [u32; 3], shape: &[usize]) -> Option<[u64; 3]> {
     let dims = workgroup.iter().rposition(|&n| n > 1).map_or(1, |last| last + 1);
     if dims == 1 {
@@ -60,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_invocations_covers_every_shape() {
+    fn a_workgroup_of_one_dimension_covers_every_shape() {
         assert_eq!(covering([64, 1, 1], &[10, 20]), Some([200, 1, 1]));
         assert_eq!(covering([1, 1, 1], &[]), Some([1, 1, 1]));
     }
 
     #[test]
-    fn a_plane_of_invocations_has_the_last_axis_as_x() {
+    fn a_workgroup_of_two_dimensions_has_the_last_axis_as_x() {
         assert_eq!(covering([8, 8, 1], &[10, 20]), Some([20, 10, 1]));
         assert_eq!(covering([1, 4, 2], &[2, 3, 4]), Some([4, 3, 2]));
         assert_eq!(covering([8, 8, 1], &[200]), None);

@@ -15,7 +15,7 @@ use super::signature::{Block, Buffer};
 use crate::bytes::bytes;
 use crate::file;
 
-/// The largest buffer of an adapter.
+/// Holds the size limit of an adapter's buffers.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     adapter: String,
@@ -23,15 +23,15 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// That of an adapter: a kernel is given a whole array or nothing.
+    /// Returns the limit of an adapter. A kernel binds whole arrays, so the smaller of two limits applies.
     pub(super) fn of(info: &AdapterInfo) -> Self {
         Self { adapter: info.name.clone(), bytes: info.max_array.min(info.max_binding) }
     }
 
-    /// Fails if so many bytes are more; `what` has them.
+    /// Fails if `found` bytes exceed the limit; `what` describes the bytes.
     ///
     /// # Errors
-    /// They are.
+    /// The bytes exceed the limit.
     pub(super) fn check(&self, what: &str, found: u128) -> Result<()> {
         if found <= u128::from(self.bytes) {
             return Ok(());
@@ -44,10 +44,10 @@ impl Limit {
         )
     }
 
-    /// Reads a file to its end, and not much further than the limit.
+    /// Reads a file to its end, or until the limit is exceeded.
     ///
     /// # Errors
-    /// It cannot be read, or is larger than the limit.
+    /// The file cannot be read, or is larger than the limit.
     pub(super) fn read(&self, file: &Path, from: impl Read) -> Result<Vec<u8>> {
         let mut all = Vec::new();
         let reading = || format!("cannot read `{}`", file.display());
@@ -57,7 +57,7 @@ impl Limit {
     }
 }
 
-/// Numbers in C order; the last dimensions are those of an element, if that is a vector or a matrix.
+/// Holds numbers in C order; the last dimensions are those of an element, if that is a vector or a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Numbers<T> {
     pub(super) shape: Vec<usize>,
@@ -65,10 +65,10 @@ pub(super) struct Numbers<T> {
 }
 
 impl<T: Number> Numbers<T> {
-    /// What an argument gives to a buffer of elements of these numbers.
+    /// Makes the numbers that an argument gives to a buffer of elements of this type.
     ///
     /// # Errors
-    /// A file cannot be read, or has another type or shape; a number is none of the type.
+    /// A file cannot be read, or has another type or shape; a text is no number of the type.
     pub(super) fn of(given: &Given, buffer: &Buffer, element: &Block, limit: &Limit) -> Result<Self> {
         match given {
             Given::Npy(file) => npy::read(file, &buffer.text, limit)?.fitting(element, file),
@@ -113,7 +113,7 @@ impl<T: Number> Numbers<T> {
         Ok(Self { shape: shape.0, data })
     }
 
-    /// The same, if the last dimensions are those of an element.
+    /// Returns the numbers if the last dimensions are those of an element.
     fn fitting(self, element: &Block, file: &Path) -> Result<Self> {
         if self.shape.ends_with(&element.room) {
             return Ok(self);
@@ -125,20 +125,20 @@ impl<T: Number> Numbers<T> {
         )
     }
 
-    /// The dimensions of the elements, without those inside an element.
+    /// Returns the dimensions of the elements, without those inside an element.
     pub(super) fn elements(&self, element: &Block) -> &[usize] {
         &self.shape[..self.shape.len() - element.room.len()]
     }
 }
 
-/// The number that a text means.
+/// Parses a number.
 ///
 /// # Errors
-/// It means none of the type, or is beyond the largest of them.
+/// The text is no number of the type, or is beyond the largest one.
 pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
     let name = T::SCALAR.name();
     let number: T = text.parse().ok().with_context(|| format!("`{text}` is no number of type {name}"))?;
-    // A text without a digit says `inf` itself.
+    // A text without a digit, such as `inf`, asks for infinity.
     if number.text().ends_with("inf") && text.contains(|c: char| c.is_ascii_digit()) {
         bail!("`{text}` is beyond the largest number of type {name}: write `inf` for infinity");
     }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_than_an_adapter_takes() {
+    fn a_file_is_read_only_up_to_the_limit_of_the_adapter() {
         let limit = Limit { adapter: "G".into(), bytes: 1000 };
         assert_eq!(limit.read(Path::new("zero"), std::io::repeat(0).take(1000)).unwrap().len(), 1000);
         let error = limit.read(Path::new("zero"), std::io::repeat(0)).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! `fencepost run`: a kernel of a WGSL file, with arguments from the command line.
+//! `fencepost run`: runs a kernel of a WGSL file, with arguments from the command line.
 
 mod argument;
 mod buffer;
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &cli::Run) -> Result<Outcome> {
     Ok(Outcome::Good)
 }
 
-/// Whether the arguments have the names of the kernel's, each once and all of them.
+/// Checks that the arguments have the names of the kernel's, each once and all of them.
 fn check(signature: &Signature, options: &cli::Run) -> Result<()> {
     let Signature { kernel, buffers, params, .. } = signature;
     let names = || buffers.iter().map(|buffer| &buffer.name).chain(params.iter().map(|param| &param.name));
@@ -77,7 +77,7 @@ fn check(signature: &Signature, options: &cli::Run) -> Result<()> {
     wanted.try_for_each(|name| signature.buffer(name).map(drop))
 }
 
-/// The arguments of the launches.
+/// Holds the arguments of the launches.
 struct Arguments {
     values: Vec<(String, Value)>,
     buffers: Vec<Bound>,

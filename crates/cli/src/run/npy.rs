@@ -1,4 +1,4 @@
-//! Files of NumPy's: `.npy`.
+//! Reads and writes NumPy's files: `.npy`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
@@ -11,10 +11,10 @@ use super::host::{Limit, Numbers};
 use super::number::Number;
 use crate::file;
 
-/// The longest header that is read; NumPy itself reads 10000 bytes.
+/// Limits the bytes of a header; NumPy itself reads 10000 bytes.
 const HEADER: usize = 1 << 16;
 
-/// Reads a file whose numbers are of the type; `declared` is what the shader declares.
+/// Reads a file whose numbers have the type `T`; `declared` is the shader's declaration.
 ///
 /// # Errors
 /// The file cannot be read, is cut off, or has elements of another type or order.
@@ -61,15 +61,15 @@ pub(super) fn read<T: Number>(path: &Path, declared: &str, limit: &Limit) -> Res
 /// Reads the start of a file up to the numbers.
 ///
 /// # Errors
-/// The file ends before, or starts with something else.
+/// The file ends before the numbers, or does not start as a `.npy` file.
 fn head(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = vec![0; 10];
     from.read_exact(&mut head)?;
     if !head.starts_with(b"\x93NUMPY") {
-        return Err(io::Error::new(ErrorKind::InvalidData, "it does not start as one"));
+        return Err(io::Error::new(ErrorKind::InvalidData, "it does not start as a .npy file"));
     }
     if head[6] > 1 {
-        head.resize(12, 0); // later versions have a length of four bytes
+        head.resize(12, 0); // later versions store the length in four bytes
         from.read_exact(&mut head[10..])?;
     }
     let length = head[8..].iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
@@ -83,7 +83,7 @@ fn head(from: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Whether the product of all dimensions but 0 fits into a `u64`, without which `npyz` panics.
+/// Returns `true` if the product of all dimensions but 0 fits into a `u64`; `npyz` panics if it does not.
 ///
 /// Every number outside a string counts. Sums, fractions and escapes, which NumPy does not write, are refused.
 fn multiplies(head: &[u8]) -> bool {
@@ -107,7 +107,7 @@ fn multiplies(head: &[u8]) -> bool {
 /// Writes a file.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub(super) fn write<T: Number>(file: &Path, numbers: &Numbers<T>) -> Result<()> {
     let shape: Vec<u64> = numbers.shape.iter().map(|&n| n as u64).collect();
     let written = || {
@@ -121,7 +121,7 @@ pub(super) fn write<T: Number>(file: &Path, numbers: &Numbers<T>) -> Result<()> 
     written().with_context(|| format!("cannot write `{}`", file.display()))
 }
 
-/// The name of a type of plain numbers, as shaders have it.
+/// Returns the shader's name for a type of plain numbers.
 fn type_name(dtype: &DType) -> Option<String> {
     let DType::Plain(plain) = dtype else { return None };
     let letter = match plain.type_char() {
@@ -138,7 +138,7 @@ fn described(dtype: &DType) -> String {
     type_name(dtype).map_or_else(|| format!("type {descr}"), |name| format!("type {name} ({descr})"))
 }
 
-/// What NumPy calls the type.
+/// Returns NumPy's name of the type.
 fn default_type<T: Number>() -> String {
     T::default_dtype().descr().trim_matches('\'').to_owned()
 }

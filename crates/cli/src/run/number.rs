@@ -1,4 +1,4 @@
-//! The numbers that buffers and parameters consist of.
+//! The number types of buffers and parameters.
 
 use std::str::FromStr;
 
@@ -8,27 +8,27 @@ use half::f16;
 use npyz::{AutoSerialize, Deserialize};
 use serde::Serialize;
 
-/// A number that a shader stores as it is.
+/// A number that a shader stores unchanged.
 pub(crate) trait Number:
     Element + FromStr + AutoSerialize + Deserialize + Send + Sync + 'static
 {
-    /// Its type.
+    /// Names the scalar type.
     const SCALAR: Scalar;
 
-    /// The number at a place of 0, 1, 2, ...
+    /// Returns the number at index `at` of 0, 1, 2, ...
     fn nth(at: usize) -> Self;
 
-    /// A float from 0 to 1, or any integer.
+    /// Returns a float from 0 to 1, or any integer.
     fn random(rng: &mut Rng) -> Self;
 
-    /// The shortest text that means this number.
+    /// Writes the shortest text that parses to this number.
     fn text(self) -> String;
 
-    /// The number in JSON, which has no infinity and no NaN: they are null.
+    /// Returns the number in JSON; infinity and NaN, which JSON does not have, are null.
     fn json(self) -> serde_json::Value;
 }
 
-/// Whether a shader stores numbers of the type as they are.
+/// Returns `true` if a shader stores numbers of the type unchanged.
 pub(crate) fn is_stored(scalar: Scalar) -> bool {
     scalar.size() >= 4 || scalar == Scalar::F16
 }
@@ -90,7 +90,7 @@ fn json(number: impl Serialize) -> serde_json::Value {
     serde_json::to_value(number).unwrap_or(serde_json::Value::Null)
 }
 
-/// Calls a generic function with the type of a stored scalar in place of `$number`.
+/// Calls a generic function with the type of a stored scalar in the place of `$number`.
 macro_rules! with_number {
     ($scalar:expr, $number:ident => $call:expr) => {
         with_number!(@ $scalar, $number, $call, F16 half::f16, F32 f32, F64 f64, I32 i32, I64 i64, U32 u32, U64 u64)
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_means_its_number() {
+    fn the_text_of_a_number_parses_to_the_number() {
         assert_eq!(
             (1.0_f32.text(), 7_u64.text(), f16::from_f32(0.5).text()),
             ("1.0".into(), "7".into(), "0.5".into())
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_null_for_what_it_cannot_say() {
+    fn infinity_and_nan_are_null_in_json() {
         assert_eq!(f32::NAN.json(), serde_json::Value::Null);
         assert_eq!(u64::MAX.json(), serde_json::json!(u64::MAX));
         assert_eq!(0.5_f64.json(), serde_json::json!(0.5));

@@ -1,4 +1,4 @@
-//! What a run prints and saves.
+//! The printed and saved results of a run.
 
 use std::fmt::Write;
 
@@ -11,14 +11,14 @@ use super::signature::Signature;
 use super::times::Times;
 use crate::{cli, output};
 
-/// The results of a run.
+/// Holds the results of a run.
 pub(super) struct Report {
     kernel: String,
-    /// The times, or why there are none; none if they are not asked for.
+    /// Holds the times, or the reason why there are none; `None` if they are not requested.
     times: Option<Result<Times, String>>,
-    /// The buffers that are printed.
+    /// Holds the buffers that are printed.
     printed: Vec<(String, Box<dyn Elements>)>,
-    /// A line for each file that was written.
+    /// Holds a line for each file that was written.
     saved: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ struct Json<'a> {
     adapter: String,
     kernel: &'a str,
     time: Option<&'a Times>,
-    /// Why there is no time, if it is asked for.
+    /// Holds the reason why there is no time, if one is requested.
     time_error: Option<&'a str>,
     buffers: Vec<JsonBuffer<'a>>,
 }
@@ -38,12 +38,12 @@ struct JsonBuffer<'a> {
     #[serde(rename = "type")]
     type_name: &'static str,
     shape: &'a [usize],
-    /// All numbers in C order; null for those that JSON does not have.
+    /// Holds all numbers in C order; null for numbers that JSON does not have.
     values: Vec<serde_json::Value>,
 }
 
 impl Report {
-    /// Reads the results, and saves those that are to be saved.
+    /// Reads the results, and saves the requested ones.
     pub(super) fn read(
         queue: &CommandQueue,
         signature: &Signature,
@@ -81,7 +81,7 @@ impl Report {
     fn text(&self) -> String {
         let mut text = String::new();
         for (name, elements) in &self.printed {
-            // A String takes everything.
+            // Writing to a String does not fail.
             let _ = writeln!(
                 text,
                 "{name}: {} {:?}\n{}",

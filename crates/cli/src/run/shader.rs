@@ -1,4 +1,4 @@
-//! The shader of a run: its file, its entry point, and where it is wrong.
+//! The shader of a run: its file and its entry point.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use fencepost::{Context, DynKernel, ShaderSource};
 use super::argument::Setting;
 use crate::{file, output};
 
-/// The text of a file, or of the built-in shader of that name where there is no such file.
+/// Returns the text of a file, or of the built-in shader of that name if the file does not exist.
 fn source(path: &str) -> Result<ShaderSource> {
     if Path::new(path).exists() {
         let label = if cfg!(windows) { path.replace('\\', "/") } else { path.into() };
@@ -24,11 +24,11 @@ fn source(path: &str) -> Result<ShaderSource> {
     }
 }
 
-/// Reads and compiles the kernel of a file. Without a name for the entry point it is the only one, or the one that is called
-/// as the file.
+/// Reads and compiles the kernel of a file. Without a name, the entry point is the only one, or the one with the name
+/// of the file.
 ///
 /// # Errors
-/// The file cannot be read, the shader is wrong, or there are several entry points.
+/// The file cannot be read, the shader is wrong, or it has several entry points.
 pub(super) fn kernel(
     ctx: &Context,
     file: &Path,

@@ -1,23 +1,23 @@
-//! Shapes and sizes as the command line has them: `1000`, `64x64`.
+//! Shapes and sizes in the form of the command line: `1000`, `64x64`.
 
 use std::str::FromStr;
 
-/// The elements in each dimension of an array.
+/// Counts the elements in each dimension of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape(pub(crate) Vec<usize>);
 
-/// One to three numbers of invocations or workgroups; what is not given is 1.
+/// Counts invocations or workgroups in three dimensions; a missing number is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent(pub(crate) [u64; 3]);
 
 impl Shape {
-    /// Its elements.
+    /// Counts its elements.
     ///
     /// # Errors
-    /// More than this program can count.
+    /// The count does not fit into `usize`.
     pub(crate) fn len(&self) -> Result<usize, String> {
         let count = self.0.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
-        count.ok_or_else(|| format!("{:?} are more elements than can be counted", self.0))
+        count.ok_or_else(|| format!("{:?} has more elements than can be counted", self.0))
     }
 }
 
@@ -58,14 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_numbers_with_x_between() {
+    fn a_size_is_numbers_with_x_between_them() {
         assert_eq!("64x32".parse(), Ok(Shape(vec![64, 32])));
         assert_eq!("7".parse(), Ok(Extent([7, 1, 1])));
         assert_eq!("1x2x3".parse(), Ok(Extent([1, 2, 3])));
     }
 
     #[test]
-    fn what_is_no_size_is_refused() {
+    fn a_text_that_is_no_size_is_refused() {
         for text in ["", "x", "3x", "-1", "+1", "1.5", "1e3", "99999999999999999999"] {
             assert!(text.parse::<Shape>().is_err(), "{text}");
         }

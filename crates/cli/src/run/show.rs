@@ -1,13 +1,13 @@
-//! Arrays as text, as NumPy prints them.
+//! Arrays as text, in NumPy's format.
 
-/// Arrays of more numbers than this are printed in part.
+/// Limits the numbers of an array that is printed whole.
 const MOST: usize = 1000;
-/// So many at each end of each dimension, in part.
+/// Counts the numbers at each end of each dimension that are printed of a larger array.
 const EDGE: usize = 3;
-/// The characters of a line.
+/// Limits the characters of a line.
 const WIDTH: usize = 80;
 
-/// The text of an array in C order; `number` gives the text of the number at a place.
+/// Returns the text of an array in C order; `number` returns the text of the number at an index.
 pub(super) fn text(shape: &[usize], number: &dyn Fn(usize) -> String) -> String {
     let in_part = shape.iter().product::<usize>() > MOST;
     let mut array = Array { shape, number, in_part, width: 0 };
@@ -19,12 +19,12 @@ struct Array<'a> {
     shape: &'a [usize],
     number: &'a dyn Fn(usize) -> String,
     in_part: bool,
-    /// The characters of the longest number that is printed.
+    /// Counts the characters of the longest printed number.
     width: usize,
 }
 
 impl Array<'_> {
-    /// The places of an axis that are printed; none stands for those that are left out.
+    /// Returns the printed indices of an axis; `None` stands for those that are left out.
     fn places(&self, axis: usize) -> Vec<Option<usize>> {
         let len = self.shape[axis];
         if self.in_part && len > 2 * EDGE {
@@ -35,7 +35,7 @@ impl Array<'_> {
         }
     }
 
-    /// The place in memory of an item of an axis, given where its block begins.
+    /// Returns the offset of an item of an axis, given the start of its block.
     fn inside(&self, axis: usize, start: usize, at: usize) -> usize {
         start + at * self.shape[axis + 1..].iter().product::<usize>()
     }
@@ -48,7 +48,7 @@ impl Array<'_> {
         places.map(|at| self.widest(axis + 1, self.inside(axis, start, at))).max().unwrap_or(0)
     }
 
-    /// The text of what lies behind the indices of the axes before `axis`.
+    /// Returns the text of the sub-array at offset `start`, whose first axis is `axis`.
     fn block(&self, axis: usize, start: usize) -> String {
         if axis == self.shape.len() {
             return format!("{:>1$}", (self.number)(start), self.width);
@@ -69,7 +69,7 @@ impl Array<'_> {
     }
 }
 
-/// Items in as few lines as they need.
+/// Joins items into as few lines as they need.
 fn lines(items: impl Iterator<Item = String>, indent: &str) -> String {
     let (mut text, mut used) = (String::new(), indent.len());
     for item in items {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_array_is_printed_whole_with_numbers_below_each_other() {
+    fn a_short_array_is_printed_whole_with_aligned_numbers() {
         assert_eq!(iota(&[3]), "[0 1 2]");
         assert_eq!(iota(&[2, 6]), "[[ 0  1  2  3  4  5]\n [ 6  7  8  9 10 11]]");
         assert_eq!(iota(&[2, 1, 2]), "[[[0 1]]\n\n [[2 3]]]");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_array_is_printed_by_its_ends() {
+    fn a_long_array_is_printed_with_its_ends_only() {
         assert_eq!(iota(&[1001]), "[   0    1    2 ...  998  999 1000]");
         let rows = iota(&[100, 100]);
         assert_eq!(rows.lines().count(), 7);

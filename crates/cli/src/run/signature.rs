@@ -1,11 +1,11 @@
-//! What a kernel takes, in the words of this command.
+//! The arguments of a kernel, in the terms of this command.
 
 use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use fencepost::{Access, DType, Interface, Scalar};
 
-/// All arguments of a kernel.
+/// Holds all arguments of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     pub(super) kernel: String,
@@ -14,20 +14,20 @@ pub(super) struct Signature {
     pub(super) params: Vec<Param>,
 }
 
-/// A buffer of a kernel.
+/// Describes a buffer of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     pub(super) name: String,
-    /// Its type as the shader has it.
+    /// Holds its type as it stands in the shader.
     pub(super) text: String,
-    /// Whether the shader declares that it may write.
+    /// Holds the access that the shader declares.
     pub(super) declared: Access,
-    /// What the kernel does with it.
+    /// Holds the access that the kernel makes.
     pub(super) used: Option<Access>,
     element: Option<Block>,
 }
 
-/// A parameter of a kernel.
+/// Describes a parameter of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Param {
     pub(super) name: String,
@@ -35,13 +35,13 @@ pub(super) struct Param {
     pub(super) block: Option<Block>,
 }
 
-/// Equal numbers in memory, without a gap: one of them, a vector, a matrix by its columns.
+/// Describes equal numbers in memory, without a gap: one number, a vector, or a matrix by its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) scalar: Scalar,
-    /// How many there are in each dimension, as the shader counts.
+    /// Counts the numbers in each dimension, as the shader does.
     pub(super) counts: Vec<usize>,
-    /// How many there is room for: a vector of three has room for four in an array.
+    /// Counts the numbers that fit in each dimension: in an array, a vector of three takes the space of four.
     pub(super) room: Vec<usize>,
 }
 
@@ -70,10 +70,10 @@ impl Signature {
         Self { kernel, workgroup, buffers: buffers.collect(), params: params.collect() }
     }
 
-    /// The buffer of a name.
+    /// Returns the buffer of a name.
     ///
     /// # Errors
-    /// There is none.
+    /// No buffer has the name.
     pub(super) fn buffer(&self, name: &str) -> Result<&Buffer> {
         match self.buffers.iter().find(|buffer| buffer.name == name) {
             Some(buffer) => Ok(buffer),
@@ -81,7 +81,7 @@ impl Signature {
         }
     }
 
-    /// Every argument with its type, a line each.
+    /// Lists every argument with its type, one per line.
     pub(super) fn list(&self) -> String {
         let params = self.params.iter().map(|param| (&param.name, "parameter", &param.text));
         let buffers = self.buffers.iter().map(|buffer| (&buffer.name, buffer.role(), &buffer.text));
@@ -93,14 +93,14 @@ impl Signature {
             String::from("its arguments are:")
         };
         for (name, role, declared) in lines {
-            let _ = write!(text, "\n  {name:width$}  {role:18}  {declared}"); // a String takes everything
+            let _ = write!(text, "\n  {name:width$}  {role:18}  {declared}"); // writing to a String does not fail
         }
         text
     }
 }
 
 impl Buffer {
-    /// Whether the kernel writes it.
+    /// Returns `true` if the kernel writes it.
     pub(super) fn is_written(&self) -> bool {
         self.used.is_some_and(Access::writes)
     }
@@ -112,10 +112,10 @@ impl Buffer {
         }
     }
 
-    /// The numbers of an element.
+    /// Returns the numbers of an element.
     ///
     /// # Errors
-    /// The element is a struct of several.
+    /// The element is a struct.
     pub(super) fn element(&self) -> Result<&Block> {
         match &self.element {
             Some(block) => Ok(block),
@@ -130,7 +130,8 @@ impl Buffer {
 }
 
 impl Block {
-    /// A block of `size` bytes, by the count and the stride of each dimension; none if there are gaps between the numbers.
+    /// Makes a block of `size` bytes, from the count and the stride of each dimension; `None` if there are gaps between
+    /// the numbers.
     fn new(scalar: Scalar, size: u32, dims: &[[u32; 2]]) -> Option<Self> {
         let (counts, mut room, mut outer) =
             (dims.iter().map(|dim| dim[0] as usize).collect(), Vec::new(), size);
@@ -141,15 +142,15 @@ impl Block {
         (outer as usize == scalar.size()).then_some(Self { scalar, counts, room })
     }
 
-    /// What stands for elements that the host has no type for: their words.
+    /// Returns the block for elements without a host type: a word.
     fn word() -> Self {
         Self { scalar: Scalar::U32, counts: Vec::new(), room: Vec::new() }
     }
 
-    /// The type on the host.
+    /// Returns the type on the host.
     pub(super) fn dtype(&self) -> DType {
         let number = DType::Scalar(self.scalar);
-        // Types are compared by static references, and a run has few of them.
+        // Types refer to others by static references, so these are leaked; a run has few of them.
         self.room.iter().rev().fold(number, |of, &count| DType::Array(Box::leak(Box::new(of)), count))
     }
 }
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_with_gaps_between_are_no_block() {
+    fn numbers_with_gaps_between_them_are_no_block() {
         assert_eq!(Block::new(Scalar::F32, 64, &[[4, 16]]), None);
     }
 }

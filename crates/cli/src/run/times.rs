@@ -1,4 +1,4 @@
-//! Launches, and their times on the device.
+//! Launches a kernel, and measures its time on the device.
 
 use anyhow::Result;
 use fencepost::{CommandQueue, DynKernel, Event, Grid, Kind, NamedArg, Value};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::buffer::Bound;
 use crate::progress;
 
-/// The time of a launch on the device, in seconds.
+/// Holds the time of a launch on the device, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Times {
     pub(super) launches: usize,
@@ -16,7 +16,7 @@ pub(super) struct Times {
     pub(super) max: f64,
 }
 
-/// A kernel with all that a launch of it needs.
+/// Holds a kernel with everything that its launches need.
 pub(super) struct Job<'a> {
     pub(super) queue: &'a CommandQueue,
     pub(super) kernel: &'a DynKernel,
@@ -34,8 +34,8 @@ impl Job<'_> {
         Ok(self.queue.launch_dyn(self.kernel, self.grid, args)?)
     }
 
-    /// Launches so many times, each time with the elements that the buffers had first, and measures each launch. The text
-    /// says why there is no time.
+    /// Launches `launches` times, each time with the buffers' first elements, and measures each launch. The inner error
+    /// gives the reason why there is no time.
     pub(super) fn measure(&self, buffers: &mut [Bound], launches: u32) -> Result<Result<Times, String>> {
         let bar = progress::bar(launches.into());
         let (mut seconds, mut reason) = (Vec::new(), None);
@@ -57,7 +57,7 @@ impl Job<'_> {
     }
 }
 
-/// The seconds between two events, or why there is no number.
+/// Returns the seconds between two events, or the reason why they are not known.
 fn between(start: &Event, end: &Event) -> Result<Result<f64, String>> {
     match end.seconds_since(start).wait() {
         Ok(seconds) => Ok(Ok(seconds)),
@@ -83,7 +83,7 @@ impl Times {
         Some(Self { launches, min: seconds[0], median, max: seconds[launches - 1] })
     }
 
-    /// The times in microseconds.
+    /// Writes the times in microseconds.
     pub(super) fn text(&self) -> String {
         let us = |seconds: f64| format!("{:.1} us", 1e6 * seconds);
         match self.launches {

@@ -7,10 +7,10 @@ use super::host::parse;
 use super::number::{Number, with_number};
 use super::signature::Param;
 
-/// The value of a parameter, from its numbers as texts.
+/// Makes the value of a parameter from the texts of its numbers.
 ///
 /// # Errors
-/// There are more or fewer numbers than it has, or one is none of its type, or this command makes no such parameters.
+/// The count of the numbers is wrong, or one is no number of the type, or this command does not make such parameters.
 pub(super) fn value(param: &Param, texts: &[String]) -> Result<Value> {
     let Some(block) = &param.block else { return not_made(param) };
     let needed: usize = block.counts.iter().product();
@@ -35,7 +35,7 @@ fn of<T: Number>(param: &Param, counts: &[usize], texts: &[String]) -> Result<Va
         [2] => Ok(vector::<T, 2>(&n)),
         [3] => Ok(vector::<T, 3>(&n)),
         [4] => Ok(vector::<T, 4>(&n)),
-        // A column of three has room for four.
+        // A column of three takes the space of four.
         [2, rows] => matrix::<T, 2>(param, *rows, &n),
         [3, rows] => matrix::<T, 3>(param, *rows, &n),
         [4, rows] => matrix::<T, 4>(param, *rows, &n),
@@ -56,7 +56,7 @@ fn matrix<T: Number, const C: usize>(param: &Param, rows: usize, numbers: &[T]) 
     }
 }
 
-/// A matrix with so many of its `R` rows in use.
+/// Makes a matrix of columns with `R` rows, of which `rows` are used.
 fn columns<T: Number, const C: usize, const R: usize>(rows: usize, numbers: &[T]) -> Value {
     let number = |c: usize, r: usize| if r < rows { numbers[c * rows + r] } else { T::zeroed() };
     Value::new(std::array::from_fn::<[T; R], C, _>(|c| std::array::from_fn(|r| number(c, r))))

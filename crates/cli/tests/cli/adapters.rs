@@ -1,11 +1,11 @@
-//! Which adapters the tests run on.
+//! The adapters that the tests run on.
 
 use std::collections::BTreeSet;
 use std::env;
 
 use fencepost::AdapterInfo;
 
-/// The numbers and the short names of the adapters, and whether any are wanted.
+/// Returns the numbers and the short names of the adapters, and `true` if the tests should run on adapters.
 pub(crate) fn chosen() -> (Vec<(usize, String)>, bool) {
     let variable = "FENCEPOST_TEST_ADAPTERS";
     let all = match env::var(variable).as_deref() {
@@ -20,7 +20,7 @@ pub(crate) fn chosen() -> (Vec<(usize, String)>, bool) {
     (kept.map(|(index, info)| (index, short_name(&info))).collect(), true)
 }
 
-/// What the name of a test ends in.
+/// Returns the end of a test's name.
 fn short_name(info: &AdapterInfo) -> String {
     let name = info.name.to_lowercase();
     match info.backend {

@@ -7,7 +7,7 @@ use crate::program::{fencepost, on};
 
 pub(crate) const EACH: [Each; 2] = [
     ("bench_has_every_measurement_of_the_adapter", json),
-    ("bench_refuses_an_adapter_that_is_not_there", nonsense),
+    ("bench_refuses_an_adapter_that_does_not_exist", nonsense),
 ];
 
 const MEASUREMENTS: [(&str, &str); 6] = [

@@ -9,10 +9,10 @@ use crate::program::{command, ended, fencepost};
 pub(crate) const ONCE: [Once; 6] = [
     ("doctor_finds_every_adapter_working_with_every_check", works),
     ("doctor_prints_a_line_for_each_check", lines),
-    ("doctor_names_a_wrong_adapter_and_what_helps", nonsense),
-    ("doctor_says_which_variable_hides_every_driver", hidden),
-    ("doctor_fails_where_no_adapter_opens", recorder),
-    ("doctor_does_not_wait_for_what_is_late", late),
+    ("doctor_names_a_wrong_adapter_and_a_remedy", nonsense),
+    ("doctor_names_the_variable_that_hides_every_driver", hidden),
+    ("doctor_fails_if_no_adapter_opens", recorder),
+    ("doctor_ends_a_check_at_the_time_limit", late),
 ];
 
 const CHECKS: [&str; 7] = ["open", "launch", "device time", "map", "event", "two queues", "read back"];
@@ -63,7 +63,7 @@ fn nonsense() -> Result<()> {
 
 fn hidden() -> Result<()> {
     if !cfg!(target_os = "linux") {
-        return Ok(()); // the variables are those of the loaders of Linux
+        return Ok(()); // only the loaders of Linux read these variables
     }
     for (name, value) in
         [("VK_DRIVER_FILES", ""), ("VK_ICD_FILENAMES", ""), ("VK_LOADER_DRIVERS_DISABLE", "*")]

@@ -1,4 +1,4 @@
-//! A folder of a test, and files of NumPy's written and read without the crate that the command uses.
+//! A folder for a test, and NumPy's files, written and read without the crate that the command uses.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
-/// A folder that is gone at the end of the test.
+/// A folder that is removed at the end of the test.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -18,7 +18,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes a file, and gives its path as text.
+    /// Writes a file, and returns its path as text.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<String> {
         let path = self.path(name);
         fs::write(&path, bytes)?;
@@ -26,7 +26,7 @@ impl Folder {
     }
 }
 
-/// A file of version 1 with a type as NumPy writes it (`<f4`) and a shape as Python does (`(3, 4)`).
+/// Makes a file of version 1 with a type in NumPy's form (`<f4`) and a shape in Python's (`(3, 4)`).
 pub(crate) fn npy(descr: &str, shape: &str, fortran: bool, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
@@ -38,7 +38,7 @@ pub(crate) fn npy(descr: &str, shape: &str, fortran: bool, data: &[u8]) -> Vec<u
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
 }
 
-/// The header and the data of a file of version 1.
+/// Returns the header and the data of a file of version 1.
 pub(crate) fn npy_parts(file: &[u8]) -> Result<(String, Vec<u8>)> {
     ensure!(file.starts_with(b"\x93NUMPY\x01\x00"), "no file of version 1");
     let length = usize::from(u16::from_le_bytes([file[8], file[9]]));
@@ -46,7 +46,7 @@ pub(crate) fn npy_parts(file: &[u8]) -> Result<(String, Vec<u8>)> {
     Ok((header, file[10 + length..].to_vec()))
 }
 
-/// The bytes of numbers, lowest first.
+/// Returns the bytes of numbers, the lowest byte first.
 pub(crate) fn f32_bytes(numbers: impl IntoIterator<Item = f32>) -> Vec<u8> {
     numbers.into_iter().flat_map(f32::to_le_bytes).collect()
 }

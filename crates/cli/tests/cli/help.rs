@@ -1,4 +1,4 @@
-//! Help texts, completions and manual pages.
+//! Tests help texts, completions and manual pages.
 
 use anyhow::{Result, ensure};
 

@@ -10,8 +10,8 @@ pub(crate) const ONCE: [Once; 5] = [
     ("json_has_every_adapter_with_every_field", json),
     ("the_tables_have_every_adapter_and_property", tables),
     ("the_default_adapter_is_the_one_that_the_variable_names", default),
-    ("an_adapter_that_is_not_there_is_code_1_with_those_that_are", nonsense),
-    ("a_machine_without_drivers_is_told_what_to_install", no_drivers),
+    ("an_adapter_that_does_not_exist_is_code_1_with_the_known_ones", nonsense),
+    ("without_drivers_the_error_names_the_packages_to_install", no_drivers),
 ];
 
 fn json() -> Result<()> {
@@ -57,7 +57,7 @@ fn features(found: &Value, abilities: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What only an open device tells.
+/// Checks the fields that only an open device has.
 fn device(found: &Value) -> Result<()> {
     ensure!(found["error"].is_null(), "{found}");
     let recorder = found["recorder"].as_str().context("no recorder")?;
@@ -111,7 +111,7 @@ fn nonsense() -> Result<()> {
 
 fn no_drivers() -> Result<()> {
     if !cfg!(target_os = "linux") {
-        return Ok(()); // the variables are those of the loaders of Linux
+        return Ok(()); // only the loaders of Linux read these variables
     }
     let mut command = command(["info"]);
     for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"] {

@@ -1,6 +1,6 @@
 //! Runs the command as a process, on every adapter that the tests run on.
 //!
-//! `FENCEPOST_TEST_ADAPTERS` is `first-per-backend`, which holds where nothing is set, `all`, or `none`. A machine without an
+//! `FENCEPOST_TEST_ADAPTERS` is `first-per-backend`, which is the default, `all`, or `none`. A machine without an
 //! adapter fails unless it is `none`.
 
 mod adapters;
@@ -21,7 +21,7 @@ mod usage;
 use anyhow::Result;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-/// A case that is run once, and one that is run on each adapter, given its number.
+// The first is a case that runs once; the second runs on each adapter, given its number.
 pub(crate) type Once = (&'static str, fn() -> Result<()>);
 pub(crate) type Each = (&'static str, fn(usize) -> Result<()>);
 

@@ -1,4 +1,4 @@
-//! Output into a pipe that nothing reads.
+//! Tests output into a pipe without a reader.
 
 use std::process::Stdio;
 
@@ -16,7 +16,7 @@ fn closed() -> Result<()> {
         let mut ran = command(args);
         ran.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped());
         let mut child = ran.spawn()?;
-        drop(ran); // it holds the writer
+        drop(ran); // it holds the writer's end
         let code = within(&mut child)?;
         let err = std::io::read_to_string(child.stderr.take().expect("it is a pipe"))?;
         ensure!(!err.contains("panicked"), "{args:?} panicked: {err}");

@@ -1,4 +1,4 @@
-//! The command as a process, with a time limit.
+//! Runs the command as a process, with a time limit.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// A hang is a failure after this long.
+/// Limits the run time; a longer run fails as a hang.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A run of the command that has ended.
+/// Holds the output of a run that has ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -20,14 +20,15 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// The command, on no chosen adapter. The validation layers watch the tests of the library; here they take time.
+/// Makes the command without a chosen adapter. Validation layers are off: they watch the library's tests, and would
+/// only take time here.
 pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     command.env_remove("FENCEPOST_ADAPTER").env_remove("FENCEPOST_VALIDATION").args(args);
     command
 }
 
-/// Runs the command on no chosen adapter.
+/// Runs the command without a chosen adapter.
 pub(crate) fn fencepost<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Result<Ran> {
     ended(&mut command(args))
 }
@@ -51,13 +52,13 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut bytes); // what came before an error counts
+            let _ = pipe.read_to_end(&mut bytes); // output before an error counts
         }
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
-/// Waits for a process, and ends it if it takes too long.
+/// Waits for a process, and ends it after the time limit.
 pub(crate) fn within(child: &mut Child) -> Result<Option<i32>> {
     let start = Instant::now();
     loop {
@@ -73,19 +74,19 @@ pub(crate) fn within(child: &mut Child) -> Result<Option<i32>> {
 }
 
 impl Ran {
-    /// What it printed, if it ended with code 0.
+    /// Returns its output, if it ended with code 0.
     pub(crate) fn good(self) -> Result<String> {
         ensure!(self.code == Some(0), "code {:?} in place of 0\n{}\n{}", self.code, self.out, self.err);
         Ok(self.out)
     }
 
-    /// What it printed as JSON, if it ended with code 0.
+    /// Returns its output as JSON, if it ended with code 0.
     pub(crate) fn json(self) -> Result<Value> {
         let out = self.good()?;
         serde_json::from_str(&out).with_context(|| format!("no JSON: {out}"))
     }
 
-    /// Fails unless it ended with this code, printed nothing, and gave a reason with all these parts.
+    /// Fails unless it ended with this code, printed nothing, and gave a reason that contains all these parts.
     pub(crate) fn refused(self, code: i32, parts: &[&str]) -> Result<()> {
         ensure!(
             self.code == Some(code),
@@ -103,7 +104,7 @@ impl Ran {
     }
 }
 
-/// The numbers of a buffer in the JSON of a run.
+/// Returns the numbers of a buffer in the JSON of a run.
 pub(crate) fn numbers(json: &Value, buffer: &str) -> Result<Vec<f64>> {
     let buffers = json["buffers"].as_array().context("no buffers")?;
     let found = buffers.iter().find(|found| found["name"] == buffer);

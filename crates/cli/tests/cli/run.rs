@@ -1,4 +1,4 @@
-//! `fencepost run`: every form of an argument, beside numbers computed here.
+//! `fencepost run`: tests every form of an argument against numbers computed here.
 
 use anyhow::{Result, ensure};
 use fencepost::{AdapterInfo, builtin_shader};
@@ -13,16 +13,16 @@ pub(crate) const EACH: [Each; 11] = [
     ("a_seed_gives_the_same_numbers_each_time", seeds),
     ("elements_are_of_the_type_that_the_shader_declares", types),
     ("types_that_the_adapter_lacks_are_refused", wide_types),
-    ("a_struct_that_ends_in_an_array_is_its_words", words),
+    ("a_struct_that_ends_in_an_array_is_passed_as_its_words", words),
     ("parameters_are_numbers_vectors_and_matrices", parameters),
     ("a_grid_counts_invocations_or_workgroups", grids),
     ("without_a_grid_the_written_buffer_is_covered", no_grid),
     ("an_override_constant_can_be_set", overrides),
     ("a_built_in_snippet_is_spliced_in", snippets),
-    ("a_built_in_shader_runs_where_no_file_has_its_name", built_in),
+    ("a_built_in_shader_runs_if_no_file_has_its_name", built_in),
 ];
 
-/// y behind `y = a * x + y` of the command.
+/// Returns y after `y = a * x + y` of the command.
 fn saxpy(adapter: usize, folder: &Folder, a: &str, x: &str, y: &str) -> Result<Vec<f64>> {
     let file = folder.write("saxpy.wgsl", SAXPY)?;
     let json =
@@ -55,7 +55,7 @@ fn seeds(adapter: usize) -> Result<()> {
     let folder = Folder::new()?;
     let drawn = |form: &str| -> Result<Vec<f64>> {
         let numbers = saxpy(adapter, &folder, "1", form, "zeros:1000")?;
-        Ok(numbers.into_iter().map(|x| f64::from(x as f32)).collect()) // the parser of JSON is off in the last bit
+        Ok(numbers.into_iter().map(|x| f64::from(x as f32)).collect()) // the JSON parser rounds otherwise
     };
     let expected = |seed| -> Vec<f64> {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -127,7 +127,7 @@ fn parameters(adapter: usize) -> Result<()> {
     same(&numbers(&json, "y")?, &(0..12).flat_map(row).collect::<Vec<_>>())
 }
 
-/// How often each of the invocations was counted.
+/// Returns the counts of the invocations.
 fn counted(adapter: usize, folder: &Folder, entry: &str, count: &str, more: &[&str]) -> Result<Vec<f64>> {
     let file = folder.write("count.wgsl", COUNT)?;
     let count = format!("count=zeros:{count}");

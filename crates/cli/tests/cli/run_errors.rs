@@ -1,4 +1,4 @@
-//! `fencepost run`: mistakes in the shader and in the arguments. Each is code 1 with a reason.
+//! `fencepost run`: tests mistakes in the shader and in the arguments. Each gives code 1 and a reason.
 
 use anyhow::{Result, ensure};
 
@@ -9,11 +9,11 @@ use crate::shaders::{COUNT, MATRIX, SAXPY};
 
 pub(crate) const EACH: [Each; 8] = [
     ("an_error_of_the_shader_has_a_line_a_column_and_a_caret", shader),
-    ("an_error_in_a_file_that_is_used_names_that_file", used_file),
-    ("an_entry_point_that_is_not_there_is_refused_with_those_that_are", entries),
+    ("an_error_in_a_used_file_names_that_file", used_file),
+    ("an_unknown_entry_point_is_refused_with_the_known_ones", entries),
     ("missing_arguments_are_listed_with_their_types", missing),
     ("arguments_that_do_not_fit_are_refused", misfits),
-    ("an_adapter_that_is_not_there_is_refused_with_those_that_are", no_adapter),
+    ("an_unknown_adapter_is_refused_with_the_known_ones", no_adapter),
     ("a_grid_over_the_limit_is_refused_with_the_limit", grid),
     ("structs_are_refused", structs),
 ];
@@ -46,7 +46,7 @@ fn shader(adapter: usize) -> Result<()> {
         .refused(1, &["kernel.wgsl:2:10: ", "\n  | \tlet y = 1u + 1.0f;\n  | \t        ^^^^^^^^^\n"])
 }
 
-/// The line and the column of a word, from 1.
+/// Returns the line and the column of a word, from 1.
 fn place(text: &str, word: &str) -> (usize, usize) {
     let found = text.lines().enumerate().find_map(|(line, source)| Some((line + 1, source.find(word)? + 1)));
     found.expect("the word is there")

@@ -1,4 +1,4 @@
-//! `fencepost run`: the files that it writes, and files that it cannot read.
+//! `fencepost run`: tests the files that it writes, and files that it cannot read.
 
 use std::fs;
 #[cfg(unix)]
@@ -13,12 +13,12 @@ use crate::program::on;
 use crate::shaders::{SAXPY, copy};
 
 pub(crate) const EACH: [Each; 8] = [
-    ("a_saved_buffer_is_a_file_of_numpys", saved),
+    ("a_saved_buffer_is_a_numpy_file", saved),
     ("a_trace_holds_every_launch", traces),
     ("a_file_that_is_cut_off_is_refused", cut),
     ("a_file_of_another_type_is_refused_with_both_types", other_type),
     ("a_file_of_another_shape_is_refused", other_shape),
-    ("a_folder_that_is_not_there_is_named", unwritable),
+    ("the_error_names_a_folder_that_does_not_exist", unwritable),
     ("a_shape_that_overflows_is_refused", overflow),
     ("a_pipe_or_a_device_is_refused", endless),
 ];
@@ -75,7 +75,7 @@ fn traces(adapter: usize) -> Result<()> {
     Ok(())
 }
 
-/// Fails unless x from this file is refused with these parts.
+/// Fails unless the command refuses x from this file, with these parts in the reason.
 fn refused(adapter: usize, file: &[u8], parts: &[&str]) -> Result<()> {
     let folder = Folder::new()?;
     let shader = folder.write("saxpy.wgsl", SAXPY)?;
@@ -138,7 +138,7 @@ fn overflow(adapter: usize) -> Result<()> {
     Ok(())
 }
 
-/// A pipe without a writer, which a read would wait for.
+/// Tests pipes without a writer, on which a read would block.
 #[cfg(unix)]
 fn endless(adapter: usize) -> Result<()> {
     let folder = Folder::new()?;

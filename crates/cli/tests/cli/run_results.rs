@@ -1,4 +1,4 @@
-//! `fencepost run`: what is printed, and times.
+//! `fencepost run`: tests the printed results, and the times.
 
 use anyhow::{Context, Result, ensure};
 
@@ -8,12 +8,12 @@ use crate::program::{Ran, fencepost, numbers, on, same};
 use crate::shaders::{COUNT, SAXPY};
 
 pub(crate) const EACH: [Each; 6] = [
-    ("written_buffers_are_printed_and_others_are_not", written),
+    ("only_written_buffers_are_printed", written),
     ("a_buffer_that_is_named_is_printed", named),
     ("a_time_is_printed_or_the_reason_why_there_is_none", time),
     ("repeated_launches_have_the_same_input", repeat),
     ("json_has_the_times_in_order", json),
-    ("the_adapter_that_is_named_comes_before_the_variable", adapter_named),
+    ("the_adapter_option_takes_precedence_over_the_variable", adapter_named),
 ];
 
 fn saxpy(adapter: usize, more: &[&str]) -> Result<Ran> {

@@ -1,4 +1,4 @@
-//! Wrong usage: code 2, before any adapter is opened.
+//! Tests wrong usage: it gives code 2, before any adapter is opened.
 
 use anyhow::{Result, ensure};
 
@@ -7,7 +7,7 @@ use crate::program::fencepost;
 
 pub(crate) const ONCE: [Once; 3] = [
     ("arguments_without_a_known_form_are_wrong_usage", forms),
-    ("options_that_do_not_go_together_are_wrong_usage", options),
+    ("conflicting_options_are_wrong_usage", options),
     ("no_command_is_wrong_usage_and_shows_the_help", nothing),
 ];
 

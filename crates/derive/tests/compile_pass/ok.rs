@@ -1,4 +1,4 @@
-//! What the derive takes.
+//! The forms of structs that the derive accepts.
 #![allow(dead_code, reason = "the arguments are made, and no kernel is given them")]
 
 use fencepost_derive::KernelArgs;
@@ -49,7 +49,7 @@ struct Inline<'a> {
 struct Nothing;
 
 #[test]
-fn structs_of_every_form_are_taken() {
+fn the_derive_accepts_structs_of_every_form() {
     let (x, mut y) = (DeviceArray(vec![1.0f32]), DeviceArray(vec![2.0f32]));
     let _ = Saxpy { a: 1.0, x: &x, y: &mut y };
     let _ = Generic { a: 1.0, x: &x, y: &mut y };

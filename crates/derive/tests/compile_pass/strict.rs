@@ -1,11 +1,11 @@
-//! What the derive writes trips no lint.
+//! The generated code passes strict lints.
 #![deny(warnings, missing_docs, unreachable_pub, private_bounds, private_interfaces, unused_qualifications)]
 
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::{BufferArg, DType, Element, KernelArgs as _, TypedBuffer};
 use std::any::Any;
 
-/// Public, and generic in everything.
+/// A public struct that is generic in everything.
 #[derive(KernelArgs)]
 #[kernel(source = "saxpy.wgsl", T = [f32, u32], crate = fencepost_kernels)]
 pub struct Saxpy<'a, 'b, T: Element, X, Y>
@@ -13,11 +13,11 @@ where
     X: TypedBuffer<Element = T> + 'static,
     Y: TypedBuffer<Element = T> + 'static,
 {
-    /// The factor.
+    /// Holds the factor.
     pub a: T,
-    /// What is read.
+    /// Holds the array that the kernel reads.
     pub x: &'a X,
-    /// What is written.
+    /// Holds the array that the kernel writes.
     pub y: &'b mut Y,
 }
 
@@ -42,7 +42,7 @@ impl TypedBuffer for Words {
     type Element = u32;
 }
 
-/// Compiling this is the larger part of the test: every lint above is an error.
+/// Compiles under the lints above, which are errors, and checks the names of the fields.
 #[test]
 fn a_struct_that_is_generic_in_everything_describes_its_fields() {
     let names: Vec<_> = Saxpy::<u32, Words, Words>::fields().iter().map(|field| field.name).collect();

@@ -1,4 +1,4 @@
-// A stand-in for device memory: what the real arrays implement, on a vector.
+// Stands in for device memory: a vector with the traits of the real arrays.
 #[allow(dead_code, reason = "not every test makes arrays")]
 struct DeviceArray<T>(Vec<T>);
 

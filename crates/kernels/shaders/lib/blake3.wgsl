@@ -5,7 +5,7 @@ const BLAKE3_CHUNK_END: u32 = 2u;
 const BLAKE3_PARENT: u32 = 4u;
 const BLAKE3_ROOT: u32 = 8u;
 
-// What every chunk and every parent starts from.
+// Holds the chaining value with which every chunk and every parent begins.
 const BLAKE3_START: Blake3Value = Blake3Value(
     vec4<u32>(0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au),
     vec4<u32>(0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u),
@@ -13,22 +13,22 @@ const BLAKE3_START: Blake3Value = Blake3Value(
 
 // No `var` below is a struct: naga gives every struct a memory layout, which SPIR-V forbids for variables of functions.
 
-// A chaining value or a hash.
+// Holds a chaining value or a hash.
 struct Blake3Value { low: vec4<u32>, high: vec4<u32> }
 
-// 64 bytes of a message. Loading them as one struct costs one bounds check; word by word it is four times slower.
+// Holds 64 bytes of a message. One load of the struct costs one bounds check; word by word it is four times slower.
 struct Blake3Block { p: vec4<u32>, q: vec4<u32>, r: vec4<u32>, s: vec4<u32> }
 
-// The sixteen words of a block as a round uses them: the first and the second word of each of the four
+// Holds the sixteen words of a block in the order of a round: the first and the second word of each of the four
 // columns, then of each of the four diagonals.
 struct Blake3Words { column_x: vec4<u32>, column_y: vec4<u32>, diagonal_x: vec4<u32>, diagonal_y: vec4<u32> }
 
-// The four rows of the 4 x 4 state.
+// Holds the four rows of the 4 x 4 state.
 struct Blake3State { a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32> }
 
 // Mixes one block into `value`. `tail`: counter low, counter high, bytes in the block, flags.
 fn blake3_compress(value: Blake3Value, block: Blake3Block, tail: vec4<u32>) -> Blake3Value {
-    // Seven rounds, written out: in a loop the permutation would move data, here it only renames it.
+    // The seven rounds are written out: a loop would move data for the permutation, here it only renames the words.
     let w1 = blake3_words(block);
     let s1 = blake3_round(Blake3State(value.low, value.high, BLAKE3_START.low, tail), w1);
     let w2 = blake3_permute(w1);
@@ -45,7 +45,7 @@ fn blake3_compress(value: Blake3Value, block: Blake3Block, tail: vec4<u32>) -> B
     return Blake3Value(s7.a ^ s7.c, s7.b ^ s7.d);
 }
 
-// The word order of the first round: even words are first words, odd ones second words.
+// Orders the words for the first round: even words are first words, odd words are second words.
 fn blake3_words(m: Blake3Block) -> Blake3Words {
     return Blake3Words(
         vec4<u32>(m.p.xz, m.q.xz), vec4<u32>(m.p.yw, m.q.yw),
@@ -53,7 +53,7 @@ fn blake3_words(m: Blake3Block) -> Blake3Words {
     );
 }
 
-// The word order of the next round.
+// Orders the words for the next round.
 fn blake3_permute(w: Blake3Words) -> Blake3Words {
     return Blake3Words(
         vec4<u32>(w.column_x.y, w.column_y.y, w.column_y.w, w.column_x.z),
@@ -63,7 +63,7 @@ fn blake3_permute(w: Blake3Words) -> Blake3Words {
     );
 }
 
-// The columns, then the diagonals, which are the columns of the state with its rows turned.
+// Mixes the columns, then the diagonals, which are the columns of the state with its rows rotated.
 fn blake3_round(s: Blake3State, w: Blake3Words) -> Blake3State {
     let t = blake3_mix(s, w.column_x, w.column_y);
     let turned = Blake3State(t.a, t.b.yzwx, t.c.zwxy, t.d.wxyz);

@@ -1,7 +1,7 @@
-// linear: the number of an invocation in a grid of one dimension, which the host folds into two where it is large
+// linear: numbers an invocation in a grid of one dimension, which the host folds into two if it is large
 //
-// Shape      id: @builtin(global_invocation_id); groups: @builtin(num_workgroups); width: invocations of a workgroup, all along x
-// Dispatch   any, in which there are at most 2^32 - 1 invocations
+// Shape      id: @builtin(global_invocation_id); groups: @builtin(num_workgroups); width: workgroup size, all along x
+// Dispatch   any with at most 2^32 - 1 invocations
 // Barriers   none
 // Tolerance  exact
 fn linear_id(id: vec3<u32>, groups: vec3<u32>, width: u32) -> u32 {

@@ -19,7 +19,7 @@ pub(super) fn blake3_chunks(
     }
 }
 
-// The chaining value of at most 1024 bytes; `last` are flags for the last block.
+// Returns the chaining value of at most 1024 bytes; `last` holds the flags of the last block.
 fn value_of(chunk: &[u8], counter: u64, last: u32) -> [u32; 8] {
     let blocks = chunk.len().div_ceil(64).max(1);
     let mut value = START;
@@ -37,7 +37,7 @@ fn value_of(chunk: &[u8], counter: u64, last: u32) -> [u32; 8] {
     value
 }
 
-// A block padded with zeros.
+// Returns the words of a block padded with zeros.
 fn words(bytes: &[u8]) -> [u32; 16] {
     let mut block = [0; 64];
     block[..bytes.len()].copy_from_slice(bytes);
@@ -48,7 +48,7 @@ fn words(bytes: &[u8]) -> [u32; 16] {
 pub(super) mod tests {
     use super::*;
 
-    // The values of `bytes` bytes of the common test input, whose byte `i` is `i % 251`.
+    // Returns the values of `bytes` bytes of the common test input, whose byte `i` is `i % 251`.
     pub(in super::super) fn values(bytes: u32, counter: u64, root: u32) -> Vec<[u32; 8]> {
         let input: Vec<u8> = (0..bytes.next_multiple_of(64)).map(|i| (i % 251) as u8).collect();
         let mut values = vec![[0_u32; 8]; bytes.div_ceil(1024).max(1) as usize];
@@ -79,7 +79,7 @@ pub(super) mod tests {
 
     // The values come from the hazardous-materials interface of the official implementation.
     #[test]
-    fn a_chunk_further_on_counts_in_64_bits() {
+    fn the_counter_of_a_chunk_has_64_bits() {
         for (bytes, counter, value) in [
             (1024, 0, "5c9e654411e393d1f4bec710ccd5bc5669ab177d610a0eb691fcfee92fb4e8b1"),
             (1024, 1, "2726742c4fe49c461d4b570f9643cc7ac6c52251d457c9b3303c10cd9c6d258b"),
@@ -105,7 +105,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn bytes_past_the_end_are_not_looked_at() {
+    fn bytes_past_the_end_are_not_read() {
         let mut value = [0; 32];
         let mut buffers = [HostBuffer::Read(&[0xff; 64]), HostBuffer::Write(&mut value)];
         blake3_chunks([1, 1, 1], [64, 1, 1], bytemuck::bytes_of(&[0_u32, 0, 0, 1]), &mut buffers);

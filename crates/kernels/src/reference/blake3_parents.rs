@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn level_by_level_the_tree_has_the_published_hash() {
+    fn the_tree_gives_the_published_hash() {
         for (bytes, hash) in [
             (1025, "d00278ae47eb27b34faecf67b4fe263f82d5412916c1ffd97c8cb7fb814b8444"),
             (2048, "e776b6028c7cd22a4d0ba182a8bf62205d2ef576467e838ed6f2529b85fba24a"),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_child_goes_up_unchanged() {
+    fn a_child_without_a_sibling_is_copied_to_the_next_level() {
         let children = [[1; 8], [2; 8], [3; 8]];
         assert_eq!(level(&children, 0)[1], [3; 8]);
     }

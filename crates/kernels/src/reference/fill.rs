@@ -1,6 +1,6 @@
 use super::{HostBuffer, get, invocations, len, set};
 
-// The same for every 4-byte type: only bits move.
+// One function serves every 4-byte type, because it only copies bits.
 pub(super) fn fill(groups: [u32; 3], workgroup: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
     let [out] = buffers else { panic!("bug: fill has one buffer") };
     let (value, out): (u32, _) = (get(params, 0), out.bytes_mut());

@@ -1,4 +1,4 @@
-//! The plain sequential function of each built-in shader: what a launch must compute.
+//! The sequential reference function of each built-in shader: a launch must compute the same.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use number::{Number, get, invocations, len, set};
 
 /// A kernel that runs on the host's bytes.
 ///
-/// Closures of the same arguments are kernels too.
+/// A closure with the same arguments is a kernel too.
 pub trait HostKernel: Send + Sync {
     /// Runs the whole grid: `groups` workgroups of `workgroup` invocations.
     ///
@@ -38,12 +38,12 @@ where
     }
 }
 
-/// The bytes of one bound buffer.
+/// Holds the bytes of one bound buffer.
 #[derive(Debug)]
 pub enum HostBuffer<'a> {
-    /// Of a `var<storage, read>`.
+    /// Holds the bytes of a `var<storage, read>`.
     Read(&'a [u8]),
-    /// Of a `var<storage, read_write>`.
+    /// Holds the bytes of a `var<storage, read_write>`.
     Write(&'a mut [u8]),
 }
 
@@ -68,7 +68,7 @@ impl HostBuffer<'_> {
     }
 }
 
-/// Returns the reference of the built-in shader `stem`.wgsl, for the element type that the file itself has.
+/// Returns the reference of the built-in shader `stem`.wgsl, for the element type that the file itself declares.
 pub fn reference(stem: &str) -> Option<Arc<dyn HostKernel>> {
     Some(match stem {
         "add" => Arc::new(add::add::<f32>),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn iota_counts_in_the_type_it_is_asked_for() {
+    fn iota_counts_in_the_requested_type() {
         let mut out = [0.0f32; 3];
         let iota = reference_of("iota", DType::Scalar(Scalar::F32)).unwrap();
         let mut buffers = [HostBuffer::Write(bytemuck::cast_slice_mut(&mut out))];
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn histogram_counts_on_top_of_what_is_there() {
+    fn histogram_adds_to_the_counts_in_the_bins() {
         let (values, mut bins) = ([0u32, 1, 3, 1], [100u32, 0]);
         let mut buffers = [
             HostBuffer::Read(bytemuck::cast_slice(&values)),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn spin_takes_as_many_steps_as_asked() {
+    fn spin_runs_the_requested_number_of_rounds() {
         let mut out = [0u32, 0];
         run("spin", bytemuck::bytes_of(&2u32), &mut [HostBuffer::Write(bytemuck::cast_slice_mut(&mut out))]);
         let step = |state: u32| state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

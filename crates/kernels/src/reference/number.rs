@@ -1,6 +1,6 @@
 //! Arithmetic and element access on plain bytes.
 
-/// A 32-bit number with the device's arithmetic: integers wrap.
+/// Calculates with 32-bit numbers as the device does: integers wrap.
 pub(super) trait Number: bytemuck::Pod {
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -37,7 +37,7 @@ macro_rules! wrapping {
 
 wrapping!(i32, u32);
 
-// Element `i` of an array of `T`; the bytes may lie anywhere.
+// Returns element `i` of an array of `T`; the bytes need no alignment.
 pub(super) fn get<T: bytemuck::Pod>(bytes: &[u8], i: usize) -> T {
     bytemuck::pod_read_unaligned(&bytes[i * size_of::<T>()..][..size_of::<T>()])
 }
@@ -50,7 +50,7 @@ pub(super) fn len<T>(bytes: &[u8]) -> usize {
     bytes.len() / size_of::<T>()
 }
 
-// Invocations of a grid of one dimension, folded or not.
+// Counts the invocations of a grid of one dimension, folded or not.
 pub(super) fn invocations(groups: [u32; 3], workgroup: [u32; 3]) -> usize {
     groups[0] as usize * groups[1] as usize * workgroup[0] as usize
 }

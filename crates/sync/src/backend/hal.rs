@@ -1,4 +1,4 @@
-//! wgpu-hal's own fence, for submissions that are made past wgpu.
+//! wgpu-hal's own fence, for submissions that bypass wgpu.
 #![allow(unsafe_code, reason = "a native fence on the device that wgpu opened")]
 
 use super::{Fence, LostFlag};
@@ -9,30 +9,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wgpu::hal::{self, Device as _};
 
-/// The longest native wait in one piece; between pieces the lost flag is looked at.
+/// Limits one native wait. Between two native waits the fence checks the lost flag.
 const SLICE: Duration = Duration::from_millis(100);
-/// The longest time between two looks, where calls take turns and a native wait would keep the others out.
+/// Limits the sleep between two polls on GL, where calls take turns and a native wait would keep the other threads out.
 const LONGEST_NAP: Duration = Duration::from_millis(1);
-/// How long a fence that is dropped waits for its last value before it leaves everything to the driver.
+/// Limits the wait of a dropped fence for its last value. After the limit the fence and the device are leaked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A [`Fence`] of backend `A`. A submission to the queue of its device, past wgpu, is what signals it:
-/// [`native`](Self::native) and a value larger than those before, then [`submitted`](Self::submitted).
+/// A [`Fence`] of backend `A`. A submission to the device's queue that bypasses wgpu signals it: the submission names
+/// [`native`](Self::native) and a value larger than those before, and [`submitted`](Self::submitted) follows.
 ///
-/// On GL, which lets one thread in at a time, calls wait for `turn`.
+/// On GL, which admits one thread at a time, calls take the lock `turn`.
 pub struct HalFence<A: hal::Api> {
-    /// There until the drop.
+    /// Is `Some` until the drop.
     native: Option<A::Fence>,
     device: wgpu::Device,
     lost: LostFlag,
     turn: Arc<Mutex<()>>,
-    /// The largest values that were submitted, and that were seen to be passed.
+    // The largest value that was submitted, and the largest that was seen to be passed.
     submitted: AtomicU64,
     passed: AtomicU64,
 }
 
 impl<A: hal::Api> HalFence<A> {
-    /// Makes a fence on `device`, if it is one of `A`.
+    /// Makes a fence on `device` if that is a device of `A`.
     ///
     /// # Errors
     /// [`Error::Fence`] otherwise.
@@ -48,22 +48,22 @@ impl<A: hal::Api> HalFence<A> {
         Ok(Self { native, device: device.clone(), lost, turn, submitted, passed })
     }
 
-    /// The fence to signal.
+    /// Returns the fence to signal.
     ///
     /// # Panics
-    /// Never: it is there until the drop.
+    /// Never: the fence exists until the drop.
     pub fn native(&self) -> &A::Fence {
         self.native.as_ref().expect("it is there until the drop")
     }
 
-    /// Notes that a submission that signals `value` was made.
+    /// Records that a submission that signals `value` was made.
     pub fn submitted(&self, value: Value) {
         self.submitted.store(value.0, Ordering::Relaxed);
     }
 
-    /// Looks how far the device is.
+    /// Reads the value that the device has passed.
     fn look(&self) -> Result<Value, Lost> {
-        // SAFETY: the handle is only used to look at a fence of our own.
+        // SAFETY: the handle is only used to read a fence of our own.
         let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return Err(self.lose("it is gone")) };
         // SAFETY: the fence is of this device and lives as long as `self`.
         let passed = unsafe { raw.get_fence_value(self.native()) };
@@ -87,13 +87,13 @@ impl<A: hal::Api> HalFence<A> {
     }
 }
 
-/// Whether a backend lets only one thread in.
+/// Returns `true` if the backend admits only one thread at a time.
 fn one_at_a_time<A: hal::Api>() -> bool {
     A::VARIANT == wgpu::Backend::Gl
 }
 
 impl<A: hal::Api> Fence for HalFence<A> {
-    /// Where calls take turns and somebody else is inside, it says what was last known.
+    /// Returns the last known value if calls take turns and another thread has the turn.
     fn completed(&self) -> Result<Value, Lost> {
         self.lost.check()?;
         if !one_at_a_time::<A>() {
@@ -105,7 +105,7 @@ impl<A: hal::Api> Fence for HalFence<A> {
         }
     }
 
-    /// Ask only for values that were submitted: some backends know no others.
+    // `value` has to be submitted: some backends fail for other values.
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
         let (start, mut nap) = (Instant::now(), Duration::from_micros(20));
         loop {
@@ -125,7 +125,8 @@ impl<A: hal::Api> Fence for HalFence<A> {
 }
 
 impl<A: hal::Api> Drop for HalFence<A> {
-    /// A fence may not go before its last signal; after a loss nothing of the device is touched, and it stays.
+    /// Destroys the fence after its last signal. After a loss the fence is leaked, because nothing of the device may be
+    /// touched.
     fn drop(&mut self) {
         let last = Value(self.submitted.load(Ordering::Relaxed));
         if !self.wait(last, PATIENCE).is_ok_and(|completed| completed >= last) {
@@ -135,7 +136,7 @@ impl<A: hal::Api> Drop for HalFence<A> {
         let _inside = one_at_a_time::<A>().then(|| lock(&self.turn));
         // SAFETY: the handle is only used to destroy a fence of our own.
         if let (Some(raw), Some(native)) = (unsafe { self.device.as_hal::<A>() }, native) {
-            // SAFETY: every submission that signals it is complete, and nobody else has it.
+            // SAFETY: every submission that signals the fence is complete, and no other code holds it.
             unsafe { raw.destroy_fence(native) };
         }
     }

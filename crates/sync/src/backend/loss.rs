@@ -1,9 +1,9 @@
-//! Whether a device is gone, as all who use it know it.
+//! The flag by which all users of a device learn of its loss.
 
 use crate::Lost;
 use std::sync::{Arc, OnceLock};
 
-/// A flag that goes up once, with a reason. Clones share it.
+/// A flag that is raised once, with a reason. Clones share it.
 ///
 /// # Example
 /// ```
@@ -21,15 +21,15 @@ impl LostFlag {
         self.0.get_or_init(|| Lost { reason: reason.into() });
     }
 
-    /// Whether the device is still there.
+    /// Checks that the device is not lost.
     ///
     /// # Errors
-    /// [`Lost`] if it is not.
+    /// [`Lost`] if it is.
     pub fn check(&self) -> Result<(), Lost> {
         self.0.get().map_or(Ok(()), |lost| Err(lost.clone()))
     }
 
-    /// Whether the device is gone.
+    /// Returns `true` if the device is lost.
     pub fn is_raised(&self) -> bool {
         self.0.get().is_some()
     }

@@ -1,11 +1,11 @@
-//! A fence that moves when somebody says so: the CPU recorder's, and the tests'.
+//! A fence that its owner moves: the CPU recorder and the tests use it.
 
 use super::Fence;
 use crate::prim::{Condvar, Mutex, left, lock, sleep_for};
 use crate::{Lost, Value};
 use std::time::{Duration, Instant};
 
-/// A [`Fence`] that is moved by hand.
+/// Implements a [`Fence`] that its owner moves, with [`pass`](Self::pass) and [`lose`](Self::lose).
 ///
 /// # Example
 /// ```
@@ -125,7 +125,7 @@ mod loom_models {
     }
 
     #[test]
-    fn all_who_wait_are_woken() {
+    fn a_pass_wakes_every_waiter() {
         loom::model(|| {
             let (fence, device) = fences();
             let other = fence.clone();

@@ -1,4 +1,4 @@
-//! How far a device is, and how to wait for it: one file a backend.
+//! Fences, which report a device's progress and wait for it: one file a backend.
 
 #[cfg(native)]
 mod hal;
@@ -15,27 +15,27 @@ pub use portable::{Arrival, PortableFence, poll};
 use crate::{Lost, Value};
 use std::time::Duration;
 
-/// The progress of one hardware queue, as its device tells it.
+/// Reports the progress of one hardware queue.
 ///
-/// How a value comes to be signalled is each backend's own affair: it happens where work is submitted. What all
-/// of them share is how it is asked for.
+/// Each backend signals a value in its own way, in the code that submits work. This trait is the common way to read and
+/// to await the value.
 pub trait Fence: Send + Sync {
-    /// The largest value that the device has passed; returns at once.
+    /// Returns the largest value that the device has passed, without blocking.
     ///
     /// # Errors
-    /// [`Lost`] if the device is gone.
+    /// [`Lost`] if the device is lost.
     fn completed(&self) -> Result<Value, Lost>;
 
-    /// Blocks until the device has passed `value`, at most for `limit`; the largest value passed by then.
+    /// Blocks until the device has passed `value`, at most for `limit`; returns the largest value passed by then.
     ///
-    /// Ask only for values that were submitted: nothing else is sure to come.
+    /// `value` has to be submitted: a value that was not submitted may never be passed.
     ///
     /// # Errors
-    /// [`Lost`] if the device is gone, or goes while waiting.
+    /// [`Lost`] if the device is lost, also if that happens during the wait.
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost>;
 
-    /// Has `moved` called when the device has passed something, where the backend tells by itself. Only the
-    /// browser needs it, where nobody can wait.
+    /// Registers `moved`, which is called when the device has passed a value, on backends that report it by themselves.
+    /// Only the browser needs it, where no thread can wait.
     fn on_move(&self, moved: Box<dyn Fn() + Send + Sync>) {
         drop(moved);
     }

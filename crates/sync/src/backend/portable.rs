@@ -1,4 +1,4 @@
-//! Any wgpu device: a value is passed when the callbacks of its submission have come.
+//! A fence for any wgpu device: a value is passed once every callback of its submission has arrived.
 
 use super::{Fence, LostFlag};
 use crate::prim::{Mutex, lock};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 const FIRST_NAP: Duration = Duration::from_micros(20);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
-/// A [`Fence`] on callbacks of wgpu's: works on every device, needs polling on all but the browser's.
+/// A [`Fence`] on wgpu's callbacks. It works on every device; on all but the browser's the device has to be polled.
 ///
-/// `gate` is held by whoever calls wgpu in a way that may last; a wait does not poll meanwhile, as some backends let
-/// one thread in at a time and give up on the others.
+/// A thread holds `gate` while it makes a call of wgpu's that may take long. A wait does not poll meanwhile, because
+/// some backends admit one thread at a time and fail the calls of the others.
 pub struct PortableFence {
     device: wgpu::Device,
     lost: LostFlag,
@@ -22,17 +22,17 @@ pub struct PortableFence {
     moved: Arc<OnceLock<Moved>>,
 }
 
-/// Told when a callback has come.
+/// A function that is called when a callback has arrived.
 type Moved = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
 struct Progress {
     completed: Value,
-    /// Values that were submitted, in order, with the number of callbacks that each still waits for.
+    /// Holds the submitted values, in order, with the number of callbacks that each still waits for.
     armed: VecDeque<(Value, usize)>,
 }
 
-/// One callback that a value waits for: it has come when this is dropped, called or not.
+/// Stands for one callback that a value waits for. The callback has arrived when this is dropped, called or not.
 pub struct Arrival {
     value: Value,
     progress: Arc<Mutex<Progress>>,
@@ -45,7 +45,7 @@ impl PortableFence {
         Self { device: device.clone(), lost, gate, progress: Arc::default(), moved: Arc::default() }
     }
 
-    /// Makes `value` wait for so many callbacks; each is given one of the arrivals. Values come in order.
+    /// Makes `value` wait for `callbacks` callbacks and returns one arrival for each. Values have to come in order.
     pub fn arm(&self, value: Value, callbacks: usize) -> Vec<Arrival> {
         lock(&self.progress).armed.push_back((value, callbacks));
         let arrival = |_| Arrival { value, progress: self.progress.clone(), moved: self.moved.clone() };
@@ -57,11 +57,11 @@ impl PortableFence {
     }
 }
 
-/// Lets wgpu run the callbacks that are due and returns at once; false if a call that is at work behind `gate` is in
-/// the way.
+/// Lets wgpu run the callbacks that are due and returns at once. Returns `false`, and polls nothing, if another thread
+/// holds `gate`.
 ///
 /// # Errors
-/// [`Lost`] if the device is gone. wgpu panics when it finds that out here; the panic ends here.
+/// [`Lost`] if the device is lost. wgpu panics when it finds the loss here; this function catches the panic.
 pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<bool, Lost> {
     lost.check()?;
     let Ok(_inside) = gate.try_lock() else { return Ok(false) };
@@ -99,7 +99,7 @@ impl Fence for PortableFence {
         Ok(self.passed())
     }
 
-    /// In the browser, where nothing blocks, it only looks.
+    /// Returns at once in the browser, where no call blocks.
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
         if cfg!(target_arch = "wasm32") {
             return self.completed();
@@ -117,7 +117,7 @@ impl Fence for PortableFence {
     }
 
     fn on_move(&self, moved: Moved) {
-        // Whoever comes second finds somebody told already.
+        // A second function is ignored: the first one stays registered.
         let _ = self.moved.set(moved);
     }
 }

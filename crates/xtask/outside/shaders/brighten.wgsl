@@ -1,4 +1,4 @@
-// brighten: each byte 10 brighter, in words of four
+// brighten: makes each byte brighter by 10, in words of four bytes
 //#use packed
 @group(0) @binding(0) var<storage, read_write> bytes: array<u32>;
 

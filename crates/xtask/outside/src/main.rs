@@ -1,6 +1,7 @@
-//! A program that has Fencepost out of a registry, beside the newest versions of crates that it exchanges types with.
+//! A program that takes Fencepost from a registry, together with the newest versions of crates that it exchanges types
+//! with.
 //!
-//! `cargo xtask outside` copies it, builds it and runs it: it runs on every adapter, and fails if a result is wrong.
+//! `cargo xtask outside` copies, builds and runs it. It runs on every adapter, and fails if a result is wrong.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -28,7 +29,7 @@ struct Brighten<'a> {
     bytes: &'a mut DeviceArray<u8, 2>,
 }
 
-/// What a file of settings might hold.
+/// Holds what a settings file could contain.
 #[derive(Deserialize)]
 struct Settings {
     re: f32,
@@ -72,7 +73,8 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// A kernel of a file of this package, a parameter from serde, an array from ndarray with elements of num-complex.
+/// Checks a kernel from a file of this package, a parameter from serde, and an array from ndarray with elements of
+/// num-complex.
 fn turned(ctx: &Context, queue: &CommandQueue) -> Outcome {
     let settings = MapDeserializer::<_, Invalid>::new([("re", 0.6_f32), ("im", 0.8)].into_iter());
     let Settings { re, im } = Settings::deserialize(settings)?;
@@ -89,7 +91,7 @@ fn turned(ctx: &Context, queue: &CommandQueue) -> Outcome {
     Ok(())
 }
 
-/// A kernel that uses a shared file of the library, on a picture.
+/// Checks a kernel that uses a shared file of the library, on a picture.
 fn brightened(ctx: &Context, queue: &CommandQueue) -> Outcome {
     let grey = GrayImage::from_fn(9, 4, |x, y| Luma([(20 * x + 30 * y) as u8]));
     let expected = GrayImage::from_fn(9, 4, |x, y| Luma([grey[(x, y)].0[0].saturating_add(10)]));
@@ -101,14 +103,14 @@ fn brightened(ctx: &Context, queue: &CommandQueue) -> Outcome {
     Ok(())
 }
 
-/// Elements of half.
+/// Checks an array with elements of half.
 fn halved(queue: &CommandQueue) -> Outcome {
     let halves = [0.5, 1.0, -2.0, 0.25].map(f16::from_f32);
     assert_eq!(queue.read(&queue.array(&halves)?).wait()?, halves);
     Ok(())
 }
 
-/// A renderer of egui on the device of the context, which it takes for one of its own wgpu.
+/// Makes a renderer of egui on the context's device; this compiles only if both use one version of wgpu.
 fn drawn(ctx: &Context) {
     let (device, _) = ctx.wgpu().expect("an adapter's context is on wgpu");
     let format = egui_wgpu::wgpu::TextureFormat::Rgba8Unorm;

@@ -1,4 +1,4 @@
-//! Running a program under callgrind, and reading what it wrote down.
+//! Runs a program under callgrind, and reads callgrind's files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,14 @@ use crate::shell::{line, which};
 
 const VALGRIND: &str = "valgrind";
 
-/// The program that launches, under callgrind.
+/// Runs the program that launches under callgrind.
 pub(super) struct Callgrind {
     pub(super) program: PathBuf,
-    /// Where callgrind writes its files.
+    /// Names the files that callgrind writes.
     pub(super) dumps: PathBuf,
 }
 
-/// Makes sure valgrind can be used, installing it if `may_install`.
+/// Makes sure that valgrind can be used, and installs it if `may_install`.
 pub(super) fn ensure(may_install: bool) -> Result<()> {
     if which(VALGRIND).is_some() {
         return Ok(());
@@ -39,12 +39,12 @@ pub(super) fn ensure(may_install: bool) -> Result<()> {
 }
 
 impl Callgrind {
-    /// Who can be counted.
+    /// Returns the contestants that can be counted.
     pub(super) fn contestants(&self) -> Result<Vec<String>> {
         Ok(line(&self.program).read()?.lines().map(str::to_owned).collect())
     }
 
-    /// Instructions a launch, for each row.
+    /// Counts the instructions of a launch, for each row.
     pub(super) fn count(&self, contestant: &str) -> Result<BTreeMap<String, f64>> {
         let dumps = self.dumps.join(contestant.replace(' ', "-"));
         remove_dumps(&dumps)?;
@@ -61,14 +61,14 @@ impl Callgrind {
     }
 }
 
-/// The file that callgrind writes at the end of the row of this number.
+/// Returns the file that callgrind writes at the end of the row of this number.
 fn part(dumps: &Path, number: usize) -> PathBuf {
     let mut name = dumps.as_os_str().to_owned();
     name.push(format!(".{number}"));
     name.into()
 }
 
-/// The name of the row that a line of the program speaks of, and its instructions a launch.
+/// Returns the row that a line of the program names, and its instructions per launch.
 fn per_launch(line: &str, dump: &Path) -> Result<(String, f64)> {
     let row: serde_json::Value = serde_json::from_str(line).with_context(|| format!("`{line}`"))?;
     let name = row["row"].as_str().with_context(|| format!("no row in `{line}`"))?;
@@ -78,7 +78,7 @@ fn per_launch(line: &str, dump: &Path) -> Result<(String, f64)> {
     Ok((name.to_owned(), instructions / launches))
 }
 
-/// What callgrind counted for one file of its own.
+/// Returns the total that callgrind counted in one of its files.
 fn total(text: &str) -> Result<f64> {
     ensure!(text.lines().any(|line| line == "events: Ir"), "callgrind did not count instructions alone");
     let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).context("no total")?;
@@ -87,7 +87,7 @@ fn total(text: &str) -> Result<f64> {
     Ok(total)
 }
 
-/// Removes what an earlier run left: its files must not be taken for this one's.
+/// Removes the files of an earlier run, so that they cannot be mistaken for this run's.
 fn remove_dumps(dumps: &Path) -> Result<()> {
     for number in 1.. {
         let old = part(dumps, number);

@@ -1,18 +1,18 @@
-//! What was counted beside what is kept.
+//! Compares counts with the stored ones.
 
 use crate::count::KEPT;
 use crate::count::counts::Counts;
 
-/// Counts are more if they are over the kept ones by more than this.
+/// Limits the increase over a stored count that still passes.
 const TOLERANCE: f64 = 0.05;
 
-/// Every count that is not as it was.
+/// Lists every count that differs from the stored one.
 pub(super) struct Comparison {
     origins: Option<String>,
-    /// Those that fail a check.
+    // Counts in these two lists fail a check.
     more: Vec<String>,
     gone: Vec<String>,
-    /// Those that do not.
+    // Counts in these two lists do not.
     fewer: Vec<String>,
     new: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl Comparison {
         }
     }
 
-    /// What a reader should know although nothing fails for it.
+    /// Returns the differences that fail nothing.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> =
             self.origins.iter().chain(&self.fewer).chain(&self.new).cloned().collect();
@@ -55,7 +55,7 @@ impl Comparison {
         notes
     }
 
-    /// Why a check fails, the number of counts first; `None` if it does not.
+    /// Returns the reason why a check fails, with the number of counts first; `None` if it passes.
     pub(super) fn failure(&self) -> Option<String> {
         let lines: Vec<_> = self.more.iter().chain(&self.gone).cloned().collect();
         let percent = TOLERANCE * 100.0;
@@ -68,13 +68,13 @@ impl Comparison {
     }
 }
 
-/// Every count with its contestant and its row.
+/// Returns every count with its contestant and its row.
 fn each(counts: &Counts) -> impl Iterator<Item = (&str, &str, f64)> {
     let rows = counts.per_launch.iter();
     rows.flat_map(|(name, rows)| rows.iter().map(move |(row, &count)| (name.as_str(), row.as_str(), count)))
 }
 
-/// Says so if the counts come from different compilers.
+/// Returns a note if the counts come from different compilers.
 fn origins(counted: &Counts, kept: &Counts) -> Option<String> {
     let text = |counts: &Counts| format!("rustc {} for {}", counts.origin.rustc, counts.origin.target);
     let (now, before) = (text(counted), text(kept));
@@ -91,27 +91,27 @@ mod tests {
     }
 
     #[test]
-    fn more_than_five_percent_more_fails_and_names_row_counts_and_ratio() {
+    fn an_increase_of_more_than_five_percent_fails_with_row_counts_and_ratio() {
         let failure = compared(1051.0, 1000.0).failure().expect("5.1 % more");
         let line = "\n  expert, launch 1: found 1051, kept 1000, ratio 1.051";
         assert!(failure.starts_with("1 counts ") && failure.ends_with(line), "{failure}");
     }
 
     #[test]
-    fn up_to_five_percent_more_passes() {
+    fn an_increase_of_up_to_five_percent_passes() {
         assert!(compared(1049.0, 1000.0).failure().is_none());
         assert!(compared(1049.0, 1000.0).notes().is_empty());
     }
 
     #[test]
-    fn fewer_passes_and_asks_to_be_kept() {
+    fn fewer_instructions_pass_with_a_note_to_store_them() {
         let fewer = compared(900.0, 1000.0);
         assert!(fewer.failure().is_none());
         assert!(fewer.notes()[0].ends_with("ratio 0.900") && fewer.notes()[1].contains("--write"));
     }
 
     #[test]
-    fn a_row_that_is_not_counted_any_more_fails_and_a_new_one_does_not() {
+    fn a_missing_row_fails_and_a_new_row_does_not() {
         let (one, two) = (counts(&[("launch 1", 1.0)]), counts(&[("launch 1", 1.0), ("launch 2", 1.0)]));
         assert!(Comparison::of(&one, &two).failure().is_some_and(|failure| failure.contains("launch 2")));
         let grown = Comparison::of(&two, &one);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn another_compiler_is_said_and_compared_with_all_the_same() {
+    fn counts_of_another_compiler_are_compared_with_a_note() {
         let (mut new, old) = (counts(&[("launch 1", 2.0)]), counts(&[("launch 1", 1.0)]));
         new.origin.rustc = "2.0.0".to_owned();
         let failure = Comparison::of(&new, &old).failure().expect("twice as many");

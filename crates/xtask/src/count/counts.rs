@@ -1,4 +1,4 @@
-//! Counts and where they come from, as they are kept in a file.
+//! Counts and their origin, as a file stores them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use crate::shell::line;
 use crate::workspace::Workspace;
 
-/// Instructions a launch: for each contestant, for each row.
+/// Holds the instructions per launch: for each contestant, for each row.
 pub(super) type PerLaunch = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// What a count holds for.
+/// Names the compiler and the target of a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) rustc: String,
     pub(super) target: String,
 }
 
-/// What one run counted.
+/// Holds the counts of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Counts {
     pub(super) origin: Origin,
@@ -28,7 +28,7 @@ pub(super) struct Counts {
 }
 
 impl Origin {
-    /// The compiler that builds this workspace.
+    /// Returns the compiler that builds this workspace.
     pub(super) fn here(workspace: &Workspace) -> Result<Self> {
         let said = line("rustc").arg("-vV").dir(workspace.root()).read()?;
         Self::parse(&said).with_context(|| format!("`rustc -vV` says `{said}`"))
@@ -41,14 +41,14 @@ impl Origin {
 }
 
 impl Counts {
-    /// Rounded to what is kept, so that a file says what was printed.
+    /// Rounds the counts as the file stores them, so that the file has the printed numbers.
     pub(super) fn new(origin: Origin, mut per_launch: PerLaunch) -> Self {
         let rounded = |count: &mut f64| *count = (*count * 10.0).round() / 10.0;
         per_launch.values_mut().flat_map(BTreeMap::values_mut).for_each(rounded);
         Self { origin, per_launch }
     }
 
-    /// What is in the file; `None` if there is no file.
+    /// Returns the counts in the file; `None` if the file does not exist.
     pub(super) fn kept(file: &Path) -> Result<Option<Self>> {
         if !file.exists() {
             return Ok(None);
@@ -62,7 +62,7 @@ impl Counts {
         fs::write(file, self.to_json()).with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// One line a count, so that a change of one is a change of one line.
+    /// Writes one line for each count, so that a change of one count is a change of one line.
     pub(super) fn to_json(&self) -> String {
         let Origin { rustc, target } = &self.origin;
         let all = json!({ "rustc": rustc, "target": target, "instructions_per_launch": self.per_launch });
@@ -82,7 +82,7 @@ impl Counts {
 pub(super) mod tests {
     use super::*;
 
-    /// One contestant with these rows.
+    /// Returns counts of one contestant with these rows.
     pub(in crate::count) fn counts(rows: &[(&str, f64)]) -> Counts {
         let rows = rows.iter().map(|&(row, count)| (row.to_owned(), count)).collect();
         let origin = Origin { rustc: "1.0.0".to_owned(), target: "here".to_owned() };
@@ -90,7 +90,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_was_counted() {
+    fn the_file_stores_the_counts_of_the_run() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let file = dir.path().join("counts.json");
         assert_eq!(Counts::kept(&file).expect("no error"), None);
@@ -100,7 +100,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_compiler_is_named_with_its_target() {
+    fn the_origin_names_the_compiler_and_its_target() {
         let said = "rustc 1.95.0 (59807616e 2026-04-14)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\n";
         let origin = Origin::parse(said).expect("both are there");
         assert_eq!(origin.rustc, "1.95.0 (59807616e 2026-04-14)");

@@ -1,4 +1,5 @@
-//! `cargo xtask count`: instructions a launch costs its caller, on wgpu's noop back end, where every run costs the same.
+//! `cargo xtask count`: counts the instructions that a launch costs its caller. It uses wgpu's noop back end, where
+//! every run costs the same.
 
 mod callgrind;
 mod compare;
@@ -17,10 +18,10 @@ use crate::shell::cargo;
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// Where the counts are kept that others are compared with.
+/// Names the file with the stored counts.
 const KEPT: &str = "benches/instructions.json";
 
-/// What the command line of `count` asks for.
+/// Holds the arguments of the command `count`.
 pub(crate) struct Options {
     pub(crate) json: bool,
     pub(crate) write: bool,
@@ -28,7 +29,7 @@ pub(crate) struct Options {
     pub(crate) may_install: bool,
 }
 
-/// Counts, prints, and compares or keeps what was counted.
+/// Counts and prints, and compares or stores the counts.
 pub(crate) fn count(workspace: &Workspace, options: &Options) -> Result<()> {
     let counted = Counts::new(Origin::here(workspace)?, counts(workspace, options.may_install)?);
     let kept = Counts::kept(&workspace.path(KEPT))?;
@@ -39,7 +40,7 @@ pub(crate) fn count(workspace: &Workspace, options: &Options) -> Result<()> {
     if options.check { compared(&counted, kept.as_ref()) } else { Ok(()) }
 }
 
-/// Counts and compares, as a step among others; skipped where nothing can be counted.
+/// Counts and compares, as a step of `test`; skipped if valgrind is not available.
 pub(crate) fn check(workspace: &Workspace, may_install: bool) -> Result<Done> {
     if let Err(why) = callgrind::ensure(may_install) {
         return Ok(Done::Skipped(format!("{why:#}")));
@@ -58,7 +59,7 @@ fn compared(counted: &Counts, kept: Option<&Counts>) -> Result<()> {
     }
 }
 
-/// Counts every contestant, each in a process of its own, all at once: counts do not depend on time.
+/// Counts every contestant, each in its own process, all at once: counts do not depend on time.
 fn counts(workspace: &Workspace, may_install: bool) -> Result<counts::PerLaunch> {
     callgrind::ensure(may_install)?;
     let callgrind = Callgrind { program: program(workspace)?, dumps: workspace.made("instructions")? };
@@ -70,7 +71,7 @@ fn counts(workspace: &Workspace, may_install: bool) -> Result<counts::PerLaunch>
     })
 }
 
-/// Builds the program that launches, and returns where it is.
+/// Builds the program that launches, and returns its path.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
     let build = ["build", "--release", "-p", "fencepost-benches", "--bin", "instructions"];
     cargo().args(build).dir(workspace.root()).run_aside()?;

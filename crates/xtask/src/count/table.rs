@@ -1,10 +1,11 @@
-//! Counts for people.
+//! The table of counts.
 
 use std::collections::BTreeSet;
 
 use crate::count::counts::Counts;
 
-/// A line for each row, two columns for each contestant: instructions a launch, and their ratio to the kept ones.
+/// Writes a line for each row, with two columns for each contestant: instructions per launch, and their ratio to the
+/// stored ones.
 pub(super) fn of(counted: &Counts, kept: Option<&Counts>) -> String {
     let names: BTreeSet<&String> = counted.per_launch.values().flat_map(|rows| rows.keys()).collect();
     let width = names.iter().map(|name| name.len()).max().unwrap_or(0);
@@ -32,7 +33,7 @@ mod tests {
     use crate::count::counts::tests::counts;
 
     #[test]
-    fn a_count_stands_beside_its_ratio_to_the_kept_one() {
+    fn the_table_has_each_count_and_its_ratio_to_the_stored_one() {
         let (found, kept) = (counts(&[("launch 1", 30.0), ("launch 2", 1.0)]), counts(&[("launch 1", 20.0)]));
         let table = of(&found, Some(&kept));
         let cells: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();

@@ -1,4 +1,4 @@
-//! The list of faults, and where each is in the sources.
+//! The list of faults, and their places in the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,43 +8,43 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-/// Where they are listed.
+/// Names the list.
 pub(super) const LIST: &str = "tests/faults.json";
 
-/// A small edit of the library that breaks a promise.
+/// Describes a small edit of the library that breaks a promise.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fault {
     pub(super) name: String,
-    /// Below the root; in the list it stands once, before its faults.
+    /// Holds the path of the file, relative to the root; the list has it once, before the file's faults.
     #[serde(skip)]
     pub(super) file: String,
-    /// Text that stands somewhere before, where `find` alone is in several places.
+    /// Holds a text that comes before `find`, needed if `find` occurs more than once.
     #[serde(default)]
     pub(super) after: Option<String>,
-    /// An expression, or statements up to a semicolon.
+    /// Holds the text to replace: an expression, or statements up to a semicolon.
     pub(super) find: String,
-    /// What stands in its place.
+    /// Holds the replacement.
     pub(super) with: String,
-    /// What goes wrong then.
+    /// Describes the broken promise.
     pub(super) breaks: String,
-    /// Why no quick test can see it, if none can.
+    /// Explains why no quick test can detect the fault, if none can.
     #[serde(default)]
     pub(super) explained: Option<String>,
 }
 
-/// A fault and the place of the text that it replaces.
+/// Holds a fault and the place of the text that it replaces.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) fault: Fault,
-    /// Bytes of the file.
+    /// Holds the bytes of the file.
     pub(super) range: Range<usize>,
-    /// Lines of the file, counted from 1.
+    /// Holds the lines of the file, counted from 1.
     pub(super) lines: Range<usize>,
 }
 
 impl Placed {
-    /// `file:line`.
+    /// Returns `file:line`.
     pub(super) fn place(&self) -> String {
         format!("{}:{}", self.fault.file, self.lines.start)
     }
@@ -63,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Fault>> {
     Ok(faults)
 }
 
-/// The faults of a list: for each file those in it.
+/// Parses a list, which has the faults of each file.
 fn listed(text: &str) -> Result<Vec<Fault>> {
     let files: BTreeMap<String, Vec<Fault>> = serde_json::from_str(text)?;
     let of_file = |(file, faults): (String, Vec<Fault>)| {
@@ -72,7 +72,7 @@ fn listed(text: &str) -> Result<Vec<Fault>> {
     Ok(files.into_iter().flat_map(of_file).collect())
 }
 
-/// Finds all of them below `root`; an error names those whose text is not there any more.
+/// Finds all faults below `root`; an error names the faults whose text does not exist any more.
 pub(super) fn place_all(root: &Path, faults: Vec<Fault>) -> Result<Vec<Placed>> {
     let (mut placed, mut lost) = (Vec::new(), Vec::new());
     for fault in faults {
@@ -85,7 +85,7 @@ pub(super) fn place_all(root: &Path, faults: Vec<Fault>) -> Result<Vec<Placed>> 
     if lost.is_empty() { Ok(placed) } else { bail!("{}", lost.join("\n")) }
 }
 
-/// Where `fault` is in `text`: bytes and lines.
+/// Returns the bytes and lines of `fault` in `text`.
 fn place(text: &str, fault: &Fault) -> Result<(Range<usize>, Range<usize>)> {
     let from = match &fault.after {
         Some(after) => text.find(after).with_context(|| format!("{} has no `{after}`", fault.file))?,
@@ -94,7 +94,7 @@ fn place(text: &str, fault: &Fault) -> Result<(Range<usize>, Range<usize>)> {
     let mut found = text[from..].match_indices(&fault.find).map(|(at, _)| from + at);
     let start = found.next().with_context(|| format!("{} has no `{}`", fault.file, fault.find))?;
     if fault.after.is_none() && found.next().is_some() {
-        bail!("{} has `{}` in several places: `after` says which", fault.file, fault.find);
+        bail!("{} has `{}` in several places: `after` has to name one", fault.file, fault.find);
     }
     let range = start..start + fault.find.len();
     let line = |at: usize| text[..at].matches('\n').count() + 1;
@@ -140,7 +140,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_there_twice_needs_the_text_before_it() {
+    fn a_text_that_occurs_twice_needs_the_text_before_it() {
         let text = "fn a() { x() }\nfn b() { x() }\n";
         let twice = fault("f", "x()", "y()");
         assert!(place(text, &twice).expect_err("twice").to_string().contains("several"));
@@ -149,7 +149,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_fault_whose_text_is_gone_is_named() {
+    fn the_error_names_a_fault_whose_text_is_gone() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         fs::write(dir.path().join("a.rs"), "one").expect("written");
         let error = place_all(dir.path(), vec![fault("lost", "two", "2"), fault("there", "one", "1")]);

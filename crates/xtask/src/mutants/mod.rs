@@ -1,7 +1,7 @@
-//! `cargo xtask mutants`: seeded faults of the library, and the test that sees each.
+//! `cargo xtask mutants`: puts seeded faults into the library, and finds the test that detects each.
 //!
-//! All faults are built at once into a copy of the sources: each stands beside the text that it replaces, and a variable
-//! chooses one of them, or none, when a test program starts.
+//! All faults are built at once into a copy of the sources. Each stands beside the text that it replaces, and a
+//! variable chooses one of them, or none, when a test program starts.
 
 mod faults;
 mod outcome;
@@ -22,7 +22,7 @@ use self::scratch::Scratch;
 use crate::progress;
 use crate::workspace::Workspace;
 
-/// What the command line of `mutants` asks for.
+/// Holds the arguments of the command `mutants`.
 pub(crate) struct Options {
     pub(crate) json: bool,
     pub(crate) list: bool,
@@ -30,7 +30,8 @@ pub(crate) struct Options {
     pub(crate) filter: Vec<String>,
 }
 
-/// Tries the faults and prints which test sees each; true if none survives unexplained and each builds.
+/// Tries the faults and prints the test that detects each; returns `true` if each builds and no fault survives without
+/// an explanation.
 pub(crate) fn mutants(workspace: &Workspace, options: &Options) -> Result<bool> {
     let all = faults::read(&workspace.path(faults::LIST))?;
     let placed = faults::place_all(workspace.root(), all)?;
@@ -52,13 +53,14 @@ pub(crate) fn mutants(workspace: &Workspace, options: &Options) -> Result<bool> 
     Ok(outcomes.iter().all(Outcome::is_fine))
 }
 
-/// Builds the copy with every fault in it, sees that all tests pass without one, and runs them with each of `chosen`.
+/// Builds the copy with every fault in it, checks that all tests pass without a fault, and runs them with each of
+/// `chosen`.
 fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Options) -> Result<Vec<Outcome>> {
     let scratch = Scratch::new(workspace)?;
     let (mut proofs, broken) = build(&scratch, all, options.limit)?;
     eprintln!("+ every proof without a fault");
     if let Run::Failed(by) = proofs.try_out()? {
-        bail!("without a fault `{by}` fails: nothing can be said of the faults");
+        bail!("`{by}` fails without a fault: the faults cannot be tested");
     }
     let bar = progress::bar(chosen.len() as u64);
     let mut outcomes = Vec::new();
@@ -71,7 +73,7 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Opti
         };
         let outcome = Outcome::new(placed, ended, begun.elapsed());
         if options.json {
-            println!("{}", serde_json::to_string(&outcome)?); // at once: a run may take long
+            println!("{}", serde_json::to_string(&outcome)?); // printed at once, because a run may take long
         }
         outcomes.push(outcome);
         bar.inc(1);
@@ -80,7 +82,7 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Opti
     Ok(outcomes)
 }
 
-/// Builds the copy. Faults in the lines that the compiler refuses are left out; their names come with the proofs.
+/// Builds the copy. A fault in a line that the compiler refuses is left out; the names of these are returned too.
 fn build(scratch: &Scratch, all: &[Placed], limit: Duration) -> Result<(Proofs, Vec<String>)> {
     let mut broken: Vec<String> = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! What became of a fault.
+//! The result of a fault.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::faults::Placed;
 use super::proofs::Run;
 
-/// How its run ended.
+/// Describes the end of a fault's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// This saw it.
+    /// The named test detected the fault.
     Killed(String),
     Survived,
     DoesNotBuild,
@@ -25,18 +25,18 @@ impl From<Run> for Ended {
     }
 }
 
-/// The verdict on a fault, for people and programs.
+/// Names the verdict on a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Verdict {
     Killed,
-    /// No test has seen it, and the list says why.
+    /// No test detected the fault, and the list explains why.
     Explained,
     Survived,
     DoesNotBuild,
 }
 
-/// A fault and what became of it.
+/// Holds a fault and its result.
 #[derive(Debug, Serialize)]
 pub(super) struct Outcome {
     pub(super) fault: String,
@@ -68,7 +68,7 @@ impl Outcome {
         }
     }
 
-    /// Whether nothing has to be done about it.
+    /// Returns `true` if the fault needs no work.
     pub(super) fn is_fine(&self) -> bool {
         matches!(self.result, Verdict::Killed | Verdict::Explained)
     }

@@ -13,7 +13,7 @@ use super::watch::{Seen, watch};
 use super::weave::{VARIABLE, meet};
 use crate::shell::cargo;
 
-/// Variables that would change what a test does.
+/// Lists the variables that would change the tests.
 const UNSET: [&str; 5] = [
     "FENCEPOST_RECORDER",
     "FENCEPOST_TEST_MEMORY",
@@ -21,43 +21,44 @@ const UNSET: [&str; 5] = [
     "FENCEPOST_SEED",
     "FENCEPOST_SEEDS",
 ];
-/// The time that a proof has with a fault: so many times what it takes without, and this at least.
+/// Limits a proof's time with a fault: this many times its time without, and at least this duration.
 const PATIENCE: (u32, Duration) = (8, Duration::from_secs(20));
-/// How often a test that failed is run again, to see that it was the fault.
+/// Counts the repetitions of a failed test, which show that the fault made it fail.
 const AGAIN: usize = 3;
 
-/// The test programs, with faults in them.
+/// Holds the test programs, with faults in them.
 pub(super) struct Proofs {
     proofs: Vec<Proof>,
 }
 
-/// One of them, with what it is run with.
+/// Holds one test program, with its arguments.
 struct Proof {
     what: &'static str,
     program: PathBuf,
     dir: PathBuf,
     args: &'static [&'static str],
     seeds: Option<&'static str>,
-    /// What is not over then hangs.
+    /// Limits the run time; a longer run counts as a hang.
     limit: Duration,
 }
 
-/// How a run of all proofs ended.
+/// Describes the end of a run of all proofs.
 pub(super) enum Run {
     Passed,
-    /// What saw the fault.
+    /// The named test detected the fault.
     Failed(String),
 }
 
-/// What the compiler refuses, in the form of its JSON messages.
+/// Holds the errors of the compiler, from its JSON messages.
 pub(super) struct RefusedBuild {
-    /// For people.
+    /// Holds the printed errors.
     pub(super) said: String,
-    /// Files and lines.
+    /// Holds the files and lines of the errors.
     places: Vec<(String, std::ops::Range<usize>)>,
 }
 
-/// A proof before it is built: name, target and kind of its program, folder, arguments, seeds. The fastest comes first.
+/// Describes a proof before it is built: name, target and kind of its program, folder, arguments, seeds. The fastest
+/// comes first.
 type Plan =
     (&'static str, (&'static str, &'static str), &'static str, &'static [&'static str], Option<&'static str>);
 
@@ -77,7 +78,7 @@ const PLANS: [Plan; 6] = [
 ];
 
 impl Proofs {
-    /// Builds them, or says what the compiler refuses.
+    /// Builds the proofs, or returns the errors of the compiler.
     pub(super) fn build(scratch: &Scratch, limit: Duration) -> Result<Result<Self, RefusedBuild>> {
         let line = cargo().args(["test", "--quiet", "--workspace", "--features", "fencepost/validation"]);
         let line = line.args(["--no-run", "--lib", "--test", "conformance", "--test", "programs"]);
@@ -90,13 +91,13 @@ impl Proofs {
         }
         let proof = |&(what, target, dir, args, seeds): &Plan| {
             let program = executable(&messages, target)
-                .with_context(|| format!("cargo does not say where the test program of {what} is"))?;
+                .with_context(|| format!("cargo's messages do not name the test program of {what}"))?;
             Ok(Proof { what, program, dir: scratch.root().join(dir), args, seeds, limit })
         };
         Ok(Ok(Self { proofs: PLANS.iter().map(proof).collect::<Result<_>>()? }))
     }
 
-    /// Runs them without a fault, and learns how long each takes; what fails, if anything does.
+    /// Runs the proofs without a fault, and measures the time of each; returns the test that fails, if one does.
     pub(super) fn try_out(&mut self) -> Result<Run> {
         for proof in &mut self.proofs {
             let begun = Instant::now();
@@ -109,7 +110,7 @@ impl Proofs {
         Ok(Run::Passed)
     }
 
-    /// Runs them with a fault up to the first failure.
+    /// Runs the proofs with a fault, up to the first failure.
     pub(super) fn run(&self, fault: &str) -> Result<Run> {
         for proof in &self.proofs {
             if let Some(by) = proof.run(Some(fault))? {
@@ -121,8 +122,8 @@ impl Proofs {
 }
 
 impl Proof {
-    /// What failed, if anything did. A test that fails has to fail again, or it does not count and the rest goes on
-    /// without it.
+    /// Returns the test that failed, if one did. A failed test is run again: if it passes then, it is skipped, and the
+    /// other tests go on.
     fn run(&self, fault: Option<&str>) -> Result<Option<String>> {
         let what = self.what;
         let mut skipped: Vec<String> = Vec::new();
@@ -165,7 +166,7 @@ impl Proof {
     }
 }
 
-/// Where cargo's messages say that the test program of a target is.
+/// Returns the path of a target's test program from cargo's messages.
 fn executable(messages: &[Value], (name, kind): (&str, &str)) -> Option<PathBuf> {
     messages.iter().find_map(|message| {
         let target = &message["target"];
@@ -192,7 +193,7 @@ impl RefusedBuild {
         Self { said: text, places }
     }
 
-    /// Whether the compiler points at a line of this fault.
+    /// Returns `true` if the compiler points at a line of this fault.
     pub(super) fn has(&self, placed: &Placed) -> bool {
         let here = |file: &str| Path::new(file).ends_with(&placed.fault.file);
         self.places.iter().any(|(file, lines)| here(file) && meet(lines, &placed.lines))

@@ -1,4 +1,4 @@
-//! A copy of the sources, into which the faults go. The working tree stays as it is.
+//! A copy of the sources that holds the faults. The working tree stays as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use super::weave::{weave, with_choice};
 use crate::sources::copy;
 use crate::workspace::Workspace;
 
-/// The copy and what is built from it.
+/// Holds the copy and its build.
 pub(super) struct Scratch {
     source: PathBuf,
     root: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Below `target/mutants`.
+    /// Makes the copy below `target/mutants`.
     pub(super) fn new(workspace: &Workspace) -> Result<Self> {
         let (root, target) = (workspace.made("mutants/tree")?, workspace.made("mutants/target")?);
         Ok(Self { source: workspace.root().to_owned(), root, target })
@@ -29,18 +29,18 @@ impl Scratch {
         &self.root
     }
 
-    /// Where its builds go.
+    /// Returns the folder of its builds.
     pub(super) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Makes it a copy of the sources with these faults. What is right already is left alone, so that only what has
-    /// changed is built again.
+    /// Makes it a copy of the sources with these faults. A file that is right already is not written, so cargo builds
+    /// only the changed files.
     pub(super) fn lay(&self, faults: &[&Placed]) -> Result<()> {
         copy(&self.source, &self.root, &self.woven(faults)?)
     }
 
-    /// The files with faults, and the roots of their crates.
+    /// Returns the files with faults, and the roots of their crates.
     fn woven(&self, faults: &[&Placed]) -> Result<BTreeMap<PathBuf, String>> {
         let read = |file: &Path| {
             let path = self.source.join(file);
@@ -64,7 +64,7 @@ impl Scratch {
     }
 }
 
-/// `<crate>/src/lib.rs` of a file in a crate.
+/// Returns `<crate>/src/lib.rs` for a file in a crate.
 fn crate_root(file: &Path) -> Option<PathBuf> {
     file.ancestors().find(|dir| dir.ends_with("src")).map(|src| src.join("lib.rs"))
 }

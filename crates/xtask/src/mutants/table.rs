@@ -1,4 +1,4 @@
-//! The table of faults for people.
+//! The table of faults.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::faults::Placed;
 use super::outcome::{Outcome, Verdict};
 
-/// The faults that there are, with what each breaks.
+/// Lists the faults, with the promise that each breaks.
 pub(super) fn list(faults: &[&Placed]) -> String {
     let rows =
         faults.iter().map(|placed| [placed.fault.name.clone(), placed.place(), placed.fault.breaks.clone()]);
     aligned(["fault", "place", "breaks"].map(str::to_owned), rows.collect())
 }
 
-/// A line for each fault with what saw it, below it those that nothing saw, and the totals.
+/// Writes a line for each fault with the test that detected it, then the faults that no test detected, and the totals.
 pub(super) fn of(outcomes: &[Outcome], after: Duration) -> String {
     let rows = outcomes.iter().map(|outcome| [outcome.fault.clone(), outcome.place.clone(), result(outcome)]);
     let mut text = aligned(["fault", "place", "killed by"].map(str::to_owned), rows.collect());
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_has_a_line_with_what_saw_it() {
+    fn the_table_has_a_line_for_each_fault_with_the_test_that_detected_it() {
         let outcomes = [
             outcome("seen", Verdict::Killed),
             outcome("slow", Verdict::Explained),

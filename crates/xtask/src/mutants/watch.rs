@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// How a program ended.
+/// Describes the end of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     Passed,
-    /// This test failed; the program was ended there.
+    /// The named test failed, and the program was ended.
     Test(String),
-    /// The random program of this seed failed; so, too.
+    /// The random program of this seed failed, and the program was ended.
     Seed(String),
-    /// It was not over in time.
+    /// The program reached its time limit.
     Late,
-    /// It ended itself in this way without saying which test failed.
+    /// The program ended itself in this way, without naming a failed test.
     Ended(String),
 }
 
-/// Runs `command` until it fails, or is over, or `limit` has passed.
+/// Runs `command` until it fails or ends, or `limit` has passed.
 pub(super) fn watch(command: &mut Command, limit: Duration) -> Result<Seen> {
     let deadline = Instant::now() + limit;
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -35,7 +35,7 @@ pub(super) fn watch(command: &mut Command, limit: Duration) -> Result<Seen> {
         send_lines(err, sender);
     }
     let seen = follow(&mut child, &lines, deadline);
-    // It may have ended by itself.
+    // The program may have ended by itself.
     let _ = child.kill();
     let _ = child.wait();
     seen
@@ -71,7 +71,7 @@ fn follow(child: &mut Child, lines: &Receiver<String>, deadline: Instant) -> Res
     }
 }
 
-/// The failure that a line tells of, if it does.
+/// Returns the failure that a line reports, if it reports one.
 fn failure(line: &str) -> Option<Seen> {
     if let Some(seed) = line.strip_prefix("the program of seed ") {
         return Some(Seen::Seed(seed.split(' ').next().unwrap_or("").to_owned()));
@@ -82,7 +82,7 @@ fn failure(line: &str) -> Option<Seen> {
         .filter(|_| !name.starts_with("result"))
 }
 
-/// The thread that a line says has panicked: it has the name of its test.
+/// Returns the thread that panicked according to a line; the thread has the name of its test.
 fn panicking(line: &str) -> Option<String> {
     let (name, rest) = line.strip_prefix("thread '")?.split_once('\'')?;
     rest.contains("panicked at").then(|| name.to_owned())

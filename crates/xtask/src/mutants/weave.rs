@@ -7,10 +7,10 @@ use anyhow::{Result, bail};
 
 use super::faults::Placed;
 
-/// The variable that chooses a fault by its name.
+/// Names the variable that chooses a fault.
 pub(super) const VARIABLE: &str = "FENCEPOST_FAULT";
 
-/// Added to the root of a crate that has faults.
+/// Holds the code that is added to the root of a crate with faults.
 const CHOICE: &str = r#"
 pub(crate) mod seeded_fault {
     pub(crate) fn on(name: &str) -> bool {
@@ -20,12 +20,12 @@ pub(crate) mod seeded_fault {
 }
 "#;
 
-/// The root of a crate, by which its faults are chosen.
+/// Adds the code that chooses faults to the root of a crate.
 pub(super) fn with_choice(root: &str) -> String {
     format!("{root}{CHOICE}")
 }
 
-/// `text` with its faults. Lines stay where they are.
+/// Returns `text` with its faults. The numbers of the lines do not change.
 ///
 /// # Errors
 /// If two faults overlap, neither of them inside the other.
@@ -35,7 +35,7 @@ pub(super) fn weave(text: &str, faults: &[&Placed]) -> Result<String> {
     part(text, 0..text.len(), &faults)
 }
 
-/// The bytes `whole` of `text` with faults that lie in them, the outer ones first.
+/// Returns the bytes `whole` of `text` with the faults that lie in them, the outer ones first.
 fn part(text: &str, whole: Range<usize>, faults: &[&Placed]) -> Result<String> {
     let (mut out, mut end, mut rest) = (String::new(), whole.start, faults);
     while let Some(first) = rest.first() {
@@ -54,7 +54,7 @@ fn part(text: &str, whole: Range<usize>, faults: &[&Placed]) -> Result<String> {
     Ok(out + &text[end..whole.end])
 }
 
-/// The code that chooses between faults and what they replace.
+/// Returns the code that chooses between faults and the text that they replace.
 fn choice(original: &str, faults: &[&Placed]) -> String {
     let arm = |placed: &&Placed| {
         let (name, with) = (&placed.fault.name, &placed.fault.with);
@@ -65,7 +65,7 @@ fn choice(original: &str, faults: &[&Placed]) -> String {
     if faults.iter().any(|placed| placed.fault.find.ends_with(';')) { chosen } else { format!("({chosen})") }
 }
 
-/// Whether lines of the two have anything in common.
+/// Returns `true` if the two ranges of lines overlap.
 pub(super) fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_stands_beside_what_it_replaces() {
+    fn a_fault_stands_beside_the_text_that_it_replaces() {
         let text = "let x = a < b;\ndrop(x);\n";
         let faults = [placed(text, "f", "a < b", "a <= b"), placed(text, "g", "drop(x);", "")];
         let woven = weave(text, &[&faults[1], &faults[0]]).expect("no overlap");

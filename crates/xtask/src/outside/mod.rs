@@ -1,8 +1,8 @@
-//! `cargo xtask outside`: the library as a program elsewhere has it, out of a registry, beside the newest
-//! versions of other crates.
+//! `cargo xtask outside`: builds a program that takes the library from a registry, together with the newest versions of
+//! other crates.
 //!
-//! The tests of the workspace see the crates as folders, and the versions that Cargo.lock has. A program sees
-//! packages, which may lack a file, and whatever is newest.
+//! The tests of the workspace use the crates as folders, with the versions of Cargo.lock. A program uses packages,
+//! which may lack a file, and the newest versions.
 
 mod registry;
 
@@ -19,15 +19,15 @@ use crate::steps::Done;
 use crate::workspace::Workspace;
 use registry::Registry;
 
-/// The program's files, by their paths in its folder.
+/// Lists the program's files, by their paths in its folder.
 const FILES: [(&str, &str); 3] = [
     ("src/main.rs", include_str!("../../outside/src/main.rs")),
     ("shaders/turn.wgsl", include_str!("../../outside/shaders/turn.wgsl")),
     ("shaders/brighten.wgsl", include_str!("../../outside/shaders/brighten.wgsl")),
 ];
 
-/// What the program has beside the library: the newest versions. A version of egui-wgpu belongs to one of wgpu,
-/// so it is named: it changes with ours.
+/// Lists the program's other dependencies, in their newest versions. A version of egui-wgpu belongs to one version of
+/// wgpu, so it is named here and changes with this workspace's wgpu.
 const DEPENDENCIES: &str = r#"egui-wgpu = "0.37"
 fastrand = "*"
 half = "*"
@@ -38,7 +38,8 @@ num-complex = "*"
 serde = { version = "*", features = ["derive"] }
 "#;
 
-/// Crates of which a second version would make types that look the same and are not.
+/// Lists the crates that a program must have in one version only: two versions would have equal names for different
+/// types.
 const SINGLE: [&str; 12] = [
     "bytemuck",
     "fencepost",
@@ -54,23 +55,23 @@ const SINGLE: [&str; 12] = [
     "wgpu-types",
 ];
 
-/// As [`outside`], where not to run is an error.
+/// Runs [`outside`]; a skipped run is an error.
 ///
 /// # Errors
-/// As there.
+/// Those of [`outside`].
 pub(crate) fn command(workspace: &Workspace) -> Result<()> {
     outside(workspace, true).map(|_| ())
 }
 
-/// Packs the crates, puts the packages into a registry of this folder, and builds and runs a program that has
-/// the library from there. Skipped where nothing may be fetched.
+/// Packs the crates, puts the packages into a registry that is a folder, and builds and runs a program that takes the
+/// library from there. Skipped if downloads are not allowed.
 ///
 /// # Errors
 /// The crates cannot be packed, the program does not build, it has two versions of a crate that must be one, or
 /// its results are wrong on an adapter.
 pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
     if !may_fetch {
-        return Ok(Done::Skipped("the newest versions of other crates cannot be asked for".to_owned()));
+        return Ok(Done::Skipped("downloads are not allowed".to_owned()));
     }
     let root = workspace.made("outside")?;
     let packages = pack(workspace, &root.join("packed"))?;
@@ -94,7 +95,7 @@ pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
     Ok(Done::Yes)
 }
 
-/// Writes the program into a fresh folder. It is a workspace of its own, with a lock file of its own.
+/// Writes the program into a new folder, as its own workspace with its own lock file.
 fn write_program(folder: &Path, registry: &Registry) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -121,8 +122,8 @@ fn in_folder(folder: &Path, target: &Path, args: &[&str]) -> Line {
     cargo().args(args).var("CARGO_TARGET_DIR", target).without("RUSTFLAGS").dir(folder)
 }
 
-/// The crates that a program must have once, and that `cargo tree --duplicates` names with two versions. It
-/// also names those that are built twice, for the program and for a derive.
+/// Returns the crates that a program must have once and that `cargo tree --duplicates` lists with two versions. The
+/// command also lists crates that are built twice, for the program and for a derive.
 fn twice(tree: &str) -> Vec<&'static str> {
     let versions = |name: &&str| {
         let of_it = tree.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(" v"));
@@ -136,12 +137,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_version_that_is_built_twice_is_one() {
+    fn a_version_that_is_built_twice_counts_once() {
         assert!(twice("bytemuck v1.25.0\n\nbytemuck v1.25.0 (*)\n").is_empty());
     }
 
     #[test]
-    fn a_second_wgpu_is_found_and_a_second_syn_is_none() {
+    fn a_second_wgpu_is_reported_and_a_second_syn_is_not() {
         let tree = "syn v2.0.1\n\nsyn v3.0.0\n\nwgpu v29.0.0\n\nwgpu v30.0.1 (*)\n\nwgpu-core v1.0.0\n";
         assert_eq!(twice(tree), ["wgpu"]);
         assert!(twice("syn v2.0.1\n\nsyn v3.0.0\n").is_empty());

@@ -1,7 +1,7 @@
-//! A registry that is a folder: packages, and an index that says what each depends on.
+//! A registry that is a folder: it has packages, and an index of their dependencies.
 //!
-//! The format is that of cargo's local registries, and a line of the index that of any registry: docs of cargo,
-//! "Registry Index".
+//! The format is that of cargo's local registries, and a line of the index is that of any registry: see cargo's
+//! documentation, "Registry Index".
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use sha2::{Digest, Sha256};
 use crate::shell::cargo;
 use crate::workspace::Workspace;
 
-/// Where crates of other people are.
+/// Names the registry of the other crates.
 const CRATES_IO: &str = "https://github.com/rust-lang/crates.io-index";
 
-/// A folder of packages.
+/// Holds a folder of packages.
 pub(super) struct Registry {
     folder: PathBuf,
-    /// The version of the library in it.
+    /// Holds the version of the library in it.
     pub(super) version: String,
 }
 
 impl Registry {
-    /// Makes a registry of `packages` below `root`; it replaces an earlier one.
+    /// Makes a registry of `packages` below `root`, in the place of an earlier one.
     ///
     /// # Errors
-    /// A file cannot be read or written; cargo does not say what a package depends on.
+    /// A file cannot be read or written; cargo does not report the dependencies of a package.
     pub(super) fn make(workspace: &Workspace, root: &Path, packages: &[PathBuf]) -> Result<Self> {
         let folder = root.join("registry");
         if folder.exists() {
@@ -58,9 +58,10 @@ impl Registry {
         Ok(())
     }
 
-    /// What has cargo find it as the registry `local`. The address is a name that no machine has: it is never asked.
+    /// Returns the configuration that defines the registry `local` for cargo. Its address is a host that does not
+    /// exist; cargo never connects to it.
     pub(super) fn config(&self) -> String {
-        let folder = json!(self.folder.to_string_lossy()); // a string of JSON is one of TOML
+        let folder = json!(self.folder.to_string_lossy()); // a string of JSON is also one of TOML
         let address = "https://fencepost.invalid/index";
         format!(
             "[registries.local]\nindex = \"{address}\"\n\n[source.local]\nregistry = \"{address}\"\nreplace-with = \"folder\"\n\n\
@@ -69,7 +70,7 @@ impl Registry {
     }
 }
 
-/// What cargo says of the package that a `.crate` file holds.
+/// Returns cargo's description of the package that a `.crate` file holds.
 fn described<'a>(metadata: &'a Value, package: &Path) -> Result<&'a Value> {
     let file = package.file_name().unwrap_or_default().to_string_lossy();
     let is = |described: &&Value| {
@@ -84,13 +85,13 @@ fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where the index has the lines of a crate whose name has four letters or more.
+/// Returns the path in the index of a crate whose name has four letters or more.
 fn index_path(name: &str) -> PathBuf {
     [["index"], [&name[..2]], [&name[2..4]], [name]].concat().iter().collect()
 }
 
-/// A package's line in the index, from what `cargo metadata` says of it. What only its own tests need is left
-/// out, as nothing that depends on it has that.
+/// Returns a package's line in the index, made from `cargo metadata`. Dependencies of its own tests are left out,
+/// because programs do not use them.
 fn index_line(package: &Value, checksum: &str) -> Value {
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
     let dependencies: Vec<Value> =
@@ -101,14 +102,15 @@ fn index_line(package: &Value, checksum: &str) -> Value {
         "deps": dependencies,
         "cksum": checksum,
         "features": {},
-        "features2": package["features"], // with `dep:`, which `features` does not have
+        "features2": package["features"], // with `dep:`, which `features` does not allow
         "yanked": false,
         "rust_version": package["rust_version"],
         "v": 2,
     })
 }
 
-/// In the index a dependency without a registry is one of the same; `cargo metadata` says so of those of crates.io.
+/// Describes a dependency. In the index, a dependency without a registry is in the same registry; in `cargo metadata`,
+/// it is in crates.io.
 fn dependency(of: &Value) -> Value {
     let registry = if of["path"].is_null() { json!(CRATES_IO) } else { Value::Null };
     let (name, package) = match &of["rename"] {
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_what_cargo_needs_to_choose_a_version() {
+    fn an_index_line_has_the_keys_that_cargo_needs() {
         let package = json!({
             "name": "fencepost-sync", "version": "0.1.0", "rust_version": "1.88",
             "features": { "default": ["gl"], "gl": ["dep:log"] },
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_is_of_the_same_registry_if_it_is_a_folder_of_the_workspace() {
+    fn a_dependency_in_the_workspace_is_in_the_same_registry() {
         assert_eq!(dependency(&of(json!({ "path": "/w/crates/sync" })))["registry"], Value::Null);
         assert_eq!(dependency(&of(json!({})))["registry"], CRATES_IO);
     }
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_the_workspace_does_not_have_is_named() {
+    fn the_error_names_a_package_that_the_workspace_does_not_have() {
         let metadata = json!({ "packages": [{ "name": "fencepost", "version": "0.1.0" }] });
         let found = described(&metadata, Path::new("/x/fencepost-0.1.0.crate"));
         assert_eq!(found.expect("it is there")["name"], "fencepost");

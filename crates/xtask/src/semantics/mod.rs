@@ -1,4 +1,4 @@
-//! `cargo xtask semantics`: every rule of `docs/semantics.md`, on every adapter, with every recorder.
+//! `cargo xtask semantics`: tests every rule of `docs/semantics.md`, on every adapter, with every recorder.
 
 mod outcome;
 mod rules;
@@ -17,7 +17,7 @@ use crate::environment::{Request, set_up};
 use crate::suite::{self, MODES, Mode, Plan};
 use crate::workspace::Workspace;
 
-/// What the command line of `semantics` asks for.
+/// Holds the arguments of the command `semantics`.
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) json: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Options {
     pub(crate) filter: Option<String>,
 }
 
-/// Runs everything that proves a rule and prints what came of it; true if nothing failed.
+/// Runs every test that proves a rule, and prints the results; returns `true` if no test failed.
 pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool> {
     let rules = parse(&fs::read_to_string(workspace.path("docs/semantics.md")).context("docs/semantics.md")?);
     let modes = chosen(&options.modes)?;
@@ -57,7 +57,7 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     Ok(failed.is_none() && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
 }
 
-/// The modes with these names; all of them if none is given.
+/// Returns the modes with these names; all modes if no name is given.
 fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
     if names.is_empty() {
         return Ok(MODES.iter().collect());
@@ -69,7 +69,8 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
     names.iter().map(mode).collect()
 }
 
-/// Those rules that have an outcome: with a part of a name given, the others were left out and not found wanting.
+/// Returns the rules that have an outcome: a filter leaves out the tests of the others, so they are not shown as
+/// failing.
 fn of_outcomes(rules: Vec<Rule>, outcomes: &[Outcome]) -> Vec<Rule> {
     let ran = |rule: &Rule| outcomes.iter().any(|outcome| outcome.rule == rule.number);
     rules.into_iter().filter(ran).collect()
@@ -95,7 +96,7 @@ mod tests {
     use crate::semantics::outcome::tests::outcome;
 
     #[test]
-    fn with_a_part_of_a_name_only_rules_that_ran_are_shown() {
+    fn with_a_filter_only_the_rules_that_ran_are_shown() {
         let rules = parse("**Q01. One.**\n**Q02. Two.**\n**G01 (not yet). Three.**\n");
         let shown = of_outcomes(rules, &[outcome("Q02", "lavapipe", Ended::Pass, None)]);
         assert_eq!(shown.iter().map(|rule| rule.number.as_str()).collect::<Vec<_>>(), ["Q02"]);

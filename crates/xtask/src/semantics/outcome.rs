@@ -1,4 +1,4 @@
-//! How tests ended, as they note it themselves and as the table has it.
+//! The results of tests, as the tests write them and as the table shows them.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::{Rule, Standing, rule_of};
 
-/// How a test ended on one adapter.
+/// Names the result of a test on one adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Ended {
@@ -16,7 +16,7 @@ pub(super) enum Ended {
     Fail,
 }
 
-/// A line that a test writes: `tests/common/results.rs`.
+/// Holds a line that a test writes: `tests/common/results.rs`.
 #[derive(Deserialize)]
 struct Noted {
     test: String,
@@ -26,7 +26,7 @@ struct Noted {
     reason: Option<String>,
 }
 
-/// One test of a rule, on one adapter, in one mode.
+/// Holds the result of one test of a rule, on one adapter, in one mode.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Outcome {
     pub(super) rule: String,
@@ -38,7 +38,7 @@ pub(super) struct Outcome {
     pub(super) reason: Option<String>,
 }
 
-/// A line of JSON for a rule that has a remark, with the keys of an outcome.
+/// Holds a line of JSON for a rule that has a remark, with the keys of an outcome.
 #[derive(Serialize)]
 pub(super) struct Remarked<'a> {
     rule: &'a str,
@@ -51,7 +51,7 @@ pub(super) struct Remarked<'a> {
 }
 
 impl<'a> Remarked<'a> {
-    /// The line of a rule; none for a rule that holds.
+    /// Returns the line of a rule; `None` for a rule that holds.
     pub(super) fn of(rule: &'a Rule) -> Option<Self> {
         let Rule { number, standing } = rule;
         let [adapter, backend, mode, test] = ["none"; 4];
@@ -61,7 +61,7 @@ impl<'a> Remarked<'a> {
     }
 }
 
-/// The outcomes in the lines of a run; tests that prove no rule are left out.
+/// Returns the outcomes in the lines of a run; tests that prove no rule are left out.
 pub(super) fn parse(lines: &str, mode: &str) -> Result<Vec<Outcome>> {
     let outcome = |line: &str| -> Result<Option<Outcome>> {
         let noted: Noted = serde_json::from_str(line).with_context(|| format!("a result is `{line}`"))?;
@@ -72,7 +72,8 @@ pub(super) fn parse(lines: &str, mode: &str) -> Result<Vec<Outcome>> {
     lines.lines().filter_map(|line| outcome(line).transpose()).collect()
 }
 
-/// Failures for those tests of a run that never ended: their program did before them. `ids` are `<test>::<adapter>`.
+/// Returns failures for the tests of a run that did not end because their program ended before. `ids` are
+/// `<test>::<adapter>`.
 pub(super) fn unended(ids: &[String], outcomes: &[Outcome], mode: &str) -> Vec<Outcome> {
     let ended: BTreeSet<(&str, &str)> =
         outcomes.iter().map(|outcome| (outcome.test.as_str(), outcome.adapter.as_str())).collect();
@@ -87,7 +88,7 @@ pub(super) fn unended(ids: &[String], outcomes: &[Outcome], mode: &str) -> Vec<O
             mode: mode.to_owned(),
             test: test.to_owned(),
             result: Ended::Fail,
-            reason: Some("the test program ended before it".to_owned()),
+            reason: Some("the test program ended before this test".to_owned()),
         })
     };
     ids.iter().filter_map(missing).collect()
@@ -107,7 +108,7 @@ pub(super) mod tests {
 {"test":"no_rule","adapter":"cpu_1","backend":"host","result":"fail","reason":null}
 "#;
 
-    /// An outcome for tests of what uses them.
+    /// Makes an outcome for tests.
     pub(in crate::semantics) fn outcome(
         rule: &str,
         adapter: &str,
@@ -131,13 +132,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_line_that_is_none_is_an_error_that_shows_it() {
+    fn an_invalid_line_is_an_error_that_shows_it() {
         let error = parse("{\"test\": 1}", "hal").expect_err("a number is no name");
         assert!(format!("{error:#}").contains("{\"test\": 1}"));
     }
 
     #[test]
-    fn what_never_ended_is_a_failure() {
+    fn a_test_that_did_not_end_is_a_failure() {
         let ids = [
             "q01_a::lavapipe",
             "q02_c::lavapipe",

@@ -1,39 +1,39 @@
-//! The rules of `docs/semantics.md`, what the document says of each, and which tests prove them.
+//! The rules of `docs/semantics.md`, the document's remarks on them, and the tests that prove them.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// The letters of rules in the order of the document.
+/// Lists the letters of rules in the order of the document.
 const LETTERS: &str = "QEMPTGDKR";
 
-/// A numbered rule.
+/// Holds a numbered rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// A letter and two digits.
+    /// Holds a letter and two digits.
     pub(super) number: String,
     pub(super) standing: Standing,
 }
 
-/// What the remark behind a rule's number says of it.
+/// Names the remark that follows a rule's number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Standing {
-    /// No remark: the rule holds.
+    /// The rule has no remark: it holds.
     Kept,
-    /// `in part`: what there is of it holds, and the text says what is absent.
+    /// `in part`: the rule holds in part, and its text names the absent part.
     InPart,
-    /// `broken`: the rule is promised, and the text says what is not so.
+    /// `broken`: the rule is promised, and its text names the broken part.
     Broken,
     /// `no test yet`: the rule is said to hold, and no test proves it.
     NoTest,
-    /// `not yet`: the library does not have it.
+    /// `not yet`: the library does not have the feature.
     Missing,
-    /// Any other remark, which is a mistake of the document.
+    /// The remark is unknown, which is a mistake of the document.
     Unknown(String),
 }
 
-/// Every remark that a rule may have.
+/// Lists every remark that a rule may have.
 const REMARKS: [(&str, Standing); 4] = [
     ("in part", Standing::InPart),
     ("broken", Standing::Broken),
@@ -47,7 +47,7 @@ impl Standing {
         known.map_or_else(|| Self::Unknown(remark.to_owned()), |(_, standing)| standing.clone())
     }
 
-    /// The word for it in the table; none for a rule that holds.
+    /// Returns the remark's word in the table; `None` for a rule that holds.
     pub(super) fn word(&self) -> Option<&str> {
         match self {
             Self::Kept => None,
@@ -60,7 +60,8 @@ impl Standing {
     }
 }
 
-/// The rules in the order of the text: each begins a line, in bold, with its number, perhaps a remark in brackets, and a dot.
+/// Returns the rules in the order of the text. Each begins a line, in bold, with its number, optionally a remark in
+/// brackets, and a dot.
 pub(super) fn parse(text: &str) -> Vec<Rule> {
     let rule = |line: &str| {
         let bold = line.strip_prefix("**")?;
@@ -76,7 +77,7 @@ pub(super) fn parse(text: &str) -> Vec<Rule> {
     text.lines().filter_map(rule).collect()
 }
 
-/// The rule that a test is named after: `q01_...` proves Q01.
+/// Returns the rule that a test is named after: `q01_...` proves Q01.
 pub(super) fn rule_of(test: &str) -> Option<String> {
     let number = number_at_start(&test.to_uppercase())?;
     test[number.len()..].starts_with('_').then_some(number)
@@ -89,9 +90,9 @@ fn number_at_start(text: &str) -> Option<String> {
     right.then(|| number.to_owned())
 }
 
-/// What is wrong with the rules, given those that tests are named after: a rule without a test that has no remark for it, a
-/// rule with a test that is said to have none, a test of a rule that the document does not have, a remark that is none, and
-/// a hole in the numbers.
+/// Returns the mistakes of the rules, given the rules that tests are named after: a rule without a test and without a
+/// remark that allows it, a rule with a test whose remark denies one, a test of a rule that the document does not have,
+/// an unknown remark, and a hole in the numbers.
 pub(super) fn gaps(rules: &[Rule], proved: &BTreeSet<String>) -> Vec<String> {
     let known: BTreeSet<&str> = rules.iter().map(|rule| rule.number.as_str()).collect();
     let strangers = proved.iter().filter(|number| !known.contains(number.as_str()));
@@ -115,7 +116,8 @@ fn gap(rule: &Rule, has_test: bool) -> Option<String> {
     }
 }
 
-/// Where the document is not whole: the numbers of each letter count up from 01, and the letters are in their order.
+/// Returns the holes of the document: the numbers of each letter must count up from 01, and the letters must be in
+/// order.
 fn holes(rules: &[Rule]) -> Vec<String> {
     let expected = LETTERS.chars().flat_map(|letter| {
         let of_letter = rules.iter().filter(|rule| rule.number.starts_with(letter)).count();
@@ -127,7 +129,7 @@ fn holes(rules: &[Rule]) -> Vec<String> {
         match found.next() {
             Some(number) if number == expected => {}
             Some(number) => wrong.push(format!("rule {number} stands where {expected} belongs")),
-            None => wrong.push(format!("rule {expected} is not there")),
+            None => wrong.push(format!("rule {expected} is missing")),
         }
     }
     wrong.extend(found.map(|number| format!("rule {number} has no place")));
@@ -173,13 +175,10 @@ mod tests {
         assert_eq!(rule_of("queues_share_their_barriers"), None);
     }
 
-    /// The gaps of `TEXT` that are no holes, with these rules proved.
+    /// Returns the gaps of `TEXT` that are not holes, with these rules proved.
     fn gaps_of_text(proved: &[&str]) -> Vec<String> {
         let found = gaps(&parse(TEXT), &numbers(proved));
-        found
-            .into_iter()
-            .filter(|gap| !gap.contains("stands where") && !gap.contains("is not there"))
-            .collect()
+        found.into_iter().filter(|gap| !gap.contains("stands where") && !gap.contains("is missing")).collect()
     }
 
     #[test]
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remark_that_denies_a_test_is_a_gap_where_there_is_one() {
+    fn a_remark_that_denies_a_test_is_a_gap_if_the_rule_has_one() {
         let found = gaps_of_text(&["Q01", "Q02", "E01", "G01", "K01"]);
         assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found[0], "rule G01 has a test, but is marked `not yet`");
@@ -211,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_have_no_holes() {
+    fn complete_numbers_have_no_holes() {
         let whole = ["Q01", "Q02", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "R01"];
         assert_eq!(holes(&rules(&whole)), [""; 0]);
     }
 
     #[test]
-    fn a_hole_a_repetition_a_twist_and_a_missing_letter_are_found() {
+    fn a_hole_a_repetition_a_wrong_order_and_a_missing_letter_are_found() {
         let cases: [(&[&str], &str); 5] = [
             (&["Q01", "Q03", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "R01"], "Q03 stands where Q02"),
             (&["Q01", "Q01", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "R01"], "Q01 stands where Q02"),
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_this_workspace_are_whole_and_their_remarks_are_known() {
+    fn the_rules_of_this_workspace_are_complete_and_their_remarks_are_known() {
         let rules = parse(include_str!("../../../../docs/semantics.md"));
         assert_eq!(holes(&rules), [""; 0]);
         let unknown = rules.iter().filter(|rule| matches!(rule.standing, Standing::Unknown(_)));

@@ -1,4 +1,4 @@
-//! Runs the test programs that prove rules, and reads what they note.
+//! Runs the test programs that prove rules, and reads the results that they write.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,34 +12,34 @@ use crate::shell::line;
 use crate::suite::{self, Mode, Plan, Program, Shard};
 use crate::workspace::Workspace;
 
-/// The programs whose tests are named after rules and note their results.
+/// Lists the programs whose tests are named after rules and write their results.
 const PROGRAMS: [&str; 3] = ["conformance", "programs", "refusals"];
 
-/// The tests of each program.
+/// Maps each program to its tests.
 pub(super) type Ids = BTreeMap<String, Vec<String>>;
 
-/// The test programs that prove rules.
+/// Holds the test programs that prove rules.
 pub(super) struct Programs {
     programs: Vec<Program>,
 }
 
 impl Programs {
-    /// Builds them.
+    /// Builds the programs.
     pub(super) fn build(workspace: &Workspace) -> Result<Self> {
         let mut programs = suite::build(workspace)?;
         programs.retain(|program| PROGRAMS.contains(&program.name.as_str()));
         Ok(Self { programs })
     }
 
-    /// The tests of each program, `<test>::<adapter>`.
+    /// Returns the tests of each program, `<test>::<adapter>`.
     pub(super) fn ids(&self, vars: &Vars) -> Result<Ids> {
         let of_one = |program: &Program| Ok((program.name.clone(), program.ids(vars)?));
         self.programs.iter().map(of_one).collect()
     }
 
-    /// Runs every case in the modes, each mode where it differs from the default mode.
+    /// Runs every case in the modes, each mode only on adapters where it differs from the default mode.
     ///
-    /// Returns the outcomes, and the error of shards that failed: a program may fail after its last test.
+    /// Returns the outcomes, and an error if shards failed: a program may fail after its last test.
     pub(super) fn run(&self, plan: &Plan<'_>, ids: &Ids) -> Result<(Vec<Outcome>, Option<Error>)> {
         let shards = suite::cut(&self.programs, plan)?;
         let failed = suite::run(&shards).err();
@@ -48,7 +48,7 @@ impl Programs {
     }
 }
 
-/// The outcomes of a mode; a test that its program has not come to is a failure.
+/// Returns the outcomes of a mode; a test that its program did not reach is a failure.
 fn of_mode(mode: &Mode, plan: &Plan<'_>, shards: &[Shard], ids: &Ids) -> Result<Vec<Outcome>> {
     let file = suite::results(plan.results, mode);
     let noted = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -59,7 +59,7 @@ fn of_mode(mode: &Mode, plan: &Plan<'_>, shards: &[Shard], ids: &Ids) -> Result<
     Ok(outcomes.into_iter().chain(lost).collect())
 }
 
-/// The tests that a shard runs, of those of its program.
+/// Returns the tests that a shard runs, out of those of its program.
 fn due(shard: &Shard, ids: &[String], filter: &[String]) -> Vec<String> {
     let wanted = |id: &&String| filter.iter().all(|part| id.contains(part.as_str())) && shard.has(id);
     ids.iter().filter(wanted).cloned().collect()
@@ -67,7 +67,7 @@ fn due(shard: &Shard, ids: &[String], filter: &[String]) -> Vec<String> {
 
 /// Runs the models, which prove R03.
 pub(super) fn models(root: &Path) -> Result<Outcome> {
-    let own = std::env::current_exe().context("a program knows its own file")?;
+    let own = std::env::current_exe().context("cannot find the path of this program")?;
     let (passed, said) = line(own).arg("model").dir(root).said()?;
     if !passed {
         eprintln!("{said}");

@@ -1,4 +1,4 @@
-//! The table of rules for people.
+//! The table of rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -6,11 +6,11 @@ use std::fmt::Write;
 use super::outcome::{Ended, Outcome};
 use super::rules::{Rule, Standing};
 
-/// An adapter with a mode.
+/// Names an adapter and a mode.
 type Column<'o> = (&'o str, &'o str);
 
-/// A line for each rule, a column for each adapter and mode, and below it why something failed or was not possible. A rule
-/// that has a remark has a word for it behind its cells.
+/// Writes a line for each rule with a column for each adapter and mode, and after the table the reasons of tests that
+/// failed or were not possible. The line of a rule with a remark ends with the remark's word.
 pub(super) fn of(rules: &[Rule], outcomes: &[Outcome]) -> String {
     let columns = columns(outcomes);
     let mut text = String::new();
@@ -23,8 +23,8 @@ pub(super) fn of(rules: &[Rule], outcomes: &[Outcome]) -> String {
         let cells = if own.is_empty() { Vec::new() } else { cells };
         line(&mut text, &rule.number, cells.into_iter(), &columns, rule.standing.word().unwrap_or(""));
     }
-    text += "\nok: every test passed; part: as far as they are possible there; no: none is possible there\n";
-    text += "in part, broken, missing, no test yet: what docs/semantics.md says of the rule\n";
+    text += "\nok: every test passed; part: every test that is possible there passed; no: no test is possible there\n";
+    text += "in part, broken, missing, no test yet: the remark on the rule in docs/semantics.md\n";
     text += &reasons(outcomes);
     text + &totals(rules, outcomes)
 }
@@ -33,7 +33,7 @@ fn of_rule<'o>(rule: &Rule, outcomes: &'o [Outcome]) -> Vec<&'o Outcome> {
     outcomes.iter().filter(|outcome| outcome.rule == rule.number).collect()
 }
 
-/// In the order in which they ran.
+/// Returns the columns in the order in which they ran.
 fn columns(outcomes: &[Outcome]) -> Vec<Column<'_>> {
     let mut known = BTreeSet::new();
     let all = outcomes.iter().map(|outcome| (outcome.adapter.as_str(), outcome.mode.as_str()));
@@ -73,7 +73,7 @@ fn cell(outcomes: &[&Outcome], (adapter, mode): Column<'_>) -> &'static str {
     }
 }
 
-/// Why, with the tests and where; what has the same reason together.
+/// Writes the reasons with their tests and places; places with the same reason share a line.
 fn reasons(outcomes: &[Outcome]) -> String {
     let mut grouped: BTreeMap<(Ended, &str, &str), BTreeSet<String>> = BTreeMap::new();
     for outcome in outcomes.iter().filter(|outcome| outcome.result != Ended::Pass) {
@@ -91,7 +91,7 @@ fn reasons(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// One line of numbers: the rules by how they stand, then the tests by how they ended.
+/// Writes one line of numbers: the rules by their standing, then the tests by their result.
 fn totals(rules: &[Rule], outcomes: &[Outcome]) -> String {
     let stand = |rule: &Rule| stands(rule, &of_rule(rule, outcomes));
     let of = |name: &str| rules.iter().filter(|rule| stand(rule) == name).count();
@@ -105,8 +105,8 @@ fn totals(rules: &[Rule], outcomes: &[Outcome]) -> String {
     format!("{all}: {counts}; {passed} passed, {impossible} not possible, {failed} failed\n")
 }
 
-/// Where a rule is counted. What the document says of it comes first; one without such a word is kept if tests of it passed
-/// and none failed.
+/// Returns the name under which a rule is counted. A remark of the document comes first. A rule without one is kept if
+/// its tests passed and none failed.
 fn stands(rule: &Rule, own: &[&Outcome]) -> &'static str {
     let has = |result| own.iter().any(|outcome| outcome.result == result);
     match &rule.standing {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_rule_is_never_counted_as_kept_and_one_that_was_not_run_neither() {
+    fn a_rule_that_is_broken_or_was_not_run_is_not_counted_as_kept() {
         let passed = outcome("E01", "lavapipe", Ended::Pass, None);
         let impossible = outcome("Q02", "lavapipe", Ended::NotPossible, None);
         assert_eq!(stands(&rule("E01", Standing::Broken), &[&passed]), "broken");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_test_makes_no_rule_kept() {
+    fn a_rule_with_a_failed_test_is_not_counted_as_kept() {
         let ended = [Ended::Pass, Ended::Fail].map(|result| outcome("Q01", "lavapipe", result, None));
         let own: Vec<_> = ended.iter().collect();
         assert_eq!(stands(&rule("Q01", Standing::Kept), &own), "failing");

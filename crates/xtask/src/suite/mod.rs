@@ -1,4 +1,4 @@
-//! The test programs of the workspace: built once, cut into shards, and run side by side.
+//! The test programs of the workspace: they are built once, cut into shards, and run side by side.
 
 mod modes;
 mod pool;
@@ -19,15 +19,15 @@ pub(crate) use self::shards::{Shard, results};
 use crate::environment::Vars;
 use crate::workspace::Workspace;
 
-/// How the suite is run.
+/// Holds the plan of a run of the suite.
 pub(crate) struct Plan<'a> {
     pub(crate) vars: &'a Vars,
     pub(crate) modes: &'a [&'a Mode],
-    /// Every case in every mode, every pair of recorders, every refused call.
+    /// Is `true` for every case in every mode, every pair of recorders, every refused call.
     pub(crate) full: bool,
-    /// Arguments for each test program.
+    /// Holds the arguments for each test program.
     pub(crate) filter: &'a [String],
-    /// The folder with a file of results for each mode.
+    /// Holds the folder with a file of results for each mode.
     pub(crate) results: &'a Path,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
     programs::build(workspace)
 }
 
-/// The folder of the results of `command`, made if missing, with none in it.
+/// Returns the folder for the results of `command`, made if missing, with empty files.
 ///
 /// # Errors
 /// The folder cannot be made or emptied.
@@ -52,7 +52,7 @@ pub(crate) fn no_results(workspace: &Workspace, command: &str) -> Result<PathBuf
     Ok(folder)
 }
 
-/// The shards of a plan.
+/// Returns the shards of a plan.
 ///
 /// # Errors
 /// A program cannot list its tests.
@@ -60,10 +60,10 @@ pub(crate) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     shards::cut(programs, plan).context("the tests cannot be listed")
 }
 
-/// Runs every shard, however many fail; how many tests there were.
+/// Runs every shard, also after failures; returns the number of tests.
 ///
 /// # Errors
-/// There is no shard, or one failed: all that failed are named.
+/// There is no shard, or shards failed: the error names all of them.
 pub(crate) fn run(shards: &[Shard]) -> Result<usize> {
     let Summary { failed, tests } = pool::run(shards);
     if shards.is_empty() {
@@ -75,7 +75,7 @@ pub(crate) fn run(shards: &[Shard]) -> Result<usize> {
     Ok(tests)
 }
 
-/// Builds and runs the examples of the documentation; how many there were.
+/// Builds and runs the examples of the documentation; returns their number.
 ///
 /// # Errors
 /// An example does not compile, fails or hangs.
@@ -92,7 +92,7 @@ pub(crate) fn doc_tests(workspace: &Workspace, filter: &[String]) -> Result<usiz
     Ok(counts.map(|counts| counts.iter().sum::<usize>()).sum())
 }
 
-/// One line for each of the slowest tests in a folder of results, the slowest last.
+/// Writes one line for each of the slowest tests in a folder of results, the slowest last.
 pub(crate) fn slowest(folder: &Path, count: usize) -> String {
     let noted = |mode: &Mode| (mode.name, fs::read_to_string(results(folder, mode)).unwrap_or_default());
     slowest::table(MODES.iter().map(noted), count)

@@ -1,25 +1,25 @@
-//! The ways to run the device tests: other recorders, other memory.
+//! The modes of the device tests: other recorders, other memory.
 
-/// A way to run the device tests.
+/// Describes a mode of the device tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     pub(crate) name: &'static str,
-    /// The variable that sets it; the default mode sets none.
+    /// Holds the variable that sets the mode; the default mode sets none.
     pub(crate) var: Option<(&'static str, &'static str)>,
     places: Places,
 }
 
-/// The places where a mode differs from the default mode.
+/// Names the places where a mode differs from the default mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Places {
     All,
     Devices,
-    /// Devices whose recorder is native unless a variable says otherwise.
+    /// The mode differs on devices whose recorder is native unless a variable chooses another.
     Native,
     Gl,
 }
 
-/// The default mode is the first, and the only one that the CPU recorder has.
+/// Lists the modes. The default mode is the first, and the only one for the CPU recorder.
 pub(crate) static MODES: [Mode; 5] = [
     Mode { name: "default", var: None, places: Places::All },
     Mode { name: "wgpu", var: Some(("FENCEPOST_RECORDER", "wgpu")), places: Places::Native },
@@ -29,7 +29,7 @@ pub(crate) static MODES: [Mode; 5] = [
 ];
 
 impl Mode {
-    /// Whether the mode differs from the default mode at the place of this name.
+    /// Returns `true` if the mode differs from the default mode at the place of this name.
     pub(crate) fn differs_at(&self, place: &str) -> bool {
         let (cpu, gl) = (place.starts_with("cpu"), place.ends_with("_gl"));
         match self.places {

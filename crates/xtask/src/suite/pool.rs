@@ -10,15 +10,15 @@ use super::shards::Shard;
 use super::watched::{self, Ended};
 use crate::progress;
 
-/// How a run of shards ended.
+/// Holds the result of a run of shards.
 pub(super) struct Summary {
-    /// The shards that failed, in the order of the plan.
+    /// Lists the shards that failed, in the order of the plan.
     pub(super) failed: Vec<String>,
-    /// Tests that passed, failed or were left out.
+    /// Counts the tests that passed, failed or were left out.
     pub(super) tests: usize,
 }
 
-/// Runs the shards, as many at once as there are processors and one more: a device test waits most of its time.
+/// Runs the shards, one more at a time than there are processors, because a device test waits most of its time.
 pub(super) fn run(shards: &[Shard]) -> Summary {
     let workers = thread::available_parallelism().map_or(2, usize::from) + 1;
     let (next, bar) = (AtomicUsize::new(0), progress::bar(shards.len() as u64));
@@ -44,7 +44,7 @@ fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
     Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < count)
 }
 
-/// Runs one shard, says how it ended, and prints what it said if it failed. Whether it passed, and its tests.
+/// Runs one shard and prints its result, and its output if it failed. Returns `true` if it passed, and its tests.
 fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
     let Ended { passed, said, took } = watched::run(&shard.line);
     let wrong = verdict(passed, counts(&said), shard.tests).or_else(|| too_much(peak(&said), shard.memory()));
@@ -57,12 +57,13 @@ fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
         format!("{head}\n+ {}\n{}\n{}: {wrong}", shard.line, failures(&said), shard.name)
     });
     if wrong.is_some() || good + out > 0 {
-        bar.suspend(|| eprintln!("{text}")); // a filter leaves most shards empty
+        bar.suspend(|| eprintln!("{text}")); // a filter leaves no tests to most shards
     }
     (wrong.is_none(), good + bad + out)
 }
 
-/// Why a shard failed, if it did: its status, no result of its harness, or other tests than it has.
+/// Returns the reason why a shard failed, if it did: its status, no result of its harness, or another number of tests
+/// than it has.
 fn verdict(passed: bool, counts: Option<[usize; 3]>, tests: Option<usize>) -> Option<String> {
     let Some(counts) = counts else { return Some("its harness printed no result".to_owned()) };
     let ran: usize = counts.iter().sum();
@@ -73,19 +74,19 @@ fn verdict(passed: bool, counts: Option<[usize; 3]>, tests: Option<usize>) -> Op
     }
 }
 
-/// Why a shard failed whose process took more memory than it may.
+/// Returns the reason why a shard failed whose process used more memory than its limit.
 fn too_much(peak: Option<u64>, limit: u64) -> Option<String> {
     let peak = peak.filter(|peak| *peak > limit)?;
     Some(format!("the process took {peak} MiB, the limit is {limit} MiB"))
 }
 
-/// The most memory that a test program had, in MiB, where it says so: `tests/common/one_place.rs`.
+/// Returns the peak memory of a test program in MiB, if it printed that: `tests/common/one_place.rs`.
 fn peak(said: &str) -> Option<u64> {
     let words = said.lines().rev().find_map(|line| line.strip_prefix("peak memory: "))?;
     words.strip_suffix(" MiB")?.parse().ok()
 }
 
-/// The tests that passed, failed and were left out, by the last result that a test harness printed.
+/// Counts the tests that passed, failed and were left out, by the last result that a test harness printed.
 pub(super) fn counts(said: &str) -> Option<[usize; 3]> {
     let result = said.lines().rev().find_map(|line| line.strip_prefix("test result: "))?;
     let words: Vec<&str> = result.split([' ', ';']).filter(|word| !word.is_empty()).collect();
@@ -93,7 +94,7 @@ pub(super) fn counts(said: &str) -> Option<[usize; 3]> {
     Some(["passed", "failed", "ignored"].map(|name| count(name).unwrap_or(0)))
 }
 
-/// Everything but the tests that passed and those that were left out.
+/// Returns the output without the lines of tests that passed or were left out.
 fn failures(said: &str) -> String {
     let dull =
         |line: &&str| line.starts_with("test ") && (line.ends_with("ok") || line.contains("... ignored"));
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_shown_and_what_passed_is_not() {
+    fn the_output_of_failed_tests_is_shown_and_passed_tests_are_left_out() {
         let shown = failures(SAID);
         assert!(shown.contains("test c ... FAILED\nwhy"), "{shown}");
         assert!(!shown.contains("test a") && !shown.contains("test b"), "{shown}");

@@ -8,17 +8,17 @@ use serde_json::Value;
 use crate::shell::{Line, cargo, line};
 use crate::workspace::Workspace;
 
-/// A test program, and where cargo starts it.
+/// Holds a test program, and the folder in which cargo starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// `conformance`, or `fencepost-core unit` for the unit tests of a crate.
+    /// Holds `conformance`, or `fencepost-core unit` for the unit tests of a crate.
     pub(crate) name: String,
     path: PathBuf,
     package: String,
     dir: PathBuf,
 }
 
-/// The variables that choose tests, recorders or adapters: a run of the suite sets its own.
+/// Lists the variables that choose tests, recorders or adapters; a run of the suite sets its own.
 const CHOICES: [&str; 9] = [
     "FENCEPOST_TEST_PLACE",
     "FENCEPOST_TEST_FULL",
@@ -31,10 +31,10 @@ const CHOICES: [&str; 9] = [
     "FENCEPOST_WATCHDOG",
 ];
 
-/// The flags of every build of tests: with others, cargo builds the dependencies once more.
+/// Lists the flags of every build of tests: with other flags, cargo builds the dependencies once more.
 const TESTS: [&str; 5] = ["test", "--quiet", "--workspace", "--features", "fencepost/validation"];
 
-/// The line that builds all tests, or the documentation's, with one set of flags.
+/// Returns the command line that builds all tests, or those of the documentation, with one set of flags.
 pub(crate) fn tests() -> Line {
     cargo().args(TESTS)
 }
@@ -45,7 +45,7 @@ pub(crate) fn tests() -> Line {
 /// A program does not compile, or cargo names none.
 pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
     let build = tests().arg("--no-run").dir(workspace.root());
-    build.run_aside()?; // errors of the compiler are for people here, and part of the messages below
+    build.run_aside()?; // prints the compiler's errors; the second run below returns messages in JSON
     let found = parse(&build.args(["--message-format", "json"]).read()?);
     if found.is_empty() {
         bail!("cargo names no test program");
@@ -53,7 +53,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
     Ok(found)
 }
 
-/// The test programs that cargo's messages name.
+/// Returns the test programs that cargo's messages name.
 fn parse(messages: &str) -> Vec<Program> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     messages.filter_map(|message| program(&message)).collect()
@@ -69,7 +69,7 @@ fn program(message: &Value) -> Option<Program> {
     Some(Program { name, path: path.into(), package, dir: dir.to_owned() })
 }
 
-/// The package's name: what stands in its id, else the name of its folder.
+/// Returns the package's name: the one in its id, else the name of its folder.
 fn package(id: &str, dir: &Path) -> Option<String> {
     let end = id.rsplit_once('#')?.1;
     let name = end.split_once('@').map(|(name, _)| name.to_owned());
@@ -77,7 +77,7 @@ fn package(id: &str, dir: &Path) -> Option<String> {
 }
 
 impl Program {
-    /// The line that starts it as cargo would, whatever the caller's variables choose.
+    /// Returns the command line that starts the program as cargo would, without the caller's choice of tests.
     pub(crate) fn line(&self) -> Line {
         CHOICES
             .iter()
@@ -87,10 +87,10 @@ impl Program {
             .dir(&self.dir)
     }
 
-    /// The names of its tests.
+    /// Returns the names of its tests.
     ///
     /// # Errors
-    /// It does not run.
+    /// The program does not run.
     pub(crate) fn ids(&self, vars: &[(String, String)]) -> Result<Vec<String>> {
         let list = self.line().vars(vars).arg("--list").read();
         let list = list.with_context(|| format!("the tests of `{}`", self.name))?;
@@ -111,7 +111,7 @@ no message
 "#;
 
     #[test]
-    fn programs_of_tests_are_found_and_nothing_else() {
+    fn only_test_programs_are_found() {
         let found = parse(MESSAGES);
         let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
         assert_eq!(names, ["fencepost-core unit", "xtask unit", "conformance"]);

@@ -1,4 +1,4 @@
-//! Cuts the test programs into shards: a process each.
+//! Cuts the test programs into shards. Each shard is a process.
 
 use std::path::{Path, PathBuf};
 
@@ -9,64 +9,66 @@ use super::modes::{MODES, Mode};
 use super::programs::Program;
 use crate::shell::Line;
 
-/// The variable that names the file of results, as in `tests/common/results.rs`.
+/// Names the variable with the file of results, as in `tests/common/results.rs`.
 const RESULTS: &str = "FENCEPOST_TEST_RESULTS";
-/// The variable that leaves a program the tests of one place, as in `tests/common/places.rs`.
+/// Names the variable that limits a program to the tests of one place, as in `tests/common/places.rs`.
 const PLACE: &str = "FENCEPOST_TEST_PLACE";
-/// The variable of the full suite, as in `tests/common/full.rs`.
+/// Names the variable of the full suite, as in `tests/common/full.rs`.
 const FULL: &str = "FENCEPOST_TEST_FULL";
 
-/// The programs that are cut by place: the validation layers report to a process, and a place has one process.
+/// Lists the programs that are cut by place: the validation layers report to a process, so each place has its own.
 const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
-/// The program that has a process for each test: each device that is lost keeps its memory, and with every call refused
-/// that came to 12 GB in one process.
+/// Names the program that has a process for each test: a lost device keeps its memory, and all refused calls in one
+/// process took 12 GB.
 const BY_TEST: &str = "refusals";
-/// The programs that run once more in other modes.
+/// Lists the programs that run once more in other modes.
 const IN_MODES: [&str; 3] = ["conformance", "programs", "storm"];
-/// The programs that start first, because they take longest.
+/// Lists the programs that start first, because they take longest.
 const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"];
 
-/// The variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`: the dump of a test that hangs.
+/// Holds the variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`; after them a
+/// hanging test writes its dump.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
-/// Few arenas for glibc's allocator: with one for each of many short-lived threads a process takes half as much memory again.
+/// Limits the arenas of glibc's allocator: with one for each of many short-lived threads a process takes half as much
+/// memory again.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
-/// The programs whose cases have a watchdog and a dump of their own.
+/// Lists the programs whose cases have their own watchdog and dump.
 const WATCHED: [&str; 7] = ["conformance", "programs", "refusals", "storm", "b3sum", "overdue", "growth"];
 
-/// One process of the suite.
+/// Holds one process of the suite.
 pub(crate) struct Shard {
     pub(crate) name: String,
     pub(crate) program: String,
     pub(crate) mode: &'static str,
-    /// The tests of the program that it runs.
+    /// Names the tests of the program that the process runs.
     part: Part,
-    /// How many tests it has, if a filter leaves none out.
+    /// Counts its tests, if a filter leaves none out.
     pub(super) tests: Option<usize>,
     pub(super) line: Line,
 }
 
-/// The tests of a program that one process runs.
+/// Names the tests of a program that one process runs.
 enum Part {
     All,
-    /// Those of one place.
+    /// The process runs the tests of one place.
     Place(String),
-    /// The one of this name.
+    /// The process runs the test of this name.
     Test(String),
 }
 
 impl Shard {
-    /// The most memory that its process may take, in MiB.
+    /// Returns the limit of its process's memory, in MiB.
     pub(super) fn memory(&self) -> u64 {
         if self.program == BY_TEST { 2560 } else { 1536 }
     }
 
-    /// A program that is not cut.
+    /// Makes a shard of a whole program.
     pub(super) fn of_one_program(name: &str, line: Line) -> Self {
         let program = name.to_owned();
         Self { name: name.to_owned(), program, mode: MODES[0].name, part: Part::All, tests: None, line }
     }
 
-    /// Whether a test of its program, `<test>::<adapter>`, belongs to the shard.
+    /// Returns `true` if a test of its program, `<test>::<adapter>`, belongs to the shard.
     pub(crate) fn has(&self, id: &str) -> bool {
         match &self.part {
             Part::All => true,
@@ -76,7 +78,7 @@ impl Shard {
     }
 }
 
-/// The shards of a plan, those that take long first.
+/// Returns the shards of a plan, those that take long first.
 pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     let mut ordered: Vec<&Program> = programs.iter().collect();
     ordered
@@ -100,12 +102,12 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     Ok(shards)
 }
 
-/// The file in which the tests of a mode note their results.
+/// Returns the file in which the tests of a mode write their results.
 pub(crate) fn results(folder: &Path, mode: &Mode) -> PathBuf {
     folder.join(format!("{}.jsonl", mode.name))
 }
 
-/// A line of a program, whatever it is cut into.
+/// Returns the command line that all shards of a program share.
 fn line(program: &Program, plan: &Plan<'_>) -> Line {
     let line = program.line().vars(plan.vars).var(ARENAS.0, ARENAS.1).args(plan.filter);
     let watched = WATCHED.contains(&program.name.as_str());
@@ -113,7 +115,7 @@ fn line(program: &Program, plan: &Plan<'_>) -> Line {
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
 }
 
-/// The shards of one place: those modes of the plan that differ there.
+/// Returns the shards of one place, in those modes of the plan that differ there.
 fn at_place(program: &Program, line: &Line, place: &str, plan: &Plan<'_>, ids: &[String]) -> Vec<Shard> {
     let again = IN_MODES.contains(&program.name.as_str());
     let modes = plan.modes.iter().filter(|mode| mode.var.is_none() || (again && mode.differs_at(place)));
@@ -122,7 +124,7 @@ fn at_place(program: &Program, line: &Line, place: &str, plan: &Plan<'_>, ids: &
     shards.map(|shard| Shard { tests: plan.filter.is_empty().then(|| tests(&shard)), ..shard }).collect()
 }
 
-/// A process for each test, in the default mode if the plan has it.
+/// Returns a shard for each test, in the default mode if the plan has it.
 fn by_test(program: &str, line: &Line, plan: &Plan<'_>, ids: &[String]) -> Vec<Shard> {
     let ids = if plan.modes.contains(&&MODES[0]) { ids } else { &[] };
     let shard = |id: &String| {
@@ -142,7 +144,7 @@ fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) 
     Shard { name, program, mode: mode.name, part, tests: None, line }
 }
 
-/// The places of tests, each once, in their order.
+/// Returns the places of tests, each once, in their order.
 fn places(ids: &[String]) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     for place in ids.iter().filter_map(|id| place_of(id)) {
@@ -153,7 +155,7 @@ fn places(ids: &[String]) -> Vec<String> {
     places
 }
 
-/// The place of a test `<test>::<place>`; the CPU recorder is one place, whatever its seed.
+/// Returns the place of a test `<test>::<place>`; the CPU recorder is one place for all seeds.
 fn place_of(id: &str) -> Option<&str> {
     let (_, place) = id.rsplit_once("::")?;
     Some(if place.starts_with("cpu") { "cpu" } else { place })

@@ -1,8 +1,8 @@
-//! The tests of a run that took longest.
+//! The slowest tests of a run.
 
 use serde::Deserialize;
 
-/// A line that a test writes: `tests/common/results.rs`.
+/// Holds a line that a test writes: `tests/common/results.rs`.
 #[derive(Deserialize)]
 struct Noted {
     test: String,
@@ -10,7 +10,8 @@ struct Noted {
     seconds: f64,
 }
 
-/// One line for each of the `count` slowest tests, the slowest last, of modes and what their tests have noted.
+/// Writes one line for each of the `count` slowest tests, the slowest last, from the modes and the results of their
+/// tests.
 pub(super) fn table(modes: impl Iterator<Item = (&'static str, String)>, count: usize) -> String {
     let of_mode = |(mode, lines): (&'static str, String)| {
         let noted = lines.lines().filter_map(|line| serde_json::from_str::<Noted>(line).ok());
@@ -28,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slowest_tests_come_last_and_no_more_than_asked_for() {
+    fn the_table_has_the_requested_number_of_slowest_tests_last() {
         let default = r#"{"test":"slow","adapter":"gl","backend":"gl","result":"pass","reason":null,"seconds":9.25}
 {"test":"fast","adapter":"gl","backend":"gl","result":"pass","reason":null,"seconds":0.01}
 "#;

@@ -1,4 +1,4 @@
-//! Runs one test program and ends it when a test in it hangs.
+//! Runs one test program and ends it if a test in it hangs.
 
 use std::io::{BufRead, BufReader, PipeReader, pipe};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,19 +9,19 @@ use anyhow::{Context, Result};
 
 use crate::shell::Line;
 
-/// The words with which the test harness reports a test that does not end: the standard library's says so after a minute.
+/// Holds the words with which the standard library's test harness reports a test that has run for a minute.
 const HANGS: &str = "has been running for over";
 
-/// How a test program ended.
+/// Holds the result of a test program.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     pub(super) passed: bool,
-    /// Everything that it wrote.
+    /// Holds everything that the program wrote.
     pub(super) said: String,
     pub(super) took: Duration,
 }
 
-/// A program that writes nothing for so long hangs where no watchdog sees it. The compiler may be at work that long.
+/// Limits the time without output; a silent program hangs where no watchdog applies. The compiler may take this long.
 const SILENCE: Duration = Duration::from_secs(900);
 
 /// Runs a program to its end, or to the first test that hangs.
@@ -39,7 +39,7 @@ fn follow(line: &Line, silence: Duration) -> Result<(bool, String)> {
     let (reader, writer) = pipe().context("no pipe")?;
     let mut child = line.start(writer)?;
     let (sender, lines) = channel();
-    thread::spawn(move || send_lines(reader, &sender)); // ends with the last program that holds the pipe
+    thread::spawn(move || send_lines(reader, &sender)); // ends when the last program closes the pipe
     let mut said = String::new();
     let hang = loop {
         match lines.recv_timeout(silence) {
@@ -50,22 +50,22 @@ fn follow(line: &Line, silence: Duration) -> Result<(bool, String)> {
                 }
             }
             Err(RecvTimeoutError::Disconnected) => break None,
-            Err(RecvTimeoutError::Timeout) => break Some(format!("it has said nothing for {silence:?}")),
+            Err(RecvTimeoutError::Timeout) => break Some(format!("it has written nothing for {silence:?}")),
         }
     };
     if let Some(why) = hang {
         child.kill().context("a program that hangs cannot be ended")?;
-        child.wait().context("the program's end")?;
+        child.wait().context("cannot wait for the program")?;
         return Ok((false, format!("{said}the program was ended: {why}\n")));
     }
-    let status = child.wait().context("the program's end")?;
+    let status = child.wait().context("cannot wait for the program")?;
     if !status.success() {
         said += &format!("the program ended with {status}\n");
     }
     Ok((status.success(), said))
 }
 
-/// Sends what a program writes, line by line.
+/// Sends the output of a program, line by line.
 fn send_lines(reader: PipeReader, lines: &Sender<String>) {
     let (mut reader, mut bytes) = (BufReader::new(reader), Vec::new());
     while reader.read_until(b'\n', &mut bytes).is_ok_and(|read| read > 0) {
@@ -102,11 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_says_nothing_is_ended() {
+    fn a_silent_program_is_ended() {
         let line = line("sh").args(["-c", "echo one; sleep 600 & wait"]);
         let ended = within(&line, Duration::from_millis(300));
         assert!(!ended.passed && ended.said.starts_with("one\n"), "{ended:?}");
-        assert!(ended.said.contains("it has said nothing for 300ms"), "{ended:?}");
+        assert!(ended.said.contains("it has written nothing for 300ms"), "{ended:?}");
     }
 
     #[test]
