@@ -334,7 +334,7 @@ fn r01_nothing_is_let_in_once_the_contexts_own_work_has_failed() {
 }
 
 #[test]
-fn q06_a_wait_of_no_time_asked_again_and_again_ends() {
+fn q06_repeated_waits_of_no_time_end() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
     let point = enqueue(&engine, slot);
