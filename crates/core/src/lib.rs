@@ -67,7 +67,7 @@ pub use crate::profile::overlap::{Busy, Gap, Overlap};
 pub use crate::profile::path::CriticalPath;
 pub use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
 pub use crate::profile::summary::{Summary, SummaryRow};
-pub use crate::profile::{Batch, Profile};
+pub use crate::profile::{Profile, ProfileBatch};
 #[cfg(feature = "cpu")]
 pub use crate::record::cpu::cpu_recorder::CpuOptions;
 pub use crate::record::recorder_choice::RecorderChoice;

@@ -16,7 +16,7 @@ use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
 use crate::device::adapter_info::AdapterInfo;
 use crate::device::open::OpenOptions;
-use crate::device::wgpu_device::{Way, WgpuDevice};
+use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
 use crate::device::{Lane, adapter};
 use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
@@ -130,8 +130,12 @@ impl Context {
     pub fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: AdoptOptions) -> Result<Context> {
         let AdoptOptions { policy, immediates, recorder, alone, threads, lateness, kernel_folder } = options;
         let chosen = recorder.or_variable()?;
-        let way = if chosen == RecorderChoice::Auto { Way::Wgpu } else { chosen.way(&device.adapter_info()) };
-        let native = alone || way != Way::Wgpu;
+        let way = if chosen == RecorderChoice::Auto {
+            SubmitPath::Wgpu
+        } else {
+            chosen.way(&device.adapter_info())
+        };
+        let native = alone || way != SubmitPath::Wgpu;
         let open =
             OpenOptions { immediates, native, way, alone, lateness, kernel_folder, ..OpenOptions::default() };
         let info = AdapterInfo::of_device(&device);
@@ -350,9 +354,9 @@ impl Context {
     }
 
     #[track_caller]
-    pub(crate) fn own(&self, what: CommandKind) -> crate::api::queue::transfer::Maker<'_> {
+    pub(crate) fn own(&self, what: CommandKind) -> crate::api::queue::transfer::ArrayOps<'_> {
         let by = Admission { slot: Slot::CONTEXT, what, at: Location::caller() };
-        crate::api::queue::transfer::Maker { owner: &self.owner, by }
+        crate::api::queue::transfer::ArrayOps { owner: &self.owner, by }
     }
 
     /// A pinned host array, zeroed; see [`HostArray`].

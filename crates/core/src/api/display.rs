@@ -1,8 +1,8 @@
 //! Arrays as people read them.
 
 use crate::api::context::Context;
-use crate::api::queue::region_transfer::Part;
-use crate::api::queue::transfer::Maker;
+use crate::api::queue::region_transfer::ArrayPart;
+use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::read::Reading;
 use crate::error::Result;
@@ -51,7 +51,11 @@ impl Context {
     /// Reads a part in a place of its own, behind what writes those bytes; under `Unchecked`, where nothing notes that, behind
     /// everything.
     #[track_caller]
-    fn look<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>, part: &Part) -> Result<Vec<T>> {
+    fn look<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        part: &ArrayPart,
+    ) -> Result<Vec<T>> {
         let reading = self.read_aside(array, part, Vec::new(), None, Location::caller());
         Pending::late(reading?).wait()
     }
@@ -60,7 +64,7 @@ impl Context {
     pub(crate) fn read_behind_all<T: Element, const D: usize>(
         &self,
         array: &DeviceArray<T, D>,
-        part: &Part,
+        part: &ArrayPart,
         out: Vec<T>,
         at: &'static Location<'static>,
     ) -> Result<Reading<T>> {
@@ -73,7 +77,7 @@ impl Context {
     fn read_aside<T: Element, const D: usize>(
         &self,
         array: &DeviceArray<T, D>,
-        part: &Part,
+        part: &ArrayPart,
         out: Vec<T>,
         behind: Option<Slot>,
         at: &'static Location<'static>,
@@ -82,7 +86,7 @@ impl Context {
         let engine = self.owner.engine();
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.come_after_all(slot, at);
-        let maker = Maker { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
+        let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
         let reading = maker.read_part(part, out).and_then(|reading| {
             engine.flush_soon(slot)?;
             behind.into_iter().for_each(|behind| engine.come_after(behind, slot, at));

@@ -5,8 +5,8 @@ use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, PointLate};
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::handle_points::Past;
-use crate::scheduler::queue_timing::Moment;
+use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::queue_timing::PointTime;
 use fencepost_sync::{Late, Point};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -54,7 +54,7 @@ impl Event {
     }
 
     /// Its end and its time, if it has one.
-    fn timed(&self) -> Result<End> {
+    fn timed(&self) -> Result<TimedPoint> {
         let not_measured = |object: String, reason: &str| Kind::NotMeasured { object, reason: reason.into() };
         match self.recording() {
             Recording::Failed(error) => Err(error),
@@ -63,7 +63,9 @@ impl Event {
                 let object = format!("event `{}`", user.label());
                 Err(not_measured(object, "the host signals it").into())
             }
-            Recording::Point(point, past, Some(moment)) => Ok(End::new(&self.owner, point, past, moment)),
+            Recording::Point(point, past, Some(moment)) => {
+                Ok(TimedPoint::new(&self.owner, point, past, moment))
+            }
             Recording::Point(point, _, None) => Err(untimed(&self.owner, point).into()),
         }
     }
@@ -81,27 +83,27 @@ fn untimed(owner: &Owner, point: Point) -> Kind {
 }
 
 /// Two events, and the time between them.
-struct Between {
-    start: End,
-    end: End,
+struct ElapsedTime {
+    start: TimedPoint,
+    end: TimedPoint,
 }
 
 /// An event of a timed queue.
-struct End {
+struct TimedPoint {
     late: PointLate,
-    moment: Arc<Moment>,
+    moment: Arc<PointTime>,
 }
 
-fn between(start: &Event, end: &Event) -> Result<Between> {
+fn between(start: &Event, end: &Event) -> Result<ElapsedTime> {
     let (start, end) = (start.timed()?, end.timed()?);
     if !start.owner().is(end.owner()) || start.moment.lane != end.moment.lane {
         return Err(Kind::Unrelated { first: start.name(), second: end.name() }.into());
     }
-    Ok(Between { start, end })
+    Ok(ElapsedTime { start, end })
 }
 
-impl End {
-    fn new(owner: &Owner, point: Point, past: Arc<Past>, moment: Arc<Moment>) -> Self {
+impl TimedPoint {
+    fn new(owner: &Owner, point: Point, past: Arc<PointHistory>, moment: Arc<PointTime>) -> Self {
         // Behind the point there is nothing but the moment itself.
         let point = Point { stamp: point.stamp.max(moment.stamp), ..point };
         Self { late: PointLate::new(owner.clone(), point, past), moment }
@@ -138,8 +140,8 @@ impl End {
     }
 }
 
-impl Between {
-    fn ends(&mut self) -> [&mut End; 2] {
+impl ElapsedTime {
+    fn ends(&mut self) -> [&mut TimedPoint; 2] {
         [&mut self.start, &mut self.end]
     }
 
@@ -164,7 +166,7 @@ impl Between {
     }
 }
 
-impl Late<f64, crate::error::Error> for Between {
+impl Late<f64, crate::error::Error> for ElapsedTime {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<f64>> {
         for end in self.ends() {
             match end.late.poll_untold(cx) {

@@ -14,19 +14,19 @@ use std::fmt;
 /// # let _ = (rounded_up, exact);
 /// ```
 #[derive(Clone, Copy)]
-pub struct Grid<'a>(pub(crate) Size<'a>);
+pub struct Grid<'a>(pub(crate) GridSize<'a>);
 
 #[derive(Clone, Copy)]
-pub(crate) enum Size<'a> {
-    Threads(Numbers),
-    Groups(Numbers),
+pub(crate) enum GridSize<'a> {
+    Threads(GridValues),
+    Groups(GridValues),
     /// Three u32 at this element.
     Indirect(&'a ArrayRef, usize),
 }
 
 /// Numbers as the program gives them.
 #[derive(Clone, Copy)]
-pub(crate) struct Numbers {
+pub(crate) struct GridValues {
     size: [u64; 3],
     /// Whether one is negative: then all have the bits of an `i64`.
     negative: bool,
@@ -38,17 +38,17 @@ impl<'a> Grid<'a> {
     /// A device takes 65,535 workgroups or a few more in one dimension. Where a kernel finds its index by `linear_id`, of the
     /// snippet `linear`, more of them in one dimension are folded into two; built-in kernels do.
     pub fn threads<N: GridNumber, const D: usize>(threads: [N; D]) -> Self {
-        Self(Size::Threads(Numbers::new(threads)))
+        Self(GridSize::Threads(GridValues::new(threads)))
     }
 
     /// Exactly this many workgroups in each of one to three dimensions.
     pub fn groups<N: GridNumber, const D: usize>(groups: [N; D]) -> Self {
-        Self(Size::Groups(Numbers::new(groups)))
+        Self(GridSize::Groups(GridValues::new(groups)))
     }
 
     /// As many workgroups as the three u32 at element `at` of `groups` say when the launch runs.
     pub fn indirect<const D: usize>(groups: &'a DeviceArray<u32, D>, at: usize) -> Self {
-        Self(Size::Indirect(&groups.array, at))
+        Self(GridSize::Indirect(&groups.array, at))
     }
 }
 
@@ -59,7 +59,7 @@ impl<'a> Grid<'a> {
     message = "`{Self}` counts no threads and no workgroups",
     note = "a count is a `usize`, `u32`, `u64` or `i32`"
 )]
-pub trait GridNumber: sealed::Number {}
+pub trait GridNumber: sealed::GridValue {}
 
 impl GridNumber for usize {}
 impl GridNumber for u32 {}
@@ -67,7 +67,7 @@ impl GridNumber for u64 {}
 impl GridNumber for i32 {}
 
 pub(crate) mod sealed {
-    pub trait Number: Copy {
+    pub trait GridValue: Copy {
         /// The bits of a `u64`, or of an `i64` if it is negative.
         fn bits(self) -> u64;
 
@@ -76,7 +76,7 @@ pub(crate) mod sealed {
 
     macro_rules! numbers {
         ($($number:ty),*) => {
-            $(impl Number for $number {
+            $(impl GridValue for $number {
                 fn bits(self) -> u64 {
                     self as u64
                 }
@@ -95,14 +95,14 @@ pub(crate) mod sealed {
 impl fmt::Debug for Grid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Size::Threads(numbers) => write!(f, "Grid::threads({:?})", numbers.size),
-            Size::Groups(numbers) => write!(f, "Grid::groups({:?})", numbers.size),
-            Size::Indirect(array, at) => write!(f, "Grid::indirect(`{}`, {at})", array.storage.label()),
+            GridSize::Threads(numbers) => write!(f, "Grid::threads({:?})", numbers.size),
+            GridSize::Groups(numbers) => write!(f, "Grid::groups({:?})", numbers.size),
+            GridSize::Indirect(array, at) => write!(f, "Grid::indirect(`{}`, {at})", array.storage.label()),
         }
     }
 }
 
-impl Numbers {
+impl GridValues {
     /// # Panics
     /// At compile time if there are no dimensions or more than three.
     fn new<N: GridNumber, const D: usize>(size: [N; D]) -> Self {
@@ -112,7 +112,7 @@ impl Numbers {
     }
 }
 
-impl Size<'_> {
+impl GridSize<'_> {
     /// The workgroups of a grid that the host knows; none if any dimension is empty. `folds` says that the kernel takes a grid of
     /// one dimension in two.
     ///
@@ -139,7 +139,7 @@ impl Size<'_> {
     }
 }
 
-impl Numbers {
+impl GridValues {
     /// The same workgroups in two dimensions: as few rows as can be, and as few workgroups that have nothing to do.
     #[cold]
     fn folded(

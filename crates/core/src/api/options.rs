@@ -1,6 +1,6 @@
 //! How contexts are opened.
 
-use crate::device::Pace;
+use crate::device::CostModel;
 use crate::device::adapter_choice::AdapterChoice;
 use crate::record::recorder_choice::RecorderChoice;
 use crate::scheduler::ordering::policy::Policy;
@@ -61,7 +61,7 @@ impl Default for ContextOptions {
             native: true,
             shared_memory: true,
             recorder,
-            lateness: Pace::LATENESS,
+            lateness: CostModel::LATENESS,
             kernel_folder,
         }
     }
@@ -98,7 +98,7 @@ pub struct AdoptOptions {
 impl Default for AdoptOptions {
     fn default() -> Self {
         let (policy, recorder, kernel_folder) = Default::default();
-        let lateness = Pace::LATENESS;
+        let lateness = CostModel::LATENESS;
         Self { policy, immediates: true, recorder, alone: false, threads: true, lateness, kernel_folder }
     }
 }

@@ -1,12 +1,14 @@
 //! From notes to a profile.
 
 use crate::error::site::CommandKind;
-use crate::profile::clock::{Axis, Sighting};
+use crate::profile::clock::{Sighting, TimeAxis};
 use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
-use crate::profile::{Batch, Profile};
+use crate::profile::{Profile, ProfileBatch};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::profile_log::{Cause, Entry, Noted, NotedCommand, Notes, QueueKey};
+use crate::scheduler::profile_log::{
+    NotedCommand, ProfileEntry, ProfileEvent, ProfileNotes, ProfiledCause, QueueKey,
+};
 use crate::work::time_slot::{Ticks, TimeSlot};
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashMap;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use web_time::Instant;
 
 /// A part of the context's notes, which are there as long as this is.
-pub(crate) struct Taking {
+pub(crate) struct NotesReader {
     pub(crate) owner: Owner,
     pub(crate) epoch: Instant,
     pub(crate) from: usize,
@@ -22,7 +24,7 @@ pub(crate) struct Taking {
     pub(crate) looks: Vec<Arc<TimeSlot>>,
 }
 
-impl Taking {
+impl NotesReader {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         self.owner.engine()
     }
@@ -35,14 +37,14 @@ impl Taking {
     }
 }
 
-impl Drop for Taking {
+impl Drop for NotesReader {
     fn drop(&mut self) {
         self.engine().leave_notes();
     }
 }
 
 /// The profile of what was noted.
-pub(crate) fn of(engine: &Engine, taking: &Taking, notes: &Notes, seconds: f64) -> Profile {
+pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, seconds: f64) -> Profile {
     let mut report = Report::new(engine, taking, notes);
     notes.entries.iter().for_each(|entry| report.add(entry));
     let adapter = format!("{}, recorder {}", engine.device.caps().adapter, engine.device.recorder());
@@ -54,35 +56,35 @@ pub(crate) fn of(engine: &Engine, taking: &Taking, notes: &Notes, seconds: f64) 
 struct Report<'a> {
     epoch: Instant,
     clocked: bool,
-    notes: &'a Notes,
+    notes: &'a ProfileNotes,
     /// The clock of each lane.
-    axes: FxHashMap<usize, Axis>,
+    axes: FxHashMap<usize, TimeAxis>,
     /// The places of batches.
     places: FxHashMap<Seq, usize>,
-    queues: FxHashMap<QueueKey, Seen>,
+    queues: FxHashMap<QueueKey, QueueRows>,
     /// How many commands of a batch started at a tick.
     levels: FxHashMap<(Seq, u64), usize>,
     rows: Vec<Row>,
-    batches: Vec<Batch>,
+    batches: Vec<ProfileBatch>,
 }
 
 /// What has been reported of a queue.
 #[derive(Default)]
-struct Seen {
+struct QueueRows {
     number: usize,
-    rows: Vec<Past>,
+    rows: Vec<QueueRow>,
 }
 
 /// A row of a queue.
 #[derive(Clone, Copy)]
-struct Past {
+struct QueueRow {
     stamp: Stamp,
     row: usize,
     /// When it and all before it were over, if that is known.
     end: Option<f64>,
 }
 
-impl Seen {
+impl QueueRows {
     fn end(&self) -> Option<f64> {
         self.rows.last()?.end
     }
@@ -93,12 +95,12 @@ impl Seen {
             (Err(Unmeasured::InPlace | Unmeasured::TooShort), before) => before,
             (Err(_), _) => None,
         };
-        self.rows.push(Past { stamp, row, end });
+        self.rows.push(QueueRow { stamp, row, end });
     }
 }
 
 impl<'a> Report<'a> {
-    fn new(engine: &Engine, taking: &Taking, notes: &'a Notes) -> Self {
+    fn new(engine: &Engine, taking: &NotesReader, notes: &'a ProfileNotes) -> Self {
         let (epoch, clocked) = (taking.epoch, engine.device.caps().timestamps);
         let (axes, places, queues, levels, rows, batches) = Default::default();
         let mut report = Self { epoch, clocked, notes, axes, places, queues, levels, rows, batches };
@@ -114,7 +116,7 @@ impl<'a> Report<'a> {
     }
 
     /// The clocks of the lanes, by their batches.
-    fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, Axis> {
+    fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, TimeAxis> {
         let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
         let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
         for (batch, ticks) in commands.chain(looks).filter_map(known) {
@@ -130,7 +132,7 @@ impl<'a> Report<'a> {
                 sightings.entry(times.lane).or_default().push(Sighting { before, after, first, last });
             }
         }
-        let axis = |(lane, seen): (usize, Vec<Sighting>)| Some((lane, Axis::of(&seen, seconds_a_tick)?));
+        let axis = |(lane, seen): (usize, Vec<Sighting>)| Some((lane, TimeAxis::of(&seen, seconds_a_tick)?));
         sightings.into_iter().filter_map(axis).collect()
     }
 
@@ -149,7 +151,7 @@ impl<'a> Report<'a> {
             let times = self.notes.batches[&batch];
             let completed = times.completed.map(|completed| self.seconds(completed));
             let (lane, submitted) = (times.lane, self.seconds(submitted));
-            self.batches.push(Batch { lane, submitted, completed, rows });
+            self.batches.push(ProfileBatch { lane, submitted, completed, rows });
             self.places.insert(batch, place);
         }
     }
@@ -168,13 +170,14 @@ impl<'a> Report<'a> {
         level.map_or(0, |commands| commands - 1)
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &ProfileEntry) {
         let enqueued = self.seconds(entry.enqueued);
         let number = self.queues.len();
-        let seen = self.queues.entry(entry.queue).or_insert_with(|| Seen { number, ..Seen::default() });
+        let seen =
+            self.queues.entry(entry.queue).or_insert_with(|| QueueRows { number, ..QueueRows::default() });
         let (queue_number, free) = (seen.number, seen.end().unwrap_or(enqueued).max(enqueued));
         let (name, time, awaited) = self.look_at(entry, free);
-        let command = if let Noted::Command(command) = &entry.noted { Some(command) } else { None };
+        let command = if let ProfileEvent::Command(command) = &entry.noted { Some(command) } else { None };
         let batch = command.and_then(|command| self.place(command));
         if let Some(seen) = self.queues.get_mut(&entry.queue) {
             seen.push(entry.stamp, self.rows.len(), time);
@@ -198,21 +201,25 @@ impl<'a> Report<'a> {
     }
 
     /// Its name, its time, and what it waited for, if its queue has nothing else to do from `free` on.
-    fn look_at(&self, entry: &Entry, free: f64) -> (Arc<str>, Result<Interval, Unmeasured>, Option<Awaited>) {
+    fn look_at(
+        &self,
+        entry: &ProfileEntry,
+        free: f64,
+    ) -> (Arc<str>, Result<Interval, Unmeasured>, Option<Awaited>) {
         match &entry.noted {
-            Noted::Command(command) => (name(command), self.time(entry.lane, command), None),
-            Noted::Callback(time) => {
+            ProfileEvent::Command(command) => (name(command), self.time(entry.lane, command), None),
+            ProfileEvent::Callback(time) => {
                 let host = |(start, end)| Interval { start: self.seconds(start), end: self.seconds(end) };
                 ("callback".into(), time.get().map(host).ok_or(Unmeasured::NeverRan), None)
             }
-            Noted::UserWait(event) => {
+            ProfileEvent::UserWait(event) => {
                 let label: Arc<str> = event.label().into();
                 let ended = event.ended().map(|ended| self.seconds(ended));
                 let time = ended.map(|end| Interval { start: free, end: end.max(free) });
                 let awaited = Awaited { label: Some(label.clone()), row: None, cause: WaitCause::Host };
                 (label, time.ok_or(Unmeasured::NeverRan), Some(awaited))
             }
-            Noted::Wait { point, label, cause } => {
+            ProfileEvent::Wait { point, label, cause } => {
                 let past = self.last_before(*point);
                 let end = past.and_then(|past| past.end).map(|end| end.max(free));
                 let time = end.map(|end| Interval { start: free, end }).ok_or(Unmeasured::NoTime);
@@ -243,8 +250,8 @@ impl<'a> Report<'a> {
     }
 
     /// The last row before a point of a queue.
-    fn last_before(&self, point: Point) -> Option<Past> {
-        let born = |(key, _): &(&QueueKey, &Seen)| key.slot == point.slot && key.born <= point.stamp;
+    fn last_before(&self, point: Point) -> Option<QueueRow> {
+        let born = |(key, _): &(&QueueKey, &QueueRows)| key.slot == point.slot && key.born <= point.stamp;
         let (_, seen) = self.queues.iter().filter(born).max_by_key(|(key, _)| key.born)?;
         let before = seen.rows.partition_point(|past| past.stamp <= point.stamp);
         Some(seen.rows[before.checked_sub(1)?])
@@ -261,11 +268,11 @@ fn known(time: &Arc<TimeSlot>) -> Option<(Seq, Ticks)> {
     Some((time.batch()?, ticks))
 }
 
-fn activity(noted: &Noted) -> Activity {
+fn activity(noted: &ProfileEvent) -> Activity {
     match noted {
-        Noted::Wait { .. } | Noted::UserWait(_) => Activity::Wait,
-        Noted::Callback(_) => Activity::Callback,
-        Noted::Command(command) => match command.what {
+        ProfileEvent::Wait { .. } | ProfileEvent::UserWait(_) => Activity::Wait,
+        ProfileEvent::Callback(_) => Activity::Callback,
+        ProfileEvent::Command(command) => match command.what {
             CommandKind::Launch(_) => Activity::Launch,
             CommandKind::Copy | CommandKind::Across => Activity::Copy,
             CommandKind::Fill => Activity::Fill,
@@ -291,10 +298,10 @@ fn name(command: &NotedCommand) -> Arc<str> {
     }
 }
 
-fn wait_cause(cause: Cause) -> WaitCause {
+fn wait_cause(cause: ProfiledCause) -> WaitCause {
     match cause {
-        Cause::Program => WaitCause::Queue,
-        Cause::Policy => WaitCause::Policy,
-        Cause::Birth => WaitCause::Birth,
+        ProfiledCause::Program => WaitCause::Queue,
+        ProfiledCause::Policy => WaitCause::Policy,
+        ProfiledCause::Birth => WaitCause::Birth,
     }
 }

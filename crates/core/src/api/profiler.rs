@@ -2,7 +2,7 @@
 
 use crate::api::context::Context;
 use crate::api::profile_report as report;
-use crate::api::profile_report::Taking;
+use crate::api::profile_report::NotesReader;
 use crate::error::{Kind, Result};
 use crate::profile::Profile;
 use crate::runtime::pending::{Pending, may_block};
@@ -15,14 +15,14 @@ use web_time::Instant;
 /// Notes what every queue of a context does, from [`Context::profile`] until it is finished or dropped.
 #[must_use = "dropped at once it notes nothing"]
 pub struct Profiler {
-    notes: Taking,
+    notes: NotesReader,
     /// Whether it still notes.
     running: bool,
 }
 
 /// The notes of a profiler, complete once these points are reached.
 struct Finishing {
-    notes: Taking,
+    notes: NotesReader,
     upto: usize,
     seconds: f64,
     points: Vec<Point>,
@@ -53,7 +53,7 @@ impl Context {
         let engine = owner.engine();
         let from = engine.start_notes();
         let looks = engine.look_at_clock().map(|(_, look)| look).into_iter().collect();
-        Profiler { notes: Taking { owner, epoch, from, looks }, running: true }
+        Profiler { notes: NotesReader { owner, epoch, from, looks }, running: true }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who allocates what: noted while somebody wants to know.
 
-use crate::memory::allocation_book::{Book, SCOPES};
+use crate::memory::allocation_book::{AllocationBook, SCOPES};
 use crate::memory::allocation_report::AllocationReport;
 use crate::runtime::owner::Owner;
 use std::fmt;
@@ -30,12 +30,12 @@ use std::sync::Arc;
 /// ```
 pub struct AllocationTracker {
     owner: Owner,
-    book: Arc<Book>,
+    book: Arc<AllocationBook>,
 }
 
 impl AllocationTracker {
     pub(crate) fn new(owner: Owner) -> Self {
-        let book = Arc::<Book>::default();
+        let book = Arc::<AllocationBook>::default();
         owner.engine().lock().pool.books.push(book.clone());
         Self { owner, book }
     }

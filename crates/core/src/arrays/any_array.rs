@@ -2,7 +2,7 @@
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Kind, Result};
-use crate::memory::region_iter::Frame;
+use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::count;
 use fencepost_kernels::{BufferArg, DType, Element};
 use std::any::Any;
@@ -28,7 +28,7 @@ pub struct AnyArray {
 }
 
 impl AnyArray {
-    pub(crate) fn new(array: ArrayRef, frame: Frame<'_>) -> Self {
+    pub(crate) fn new(array: ArrayRef, frame: PaddedShape<'_>) -> Self {
         Self { array, shape: frame.shape.into(), padded: frame.padded.into() }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::arrays::storage::Storage;
 use crate::error::{Kind, Result};
-use crate::memory::region_iter::Frame;
+use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::count;
 use crate::work::span::Span;
 use fencepost_kernels::{BufferArg, DType, Element, TypedBuffer};
@@ -125,8 +125,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self.padded
     }
 
-    pub(crate) fn frame(&self) -> Frame<'_> {
-        Frame { shape: &self.shape, padded: &self.padded }
+    pub(crate) fn frame(&self) -> PaddedShape<'_> {
+        PaddedShape { shape: &self.shape, padded: &self.padded }
     }
 
     /// Elements in all, without padding.

@@ -6,8 +6,8 @@ use crate::arrays::storage::Storage;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::heap::Heap;
-use crate::memory::host_access::Want;
-use crate::memory::region_iter::Frame;
+use crate::memory::host_access::HostUseKind;
+use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::count;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
@@ -90,7 +90,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         let label: Arc<str> =
             format!("pinned {} {shape:?}, line {}", T::DTYPE, Location::caller().line()).into();
         let object = format!("array `{label}`");
-        Frame::new(&object, &shape, &padded)?;
+        PaddedShape::new(&object, &shape, &padded)?;
         let len = crate::memory::shape::elements::<T>(&object, &padded)?;
         owner.engine().lock().lost()?;
         let place = if owner.device().pinned() {
@@ -113,8 +113,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         self.padded
     }
 
-    pub(crate) fn frame(&self) -> Frame<'_> {
-        Frame { shape: &self.shape, padded: &self.padded }
+    pub(crate) fn frame(&self) -> PaddedShape<'_> {
+        PaddedShape { shape: &self.shape, padded: &self.padded }
     }
 
     /// Elements in all, without padding.
@@ -163,7 +163,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         match &self.place {
             HostPlace::Pinned(array) => {
                 let engine = array.storage.owner.engine();
-                let access = engine.host_access(&array.span(), Want::Read, deadline)?.ok_or_else(busy)?;
+                let access =
+                    engine.host_access(&array.span(), HostUseKind::Read, deadline)?.ok_or_else(busy)?;
                 access.tell(array.span().range());
                 Ok(bytes::with(&access, array.offset, array.len, f))
             }
@@ -183,7 +184,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             HostPlace::Pinned(array) => {
                 let engine = array.storage.owner.engine();
                 let mut access =
-                    engine.host_access(&array.span(), Want::Write, deadline)?.ok_or_else(busy)?;
+                    engine.host_access(&array.span(), HostUseKind::Write, deadline)?.ok_or_else(busy)?;
                 access.tell(array.span().range());
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
@@ -256,7 +257,7 @@ fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
         let _state = engine.lock();
         array.storage.block().order().fresh
     };
-    if !fresh && let Some(mut access) = engine.try_host_access(&array.span(), Want::Write)? {
+    if !fresh && let Some(mut access) = engine.try_host_access(&array.span(), HostUseKind::Write)? {
         bytes::with_mut(&mut access, array.offset, array.len, |host: &mut [T]| host.fill(T::zeroed()));
     }
     Ok(())

@@ -5,13 +5,13 @@ use crate::arrays::host_elements as bytes;
 use crate::arrays::read::Reading;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
-use crate::memory::host_access::Want;
+use crate::memory::host_access::HostUseKind;
 use crate::memory::staged_bytes::Payload;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, Seat, may_block};
+use crate::runtime::pending::{Pending, WakerRegistration, may_block};
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::handle_points::Past;
-use crate::scheduler::host_guard::{Claim, HostGuard};
+use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::host_guard::{HostClaim, HostGuard};
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::step::Work;
 use fencepost_kernels::Element;
@@ -23,14 +23,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// The elements of a mapped array, to read. The array cannot be enqueued until this is dropped.
-pub struct ReadMap<T: Element>(Mapped<T>);
+pub struct ReadMap<T: Element>(MapGuard<T>);
 
 /// The elements of a mapped array, to change. Dropping it makes the changes visible to the device; the array cannot
 /// be enqueued until then.
-pub struct WriteMap<T: Element>(Mapped<T>);
+pub struct WriteMap<T: Element>(MapGuard<T>);
 
 /// Mapped elements: in place, or copied out and, if they may be changed, back at the end.
-struct Mapped<T: Element> {
+struct MapGuard<T: Element> {
     array: ArrayRef,
     /// Gone only while the guard is being dropped.
     access: Option<HostGuard>,
@@ -46,7 +46,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// was mapped.
     ///
     /// # Errors
-    /// [`Kind::Mapped`](crate::Kind::Mapped) if it is mapped already; the error of the work it waits for.
+    /// [`Kind::MapGuard`](crate::Kind::MapGuard) if it is mapped already; the error of the work it waits for.
     ///
     /// # Example
     /// ```
@@ -76,7 +76,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
 /// A map on its way.
 struct Mapping<T: Element, G> {
     map: Mapper<T>,
-    guard: fn(Mapped<T>) -> G,
+    guard: fn(MapGuard<T>) -> G,
 }
 
 struct Mapper<T: Element> {
@@ -85,36 +85,36 @@ struct Mapper<T: Element> {
     at: &'static Location<'static>,
     /// The right, and the read of what the host cannot reach in place.
     copying: Option<(HostGuard, Reading<T>)>,
-    seat: Seat,
+    seat: WakerRegistration,
     #[expect(
         dead_code,
         reason = "held, not looked at: as long as it lives, the ends of the uses before the map are looked for"
     )]
-    past: Arc<Past>,
+    past: Arc<PointHistory>,
 }
 
 impl<T: Element> Mapper<T> {
     #[track_caller]
     fn new(array: ArrayRef, write: bool) -> Self {
         let past = array.storage.owner.engine().look_for_uses(&array.span(), write);
-        Self { array, write, at: Location::caller(), copying: None, seat: Seat::default(), past }
+        Self { array, write, at: Location::caller(), copying: None, seat: WakerRegistration::default(), past }
     }
 
     fn owner(&self) -> &Owner {
         &self.array.storage.owner
     }
 
-    fn want(&self) -> Want {
-        Want::Map { write: self.write }
+    fn want(&self) -> HostUseKind {
+        HostUseKind::Map { write: self.write }
     }
 
-    fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> Mapped<T> {
+    fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> MapGuard<T> {
         access.tell(self.array.span().range());
-        Mapped { array: self.array.clone(), access: Some(access), copy, write: self.write }
+        MapGuard { array: self.array.clone(), access: Some(access), copy, write: self.write }
     }
 
     /// What the right allows at once, or the start of a copy.
-    fn given(&mut self, access: HostGuard) -> Result<Option<Mapped<T>>> {
+    fn given(&mut self, access: HostGuard) -> Result<Option<MapGuard<T>>> {
         self.array.words()?;
         let block = access.block().clone();
         if block.view().is_some() {
@@ -130,7 +130,7 @@ impl<T: Element> Mapper<T> {
     }
 
     /// Ends the copy.
-    fn copied(&mut self, copy: Vec<T>) -> Option<Mapped<T>> {
+    fn copied(&mut self, copy: Vec<T>) -> Option<MapGuard<T>> {
         let (access, _) = self.copying.take()?;
         Some(self.mapped(access, Some(copy)))
     }
@@ -148,19 +148,19 @@ impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
             let engine = owner.engine();
             match engine.claim(&self.map.array.span(), self.map.want()) {
                 Err(error) => return Poll::Ready(Err(error)),
-                Ok(Claim::Given(access)) => match self.map.given(access) {
+                Ok(HostClaim::Given(access)) => match self.map.given(access) {
                     Err(error) => return Poll::Ready(Err(error)),
                     Ok(Some(mapped)) => return Poll::Ready(Ok((self.guard)(mapped))),
                     Ok(None) => {}
                 },
-                Ok(Claim::After(point)) => {
+                Ok(HostClaim::After(point)) => {
                     match engine.poll(point, self.map.seat.waker(engine, cx.waker())) {
                         None => return Poll::Pending,
                         Some(Err(error)) => return Poll::Ready(Err(error)),
                         Some(Ok(())) => {}
                     }
                 }
-                Ok(Claim::Shared) => {
+                Ok(HostClaim::Shared) => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
@@ -195,7 +195,7 @@ fn bug() -> Error {
     unreachable!("bug: a map lost its right")
 }
 
-impl<T: Element> Mapped<T> {
+impl<T: Element> MapGuard<T> {
     fn elements(&self) -> &[T] {
         match (&self.copy, &self.access) {
             (Some(copy), _) => copy,
@@ -237,7 +237,7 @@ impl<T: Element> Mapped<T> {
     }
 }
 
-impl<T: Element> Drop for Mapped<T> {
+impl<T: Element> Drop for MapGuard<T> {
     fn drop(&mut self) {
         if self.write
             && let Err(error) = self.write_back()

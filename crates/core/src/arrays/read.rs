@@ -1,12 +1,12 @@
 //! The late result of a read.
 
 use crate::error::{Error, Kind, Result};
-use crate::memory::read_slot::{Place, ReadSlot};
+use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Seat, may_block};
+use crate::runtime::pending::{WakerRegistration, may_block};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::Past;
+use crate::scheduler::handle_points::PointHistory;
 use crate::work::span::Span;
 use fencepost_kernels::Element;
 use fencepost_sync::{Late, Point, Seq};
@@ -17,13 +17,13 @@ use std::time::Duration;
 
 /// The bytes of a read: in the array itself, in staging memory, or already taken out.
 pub(crate) struct Reading<T> {
-    pub(crate) seat: Seat,
+    pub(crate) seat: WakerRegistration,
     pub(crate) engine: Arc<Engine>,
     /// Keeps the context going; none in a read of the context's own.
     #[expect(dead_code, reason = "held, not looked at")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
-    pub(crate) past: Arc<Past>,
+    pub(crate) past: Arc<PointHistory>,
     pub(crate) span: Span,
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
@@ -73,13 +73,13 @@ impl<T: Element> Reading<T> {
             return Ok(Some(seq));
         }
         match slot.place() {
-            Place::Staged(staging) => engine.checked(staging.copy_out(bytes).map_err(|lost| {
+            ReadState::Staged(staging) => engine.checked(staging.copy_out(bytes).map_err(|lost| {
                 let device = engine.device.caps().adapter.clone();
                 Kind::DeviceLost { device, reason: lost.reason }.into()
             }))?,
-            Place::Taken(taken) => bytes.copy_from_slice(&taken[..bytes.len()]),
-            Place::Lazy => {}
-            Place::Queued | Place::Staging | Place::Dropped => return Err(lost_bytes()),
+            ReadState::Taken(taken) => bytes.copy_from_slice(&taken[..bytes.len()]),
+            ReadState::Lazy => {}
+            ReadState::Queued | ReadState::Staging | ReadState::Dropped => return Err(lost_bytes()),
         }
         for (range, part) in slot.parts() {
             let at = within(range.clone(), bytes);

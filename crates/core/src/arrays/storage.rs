@@ -1,11 +1,11 @@
 //! The memory that the handles of an array share.
 
 use crate::error::{Kind, Result};
-use crate::memory::allocation_book::{Book, Entries, Made};
+use crate::memory::allocation_book::{AllocationBook, AllocationEntries, NewAllocation};
 use crate::memory::block::Block;
 use crate::memory::heap::{BlockId, Heap};
 use crate::memory::pool::size_for;
-use crate::memory::uses::Tracker;
+use crate::memory::uses::BlockUses;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::usable;
 use crate::scheduler::ordering::admission::Admission;
@@ -20,15 +20,20 @@ pub(crate) struct Storage {
     pub(crate) name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
     /// Where it is noted.
-    _entries: Entries,
+    _entries: AllocationEntries,
 }
 
 impl Storage {
     pub(crate) fn new(block: Arc<Block>, label: Arc<str>, owner: Owner) -> Arc<Self> {
-        Self::tracked(block, label, owner, Entries::default())
+        Self::tracked(block, label, owner, AllocationEntries::default())
     }
 
-    pub(crate) fn tracked(block: Arc<Block>, label: Arc<str>, owner: Owner, entries: Entries) -> Arc<Self> {
+    pub(crate) fn tracked(
+        block: Arc<Block>,
+        label: Arc<str>,
+        owner: Owner,
+        entries: AllocationEntries,
+    ) -> Arc<Self> {
         Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, _entries: entries })
     }
 
@@ -72,8 +77,11 @@ impl Storage {
             Some(block) => block,
             None => Self::make(owner, heap, size, label)?,
         };
-        let entries = tracked.map_or_else(Entries::default, |(books, queue)| {
-            Entries::new(books, &Made { label, bytes, pinned: heap != Heap::Device, queue, at: by.at })
+        let entries = tracked.map_or_else(AllocationEntries::default, |(books, queue)| {
+            AllocationEntries::new(
+                books,
+                &NewAllocation { label, bytes, pinned: heap != Heap::Device, queue, at: by.at },
+            )
         });
         Ok(Storage::tracked(block, label.clone(), owner.clone(), entries))
     }
@@ -134,7 +142,7 @@ impl Storage {
             order.host_reads = false;
             if slot == Slot::CONTEXT {
                 // All of its uses are done.
-                order.uses = Tracker::default();
+                order.uses = BlockUses::default();
             }
         }
         let books = &guard.pool.books;
@@ -144,4 +152,4 @@ impl Storage {
 }
 
 /// Who wants to know of an allocation, and its queue.
-type Tracked = (Vec<Arc<Book>>, Arc<str>);
+type Tracked = (Vec<Arc<AllocationBook>>, Arc<str>);

@@ -3,7 +3,7 @@
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_array::{HostArray, HostPlace, Upload};
 use crate::error::Result;
-use crate::memory::region_iter::Frame;
+use crate::memory::region_iter::PaddedShape;
 use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
@@ -32,13 +32,13 @@ pub enum SourceRef<'a, T> {
 #[doc(hidden)]
 pub struct HostRef<'a, T> {
     pub(crate) owner: &'a Owner,
-    pub(crate) frame: Frame<'a>,
-    pub(crate) bytes: HostBytes<'a, T>,
+    pub(crate) frame: PaddedShape<'a>,
+    pub(crate) bytes: SourceBytes<'a, T>,
 }
 
 /// The memory of a pinned array, padding and all.
 #[derive(Clone, Copy)]
-pub(crate) enum HostBytes<'a, T> {
+pub(crate) enum SourceBytes<'a, T> {
     /// That the device copies from.
     Pinned(&'a ArrayRef),
     /// Ordinary memory that stands in for such.
@@ -68,11 +68,11 @@ impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
         let (owner, frame) = (self.owner(), self.frame());
         match &self.place {
             HostPlace::Pinned(array) => {
-                f(SourceRef::Host(HostRef { owner, frame, bytes: HostBytes::Pinned(array) }))
+                f(SourceRef::Host(HostRef { owner, frame, bytes: SourceBytes::Pinned(array) }))
             }
             HostPlace::Plain(_, plain) => {
                 let data = lock(plain).data.clone();
-                f(SourceRef::Host(HostRef { owner, frame, bytes: HostBytes::Plain(&data) }))
+                f(SourceRef::Host(HostRef { owner, frame, bytes: SourceBytes::Plain(&data) }))
             }
         }
     }

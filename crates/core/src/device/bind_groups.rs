@@ -9,15 +9,15 @@ const MOST: usize = 8192;
 
 /// What is bound: a layout, and for each binding the block, its offset and its size.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Key {
+pub(crate) struct GroupKey {
     pub(crate) layout: LayoutId,
     pub(crate) parts: Vec<(BlockId, u64, u64)>,
 }
 
 /// All groups of a device, found by what they bind.
 pub(crate) struct BindGroups<G = wgpu::BindGroup> {
-    groups: FxHashMap<Key, (u64, G)>,
-    keys: FxHashMap<u64, Key>,
+    groups: FxHashMap<GroupKey, (u64, G)>,
+    keys: FxHashMap<u64, GroupKey>,
     /// The groups that bind a block, by number.
     users: FxHashMap<BlockId, FxHashSet<u64>>,
     next: u64,
@@ -33,12 +33,12 @@ impl<G> Default for BindGroups<G> {
 impl<G: Clone> BindGroups<G> {
     /// The group of `key`, if it was made.
     #[cfg(native)]
-    pub(crate) fn known(&self, key: &Key) -> Option<&G> {
+    pub(crate) fn known(&self, key: &GroupKey) -> Option<&G> {
         self.groups.get(key).map(|(_, group)| group)
     }
 
     /// The group of `key`, made by `make` if there is none.
-    pub(crate) fn get(&mut self, key: &Key, make: impl FnOnce() -> G) -> G {
+    pub(crate) fn get(&mut self, key: &GroupKey, make: impl FnOnce() -> G) -> G {
         if let Some((_, group)) = self.groups.get(key) {
             return group.clone();
         }
@@ -50,7 +50,7 @@ impl<G: Clone> BindGroups<G> {
         group
     }
 
-    fn insert(&mut self, key: &Key, group: G) {
+    fn insert(&mut self, key: &GroupKey, group: G) {
         self.next += 1;
         for (block, _, _) in &key.parts {
             self.users.entry(*block).or_default().insert(self.next);
@@ -85,9 +85,9 @@ mod tests {
     use super::*;
     use std::rc::Rc;
 
-    fn key(blocks: &[u64]) -> Key {
+    fn key(blocks: &[u64]) -> GroupKey {
         let parts = blocks.iter().map(|&block| (BlockId(block), 0, 64)).collect();
-        Key { layout: LayoutId::for_test(1), parts }
+        GroupKey { layout: LayoutId::for_test(1), parts }
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl LayoutId {
 
 /// How the values of a launch reach the shader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Carry {
+pub(crate) enum ParameterPath {
     Nothing,
     Immediates,
     /// By the uniform ring, at this binding; so many bytes, rounded up to 16.

@@ -1,16 +1,16 @@
 //! Pipelines and bind groups of wgpu-hal's, on a device that wgpu opened.
 #![allow(unsafe_code, reason = "objects that wgpu itself does not know")]
 
-use crate::device::bind_layout::{Carry, LayoutId};
+use crate::device::bind_layout::{LayoutId, ParameterPath};
 use crate::device::kernel_folder::KernelFile;
-use crate::device::kernel_origin::{CompileTarget, Origin, check, make_writable};
+use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable};
 use crate::driver::backend::Backend;
 use crate::driver::error_scopes::reasons;
-use crate::driver::gl_gate::Gate;
+use crate::driver::gl_gate::GlGate;
 use crate::error::{Error, Kind, Result};
 use crate::memory::wgpu_memory::refused;
 use crate::work::compiled_kernel::Recipe;
-use crate::work::kernel_launch::Bound;
+use crate::work::kernel_launch::BoundArray;
 use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use wgpu::BufferUses as Uses;
@@ -18,7 +18,7 @@ use wgpu::hal::{self, Device as _};
 use wgpu::naga::valid::ValidationFlags;
 
 /// What is bound at one index: a buffer of hal's, from where, and how many bytes.
-pub(crate) struct Bind<'a, A: Backend> {
+pub(crate) struct HalBinding<'a, A: Backend> {
     pub(crate) index: u32,
     pub(crate) buffer: &'a A::Buffer,
     pub(crate) offset: u64,
@@ -28,22 +28,22 @@ pub(crate) struct Bind<'a, A: Backend> {
 /// A compiled kernel.
 pub(crate) struct HalPipeline<A: Backend> {
     pub(crate) id: LayoutId,
-    pub(crate) carry: Carry,
+    pub(crate) carry: ParameterPath,
     /// The index of each binding, in the order of the interface.
     pub(crate) indices: Vec<u32>,
     /// Whether the shader declares each binding writable.
     writable: Vec<bool>,
-    origin: Arc<Origin>,
+    origin: Arc<KernelOrigin>,
     /// With every storage binding writable: for launches that bind one buffer both ways, where a buffer has to be in
     /// the one state of its use.
     both_ways: OnceLock<Box<Self>>,
-    gate: Arc<Gate>,
+    gate: Arc<GlGate>,
     /// There until the drop.
-    parts: Option<Parts<A>>,
+    parts: Option<PipelineParts<A>>,
 }
 
 /// The native objects of a pipeline, as far as they were made.
-struct Parts<A: Backend> {
+struct PipelineParts<A: Backend> {
     device: wgpu::Device,
     pipeline: Option<A::ComputePipeline>,
     layout: Option<A::PipelineLayout>,
@@ -58,19 +58,19 @@ struct GroupLayout<A: Backend> {
 }
 
 /// A bind group. It names buffers and keeps none of them.
-pub(crate) struct Group<A: Backend> {
+pub(crate) struct HalGroup<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,
 }
 
 /// Queries for times.
-pub(crate) struct Queries<A: Backend> {
+pub(crate) struct HalQueries<A: Backend> {
     native: Option<A::QuerySet>,
     count: u32,
     device: wgpu::Device,
 }
 
-impl<'a, A: Backend> Bind<'a, A> {
+impl<'a, A: Backend> HalBinding<'a, A> {
     fn native(&self) -> hal::BufferBinding<'a, A::Buffer> {
         hal::BufferBinding::new_unchecked(self.buffer, self.offset, NonZeroU64::new(self.size))
     }
@@ -83,15 +83,20 @@ impl<A: Backend> HalPipeline<A> {
     /// As the wgpu recorder's pipelines.
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
         check(target.caps, recipe.interface)?;
-        let origin = Arc::new(Origin::new(target, recipe));
+        let origin = Arc::new(KernelOrigin::new(target, recipe));
         Self::of(target.device, target.gate, origin, false)
     }
 
-    fn of(device: &wgpu::Device, gate: &Arc<Gate>, origin: Arc<Origin>, all_writable: bool) -> Result<Self> {
+    fn of(
+        device: &wgpu::Device,
+        gate: &Arc<GlGate>,
+        origin: Arc<KernelOrigin>,
+        all_writable: bool,
+    ) -> Result<Self> {
         let indices = origin.bindings.iter().map(|&(index, ..)| index).collect();
         let writable = origin.bindings.iter().map(|&(_, _, writable)| writable || all_writable).collect();
         let (id, carry, device, gate) = (LayoutId::next(), origin.carry, device.clone(), gate.clone());
-        let mut parts = Parts { device, pipeline: None, layout: None, groups: None, shader: None };
+        let mut parts = PipelineParts { device, pipeline: None, layout: None, groups: None, shader: None };
         // What was made before something fails goes with the parts.
         parts.make(&origin, all_writable).map_err(|unmade| unmade.error(&origin.kernel))?;
         Ok(Self {
@@ -110,7 +115,7 @@ impl<A: Backend> HalPipeline<A> {
     ///
     /// # Errors
     /// `Compile` if the form is made now and the driver rejects it.
-    pub(crate) fn form(&self, bindings: &[Bound]) -> Result<&Self> {
+    pub(crate) fn form(&self, bindings: &[BoundArray]) -> Result<&Self> {
         if !A::EXACT || !self.mixes(bindings) {
             return Ok(self);
         }
@@ -122,17 +127,17 @@ impl<A: Backend> HalPipeline<A> {
     }
 
     /// Whether one block is bound both to a readable and to a writable binding.
-    fn mixes(&self, bindings: &[Bound]) -> bool {
+    fn mixes(&self, bindings: &[BoundArray]) -> bool {
         let same = |a: usize, b: usize| Arc::ptr_eq(&bindings[a].block, &bindings[b].block);
         (0..bindings.len()).any(|a| (0..a).any(|b| self.writable[a] != self.writable[b] && same(a, b)))
     }
 
-    fn parts(&self) -> &Parts<A> {
+    fn parts(&self) -> &PipelineParts<A> {
         self.parts.as_ref().expect("they live as long as the pipeline")
     }
 
     /// What a launch does to its argument at `at`; nothing if it is bound and not used.
-    pub(crate) fn uses(&self, at: usize, bound: &Bound) -> Option<(Uses, bool)> {
+    pub(crate) fn uses(&self, at: usize, bound: &BoundArray) -> Option<(Uses, bool)> {
         let write = bound.used?.writes();
         let read_only = A::EXACT && !self.writable[at];
         let uses = if read_only { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
@@ -153,8 +158,8 @@ impl<A: Backend> HalPipeline<A> {
     /// The driver's.
     pub(crate) fn group(
         &self,
-        binds: &[Bind<'_, A>],
-    ) -> std::result::Result<Arc<Group<A>>, hal::DeviceError> {
+        binds: &[HalBinding<'_, A>],
+    ) -> std::result::Result<Arc<HalGroup<A>>, hal::DeviceError> {
         // SAFETY: the handle is only used to make a group of our own.
         let raw = unsafe { self.parts().device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
         let layout = self.parts().groups.clone().expect("bug: an unfinished pipeline was given out");
@@ -166,7 +171,7 @@ impl<A: Backend> HalPipeline<A> {
             count: 1,
         };
         let entries: Vec<_> = order.iter().map(entry).collect();
-        let buffers: Vec<_> = binds.iter().map(Bind::native).collect();
+        let buffers: Vec<_> = binds.iter().map(HalBinding::native).collect();
         let desc = hal::BindGroupDescriptor {
             label: None,
             layout: layout.native(),
@@ -179,12 +184,16 @@ impl<A: Backend> HalPipeline<A> {
         };
         // SAFETY: every binding of the layout once, in order, within the buffers and aligned, as launches check.
         let native = unsafe { raw.create_bind_group(&desc) }?;
-        Ok(Arc::new(Group { native: Some(native), layout }))
+        Ok(Arc::new(HalGroup { native: Some(native), layout }))
     }
 }
 
-impl<A: Backend> Parts<A> {
-    fn make(&mut self, origin: &Origin, all_writable: bool) -> std::result::Result<(), Unmade> {
+impl<A: Backend> PipelineParts<A> {
+    fn make(
+        &mut self,
+        origin: &KernelOrigin,
+        all_writable: bool,
+    ) -> std::result::Result<(), PipelineFailure> {
         let device = self.device.clone();
         // SAFETY: the handle is only used to make objects of our own.
         let raw = unsafe { device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
@@ -260,52 +269,52 @@ pub(crate) fn portable_cache(device: &wgpu::Device, data: Option<&[u8]>) -> Opti
 }
 
 /// Why there is no pipeline.
-enum Unmade {
+enum PipelineFailure {
     /// The driver could not, whatever the shader.
     Refused(hal::DeviceError),
     Rejected(String),
 }
 
-impl Unmade {
+impl PipelineFailure {
     fn error(self, kernel: &str) -> Error {
         match self {
-            Unmade::Refused(error) => refused(&error, &format!("kernel `{kernel}`"), 0),
-            Unmade::Rejected(message) => Kind::Compile { kernel: kernel.into(), message }.into(),
+            PipelineFailure::Refused(error) => refused(&error, &format!("kernel `{kernel}`"), 0),
+            PipelineFailure::Rejected(message) => Kind::Compile { kernel: kernel.into(), message }.into(),
         }
     }
 }
 
-impl From<hal::DeviceError> for Unmade {
+impl From<hal::DeviceError> for PipelineFailure {
     fn from(error: hal::DeviceError) -> Self {
-        Unmade::Refused(error)
+        PipelineFailure::Refused(error)
     }
 }
 
-impl From<hal::ShaderError> for Unmade {
+impl From<hal::ShaderError> for PipelineFailure {
     fn from(error: hal::ShaderError) -> Self {
         match error {
-            hal::ShaderError::Device(error) => Unmade::Refused(error),
-            other => Unmade::Rejected(reasons(&other)),
+            hal::ShaderError::Device(error) => PipelineFailure::Refused(error),
+            other => PipelineFailure::Rejected(reasons(&other)),
         }
     }
 }
 
-impl From<hal::PipelineError> for Unmade {
+impl From<hal::PipelineError> for PipelineFailure {
     fn from(error: hal::PipelineError) -> Self {
         match error {
-            hal::PipelineError::Device(error) => Unmade::Refused(error),
-            other => Unmade::Rejected(reasons(&other)),
+            hal::PipelineError::Device(error) => PipelineFailure::Refused(error),
+            other => PipelineFailure::Rejected(reasons(&other)),
         }
     }
 }
 
-impl<A: Backend> Group<A> {
+impl<A: Backend> HalGroup<A> {
     pub(crate) fn native(&self) -> &A::BindGroup {
         self.native.as_ref().expect("it lives as long as the group")
     }
 }
 
-impl<A: Backend> Drop for Group<A> {
+impl<A: Backend> Drop for HalGroup<A> {
     fn drop(&mut self) {
         // SAFETY: the handle is only used to destroy a group of our own.
         let raw = unsafe { self.layout.device.as_hal::<A>() };
@@ -339,7 +348,7 @@ impl<A: Backend> Drop for HalPipeline<A> {
     }
 }
 
-impl<A: Backend> Drop for Parts<A> {
+impl<A: Backend> Drop for PipelineParts<A> {
     fn drop(&mut self) {
         // SAFETY: the handle is only used to destroy objects of our own.
         let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return };
@@ -353,7 +362,7 @@ impl<A: Backend> Drop for Parts<A> {
     }
 }
 
-impl<A: Backend> Queries<A> {
+impl<A: Backend> HalQueries<A> {
     /// Makes `count` of them.
     ///
     /// # Errors
@@ -379,7 +388,7 @@ impl<A: Backend> Queries<A> {
     }
 }
 
-impl<A: Backend> Drop for Queries<A> {
+impl<A: Backend> Drop for HalQueries<A> {
     fn drop(&mut self) {
         // SAFETY: the handle is only used to destroy queries of our own.
         let raw = unsafe { self.device.as_hal::<A>() };
@@ -393,9 +402,9 @@ impl<A: Backend> Drop for Queries<A> {
 /// The shader, validated for what the device can do, as wgpu does it.
 fn naga_shader(
     device: &wgpu::Device,
-    origin: &Origin,
+    origin: &KernelOrigin,
     all_writable: bool,
-) -> std::result::Result<hal::NagaShader, Unmade> {
+) -> std::result::Result<hal::NagaShader, PipelineFailure> {
     let mut module = origin.source.clone();
     if all_writable {
         make_writable(&mut module);
@@ -403,6 +412,6 @@ fn naga_shader(
     let downlevel = wgpu::DownlevelFlags::all(); // what it limits has nothing to do with compute
     let mut validator =
         wgpu_naga_bridge::create_validator(device.features(), downlevel, ValidationFlags::all());
-    let info = validator.validate(&module).map_err(|error| Unmade::Rejected(reasons(&error)))?;
+    let info = validator.validate(&module).map_err(|error| PipelineFailure::Rejected(reasons(&error)))?;
     Ok(hal::NagaShader { module: std::borrow::Cow::Owned(module), info, debug_source: None })
 }

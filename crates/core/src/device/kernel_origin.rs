@@ -1,9 +1,9 @@
 //! What every form of a kernel is compiled from, and whether a device can run it.
 
-use crate::device::bind_layout::Carry;
+use crate::device::bind_layout::ParameterPath;
 use crate::device::kernel_folder::{KernelFile, KernelFolder};
 use crate::driver::caps::Caps;
-use crate::driver::gl_gate::Gate;
+use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Recipe;
 use fencepost_kernels::{Access, Interface, Module, Needs};
@@ -14,28 +14,28 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub(crate) struct CompileTarget<'a> {
     pub(crate) device: &'a wgpu::Device,
-    pub(crate) gate: &'a Arc<Gate>,
+    pub(crate) gate: &'a Arc<GlGate>,
     pub(crate) caps: &'a Caps,
     /// Keeps what the driver compiles for the next run.
     pub(crate) folder: Option<&'a Arc<KernelFolder>>,
 }
 
 /// What a compiled form is made from.
-pub(crate) struct Origin {
+pub(crate) struct KernelOrigin {
     pub(crate) device: wgpu::Device,
     pub(crate) kernel: String,
     pub(crate) source: wgpu::naga::Module,
     pub(crate) text: String,
     /// Index, smallest size and whether the shader declares it writable.
     pub(crate) bindings: Vec<(u32, u64, bool)>,
-    pub(crate) carry: Carry,
+    pub(crate) carry: ParameterPath,
     pub(crate) immediates: u32,
     pub(crate) constants: Vec<(String, f64)>,
     /// Where the driver's work is kept for the next run.
     folder: Option<Arc<KernelFolder>>,
 }
 
-impl Origin {
+impl KernelOrigin {
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Self {
         let Recipe { module, interface, overrides, .. } = *recipe;
         let (carry, immediates, source) = carry(target.caps, module, interface);
@@ -58,9 +58,9 @@ impl Origin {
     pub(crate) fn file(&self, all_writable: bool) -> Option<KernelFile> {
         let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name, value.to_bits())).collect();
         let carried = match self.carry {
-            Carry::Nothing => (0, 0, 0),
-            Carry::Immediates => (1, 0, self.immediates),
-            Carry::Uniform { index, size } => (2, index, size),
+            ParameterPath::Nothing => (0, 0, 0),
+            ParameterPath::Immediates => (1, 0, self.immediates),
+            ParameterPath::Uniform { index, size } => (2, index, size),
         };
         let form = (&self.text, &self.kernel, constants, &self.bindings, carried, all_writable);
         self.folder.as_ref().map(|folder| folder.file(&form))
@@ -73,7 +73,7 @@ impl Origin {
             entry(binding, ty, false, size)
         };
         let mut entries: Vec<_> = self.bindings.iter().map(storage).collect();
-        if let Carry::Uniform { index, size } = self.carry {
+        if let ParameterPath::Uniform { index, size } = self.carry {
             entries.push(entry(index, wgpu::BufferBindingType::Uniform, true, u64::from(size)));
         }
         entries.sort_by_key(|entry| entry.binding);
@@ -100,16 +100,16 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) ->
 }
 
 /// Immediates where they fit and can hold the values, else the uniform ring.
-fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (Carry, u32, wgpu::naga::Module) {
+fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (ParameterPath, u32, wgpu::naga::Module) {
     let plain = || module.naga().clone();
-    let Some(params) = &interface.params else { return (Carry::Nothing, 0, plain()) };
+    let Some(params) = &interface.params else { return (ParameterPath::Nothing, 0, plain()) };
     if params.size <= caps.max_immediates
         && params.size % 4 == 0
         && let Ok(moved) = module.with_immediates(&interface.entry)
     {
-        return (Carry::Immediates, params.size, moved);
+        return (ParameterPath::Immediates, params.size, moved);
     }
-    (Carry::Uniform { index: params.index, size: params.size.next_multiple_of(16) }, 0, plain())
+    (ParameterPath::Uniform { index: params.index, size: params.size.next_multiple_of(16) }, 0, plain())
 }
 
 pub(crate) fn check(caps: &Caps, interface: &Interface) -> Result<()> {

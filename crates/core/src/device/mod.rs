@@ -82,12 +82,12 @@ pub(crate) struct Lane {
     /// Whether submitting to an idle queue returns before the work is done, so that a waiting caller may submit
     /// itself and see its timeout kept.
     pub(crate) async_submit: bool,
-    pub(crate) pace: Pace,
+    pub(crate) pace: CostModel,
 }
 
 /// How it is known what a lane's commands take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Pace {
+pub(crate) enum CostModel {
     /// From the time that their batches took; a batch ends before a result in it is so much device time late.
     Measured(Duration),
     /// The device does nothing: what was seen once takes no time.
@@ -98,7 +98,7 @@ pub(crate) enum Pace {
     Unknown,
 }
 
-impl Pace {
+impl CostModel {
     /// How much device time late a result may be, unless the program says otherwise.
     pub(crate) const LATENESS: Duration = Duration::from_millis(1);
 }

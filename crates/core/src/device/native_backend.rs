@@ -7,12 +7,12 @@ use crate::device::kernel_origin::CompileTarget;
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
 #[cfg(native)]
 use crate::driver::hal_encoder::knows;
-use crate::driver::reach::Reach;
+use crate::driver::reach::HostReach;
 use crate::error::Result;
-use crate::memory::heap::Wanted;
+use crate::memory::heap::BufferRequest;
 #[cfg(native)]
 use crate::memory::native_memory;
-use crate::memory::native_memory::{NativeMemory, Refused};
+use crate::memory::native_memory::{MemoryRefused, NativeMemory};
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
@@ -20,13 +20,17 @@ use std::marker::PhantomData;
 /// A backend behind a trait object.
 pub(crate) trait NativeBackend: Send + Sync {
     /// The most of a device's memory that the host can reach for good.
-    fn reach(&self) -> Reach;
+    fn reach(&self) -> HostReach;
 
     /// Memory that wgpu does not know; `None` if there is none of the sort.
     ///
     /// # Errors
     /// The driver's.
-    fn allocate(&self, device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<NativeMemory>, Refused>;
+    fn allocate(
+        &self,
+        device: &wgpu::Device,
+        wanted: BufferRequest<'_>,
+    ) -> Result<Option<NativeMemory>, MemoryRefused>;
 
     /// Compiles one entry point.
     ///
@@ -52,7 +56,7 @@ pub(crate) fn native_backend(backend: wgpu::Backend) -> Option<&'static dyn Nati
         type Output = &'static dyn NativeBackend;
 
         fn visit<A: Backend>(self) -> &'static dyn NativeBackend {
-            &Of::<A>(PhantomData)
+            &NativeBackendOf::<A>(PhantomData)
         }
     }
     with_backend(backend, Find)
@@ -65,15 +69,19 @@ pub(crate) fn native_backend(_: wgpu::Backend) -> Option<&'static dyn NativeBack
 }
 
 #[cfg(native)]
-struct Of<A>(PhantomData<fn(A)>);
+struct NativeBackendOf<A>(PhantomData<fn(A)>);
 
 #[cfg(native)]
-impl<A: Backend> NativeBackend for Of<A> {
-    fn reach(&self) -> Reach {
+impl<A: Backend> NativeBackend for NativeBackendOf<A> {
+    fn reach(&self) -> HostReach {
         A::REACH
     }
 
-    fn allocate(&self, device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<NativeMemory>, Refused> {
+    fn allocate(
+        &self,
+        device: &wgpu::Device,
+        wanted: BufferRequest<'_>,
+    ) -> Result<Option<NativeMemory>, MemoryRefused> {
         native_memory::allocate::<A>(device, wanted)
     }
 

@@ -1,15 +1,15 @@
 //! Opening a device, or taking over the caller's.
 
-use crate::device::Pace;
+use crate::device::CostModel;
 use crate::device::kernel_folder::KernelFolder;
 use crate::device::native_backend::{NativeBackend, native_backend};
-use crate::device::wgpu_device::{Opened, Way, WgpuDevice};
+use crate::device::wgpu_device::{Opened, SubmitPath, WgpuDevice};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::reasons;
-use crate::driver::gl_gate::Gate;
-use crate::driver::reach::Reach;
+use crate::driver::gl_gate::GlGate;
+use crate::driver::reach::HostReach;
 use crate::error::{Kind, Result};
-use crate::memory::heap::{Heap, Wanted};
+use crate::memory::heap::{BufferRequest, Heap};
 use fencepost_sync::backend::LostFlag;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct OpenOptions {
     /// Arrays lie in memory that the host reaches where device and host share theirs; else as on a discrete device.
     pub(crate) shared_memory: bool,
     /// Who records and submits.
-    pub(crate) way: Way,
+    pub(crate) way: SubmitPath,
     /// Nobody else submits to the queue.
     pub(crate) alone: bool,
     /// How much device time late a result may be.
@@ -37,7 +37,7 @@ pub(crate) struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        let (way, lateness) = (Way::Wgpu, Pace::LATENESS);
+        let (way, lateness) = (SubmitPath::Wgpu, CostModel::LATENESS);
         Self {
             immediates: true,
             native: true,
@@ -95,13 +95,13 @@ fn assemble(
     options: OpenOptions,
 ) -> Arc<WgpuDevice> {
     let (told, lost) = (told.is_some(), told.unwrap_or_default());
-    let gate = Gate::new(info.backend);
+    let gate = GlGate::new(info.backend);
     let native = native_backend(info.backend);
     let hardware = native.and_then(|native| native.address(&device));
     let native = native.filter(|_| options.native);
     let way = way(&options, native.is_some());
-    let reach = native.map_or(Reach::Nothing, |native| reach(native, &device, info, way));
-    let reach = if options.shared_memory { reach } else { reach.min(Reach::Staging) };
+    let reach = native.map_or(HostReach::Nothing, |native| reach(native, &device, info, way));
+    let reach = if options.shared_memory { reach } else { reach.min(HostReach::Staging) };
     let caps = caps(&device, info, options.immediates);
     let shared = !options.alone;
     let kernel_folder = kernel_folder(&device, info, way, options.kernel_folder);
@@ -109,9 +109,9 @@ fn assemble(
     // block.
     let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
     let pace = match info.backend {
-        _ if options.lateness == Duration::MAX => Pace::Unknown,
-        wgpu::Backend::Noop => Pace::Instant,
-        _ => Pace::Measured(options.lateness),
+        _ if options.lateness == Duration::MAX => CostModel::Unknown,
+        wgpu::Backend::Noop => CostModel::Instant,
+        _ => CostModel::Measured(options.lateness),
     };
     Arc::new(WgpuDevice::new(Opened {
         device,
@@ -135,24 +135,24 @@ fn assemble(
 fn kernel_folder(
     device: &wgpu::Device,
     info: &wgpu::AdapterInfo,
-    way: Way,
+    way: SubmitPath,
     path: Option<PathBuf>,
 ) -> Option<Arc<KernelFolder>> {
     let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
     let driver = native_backend(info.backend)?.driver_key(device)?;
     // The wgpu recorder's data begin with a head of wgpu's own. Another version of wgpu, which a version of this crate
     // names exactly, may make other code of a kernel.
-    let (past_wgpu, version) = (way != Way::Wgpu, env!("CARGO_PKG_VERSION"));
+    let (past_wgpu, version) = (way != SubmitPath::Wgpu, env!("CARGO_PKG_VERSION"));
     let device =
         format!("{}|{:x}|{:x}|{driver:x?}|{past_wgpu}|{version}", info.name, info.vendor, info.device);
     Some(Arc::new(KernelFolder::new(path, device)))
 }
 
 /// The way that is wanted, or the one that comes closest.
-fn way(options: &OpenOptions, native: bool) -> Way {
+fn way(options: &OpenOptions, native: bool) -> SubmitPath {
     match options.way {
-        _ if !native => Way::Wgpu,
-        Way::Direct if !options.alone => Way::Hal,
+        _ if !native => SubmitPath::Wgpu,
+        SubmitPath::Direct if !options.alone => SubmitPath::Hal,
         way => way,
     }
 }
@@ -165,17 +165,22 @@ fn listen(device: &wgpu::Device, lost: &LostFlag) {
 }
 
 /// Asked of the device itself, by mapping a few bytes. wgpu takes only Vulkan's memory from us.
-fn reach(native: &dyn NativeBackend, device: &wgpu::Device, info: &wgpu::AdapterInfo, way: Way) -> Reach {
-    let probe = |heap| Wanted { heap, mapped: true, size: 256, label: "probe" };
+fn reach(
+    native: &dyn NativeBackend,
+    device: &wgpu::Device,
+    info: &wgpu::AdapterInfo,
+    way: SubmitPath,
+) -> HostReach {
+    let probe = |heap| BufferRequest { heap, mapped: true, size: 256, label: "probe" };
     let reaches = |heap| matches!(native.allocate(device, probe(heap)), Ok(Some(_)));
-    let used = way != Way::Wgpu || info.backend == wgpu::Backend::Vulkan;
-    let most = if used { native.reach() } else { Reach::Nothing };
-    if most == Reach::Nothing || !reaches(Heap::Upload) || !reaches(Heap::Download) {
-        return Reach::Nothing;
+    let used = way != SubmitPath::Wgpu || info.backend == wgpu::Backend::Vulkan;
+    let most = if used { native.reach() } else { HostReach::Nothing };
+    if most == HostReach::Nothing || !reaches(Heap::Upload) || !reaches(Heap::Download) {
+        return HostReach::Nothing;
     }
     let one_memory = matches!(info.device_type, wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu)
         || info.backend == wgpu::Backend::Noop;
-    if one_memory && reaches(Heap::Device) { most } else { Reach::Staging }
+    if one_memory && reaches(Heap::Device) { most } else { HostReach::Staging }
 }
 
 /// Whatever of this the adapter has. `keeps` says that compiled kernels are kept.

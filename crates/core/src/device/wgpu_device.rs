@@ -5,20 +5,20 @@ use crate::device::kernel_folder::KernelFolder;
 use crate::device::kernel_origin::CompileTarget;
 use crate::device::native_backend::NativeBackend;
 use crate::device::wgpu_pipeline::WgpuPipeline;
-use crate::device::{Device, Pace};
+use crate::device::{CostModel, Device};
 use crate::driver::caps::Caps;
-use crate::driver::error_scopes::{Doing, scoped, scoped_memory};
-use crate::driver::gl_gate::Gate;
-use crate::driver::reach::Reach;
+use crate::driver::error_scopes::{Operation, scoped, scoped_memory};
+use crate::driver::gl_gate::GlGate;
+use crate::driver::reach::HostReach;
 use crate::error::{Kind, Result};
 use crate::memory::block::{Allocate, Block, Memory};
-use crate::memory::byte_meter::{Heaped, Meter};
-use crate::memory::external_blocks_by_buffer::{ForeignBlocks, Gone};
+use crate::memory::byte_meter::{ByteMeter, MeteredVec};
+use crate::memory::external_blocks_by_buffer::{DroppedBlocks, ExternalBlocks};
 use crate::memory::external_buffers::bring_home;
-use crate::memory::heap::{BlockId, Heap, Wanted};
-use crate::memory::spare_buffers::Spares;
+use crate::memory::heap::{BlockId, BufferRequest, Heap};
+use crate::memory::spare_buffers::SpareBuffers;
 use crate::memory::staged_bytes::Staged;
-use crate::memory::staging::{Arena, Piece};
+use crate::memory::staging::{Arena, StagingPiece};
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::{LostFlag, poll};
@@ -43,33 +43,33 @@ pub(crate) struct WgpuDevice {
     pub(crate) lost: LostFlag,
     /// Whether wgpu tells of a loss: where the handlers are the program's it does not.
     told: bool,
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) reach: Reach,
+    pub(crate) gate: Arc<GlGate>,
+    pub(crate) reach: HostReach,
     /// The backend below wgpu, if it may be used.
     pub(crate) native: Option<&'static dyn NativeBackend>,
-    pub(crate) way: Way,
+    pub(crate) way: SubmitPath,
     /// Whether others submit to its queue.
     shared: bool,
     hardware: Option<usize>,
     kernel_folder: Option<Arc<KernelFolder>>,
     /// As its lane has it.
     pub(crate) async_submit: bool,
-    pub(crate) pace: Pace,
-    staging: Arc<Meter>,
+    pub(crate) pace: CostModel,
+    staging: Arc<ByteMeter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
     /// For uploads and for downloads, where the host reaches no memory for good.
-    spares: [Arc<Spares>; 2],
+    spares: [Arc<SpareBuffers>; 2],
     groups: Mutex<BindGroups>,
-    gone: Gone,
-    foreign: Arc<ForeignBlocks>,
+    gone: DroppedBlocks,
+    foreign: Arc<ExternalBlocks>,
     /// When it was last asked whether it is still there.
     probed: Mutex<Option<Instant>>,
 }
 
 /// The way of a batch to the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum SubmitPath {
     /// Recorded and submitted by wgpu.
     Wgpu,
     /// Recorded past wgpu, submitted by it.
@@ -78,12 +78,12 @@ pub(crate) enum Way {
     Direct,
 }
 
-impl Way {
+impl SubmitPath {
     fn name(self) -> &'static str {
         match self {
-            Way::Wgpu => "wgpu",
-            Way::Hal => "hal",
-            Way::Direct => "direct",
+            SubmitPath::Wgpu => "wgpu",
+            SubmitPath::Hal => "hal",
+            SubmitPath::Direct => "direct",
         }
     }
 }
@@ -95,16 +95,16 @@ pub(crate) struct Opened {
     pub(crate) caps: Caps,
     pub(crate) lost: LostFlag,
     pub(crate) told: bool,
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) reach: Reach,
+    pub(crate) gate: Arc<GlGate>,
+    pub(crate) reach: HostReach,
     pub(crate) native: Option<&'static dyn NativeBackend>,
-    pub(crate) way: Way,
+    pub(crate) way: SubmitPath,
     pub(crate) shared: bool,
     /// Where the device below wgpu is: wgpu's own numbers begin anew in each of its instances.
     pub(crate) hardware: Option<usize>,
     pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
     pub(crate) async_submit: bool,
-    pub(crate) pace: Pace,
+    pub(crate) pace: CostModel,
 }
 
 impl WgpuDevice {
@@ -112,9 +112,9 @@ impl WgpuDevice {
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
-        let spares = [(); 2].map(|()| Spares::new(&opened.gate, CACHE));
+        let spares = [(); 2].map(|()| SpareBuffers::new(&opened.gate, CACHE));
         let (groups, gone, probed) = Default::default();
-        let foreign = ForeignBlocks::new(&gone);
+        let foreign = ExternalBlocks::new(&gone);
         Self {
             device: opened.device,
             queue: opened.queue,
@@ -148,7 +148,7 @@ impl WgpuDevice {
     }
 
     fn past_wgpu(&self) -> bool {
-        self.way != Way::Wgpu
+        self.way != SubmitPath::Wgpu
     }
 
     /// Whether others submit to its queue, as far as it was said when it was opened.
@@ -173,7 +173,7 @@ impl WgpuDevice {
         &self.lost
     }
 
-    pub(crate) fn gate(&self) -> &Arc<Gate> {
+    pub(crate) fn gate(&self) -> &Arc<GlGate> {
         &self.gate
     }
 
@@ -190,7 +190,7 @@ impl WgpuDevice {
         &self,
         size: u64,
         fill: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<Option<Piece<WgpuMemory>>> {
+    ) -> Result<Option<StagingPiece<WgpuMemory>>> {
         let Some(mut piece) = self.piece(&self.uploads, Heap::Upload, size, "upload staging")? else {
             return Ok(None);
         };
@@ -203,17 +203,17 @@ impl WgpuDevice {
     }
 
     /// What counts its staging memory.
-    pub(crate) fn meter(&self) -> &Arc<Meter> {
+    pub(crate) fn meter(&self) -> &Arc<ByteMeter> {
         &self.staging
     }
 
     /// The staging buffers that wgpu maps in a mode and nobody uses.
-    pub(crate) fn spares(&self, mode: wgpu::MapMode) -> &Arc<Spares> {
+    pub(crate) fn spares(&self, mode: wgpu::MapMode) -> &Arc<SpareBuffers> {
         &self.spares[usize::from(mode == wgpu::MapMode::Read)]
     }
 
     /// A piece of memory that the device copies to and the host reads; `None` without such memory.
-    pub(crate) fn download_piece(&self, size: u64) -> Result<Option<Piece<WgpuMemory>>> {
+    pub(crate) fn download_piece(&self, size: u64) -> Result<Option<StagingPiece<WgpuMemory>>> {
         self.piece(&self.downloads, Heap::Download, size, "download staging")
     }
 
@@ -223,20 +223,20 @@ impl WgpuDevice {
         heap: Heap,
         size: u64,
         label: &str,
-    ) -> Result<Option<Piece<WgpuMemory>>> {
-        let mapped = self.reach >= Reach::Staging;
+    ) -> Result<Option<StagingPiece<WgpuMemory>>> {
+        let mapped = self.reach >= HostReach::Staging;
         if !mapped && !self.past_wgpu() {
             return Ok(None);
         }
         let chunk = |size| {
-            let made = self.native(Wanted { heap, mapped, size, label })?;
+            let made = self.native(BufferRequest { heap, mapped, size, label })?;
             made.ok_or_else(|| self.refused(label, "memory that the host reaches is gone"))
         };
         arena.take(size, chunk).map(Some)
     }
 
     /// Memory below wgpu; `None` without such memory.
-    fn native(&self, wanted: Wanted<'_>) -> Result<Option<WgpuMemory>> {
+    fn native(&self, wanted: BufferRequest<'_>) -> Result<Option<WgpuMemory>> {
         let Some(backend) = self.native else { return Ok(None) };
         let made = backend.allocate(&self.device, wanted);
         match made.map_err(|error| refused(&error, wanted.label, wanted.size))? {
@@ -258,7 +258,7 @@ impl WgpuDevice {
     }
 
     /// The blocks on buffers of the program's own.
-    pub(crate) fn foreign(&self) -> &ForeignBlocks {
+    pub(crate) fn foreign(&self) -> &ExternalBlocks {
         &self.foreign
     }
 
@@ -274,7 +274,7 @@ impl WgpuDevice {
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
         let _inside = self.gate.enter();
         let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
-        error.map_or(Ok(buffer), |error| Err(Doing { object: &object, bytes }.failed(&error)))
+        error.map_or(Ok(buffer), |error| Err(Operation { object: &object, bytes }.failed(&error)))
     }
 
     /// The block on a buffer of the program's own, which keeps its bytes.
@@ -286,7 +286,7 @@ impl WgpuDevice {
         let _inside = self.gate.enter();
         let (_, error) = scoped(&self.device, || self.using(buffer));
         if let Some(error) = error {
-            return Err(Doing { object: &format!("array `{label}`"), bytes: 0 }.failed(&error));
+            return Err(Operation { object: &format!("array `{label}`"), bytes: 0 }.failed(&error));
         }
         Ok(self.foreign.block(buffer, || {
             let id = BlockId::next();
@@ -299,7 +299,7 @@ impl WgpuDevice {
     pub(crate) fn refusal(&self, buffer: &wgpu::Buffer, label: &str) -> Option<crate::error::Error> {
         let _inside = self.gate.enter();
         let (_, error) = scoped(&self.device, || self.queue.submit([self.using(buffer)]));
-        error.map(|error| Doing { object: &format!("array `{label}`"), bytes: 0 }.failed(&error))
+        error.map(|error| Operation { object: &format!("array `{label}`"), bytes: 0 }.failed(&error))
     }
 
     /// Commands that use the buffer, and nothing else.
@@ -322,7 +322,7 @@ impl WgpuDevice {
     /// Out of memory.
     #[cfg(native)]
     pub(crate) fn scratch(&self, size: u64, label: &str) -> Result<WgpuMemory> {
-        let made = self.native(Wanted { heap: Heap::Device, mapped: false, size, label })?;
+        let made = self.native(BufferRequest { heap: Heap::Device, mapped: false, size, label })?;
         made.ok_or_else(|| self.refused(label, "the device is gone"))
     }
 
@@ -350,7 +350,7 @@ impl Device for WgpuDevice {
     }
 
     fn pinned(&self) -> bool {
-        self.reach >= Reach::Staging
+        self.reach >= HostReach::Staging
     }
 
     fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
@@ -362,7 +362,7 @@ impl Device for WgpuDevice {
         }
         let mut bytes = vec![0; size as usize];
         fill(&mut bytes);
-        Ok(Staged::Host(Heaped::new(bytes, &self.staging)))
+        Ok(Staged::Host(MeteredVec::new(bytes, &self.staging)))
     }
 
     fn trim_staging(&self) -> u64 {
@@ -454,10 +454,10 @@ impl Allocate for WgpuDevice {
             let (object, limit) = (label.to_owned(), self.caps.max_block);
             return Err(Kind::TooLarge { object, bytes: size, limit }.into());
         }
-        let needed = if heap == Heap::Device { Reach::All } else { Reach::Staging };
-        let (plain, mapped) = (Wanted { heap, mapped: false, size, label }, self.reach >= needed);
+        let needed = if heap == Heap::Device { HostReach::All } else { HostReach::Staging };
+        let (plain, mapped) = (BufferRequest { heap, mapped: false, size, label }, self.reach >= needed);
         let _inside = self.gate.enter();
-        if mapped && let Some(memory) = self.native(Wanted { mapped, ..plain })? {
+        if mapped && let Some(memory) = self.native(BufferRequest { mapped, ..plain })? {
             return Ok(Memory::Wgpu(memory));
         }
         if !self.past_wgpu() {

@@ -1,10 +1,10 @@
 //! A kernel becomes a compute pipeline.
 
-use crate::device::bind_layout::{Carry, LayoutId};
-use crate::device::kernel_origin::{CompileTarget, Origin, check, make_writable};
+use crate::device::bind_layout::{LayoutId, ParameterPath};
+use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable};
 use crate::device::pipeline_cache::PipelineCache;
-use crate::driver::error_scopes::{Doing, reasons, scoped};
-use crate::driver::gl_gate::Gate;
+use crate::driver::error_scopes::{Operation, reasons, scoped};
+use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Recipe;
 use std::borrow::Cow;
@@ -15,9 +15,9 @@ pub(crate) struct WgpuPipeline {
     plain: Arc<Variant>,
     /// With every storage binding writable: for launches that bind one buffer both ways.
     writable: OnceLock<Arc<Variant>>,
-    gate: Arc<Gate>,
+    gate: Arc<GlGate>,
     both_ways: bool,
-    origin: Box<Origin>,
+    origin: Box<KernelOrigin>,
 }
 
 /// One compiled form of a kernel.
@@ -34,7 +34,7 @@ impl WgpuPipeline {
     /// `Unsupported` where the device lacks what it needs; `Compile` if the driver rejects it.
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
         check(target.caps, recipe.interface)?;
-        let origin = Box::new(Origin::new(target, recipe));
+        let origin = Box::new(KernelOrigin::new(target, recipe));
         let both_ways =
             [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
         let (plain, writable) = (origin.make(false)?, OnceLock::new());
@@ -56,7 +56,7 @@ impl WgpuPipeline {
         Ok(self.writable.get_or_init(|| made))
     }
 
-    pub(crate) fn carry(&self) -> Carry {
+    pub(crate) fn carry(&self) -> ParameterPath {
         self.origin.carry
     }
 
@@ -78,7 +78,7 @@ impl Drop for WgpuPipeline {
     }
 }
 
-impl Origin {
+impl KernelOrigin {
     fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
         let (made, error) = scoped(&self.device, || {
             let layout = self.layout(all_writable);
@@ -87,7 +87,7 @@ impl Origin {
         });
         match error {
             Some(error @ wgpu::Error::OutOfMemory { .. }) => {
-                Err(Doing { object: &format!("kernel `{}`", self.kernel), bytes: 0 }.failed(&error))
+                Err(Operation { object: &format!("kernel `{}`", self.kernel), bytes: 0 }.failed(&error))
             }
             Some(error) => {
                 Err(Kind::Compile { kernel: self.kernel.clone(), message: reasons(&error) }.into())
@@ -131,7 +131,7 @@ impl Origin {
 
     /// The browser gets the text as it was written; it has a compiler of its own.
     fn shader(&self, all_writable: bool) -> wgpu::ShaderSource<'_> {
-        if cfg!(target_arch = "wasm32") && !all_writable && self.carry != Carry::Immediates {
+        if cfg!(target_arch = "wasm32") && !all_writable && self.carry != ParameterPath::Immediates {
             return wgpu::ShaderSource::Wgsl(Cow::Borrowed(&self.text));
         }
         let mut source = self.source.clone();

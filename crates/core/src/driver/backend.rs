@@ -1,12 +1,12 @@
 //! Graphics interfaces below wgpu, and what they do differently.
 
-use crate::driver::reach::Reach;
+use crate::driver::reach::HostReach;
 use wgpu::hal::{self, api};
 
 /// A graphics interface, as the native recorder uses it.
 pub(crate) trait Backend: hal::Api {
     /// The most of a device's memory that the host can reach for good.
-    const REACH: Reach;
+    const REACH: HostReach;
     /// Whether a buffer has to be in exactly the state of its use, rather than in one that covers it.
     const EXACT: bool = false;
     /// Whether what a submission wrote is visible to the next without a barrier.
@@ -15,30 +15,30 @@ pub(crate) trait Backend: hal::Api {
 
 #[cfg(vulkan)]
 impl Backend for api::Vulkan {
-    const REACH: Reach = Reach::All;
+    const REACH: HostReach = HostReach::All;
 }
 
 #[cfg(gles)]
 impl Backend for api::Gles {
     /// Mapping waits for whatever else goes on there.
-    const REACH: Reach = Reach::Nothing;
+    const REACH: HostReach = HostReach::Nothing;
     /// Commands are played one submission after the other, as if they were one list.
     const VISIBLE: bool = false;
 }
 
 #[cfg(metal)]
 impl Backend for api::Metal {
-    const REACH: Reach = Reach::All;
+    const REACH: HostReach = HostReach::All;
 }
 
 #[cfg(dx12)]
 impl Backend for api::Dx12 {
-    const REACH: Reach = Reach::Staging;
+    const REACH: HostReach = HostReach::Staging;
     const EXACT: bool = true;
 }
 
 impl Backend for api::Noop {
-    const REACH: Reach = Reach::All;
+    const REACH: HostReach = HostReach::All;
 }
 
 /// Runs code that is generic over the backend.

@@ -6,28 +6,28 @@ use std::ops::Deref;
 ///
 /// wgpu's types nest so deeply that rustc, asked in a user's program whether a context may cross threads, would reach
 /// its default recursion limit. Here the question is settled once.
-pub(crate) struct Opaque<T: 'static>(Box<dyn Hold<T>>);
+pub(crate) struct Erased<T: 'static>(Box<dyn ErasedValue<T>>);
 
-trait Hold<T>: Send + Sync {
+trait ErasedValue<T>: Send + Sync {
     fn held(&self) -> &T;
 }
 
-impl<T: Send + Sync> Hold<T> for T {
+impl<T: Send + Sync> ErasedValue<T> for T {
     fn held(&self) -> &T {
         self
     }
 }
 
-impl<T: Send + Sync> Opaque<T> {
+impl<T: Send + Sync> Erased<T> {
     pub(crate) fn new(value: T) -> Self {
         Self(Box::new(value))
     }
 }
 
-impl<T> Deref for Opaque<T> {
+impl<T> Deref for Erased<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        Hold::<T>::held(&*self.0)
+        ErasedValue::<T>::held(&*self.0)
     }
 }

@@ -6,12 +6,12 @@ use std::task::{Context, Poll, Waker};
 
 /// What was being done when wgpu complained, for the message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Doing<'a> {
+pub(crate) struct Operation<'a> {
     pub(crate) object: &'a str,
     pub(crate) bytes: u64,
 }
 
-impl Doing<'_> {
+impl Operation<'_> {
     /// The error of ours for one of wgpu's.
     pub(crate) fn failed(&self, error: &wgpu::Error) -> Error {
         let object = self.object.to_owned();

@@ -7,13 +7,13 @@ use std::sync::Arc;
 /// The way into a wgpu device. On GL a submission may last as long as its work, and other threads that call
 /// meanwhile are thrown out with a panic after some seconds: there, calls take turns, and what is dropped waits for
 /// the next one who is inside.
-pub(crate) struct Gate {
+pub(crate) struct GlGate {
     turn: Arc<Mutex<()>>,
     one_at_a_time: bool,
     dead: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
-impl Gate {
+impl GlGate {
     pub(crate) fn new(backend: wgpu::Backend) -> Arc<Self> {
         let one_at_a_time = backend == wgpu::Backend::Gl;
         Arc::new(Self { turn: Arc::default(), one_at_a_time, dead: Mutex::default() })

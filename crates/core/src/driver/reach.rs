@@ -2,7 +2,7 @@
 
 /// Which memory the host reaches where it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Reach {
+pub(crate) enum HostReach {
     Nothing,
     /// Staging memory and pinned arrays.
     Staging,

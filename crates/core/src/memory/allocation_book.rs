@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The account of one tracker.
-pub(crate) struct Book {
+pub(crate) struct AllocationBook {
     /// No other book has it: memory may be that of a book before.
     pub(crate) number: u64,
-    pages: Mutex<Pages>,
+    pages: Mutex<AllocationPages>,
 }
 
 #[derive(Default)]
-pub(crate) struct Pages {
+pub(crate) struct AllocationPages {
     next: u64,
     live: BTreeMap<u64, (Allocation, usize)>,
     live_bytes: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Pages {
 }
 
 /// What is known of an array when it is made.
-pub(crate) struct Made<'a> {
+pub(crate) struct NewAllocation<'a> {
     pub(crate) label: &'a Arc<str>,
     pub(crate) bytes: u64,
     pub(crate) pinned: bool,
@@ -36,12 +36,12 @@ pub(crate) struct Made<'a> {
 
 /// The places of an array in the books, struck out when it goes.
 #[derive(Default)]
-pub(crate) struct Entries(Vec<(Arc<Book>, u64)>);
+pub(crate) struct AllocationEntries(Vec<(Arc<AllocationBook>, u64)>);
 
-impl Entries {
+impl AllocationEntries {
     /// Enters an array into all `books`.
-    pub(crate) fn new(books: Vec<Arc<Book>>, made: &Made<'_>) -> Self {
-        let enter = |book: Arc<Book>| {
+    pub(crate) fn new(books: Vec<Arc<AllocationBook>>, made: &NewAllocation<'_>) -> Self {
+        let enter = |book: Arc<AllocationBook>| {
             let id = book.enter(made);
             (book, id)
         };
@@ -49,7 +49,7 @@ impl Entries {
     }
 }
 
-impl Drop for Entries {
+impl Drop for AllocationEntries {
     fn drop(&mut self) {
         for (book, id) in &self.0 {
             lock(&book.pages).strike_out(*id);
@@ -57,14 +57,14 @@ impl Drop for Entries {
     }
 }
 
-impl Default for Book {
+impl Default for AllocationBook {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self { number: NEXT.fetch_add(1, Ordering::Relaxed), pages: Mutex::default() }
     }
 }
 
-impl Book {
+impl AllocationBook {
     /// Returns what was made so far, and what of it is there.
     pub(crate) fn report(&self) -> AllocationReport {
         lock(&self.pages).report()
@@ -75,21 +75,21 @@ impl Book {
         let before = {
             let mut pages = lock(&self.pages);
             let next = pages.next;
-            std::mem::replace(&mut *pages, Pages { next, ..Pages::default() })
+            std::mem::replace(&mut *pages, AllocationPages { next, ..AllocationPages::default() })
         };
         drop(before);
     }
 
-    fn enter(self: &Arc<Self>, made: &Made<'_>) -> u64 {
+    fn enter(self: &Arc<Self>, made: &NewAllocation<'_>) -> u64 {
         let scope = scope_in(self);
-        let Made { label, bytes, pinned, queue, at } = made;
+        let NewAllocation { label, bytes, pinned, queue, at } = made;
         let (label, queue) = (Arc::clone(label), queue.clone());
         let entry = Allocation { label, bytes: *bytes, pinned: *pinned, queue, location: at, scope };
         lock(&self.pages).enter(entry)
     }
 }
 
-impl Pages {
+impl AllocationPages {
     fn enter(&mut self, entry: Allocation) -> u64 {
         let (id, bytes, at) = (self.next, entry.bytes, self.site_of(&entry));
         self.next += 1;
@@ -139,7 +139,7 @@ thread_local! {
     pub(crate) static SCOPES: RefCell<Vec<(u64, String)>> = const { RefCell::new(Vec::new()) };
 }
 
-fn scope_in(book: &Book) -> String {
+fn scope_in(book: &AllocationBook) -> String {
     SCOPES.with_borrow(|scopes| {
         let own = scopes.iter().filter(|(of, _)| *of == book.number).map(|(_, name)| name.as_str());
         own.collect::<Vec<_>>().join("/")

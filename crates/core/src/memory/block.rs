@@ -1,11 +1,11 @@
 //! The memory behind an array.
 
 use crate::error::Result;
-use crate::memory::cpu_memory::Cells;
+use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::{BlockId, Heap, overlap};
 use crate::memory::native_memory::HostView;
-use crate::memory::read_slot::Parts;
-use crate::memory::uses::Tracker;
+use crate::memory::read_slot::ReadParts;
+use crate::memory::uses::BlockUses;
 use crate::memory::wgpu_memory::WgpuMemory;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::fmt;
@@ -24,27 +24,27 @@ pub(crate) struct Block {
     /// What the native recorder has done with it since its last barrier. Only for who holds the lane's token.
     #[cfg(native)]
     pub(crate) mark: AtomicU64,
-    order: Mutex<Order>,
+    order: Mutex<BlockState>,
 }
 
 /// Where the bytes are.
 pub(crate) enum Memory {
     Wgpu(WgpuMemory),
     /// The CPU recorder's.
-    Host(Cells),
+    Host(CpuMemory),
 }
 
 /// What a block's users have to know of each other. Read and written under the context's state lock only.
 #[derive(Default)]
-pub(crate) struct Order {
+pub(crate) struct BlockState {
     /// The label of the array that lives here now.
     pub(crate) label: Arc<str>,
-    pub(crate) uses: Tracker,
+    pub(crate) uses: BlockUses,
     pub(crate) host: HostUse,
     /// How many host reads are under way.
     pub(crate) readers: u32,
     /// Reads whose bytes are taken from this block itself, if nobody writes them first.
-    pub(crate) lazy: Parts,
+    pub(crate) lazy: ReadParts,
     /// The host reads this block now and then: every batch that writes it makes its writes visible to the host.
     pub(crate) host_reads: bool,
     /// Whether the last planned write was, or will be, made visible to the host by its own batch.
@@ -64,11 +64,11 @@ pub(crate) enum HostUse {
     Mapped,
 }
 
-impl Order {
+impl BlockState {
     /// Takes what reads have left in `range`, which is about to be written, with a slot for each piece. The rest of
     /// those reads stays in place: other writers of it need not come after this one.
-    pub(crate) fn take_lazy(&mut self, range: &Range<u64>) -> Parts {
-        let mut taken = Parts::new();
+    pub(crate) fn take_lazy(&mut self, range: &Range<u64>) -> ReadParts {
+        let mut taken = ReadParts::new();
         for (left, read) in std::mem::take(&mut self.lazy) {
             if !overlap(&left, range) {
                 self.lazy.push((left, read));
@@ -86,7 +86,7 @@ impl Order {
 
 impl Block {
     pub(crate) fn new(id: BlockId, heap: Heap, size: u64, memory: Memory) -> Self {
-        let order = Order { fresh: true, visible: true, ..Order::default() };
+        let order = BlockState { fresh: true, visible: true, ..BlockState::default() };
         Self {
             id,
             heap,
@@ -110,7 +110,7 @@ impl Block {
 
     /// The order book. Only for who holds the state lock; it is never held across anything.
     #[inline]
-    pub(crate) fn order(&self) -> MutexGuard<'_, Order> {
+    pub(crate) fn order(&self) -> MutexGuard<'_, BlockState> {
         lock(&self.order)
     }
 

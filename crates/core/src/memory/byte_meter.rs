@@ -6,29 +6,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of the staging memory of one device.
 #[derive(Default)]
-pub(crate) struct Meter {
+pub(crate) struct ByteMeter {
     used: AtomicU64,
     free: AtomicU64,
 }
 
 /// Bytes of staging memory, counted until this is dropped.
-pub(crate) struct Metered {
-    meter: Arc<Meter>,
+pub(crate) struct MeteredBytes {
+    meter: Arc<ByteMeter>,
     pub(crate) bytes: u64,
     free: bool,
 }
 
 /// Staging memory on the heap.
-pub(crate) struct Heaped {
+pub(crate) struct MeteredVec {
     bytes: Box<[u8]>,
-    _count: Metered,
+    _count: MeteredBytes,
 }
 
-impl Meter {
+impl ByteMeter {
     /// Counts memory that was made, and is used.
-    pub(crate) fn count(self: &Arc<Self>, bytes: u64) -> Metered {
+    pub(crate) fn count(self: &Arc<Self>, bytes: u64) -> MeteredBytes {
         self.used.fetch_add(bytes, Ordering::Relaxed);
-        Metered { meter: self.clone(), bytes, free: false }
+        MeteredBytes { meter: self.clone(), bytes, free: false }
     }
 
     /// Bytes in use, and bytes kept for later use.
@@ -37,7 +37,7 @@ impl Meter {
     }
 }
 
-impl Metered {
+impl MeteredBytes {
     /// Says whether the memory is kept for later use only.
     pub(crate) fn set_free(mut self, free: bool) -> Self {
         if free != self.free {
@@ -53,20 +53,20 @@ impl Metered {
     }
 }
 
-impl Drop for Metered {
+impl Drop for MeteredBytes {
     fn drop(&mut self) {
         self.counter().fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
-impl Heaped {
-    pub(crate) fn new(bytes: impl Into<Box<[u8]>>, meter: &Arc<Meter>) -> Self {
+impl MeteredVec {
+    pub(crate) fn new(bytes: impl Into<Box<[u8]>>, meter: &Arc<ByteMeter>) -> Self {
         let bytes = bytes.into();
         Self { _count: meter.count(bytes.len() as u64), bytes }
     }
 }
 
-impl Deref for Heaped {
+impl Deref for MeteredVec {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {

@@ -4,9 +4,9 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 
 /// Bytes that the device thread and the host both reach, each holding the lock for one copy at a time.
-pub(crate) struct Cells(Mutex<Vec<u8>>);
+pub(crate) struct CpuMemory(Mutex<Vec<u8>>);
 
-impl Cells {
+impl CpuMemory {
     pub(crate) fn zeroed(size: u64) -> Self {
         Self(Mutex::new(vec![0; size as usize]))
     }

@@ -8,17 +8,17 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
 
 /// Blocks that are gone and may still be bound in a recorder's groups.
-pub(crate) type Gone = Arc<Mutex<Vec<BlockId>>>;
+pub(crate) type DroppedBlocks = Arc<Mutex<Vec<BlockId>>>;
 
 /// The blocks on buffers of the program's own. All arrays on one buffer share its block, and with it the uses of its
 /// bytes.
-pub(crate) struct ForeignBlocks {
+pub(crate) struct ExternalBlocks {
     blocks: Mutex<FxHashMap<wgpu::Buffer, (BlockId, Weak<Block>)>>,
-    gone: Gone,
+    gone: DroppedBlocks,
 }
 
-impl ForeignBlocks {
-    pub(crate) fn new(gone: &Gone) -> Arc<Self> {
+impl ExternalBlocks {
+    pub(crate) fn new(gone: &DroppedBlocks) -> Arc<Self> {
         Arc::new(Self { blocks: Mutex::default(), gone: gone.clone() })
     }
 
@@ -39,7 +39,7 @@ impl ForeignBlocks {
     }
 }
 
-impl ExternalOwner for ForeignBlocks {
+impl ExternalOwner for ExternalBlocks {
     fn remove(&self, buffer: &wgpu::Buffer, id: BlockId) {
         lock(&self.gone).push(id);
         let mut blocks = lock(&self.blocks);

@@ -12,7 +12,7 @@ pub(crate) trait ExternalOwner: Send + Sync {
 }
 
 /// What the memory of such a block knows of itself.
-pub(crate) struct Foreign {
+pub(crate) struct ExternalBuffer {
     id: BlockId,
     buffer: wgpu::Buffer,
     /// Whether wgpu counts all of its bytes as written: if not, it zeroes them before it uses them.
@@ -21,7 +21,7 @@ pub(crate) struct Foreign {
     all: Arc<dyn ExternalOwner>,
 }
 
-impl Foreign {
+impl ExternalBuffer {
     pub(crate) fn new(id: BlockId, buffer: &wgpu::Buffer, all: Arc<dyn ExternalOwner>) -> Self {
         Self {
             id,
@@ -45,7 +45,7 @@ impl Foreign {
     }
 }
 
-impl Drop for Foreign {
+impl Drop for ExternalBuffer {
     fn drop(&mut self) {
         self.all.remove(&self.buffer, self.id);
     }

@@ -34,7 +34,7 @@ pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
 
 /// What is wanted of a buffer.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct BufferRequest<'a> {
     pub(crate) heap: Heap,
     /// Whether the host is to reach it for good.
     #[cfg_attr(not(native), expect(dead_code, reason = "there is no such memory"))]

@@ -1,6 +1,6 @@
 //! The right of the host to the bytes of a block.
 
-use crate::memory::block::{Block, HostUse, Memory, Order};
+use crate::memory::block::{Block, BlockState, HostUse, Memory};
 use crate::memory::host_right::HostRight;
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 /// can still touch the range, or write it if the right is to read; so the holder of a right to write is alone with the bytes.
 pub(crate) struct HostAccess {
     block: Arc<Block>,
-    want: Want,
+    want: HostUseKind,
     right: HostRight,
 }
 
 /// What the host wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Want {
+pub(crate) enum HostUseKind {
     Read,
     Write,
     /// To keep the bytes mapped: whatever is enqueued meanwhile is refused, not held.
@@ -26,27 +26,27 @@ pub(crate) enum Want {
     },
 }
 
-impl Want {
+impl HostUseKind {
     pub(crate) fn writes(self) -> bool {
-        matches!(self, Want::Write | Want::Map { write: true })
+        matches!(self, HostUseKind::Write | HostUseKind::Map { write: true })
     }
 }
 
 impl HostAccess {
     /// Admits one more use of the host; `None` if the uses that there are exclude it.
-    pub(crate) fn join(block: &Arc<Block>, order: &mut Order, want: Want) -> Option<Self> {
+    pub(crate) fn join(block: &Arc<Block>, order: &mut BlockState, want: HostUseKind) -> Option<Self> {
         order.admit_host(want).then(|| Self { block: block.clone(), want, right: HostRight::granted() })
     }
 
     /// Returns the right to read what a read has left in place: every later writer of those bytes, the host too, saves them
     /// first.
-    pub(crate) fn of_lazy_read(block: &Arc<Block>, order: &mut Order) -> Self {
+    pub(crate) fn of_lazy_read(block: &Arc<Block>, order: &mut BlockState) -> Self {
         order.readers += 1;
-        Self { block: block.clone(), want: Want::Read, right: HostRight::granted() }
+        Self { block: block.clone(), want: HostUseKind::Read, right: HostRight::granted() }
     }
 
     /// Ends the use in the block's books, which are given as `order`. The caller does it once, when it drops the right.
-    pub(crate) fn leave(&self, order: &mut Order) {
+    pub(crate) fn leave(&self, order: &mut BlockState) {
         order.dismiss_host(self.want);
     }
 
@@ -60,7 +60,7 @@ impl HostAccess {
         &mut self.right
     }
 
-    pub(crate) fn want(&self) -> Want {
+    pub(crate) fn want(&self) -> HostUseKind {
         self.want
     }
 
@@ -98,27 +98,29 @@ impl HostAccess {
     }
 }
 
-impl Order {
+impl BlockState {
     /// Takes one more use of the host in, if it can be at once with those there are.
-    fn admit_host(&mut self, want: Want) -> bool {
+    fn admit_host(&mut self, want: HostUseKind) -> bool {
         let free = match want {
-            Want::Read => self.host != HostUse::Writing,
-            Want::Write | Want::Map { write: true } => self.host == HostUse::Idle && self.readers == 0,
-            Want::Map { write: false } => self.host == HostUse::Idle,
+            HostUseKind::Read => self.host != HostUse::Writing,
+            HostUseKind::Write | HostUseKind::Map { write: true } => {
+                self.host == HostUse::Idle && self.readers == 0
+            }
+            HostUseKind::Map { write: false } => self.host == HostUse::Idle,
         };
         match want {
             _ if !free => {}
-            Want::Read => self.readers += 1,
-            Want::Write => self.host = HostUse::Writing,
-            Want::Map { .. } => self.host = HostUse::Mapped,
+            HostUseKind::Read => self.readers += 1,
+            HostUseKind::Write => self.host = HostUse::Writing,
+            HostUseKind::Map { .. } => self.host = HostUse::Mapped,
         }
         free
     }
 
-    fn dismiss_host(&mut self, want: Want) {
+    fn dismiss_host(&mut self, want: HostUseKind) {
         match want {
-            Want::Read => self.readers -= 1,
-            Want::Write | Want::Map { .. } => self.host = HostUse::Idle,
+            HostUseKind::Read => self.readers -= 1,
+            HostUseKind::Write | HostUseKind::Map { .. } => self.host = HostUse::Idle,
         }
     }
 
@@ -133,18 +135,18 @@ mod tests {
 
     #[test]
     fn m06_the_host_writes_alone_and_reads_beside_readers() {
-        let map = |write| Want::Map { write };
+        let map = |write| HostUseKind::Map { write };
         // What is there, and whether a read, a write, a map to read and a map to write may join it.
         let table = [
             (None, [true, true, true, true]),
-            (Some(Want::Read), [true, false, true, false]),
-            (Some(Want::Write), [false, false, false, false]),
+            (Some(HostUseKind::Read), [true, false, true, false]),
+            (Some(HostUseKind::Write), [false, false, false, false]),
             (Some(map(false)), [true, false, false, false]),
             (Some(map(true)), [true, false, false, false]),
         ];
         for (there, expected) in table {
-            let joins = [Want::Read, Want::Write, map(false), map(true)].map(|want| {
-                let mut order = Order::default();
+            let joins = [HostUseKind::Read, HostUseKind::Write, map(false), map(true)].map(|want| {
+                let mut order = BlockState::default();
                 assert!(there.is_none_or(|there| order.admit_host(there)));
                 order.admit_host(want)
             });
@@ -154,13 +156,13 @@ mod tests {
 
     #[test]
     fn m06_the_host_is_idle_only_after_its_last_use() {
-        let mut order = Order::default();
-        assert!(order.admit_host(Want::Read) && order.admit_host(Want::Read));
-        order.dismiss_host(Want::Read);
+        let mut order = BlockState::default();
+        assert!(order.admit_host(HostUseKind::Read) && order.admit_host(HostUseKind::Read));
+        order.dismiss_host(HostUseKind::Read);
         assert!(!order.host_idle());
-        order.dismiss_host(Want::Read);
-        assert!(order.host_idle() && order.admit_host(Want::Write) && !order.host_idle());
-        order.dismiss_host(Want::Write);
+        order.dismiss_host(HostUseKind::Read);
+        assert!(order.host_idle() && order.admit_host(HostUseKind::Write) && !order.host_idle());
+        order.dismiss_host(HostUseKind::Write);
         assert!(order.host_idle());
     }
 }

@@ -5,9 +5,9 @@
 #![allow(unsafe_code, reason = "memory mapped for good, which wgpu's own buffers are not")]
 
 use crate::driver::backend::Backend;
-use crate::memory::heap::{Heap, Wanted};
+use crate::memory::heap::{BufferRequest, Heap};
 use crate::memory::host_right::HostRight;
-use crate::memory::staging::Claim;
+use crate::memory::staging::StagingClaim;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::any::Any;
@@ -44,7 +44,7 @@ trait Buffer: Send + Sync {
     fn any(&self) -> &dyn Any;
 
     /// Maps the whole for the time of `run`, which writes if `write` says so.
-    fn visit(&self, write: bool, run: &mut dyn FnMut(&mut [u8])) -> Result<(), Refused>;
+    fn visit(&self, write: bool, run: &mut dyn FnMut(&mut [u8])) -> Result<(), MemoryRefused>;
 }
 
 struct Native<A: Backend> {
@@ -54,11 +54,11 @@ struct Native<A: Backend> {
 }
 
 /// Why a driver gave no memory.
-pub(crate) type Refused = hal::DeviceError;
+pub(crate) type MemoryRefused = hal::DeviceError;
 
 /// Whether it has none left.
-pub(crate) fn out_of_memory(refused: &Refused) -> bool {
-    matches!(refused, Refused::OutOfMemory)
+pub(crate) fn out_of_memory(refused: &MemoryRefused) -> bool {
+    matches!(refused, MemoryRefused::OutOfMemory)
 }
 
 /// Makes a buffer; one that the host reaches is zeroed. `None` if this device has no such memory.
@@ -67,8 +67,8 @@ pub(crate) fn out_of_memory(refused: &Refused) -> bool {
 /// The driver's, such as out of memory.
 pub(crate) fn allocate<A: Backend>(
     device: &wgpu::Device,
-    wanted: Wanted<'_>,
-) -> Result<Option<NativeMemory>, Refused> {
+    wanted: BufferRequest<'_>,
+) -> Result<Option<NativeMemory>, MemoryRefused> {
     let Some(native) = Native::<A>::new(device, wanted)? else { return Ok(None) };
     if !wanted.mapped {
         return Ok(Some(NativeMemory { buffer: Arc::new(native), view: None, blank: AtomicBool::new(true) }));
@@ -101,7 +101,11 @@ pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
 
 /// A buffer of wgpu's own that stands for the memory, and keeps it until wgpu is done with it.
 #[cfg(vulkan)]
-pub(crate) fn lend(device: &wgpu::Device, memory: &NativeMemory, wanted: Wanted<'_>) -> Option<wgpu::Buffer> {
+pub(crate) fn lend(
+    device: &wgpu::Device,
+    memory: &NativeMemory,
+    wanted: BufferRequest<'_>,
+) -> Option<wgpu::Buffer> {
     use hal::{api::Vulkan, vulkan};
     let keeper = memory.buffer.clone();
     // SAFETY: the handle is not destroyed through this copy: `Native` does that when nobody has it any more.
@@ -120,13 +124,13 @@ pub(crate) fn lend(device: &wgpu::Device, memory: &NativeMemory, wanted: Wanted<
 
 /// Lends nothing: wgpu takes only Vulkan's buffers without owning them.
 #[cfg(not(vulkan))]
-pub(crate) fn lend(_: &wgpu::Device, _: &NativeMemory, _: Wanted<'_>) -> Option<wgpu::Buffer> {
+pub(crate) fn lend(_: &wgpu::Device, _: &NativeMemory, _: BufferRequest<'_>) -> Option<wgpu::Buffer> {
     None
 }
 
 /// The device reads or writes it, and the host maps it. Memory that the host reads is worth caching: `MAP_READ`
 /// asks for that.
-fn uses(wanted: Wanted<'_>) -> wgpu::BufferUses {
+fn uses(wanted: BufferRequest<'_>) -> wgpu::BufferUses {
     use wgpu::BufferUses as Uses;
     match wanted.heap {
         Heap::Device => {
@@ -168,9 +172,9 @@ impl NativeMemory {
     /// The driver's.
     pub(crate) fn write_piece(
         &self,
-        claim: &mut Claim,
+        claim: &mut StagingClaim,
         fill: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), MemoryRefused> {
         let (start, end) = bounds(claim);
         self.buffer.visit(true, &mut |bytes| fill(&mut bytes[start..end]))
     }
@@ -182,22 +186,22 @@ impl NativeMemory {
     /// The driver's.
     pub(crate) fn read_piece(
         &self,
-        claim: &Claim,
+        claim: &StagingClaim,
         (fence, value): (&dyn Fence, Value),
         read: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), MemoryRefused> {
         let (start, end) = bounds(claim);
         match fence.completed() {
             Ok(completed) if completed >= value => {
                 self.buffer.visit(false, &mut |bytes| read(&bytes[start..end]))
             }
-            Ok(_) => Err(Refused::Unexpected),
-            Err(_) => Err(Refused::Lost),
+            Ok(_) => Err(MemoryRefused::Unexpected),
+            Err(_) => Err(MemoryRefused::Lost),
         }
     }
 }
 
-fn bounds(claim: &Claim) -> (usize, usize) {
+fn bounds(claim: &StagingClaim) -> (usize, usize) {
     let range = claim.range();
     (range.start as usize, range.end as usize)
 }
@@ -217,31 +221,31 @@ pub(crate) fn driver_key<A: Backend>(device: &wgpu::Device) -> Option<[u8; 16]> 
 }
 
 impl<A: Backend> Native<A> {
-    fn new(device: &wgpu::Device, wanted: Wanted<'_>) -> Result<Option<Self>, Refused> {
+    fn new(device: &wgpu::Device, wanted: BufferRequest<'_>) -> Result<Option<Self>, MemoryRefused> {
         // SAFETY: the handle is only used to make a buffer of our own.
         let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Ok(None) };
         let memory_flags =
             if wanted.mapped { hal::MemoryFlags::PREFER_COHERENT } else { hal::MemoryFlags::empty() };
-        let Wanted { size, label, .. } = wanted;
+        let BufferRequest { size, label, .. } = wanted;
         let desc = hal::BufferDescriptor { label: Some(label), size, usage: uses(wanted), memory_flags };
         // SAFETY: the size is not zero, and the uses are those of an ordinary buffer.
         let made = unsafe { raw.create_buffer(&desc) };
         let buffer = made.map_err(|error| match error {
             // The allocator below wgpu-hal has no other word for host memory that ran out; a real loss shows elsewhere.
-            Refused::Lost => Refused::OutOfMemory,
+            MemoryRefused::Lost => MemoryRefused::OutOfMemory,
             other => other,
         })?;
         Ok(Some(Self { buffer: Some(buffer), size, device: device.clone() }))
     }
 
-    fn native(&self) -> Result<&A::Buffer, Refused> {
-        self.buffer.as_ref().ok_or(Refused::Unexpected)
+    fn native(&self) -> Result<&A::Buffer, MemoryRefused> {
+        self.buffer.as_ref().ok_or(MemoryRefused::Unexpected)
     }
 
     /// Maps the whole for good and zeroes it; `None` if the host would have to flush what it writes.
-    fn map(&self) -> Result<Option<NonNull<u8>>, Refused> {
+    fn map(&self) -> Result<Option<NonNull<u8>>, MemoryRefused> {
         // SAFETY: the handle is only used to map a buffer of our own.
-        let raw = unsafe { self.device.as_hal::<A>() }.ok_or(Refused::Lost)?;
+        let raw = unsafe { self.device.as_hal::<A>() }.ok_or(MemoryRefused::Lost)?;
         // SAFETY: made just now with a mapping use, and the range is the whole of it.
         let mapping = unsafe { raw.map_buffer(self.native()?, 0..self.size) }?;
         // SAFETY: `size` bytes are mapped there, and nobody else knows of them yet.
@@ -258,9 +262,9 @@ impl<A: Backend> Buffer for Native<A> {
         }
     }
 
-    fn visit(&self, write: bool, run: &mut dyn FnMut(&mut [u8])) -> Result<(), Refused> {
+    fn visit(&self, write: bool, run: &mut dyn FnMut(&mut [u8])) -> Result<(), MemoryRefused> {
         // SAFETY: the handle is only used to map a buffer of our own.
-        let raw = unsafe { self.device.as_hal::<A>() }.ok_or(Refused::Lost)?;
+        let raw = unsafe { self.device.as_hal::<A>() }.ok_or(MemoryRefused::Lost)?;
         let (buffer, all) = (self.native()?, 0..self.size);
         // SAFETY: made with a mapping use, not mapped otherwise: whoever visits is alone behind the device's gate.
         let mapping = unsafe { raw.map_buffer(buffer, all.clone()) }?;
@@ -331,7 +335,7 @@ impl HostView {
     }
 
     /// The bytes of a piece of staging memory that no submission has seen.
-    pub(crate) fn claimed_mut<'a>(&'a self, claim: &'a mut Claim) -> &'a mut [u8] {
+    pub(crate) fn claimed_mut<'a>(&'a self, claim: &'a mut StagingClaim) -> &'a mut [u8] {
         let range = claim.range();
         // SAFETY: in bounds, mapped, coherent. Claims on one chunk never overlap, this one is borrowed mutably, and
         // submissions hold their pieces by shared references until they are complete.
@@ -346,7 +350,7 @@ impl HostView {
     /// `Lost` if the device is gone.
     pub(crate) fn claimed<'a>(
         &'a self,
-        claim: &'a Claim,
+        claim: &'a StagingClaim,
         fence: &dyn Fence,
         value: Value,
     ) -> Result<Option<&'a [u8]>, Lost> {

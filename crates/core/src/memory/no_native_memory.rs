@@ -1,8 +1,8 @@
 //! Stands for mapped memory on targets where there is none.
 
-use crate::memory::heap::Wanted;
+use crate::memory::heap::BufferRequest;
 use crate::memory::host_right::HostRight;
-use crate::memory::staging::Claim;
+use crate::memory::staging::StagingClaim;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::ops::Range;
@@ -22,18 +22,22 @@ pub(crate) fn out_of_memory(refused: &Refused) -> bool {
 }
 
 /// Lends nothing.
-pub(crate) fn lend(_: &wgpu::Device, memory: &NativeMemory, _: Wanted<'_>) -> Option<wgpu::Buffer> {
+pub(crate) fn lend(_: &wgpu::Device, memory: &NativeMemory, _: BufferRequest<'_>) -> Option<wgpu::Buffer> {
     match *memory {}
 }
 
 impl NativeMemory {
-    pub(crate) fn write_piece(&self, _: &mut Claim, _: &mut dyn FnMut(&mut [u8])) -> Result<(), Refused> {
+    pub(crate) fn write_piece(
+        &self,
+        _: &mut StagingClaim,
+        _: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), Refused> {
         match *self {}
     }
 
     pub(crate) fn read_piece(
         &self,
-        _: &Claim,
+        _: &StagingClaim,
         _: (&dyn Fence, Value),
         _: &mut dyn FnMut(&[u8]),
     ) -> Result<(), Refused> {
@@ -62,13 +66,13 @@ impl HostView {
         match *self {}
     }
 
-    pub(crate) fn claimed_mut<'a>(&'a self, _: &'a mut Claim) -> &'a mut [u8] {
+    pub(crate) fn claimed_mut<'a>(&'a self, _: &'a mut StagingClaim) -> &'a mut [u8] {
         match *self {}
     }
 
     pub(crate) fn claimed<'a>(
         &'a self,
-        _: &'a Claim,
+        _: &'a StagingClaim,
         _: &dyn Fence,
         _: Value,
     ) -> Result<Option<&'a [u8]>, Lost> {

@@ -1,10 +1,10 @@
 //! Blocks that are free for now.
 
 use crate::error::{PoolLimit, Result};
-use crate::memory::allocation_book::Book;
+use crate::memory::allocation_book::AllocationBook;
 use crate::memory::block::Block;
 use crate::memory::heap::Heap;
-use crate::memory::recent_peak::Lately;
+use crate::memory::recent_peak::RecentPeak;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -48,14 +48,14 @@ pub(crate) struct Pool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,
     /// Blocks that were ever free: the number of the next one.
     turn: u64,
-    lately: Lately,
+    lately: RecentPeak,
     stats: PoolStats,
     /// Bytes that may be had of the driver.
     limit: Option<u64>,
     /// Free bytes that are kept, if the program says how many.
     pub(crate) threshold: Option<u64>,
     /// Who wants to know what is allocated.
-    pub(crate) books: Vec<Arc<Book>>,
+    pub(crate) books: Vec<Arc<AllocationBook>>,
 }
 
 /// A block that no array has.

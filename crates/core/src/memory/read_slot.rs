@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 /// One read on its way. The scheduler decides where its bytes end up; whoever waits for it fetches them there.
 pub(crate) struct ReadSlot {
-    place: Mutex<Place>,
+    place: Mutex<ReadState>,
     /// The batch that copies the bytes to staging memory, if it is a later one than the read's own.
     late: Mutex<Option<Seq>>,
     /// Bytes that were saved before a writer came, each range of the block with a slot of its own.
-    parts: Mutex<Parts>,
+    parts: Mutex<ReadParts>,
 }
 
 /// Ranges of a block and where a read of them is.
-pub(crate) type Parts = Vec<(Range<u64>, Arc<ReadSlot>)>;
+pub(crate) type ReadParts = Vec<(Range<u64>, Arc<ReadSlot>)>;
 
 /// Staging memory that a recorder copied the bytes of a read to.
 pub(crate) trait Readback: Send + Sync {
@@ -27,7 +27,7 @@ pub(crate) trait Readback: Send + Sync {
 
 /// Where a read is.
 #[derive(Clone, Default)]
-pub(crate) enum Place {
+pub(crate) enum ReadState {
     /// Not planned yet.
     #[default]
     Queued,
@@ -48,7 +48,7 @@ impl ReadSlot {
         Arc::new(Self { place: Mutex::default(), late: Mutex::default(), parts: Mutex::default() })
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> ReadState {
         lock(&self.place).clone()
     }
 
@@ -59,7 +59,7 @@ impl ReadSlot {
     /// Notes that a later writer is planned: batch `seq` saves the bytes first.
     pub(crate) fn save_in(&self, seq: Seq) {
         *lock(&self.late) = Some(seq);
-        self.set(Place::Staging);
+        self.set(ReadState::Staging);
     }
 
     /// A slot for bytes `range` of the block: they end up elsewhere than the rest.
@@ -69,7 +69,7 @@ impl ReadSlot {
         part
     }
 
-    pub(crate) fn parts(&self) -> Parts {
+    pub(crate) fn parts(&self) -> ReadParts {
         lock(&self.parts).clone()
     }
 
@@ -81,12 +81,12 @@ impl ReadSlot {
     /// The staging memory of a submission that was not made has nothing.
     pub(crate) fn unstage(&self) {
         let mut place = lock(&self.place);
-        if matches!(*place, Place::Staged(_)) {
-            *place = Place::Staging;
+        if matches!(*place, ReadState::Staged(_)) {
+            *place = ReadState::Staging;
         }
     }
 
-    pub(crate) fn set(&self, place: Place) {
+    pub(crate) fn set(&self, place: ReadState) {
         *lock(&self.place) = place;
     }
 }

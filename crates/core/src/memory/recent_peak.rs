@@ -5,13 +5,13 @@ pub(crate) const WINDOW: u32 = 1024;
 
 /// The largest of the numbers that it was told of in this window and the one before.
 #[derive(Default)]
-pub(crate) struct Lately {
+pub(crate) struct RecentPeak {
     this: u64,
     before: u64,
     turns: u32,
 }
 
-impl Lately {
+impl RecentPeak {
     /// Notes that so many bytes are in use, as the next use ends.
     pub(crate) fn turn(&mut self, bytes: u64) {
         self.turns += 1;
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn m08_a_peak_counts_for_one_window_at_least_and_for_two_at_most() {
         for early in [0, 1, WINDOW / 2, WINDOW - 1] {
-            let mut lately = Lately::default();
+            let mut lately = RecentPeak::default();
             (0..early).for_each(|_| lately.turn(1));
             lately.turn(100);
             for turn in 1..=WINDOW {
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn m08_what_is_noted_takes_no_turn() {
-        let mut lately = Lately::default();
+        let mut lately = RecentPeak::default();
         (0..3 * WINDOW).for_each(|_| lately.note(7));
         (0..WINDOW - 1).for_each(|_| lately.turn(1));
         assert_eq!(lately.most(), 7);

@@ -7,27 +7,27 @@ use smallvec::{SmallVec, smallvec};
 
 /// The shape of an array, and that of its memory, which is nowhere smaller.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct PaddedShape<'a> {
     pub(crate) shape: &'a [usize],
     pub(crate) padded: &'a [usize],
 }
 
 /// Elements of an array, axis by axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Picked {
+pub(crate) struct StridedRegion {
     /// Elements of the memory before the first.
     pub(crate) first: usize,
-    pub(crate) axes: SmallVec<[Axis; 4]>,
+    pub(crate) axes: SmallVec<[StridedAxis; 4]>,
 }
 
 /// So many elements, so far apart, counted in elements of the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Axis {
+pub(crate) struct StridedAxis {
     pub(crate) count: usize,
     pub(crate) stride: usize,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> PaddedShape<'a> {
     /// A shape and that of its memory.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl<'a> Frame<'a> {
 
     /// Whether the memory of this array, from its start to its end, is the elements of one with the other frame, if they
     /// have as many.
-    pub(crate) fn lies_as(&self, other: Frame<'_>) -> bool {
+    pub(crate) fn lies_as(&self, other: PaddedShape<'_>) -> bool {
         self == &other || (self.is_full() && other.is_full())
     }
 
@@ -73,23 +73,23 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl Picked {
+impl StridedRegion {
     /// All elements of an array.
-    pub(crate) fn all(frame: Frame<'_>) -> Self {
-        let axis = |(&count, stride)| Axis { count, stride };
+    pub(crate) fn all(frame: PaddedShape<'_>) -> Self {
+        let axis = |(&count, stride)| StridedAxis { count, stride };
         Self { first: 0, axes: frame.shape.iter().zip(frame.strides()).map(axis).collect() }
     }
 
     /// The first element, so many times.
     pub(crate) fn repeated(count: usize) -> Self {
-        Self { first: 0, axes: smallvec![Axis { count, stride: 0 }] }
+        Self { first: 0, axes: smallvec![StridedAxis { count, stride: 0 }] }
     }
 
     /// What `region` picks of the array `array`.
     ///
     /// # Errors
     /// [`Kind::RegionAxes`], [`Kind::RegionIndex`], [`Kind::RegionRange`].
-    pub(crate) fn of(array: &str, frame: Frame<'_>, region: &Region) -> Result<Self> {
+    pub(crate) fn of(array: &str, frame: PaddedShape<'_>, region: &Region) -> Result<Self> {
         let rank = frame.shape.len();
         let named = region.items().filter(|item| *item != Item::New).count();
         if named > rank {
@@ -100,7 +100,7 @@ impl Picked {
         let mut picked = Self { first: 0, axes: SmallVec::new() };
         for item in region.items() {
             if item == Item::New {
-                picked.axes.push(Axis { count: 1, stride: 0 });
+                picked.axes.push(StridedAxis { count: 1, stride: 0 });
             } else if let Some((at, axis)) = all.next() {
                 picked.add(item, axis).map_err(|problem| problem.of(array, at, axis.count, item))?;
             }
@@ -110,7 +110,7 @@ impl Picked {
     }
 
     /// Adds what an item picks of an axis.
-    fn add(&mut self, item: Item, axis: Axis) -> Result<(), Problem> {
+    fn add(&mut self, item: Item, axis: StridedAxis) -> Result<(), Problem> {
         let len = axis.count as i128;
         let from_the_start = |index: i128| if index < 0 { index + len } else { index };
         match item {
@@ -137,20 +137,20 @@ impl Picked {
                 }
                 self.skip(start_at, axis);
                 let count = ((end_at - start_at) as usize).div_ceil(step as usize);
-                self.axes.push(Axis { count, stride: axis.stride.saturating_mul(step as usize) });
+                self.axes.push(StridedAxis { count, stride: axis.stride.saturating_mul(step as usize) });
             }
         }
         Ok(())
     }
 
-    fn skip(&mut self, index: i128, axis: Axis) {
+    fn skip(&mut self, index: i128, axis: StridedAxis) {
         self.first = self.first.saturating_add(axis.stride.saturating_mul(index as usize));
     }
 
     /// As many elements in as many axes, with nothing between them.
     pub(crate) fn packed(&self) -> Self {
         let shape = self.shape();
-        Self::all(Frame { shape: &shape, padded: &shape })
+        Self::all(PaddedShape { shape: &shape, padded: &shape })
     }
 
     pub(crate) fn shape(&self) -> SmallVec<[usize; 4]> {
@@ -194,16 +194,17 @@ mod tests {
     use super::*;
     use crate::region;
 
-    const FRAME: Frame<'static> = Frame { shape: &[4, 5, 6], padded: &[4, 8, 6] };
+    const FRAME: PaddedShape<'static> = PaddedShape { shape: &[4, 5, 6], padded: &[4, 8, 6] };
 
     fn of(region: Region) -> Result<(usize, Vec<(usize, usize)>)> {
-        let picked = Picked::of("x", FRAME, &region)?;
+        let picked = StridedRegion::of("x", FRAME, &region)?;
         Ok((picked.first, picked.axes.iter().map(|axis| (axis.count, axis.stride)).collect()))
     }
 
     #[test]
     fn an_index_over_every_array_is_told_as_it_is_given() {
-        let error = Picked::of("x", FRAME, &Region::index([usize::MAX, 0, 0])).unwrap_err().to_string();
+        let error =
+            StridedRegion::of("x", FRAME, &Region::index([usize::MAX, 0, 0])).unwrap_err().to_string();
         let given =
             format!("index {} is outside axis 0 of array `x`, which has 4 elements there", usize::MAX);
         assert_eq!(error, given);
@@ -239,15 +240,15 @@ mod tests {
 
     #[test]
     fn only_everything_may_be_nothing() {
-        let none = Frame { shape: &[0, 5], padded: &[0, 5] };
-        assert_eq!(Picked::of("x", none, &region![..]).unwrap().len(), 0);
-        assert!(Picked::of("x", none, &region![0..0]).is_err());
-        assert!(Picked::of("x", none, &region![0]).is_err());
+        let none = PaddedShape { shape: &[0, 5], padded: &[0, 5] };
+        assert_eq!(StridedRegion::of("x", none, &region![..]).unwrap().len(), 0);
+        assert!(StridedRegion::of("x", none, &region![0..0]).is_err());
+        assert!(StridedRegion::of("x", none, &region![0]).is_err());
     }
 
     #[test]
     fn a_run_is_found_whatever_its_axes() {
-        let run = |region: Region| Picked::of("x", FRAME, &region).unwrap().is_run();
+        let run = |region: Region| StridedRegion::of("x", FRAME, &region).unwrap().is_run();
         assert!(
             run(region![2]) && run(region![2, 1..3]) && run(region![2, 1, 2..5]) && run(region![1..2, 1..3])
         );

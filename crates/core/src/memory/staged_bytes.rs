@@ -1,8 +1,8 @@
 //! Bytes of the program on their way to the device, and bytes of the device on their way to the program.
 
 use crate::error::Result;
-use crate::memory::byte_meter::Heaped;
-use crate::memory::staging::Piece;
+use crate::memory::byte_meter::MeteredVec;
+use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 /// Bytes that were copied from the program when a call was made.
 pub(crate) enum Staged {
     /// On the heap: the recorder moves them on.
-    Host(Heaped),
+    Host(MeteredVec),
     /// In memory that the device copies from.
-    Wgpu(Arc<Piece<WgpuMemory>>),
+    Wgpu(Arc<StagingPiece<WgpuMemory>>),
 }
 
 /// What an upload moves.
@@ -35,7 +35,7 @@ impl Payload {
     }
 }
 
-impl Piece<WgpuMemory> {
+impl StagingPiece<WgpuMemory> {
     /// Has `fill` write the bytes. Memory that is not mapped for good is mapped for that moment: only for who is inside
     /// the device's gate.
     ///

@@ -1,7 +1,7 @@
 //! Memory on the way between the program and a device.
 
 use crate::error::Result;
-use crate::memory::byte_meter::{Meter, Metered};
+use crate::memory::byte_meter::{ByteMeter, MeteredBytes};
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -13,48 +13,48 @@ const ALIGNMENT: u64 = 256;
 pub(crate) struct Arena<T> {
     /// Bytes of an ordinary chunk; a larger piece gets one of its own.
     chunk: u64,
-    meter: Arc<Meter>,
-    shared: Arc<Shared<T>>,
+    meter: Arc<ByteMeter>,
+    shared: Arc<SharedArena<T>>,
 }
 
-struct Shared<T> {
+struct SharedArena<T> {
     /// Bytes kept for later use, at most.
     cache: u64,
-    state: Mutex<State<T>>,
+    state: Mutex<ArenaState<T>>,
 }
 
-struct State<T> {
+struct ArenaState<T> {
     open: Option<(Arc<Chunk<T>>, u64)>,
-    idle: Vec<(Metered, T)>,
+    idle: Vec<(MeteredBytes, T)>,
 }
 
 /// One piece of memory; goes back to its arena with the last of its pieces.
 struct Chunk<T> {
     size: u64,
-    memory: Option<(Metered, T)>,
-    home: Weak<Shared<T>>,
+    memory: Option<(MeteredBytes, T)>,
+    home: Weak<SharedArena<T>>,
 }
 
 /// The right to a range of a chunk. No two claims on one chunk overlap.
-pub(crate) struct Claim(Range<u64>);
+pub(crate) struct StagingClaim(Range<u64>);
 
 /// A range of a chunk.
-pub(crate) struct Piece<T> {
+pub(crate) struct StagingPiece<T> {
     chunk: Arc<Chunk<T>>,
-    claim: Claim,
+    claim: StagingClaim,
 }
 
 impl<T> Arena<T> {
-    pub(crate) fn new(chunk: u64, cache: u64, meter: &Arc<Meter>) -> Self {
-        let state = Mutex::new(State { open: None, idle: Vec::new() });
-        Self { chunk, meter: meter.clone(), shared: Arc::new(Shared { cache, state }) }
+    pub(crate) fn new(chunk: u64, cache: u64, meter: &Arc<ByteMeter>) -> Self {
+        let state = Mutex::new(ArenaState { open: None, idle: Vec::new() });
+        Self { chunk, meter: meter.clone(), shared: Arc::new(SharedArena { cache, state }) }
     }
 
     /// A piece of at least `size` bytes; `make` makes a new chunk of the size it is given.
     ///
     /// # Errors
     /// Those of `make`.
-    pub(crate) fn take(&self, size: u64, make: impl FnOnce(u64) -> Result<T>) -> Result<Piece<T>> {
+    pub(crate) fn take(&self, size: u64, make: impl FnOnce(u64) -> Result<T>) -> Result<StagingPiece<T>> {
         let size = size.max(1).next_multiple_of(ALIGNMENT);
         if let Some(piece) = lock(&self.shared.state).cut(size) {
             return Ok(piece);
@@ -75,7 +75,7 @@ impl<T> Arena<T> {
             let before = lock(&self.shared.state).open.replace((chunk.clone(), size));
             drop(before);
         }
-        Ok(Piece { chunk, claim: Claim(0..size) })
+        Ok(StagingPiece { chunk, claim: StagingClaim(0..size) })
     }
 
     /// Bytes that are open for the next pieces and have none.
@@ -106,9 +106,9 @@ impl<T> Arena<T> {
     }
 }
 
-impl<T> State<T> {
+impl<T> ArenaState<T> {
     /// A piece of the open chunk, if there is room.
-    fn cut(&mut self, size: u64) -> Option<Piece<T>> {
+    fn cut(&mut self, size: u64) -> Option<StagingPiece<T>> {
         let (chunk, used) = self.open.as_mut()?;
         if Arc::strong_count(chunk) == 1 {
             *used = 0; // all its pieces are gone
@@ -118,11 +118,11 @@ impl<T> State<T> {
             return None;
         }
         *used += size;
-        Some(Piece { chunk: chunk.clone(), claim: Claim(start..start + size) })
+        Some(StagingPiece { chunk: chunk.clone(), claim: StagingClaim(start..start + size) })
     }
 
     /// The smallest idle chunk that is large enough and not far too large.
-    fn reuse(&mut self, size: u64) -> Option<(Metered, T)> {
+    fn reuse(&mut self, size: u64) -> Option<(MeteredBytes, T)> {
         let fits = |bytes: u64| (size..=size.saturating_mul(2)).contains(&bytes);
         let fitting = self.idle.iter().enumerate().filter(|(_, (count, _))| fits(count.bytes));
         let (at, _) = fitting.min_by_key(|(_, (count, _))| count.bytes)?;
@@ -130,7 +130,7 @@ impl<T> State<T> {
     }
 }
 
-impl<T> Piece<T> {
+impl<T> StagingPiece<T> {
     /// The memory it is a part of.
     pub(crate) fn memory(&self) -> &T {
         &self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces").1
@@ -142,18 +142,18 @@ impl<T> Piece<T> {
     }
 
     /// The memory, and the right to this part of it.
-    pub(crate) fn claim(&self) -> (&T, &Claim) {
+    pub(crate) fn claim(&self) -> (&T, &StagingClaim) {
         (self.memory(), &self.claim)
     }
 
     /// As [`Self::claim`], for who is alone with the piece.
-    pub(crate) fn claim_mut(&mut self) -> (&T, &mut Claim) {
+    pub(crate) fn claim_mut(&mut self) -> (&T, &mut StagingClaim) {
         let (_, memory) = self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces");
         (memory, &mut self.claim)
     }
 }
 
-impl Claim {
+impl StagingClaim {
     /// Bytes of the chunk.
     pub(crate) fn range(&self) -> Range<u64> {
         self.0.clone()
@@ -185,7 +185,7 @@ mod tests {
         (Arena::new(64 * KIB, 256 * KIB, &Arc::default()), Cell::new(0))
     }
 
-    fn take(arena: &Arena<u32>, made: &Cell<u32>, size: u64) -> Piece<u32> {
+    fn take(arena: &Arena<u32>, made: &Cell<u32>, size: u64) -> StagingPiece<u32> {
         let make = |_| {
             made.set(made.get() + 1);
             Ok(made.get())

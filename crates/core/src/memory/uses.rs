@@ -19,12 +19,12 @@ pub(crate) struct Use {
     pub(crate) at: &'static Location<'static>,
     /// What messages and later checks have to know of its queue, which may be gone by then: under
     /// [`Policy::Checked`](super::Policy::Checked), and while waits are recorded.
-    pub(crate) origin: Option<Arc<Origin>>,
+    pub(crate) origin: Option<Arc<UseOrigin>>,
 }
 
 /// The queue that a use was made on.
 #[derive(Debug)]
-pub(crate) struct Origin {
+pub(crate) struct UseOrigin {
     pub(crate) queue: Arc<str>,
     /// What the use comes after.
     pub(crate) clock: Clock,
@@ -50,11 +50,11 @@ const MANY: usize = 16;
 
 /// The uses that a later use may still have to wait for.
 #[derive(Default)]
-pub(crate) struct Tracker {
+pub(crate) struct BlockUses {
     uses: SmallVec<[Use; 2]>,
 }
 
-impl Tracker {
+impl BlockUses {
     /// The uses that a use of `range` conflicts with.
     pub(crate) fn conflicts(&self, range: Range<u64>, write: bool) -> impl Iterator<Item = &Use> {
         self.uses.iter().filter(move |u| u.conflicts(&range, write))
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn two_readers_do_not_conflict() {
-        let mut tracker = Tracker::default();
+        let mut tracker = BlockUses::default();
         tracker.record(used(1, 1, 0..8, false), &Clock::default());
         assert_eq!(tracker.conflicts(0..8, false).count(), 0);
         assert_eq!(tracker.conflicts(0..8, true).count(), 1);
@@ -121,14 +121,14 @@ mod tests {
 
     #[test]
     fn neighbours_do_not_conflict() {
-        let mut tracker = Tracker::default();
+        let mut tracker = BlockUses::default();
         tracker.record(used(1, 1, 0..8, true), &Clock::default());
         assert_eq!(tracker.conflicts(8..16, true).count(), 0);
     }
 
     #[test]
     fn an_unordered_writer_forgets_nobody() {
-        let mut tracker = Tracker::default();
+        let mut tracker = BlockUses::default();
         tracker.record(used(1, 1, 0..8, false), &Clock::default());
         tracker.record(used(2, 2, 0..8, true), &Clock::default());
         assert_eq!(tracker.all().len(), 2);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn an_ordered_writer_forgets_what_it_waited_for() {
-        let mut tracker = Tracker::default();
+        let mut tracker = BlockUses::default();
         let mut clock = Clock::default();
         tracker.record(used(1, 1, 0..8, false), &clock);
         clock.see(Slot(1), Stamp(1));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_reader_does_not_forget_the_writer() {
-        let mut tracker = Tracker::default();
+        let mut tracker = BlockUses::default();
         tracker.record(used(1, 1, 0..8, true), &Clock::default());
         tracker.record(used(1, 2, 0..8, false), &Clock::default());
         assert_eq!(tracker.conflicts(0..8, false).count(), 1);

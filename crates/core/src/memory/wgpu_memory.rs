@@ -1,11 +1,11 @@
 //! Memory on a wgpu device, with the host's view of it where there is one.
 
-use crate::driver::erased::Opaque;
-use crate::driver::error_scopes::{Doing, reasons, scoped};
-use crate::driver::gl_gate::Gate;
+use crate::driver::erased::Erased;
+use crate::driver::error_scopes::{Operation, reasons, scoped};
+use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
-use crate::memory::external_buffers::{ExternalOwner, Foreign};
-use crate::memory::heap::{BlockId, Wanted, usages};
+use crate::memory::external_buffers::{ExternalBuffer, ExternalOwner};
+use crate::memory::heap::{BlockId, BufferRequest, usages};
 use crate::memory::native_memory as native;
 use crate::memory::native_memory::{HostView, NativeMemory};
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// The memory of a block or of a staging chunk.
 pub(crate) struct WgpuMemory {
     /// What wgpu knows of it, if anything.
-    buffer: Option<Opaque<wgpu::Buffer>>,
+    buffer: Option<Erased<wgpu::Buffer>>,
     native: Option<NativeMemory>,
-    gate: Opaque<Arc<Gate>>,
+    gate: Erased<Arc<GlGate>>,
     /// There if the buffer is the program's own.
-    foreign: Option<Opaque<Foreign>>,
+    foreign: Option<Erased<ExternalBuffer>>,
 }
 
 impl WgpuMemory {
@@ -25,8 +25,12 @@ impl WgpuMemory {
     ///
     /// # Errors
     /// `OutOfMemory`, or whatever wgpu says.
-    pub(crate) fn plain(device: &wgpu::Device, gate: &Arc<Gate>, wanted: Wanted<'_>) -> Result<Self> {
-        let Wanted { heap, size, label, .. } = wanted;
+    pub(crate) fn plain(
+        device: &wgpu::Device,
+        gate: &Arc<GlGate>,
+        wanted: BufferRequest<'_>,
+    ) -> Result<Self> {
+        let BufferRequest { heap, size, label, .. } = wanted;
         let desc = wgpu::BufferDescriptor {
             label: Some(label),
             size,
@@ -36,7 +40,7 @@ impl WgpuMemory {
         let (buffer, error) = scoped(device, || device.create_buffer(&desc));
         let memory = Self::new(Some(buffer), None, gate);
         match error {
-            Some(error) => Err(Doing { object: label, bytes: size }.failed(&error)),
+            Some(error) => Err(Operation { object: label, bytes: size }.failed(&error)),
             None => Ok(memory),
         }
     }
@@ -47,20 +51,20 @@ impl WgpuMemory {
     /// `OutOfMemory`, or whatever wgpu says.
     pub(crate) fn lent(
         device: &wgpu::Device,
-        gate: &Arc<Gate>,
+        gate: &Arc<GlGate>,
         native: NativeMemory,
-        wanted: Wanted<'_>,
+        wanted: BufferRequest<'_>,
     ) -> Result<Option<Self>> {
         let (buffer, error) = scoped(device, || native::lend(device, &native, wanted));
         let memory = buffer.map(|buffer| Self::new(Some(buffer), Some(native), gate));
         match error {
-            Some(error) => Err(Doing { object: wanted.label, bytes: wanted.size }.failed(&error)),
+            Some(error) => Err(Operation { object: wanted.label, bytes: wanted.size }.failed(&error)),
             None => Ok(memory),
         }
     }
 
     /// Native memory that wgpu knows nothing of.
-    pub(crate) fn bare(native: NativeMemory, gate: &Arc<Gate>) -> Self {
+    pub(crate) fn bare(native: NativeMemory, gate: &Arc<GlGate>) -> Self {
         Self::new(None, Some(native), gate)
     }
 
@@ -68,16 +72,16 @@ impl WgpuMemory {
     pub(crate) fn foreign_on(
         buffer: &wgpu::Buffer,
         id: BlockId,
-        gate: &Arc<Gate>,
+        gate: &Arc<GlGate>,
         all: Arc<dyn ExternalOwner>,
     ) -> Self {
         let mut memory = Self::new(Some(buffer.clone()), None, gate);
-        memory.foreign = Some(Opaque::new(Foreign::new(id, buffer, all)));
+        memory.foreign = Some(Erased::new(ExternalBuffer::new(id, buffer, all)));
         memory
     }
 
-    fn new(buffer: Option<wgpu::Buffer>, native: Option<NativeMemory>, gate: &Arc<Gate>) -> Self {
-        let (buffer, gate) = (buffer.map(Opaque::new), Opaque::new(gate.clone()));
+    fn new(buffer: Option<wgpu::Buffer>, native: Option<NativeMemory>, gate: &Arc<GlGate>) -> Self {
+        let (buffer, gate) = (buffer.map(Erased::new), Erased::new(gate.clone()));
         Self { buffer, native, gate, foreign: None }
     }
 
@@ -88,7 +92,7 @@ impl WgpuMemory {
     }
 
     /// What there is to know if the buffer is the program's own.
-    pub(crate) fn foreign(&self) -> Option<&Foreign> {
+    pub(crate) fn foreign(&self) -> Option<&ExternalBuffer> {
         self.foreign.as_deref()
     }
 
@@ -103,7 +107,7 @@ impl WgpuMemory {
     }
 
     /// Waits for a turn, where calls take turns.
-    pub(crate) fn gate(&self) -> &Gate {
+    pub(crate) fn gate(&self) -> &GlGate {
         &self.gate
     }
 }
@@ -115,7 +119,7 @@ impl Drop for WgpuMemory {
 }
 
 /// The error of ours for a driver's.
-pub(crate) fn refused(error: &native::Refused, object: &str, bytes: u64) -> crate::error::Error {
+pub(crate) fn refused(error: &native::MemoryRefused, object: &str, bytes: u64) -> crate::error::Error {
     let object = object.to_owned();
     match native::out_of_memory(error) {
         true => Kind::OutOfMemory { object, bytes, limit: None }.into(),

@@ -9,18 +9,18 @@ use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::{Payload, Staged};
-use crate::multi::copy_pieces::{Between, DEPTH, End, cut, meets_itself};
+use crate::multi::copy_pieces::{CopyBuffers, CopySide, DEPTH, cut, meets_itself};
 use crate::multi::event_wait::{enqueueing, wait};
 use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::Seat;
+use crate::runtime::pending::WakerRegistration;
 use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::Past;
+use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::relay::{Origin, Relay};
+use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
 use crate::work::region_copy::{RegionCopy, Rows};
 use crate::work::span::{Pattern, Span};
@@ -30,17 +30,17 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
 /// What one context does for a copy.
-struct Side<'a> {
+struct CopyEnd<'a> {
     engine: &'a Arc<Engine>,
-    end: End,
+    end: CopySide,
     by: Admission,
     /// Its part of the array, from the first byte to the last.
     span: Span,
-    between: Between,
+    between: CopyBuffers,
 }
 
 /// One piece: where its bytes follow each other on either side, and who signals what.
-struct Piece {
+struct CopyPiece {
     rows: Rows,
     src: Span,
     dst: Span,
@@ -62,12 +62,12 @@ pub(crate) fn copy(
     (source, target): (&Owner, &Owner),
     copy: &RegionCopy,
 ) -> Result<()> {
-    let (end, other) = if given.is(source) { (End::Source, target) } else { (End::Target, source) };
+    let (end, other) = if given.is(source) { (CopySide::Source, target) } else { (CopySide::Target, source) };
     let (label, priority) = given.engine().about(by.slot);
     let helper = other.engine().helper(&format!("{label}, copy across"), priority);
     let helper = helper.map_err(|error| lost(other.engine(), error))?;
     let theirs = Admission { slot: helper, what: CommandKind::Across, at: by.at };
-    let (read_by, written_by) = if end == End::Source { (by, theirs) } else { (theirs, by) };
+    let (read_by, written_by) = if end == CopySide::Source { (by, theirs) } else { (theirs, by) };
     let enqueued = enqueue(end, copy, (source, read_by), (target, written_by));
     other.engine().let_helper_go(helper);
     enqueued
@@ -111,19 +111,19 @@ fn lost(other: &Engine, error: Error) -> Error {
 
 /// Enqueues both sides and has each signal the other. `end` is that of the program's queue.
 fn enqueue(
-    end: End,
+    end: CopySide,
     copy: &RegionCopy,
     (source, read_by): (&Owner, Admission),
     (target, written_by): (&Owner, Admission),
 ) -> Result<()> {
     let rows = cut(copy, meets_itself(source.engine(), target.engine(), copy));
-    let source = &Side::new(End::Source, source, read_by, &copy.src, &rows)?;
-    let target = &Side::new(End::Target, target, written_by, &copy.dst, &rows)?;
+    let source = &CopyEnd::new(CopySide::Source, source, read_by, &copy.src, &rows)?;
+    let target = &CopyEnd::new(CopySide::Target, target, written_by, &copy.dst, &rows)?;
     let pieces = pieces(source, target, rows);
     // An `Unchecked` context orders nothing by itself: there the source is read when the program's queue has come here.
-    let place = (end == End::Target && source.engine.lock().policy() == Policy::Unchecked)
-        .then(|| Arrival::of(target.engine.marker(target.by.slot).0, target, source));
-    let done = (end == End::Source).then(|| Signaller::new(source.engine, &target.name()));
+    let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked)
+        .then(|| PieceArrival::of(target.engine.marker(target.by.slot).0, target, source));
+    let done = (end == CopySide::Source).then(|| Signaller::new(source.engine, &target.name()));
     let read = || source.reads(&pieces, &place, &done);
     let (reads, writes) = both(end, (source, &read), (target, &|| target.writes(&pieces)))?;
     if let Some(place) = place {
@@ -141,26 +141,26 @@ type Enqueue<'a> = &'a dyn Fn() -> Result<Vec<Stamp>>;
 
 /// Enqueues both sides, that of the helper first: if that is refused, nothing has happened to the program's queue.
 fn both(
-    end: End,
-    (source, read): (&Side<'_>, Enqueue<'_>),
-    (target, write): (&Side<'_>, Enqueue<'_>),
+    end: CopySide,
+    (source, read): (&CopyEnd<'_>, Enqueue<'_>),
+    (target, write): (&CopyEnd<'_>, Enqueue<'_>),
 ) -> Result<(Vec<Stamp>, Vec<Stamp>)> {
     let _turn = enqueueing();
     match end {
-        End::Target => {
+        CopySide::Target => {
             let reads = read().map_err(|error| lost(source.engine, error))?;
             Ok((reads, write()?))
         }
-        End::Source => {
+        CopySide::Source => {
             let writes = write().map_err(|error| lost(target.engine, error))?;
             Ok((read()?, writes))
         }
     }
 }
 
-fn pieces(source: &Side<'_>, target: &Side<'_>, rows: Vec<Rows>) -> Vec<Piece> {
+fn pieces(source: &CopyEnd<'_>, target: &CopyEnd<'_>, rows: Vec<Rows>) -> Vec<CopyPiece> {
     let (reader, writer) = (source.name(), target.name());
-    let piece = |(at, rows): (usize, Rows)| Piece {
+    let piece = |(at, rows): (usize, Rows)| CopyPiece {
         src: source.place(at, &rows),
         dst: target.place(at, &rows),
         rows,
@@ -173,41 +173,47 @@ fn pieces(source: &Side<'_>, target: &Side<'_>, rows: Vec<Rows>) -> Vec<Piece> {
 }
 
 /// Has each side signal the other. `reads` and `writes` are the places of the pieces in their queues.
-fn connect(source: &Side<'_>, target: &Side<'_>, pieces: Vec<Piece>, reads: &[Stamp], writes: &[Stamp]) {
+fn connect(
+    source: &CopyEnd<'_>,
+    target: &CopyEnd<'_>,
+    pieces: Vec<CopyPiece>,
+    reads: &[Stamp],
+    writes: &[Stamp],
+) {
     for (at, piece) in pieces.into_iter().enumerate() {
-        let Piece { src, read, staged, free, here, .. } = piece;
+        let CopyPiece { src, read, staged, free, here, .. } = piece;
         if let Some(free) = free {
             Relay::attach(source.engine, free, target.origin(writes[at - DEPTH]), None);
         }
         let reading = source.reading(src, read, reads[at]);
-        let mut bytes = Bytes { reading, target: target.engine.clone(), staged, saved: Vec::new() };
+        let mut bytes = PieceBytes { reading, target: target.engine.clone(), staged, saved: Vec::new() };
         let then = Box::new(move |waker: &Waker| bytes.fetch(waker));
         Relay::attach(target.engine, here, source.origin(reads[at]), Some(then));
     }
 }
 
-impl<'a> Side<'a> {
-    fn new(end: End, owner: &'a Owner, by: Admission, span: &Span, rows: &[Rows]) -> Result<Self> {
+impl<'a> CopyEnd<'a> {
+    fn new(end: CopySide, owner: &'a Owner, by: Admission, span: &Span, rows: &[Rows]) -> Result<Self> {
         let engine = owner.engine();
         let theirs = by.what == CommandKind::Across;
-        let between = Between::new(owner, by, end, rows);
+        let between = CopyBuffers::new(owner, by, end, rows);
         let between = between.map_err(|error| if theirs { lost(engine, error) } else { error })?;
         Ok(Self { engine, end, by, span: span.clone(), between })
     }
 }
 
-impl Side<'_> {
+impl CopyEnd<'_> {
     fn point(&self, stamp: Stamp) -> Point {
         Point { slot: self.by.slot, stamp }
     }
 
-    fn origin(&self, stamp: Stamp) -> Origin {
+    fn origin(&self, stamp: Stamp) -> RelaySource {
         let point = self.point(stamp);
-        Origin::Point(Arc::downgrade(self.engine), point, self.engine.stretch_of(point))
+        RelaySource::Point(Arc::downgrade(self.engine), point, self.engine.stretch_of(point))
     }
 
     fn name(&self) -> String {
-        Origin::name(self.engine, self.point(Stamp(0)))
+        RelaySource::name(self.engine, self.point(Stamp(0)))
     }
 
     fn place(&self, at: usize, rows: &Rows) -> Span {
@@ -223,8 +229,8 @@ impl Side<'_> {
     /// Enqueues the reads: the place of each.
     fn reads(
         &self,
-        pieces: &[Piece],
-        place: &Option<Arrival<'_>>,
+        pieces: &[CopyPiece],
+        place: &Option<PieceArrival<'_>>,
         done: &Option<Signaller>,
     ) -> Result<Vec<Stamp>> {
         let mut ops: Vec<Op> = place.iter().map(|place| place.signaller.wait()).collect();
@@ -240,7 +246,7 @@ impl Side<'_> {
     }
 
     /// Enqueues the writes: the place of each.
-    fn writes(&self, pieces: &[Piece]) -> Result<Vec<Stamp>> {
+    fn writes(&self, pieces: &[CopyPiece]) -> Result<Vec<Stamp>> {
         let (mut ops, mut ends) = (Vec::new(), Vec::new());
         for piece in pieces {
             let src = Payload::Later(piece.staged.clone());
@@ -261,20 +267,20 @@ impl Side<'_> {
 
     fn reading(&self, span: Span, slot: Arc<ReadSlot>, stamp: Stamp) -> Reading<u32> {
         let (engine, keep, point) = (self.engine.clone(), None, self.point(stamp));
-        let (seat, past) = (Seat::default(), Arc::<Past>::default());
+        let (seat, past) = (WakerRegistration::default(), Arc::<PointHistory>::default());
         Reading { seat, engine, keep, point, past, span, slot, len: 0, out: Vec::new() }
     }
 }
 
 /// That the queue of one side has come to a point, for the other side.
-struct Arrival<'a> {
+struct PieceArrival<'a> {
     signaller: Signaller,
-    origin: Origin,
+    origin: RelaySource,
     waiter: &'a Arc<Engine>,
 }
 
-impl<'a> Arrival<'a> {
-    fn of(point: Point, side: &Side<'_>, waiter: &Side<'a>) -> Self {
+impl<'a> PieceArrival<'a> {
+    fn of(point: Point, side: &CopyEnd<'_>, waiter: &CopyEnd<'a>) -> Self {
         let signaller = Signaller::new(waiter.engine, &side.name());
         Self { signaller, origin: side.origin(point.stamp), waiter: waiter.engine }
     }
@@ -285,7 +291,7 @@ impl<'a> Arrival<'a> {
 }
 
 /// A piece between the two contexts.
-struct Bytes {
+struct PieceBytes {
     reading: Reading<u32>,
     target: Arc<Engine>,
     staged: Arc<OnceLock<Staged>>,
@@ -293,7 +299,7 @@ struct Bytes {
     saved: Vec<u8>,
 }
 
-impl Bytes {
+impl PieceBytes {
     /// Moves the bytes that were read to the staging memory of the target.
     fn fetch(&mut self, waker: &Waker) -> Poll<Result<()>> {
         loop {

@@ -7,7 +7,7 @@ use crate::memory::heap::{Heap, overlap};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
-use crate::work::region_copy::{RegionCopy, Rows, Stretch, WORD, extent};
+use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use crate::work::span::Span;
 use crate::work::step::Work;
 use smallvec::SmallVec;
@@ -23,13 +23,13 @@ pub(crate) const DEPTH: usize = 2;
 
 /// The two ends of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum CopySide {
     Source,
     Target,
 }
 
 /// Memory of a copy's own at one end, for pieces that are no run of words in the array.
-pub(crate) struct Between(Vec<Arc<Storage>>);
+pub(crate) struct CopyBuffers(Vec<Arc<Storage>>);
 
 /// The rows of a copy in pieces. Where it `meets_itself`, all is read before any is written.
 pub(crate) fn cut(copy: &RegionCopy, meets_itself: bool) -> Vec<Rows> {
@@ -49,13 +49,13 @@ pub(crate) fn meets_itself(source: &Engine, target: &Engine, copy: &RegionCopy) 
 /// of a row are such an axis too.
 fn in_pieces(rows: &Rows, size: u64) -> Vec<Rows> {
     let mut axes = rows.axes.clone();
-    axes.push(Stretch { count: rows.row, src: 1, dst: 1 });
+    axes.push(RowAxis { count: rows.row, src: 1, dst: 1 });
     let inside = |at: usize| axes[at + 1..].iter().map(|axis| axis.count).product::<u64>();
     let at = (0..axes.len()).find(|&at| inside(at) <= size).expect("bug: a byte is more than a piece");
     let (axis, most) = (axes[at], size / inside(at));
     let outer = Rows { row: 1, axes: axes[..at].into(), ..*rows };
     let piece = |from: u64, to: u64, first: u64| {
-        let mut axes: SmallVec<[Stretch; 4]> = axes[at..].into();
+        let mut axes: SmallVec<[RowAxis; 4]> = axes[at..].into();
         axes[0].count = most.min(axis.count - first);
         let row = axes.pop().map_or(1, |bytes| bytes.count);
         axes.retain(|axis| axis.count > 1);
@@ -73,9 +73,9 @@ fn bytes(rows: &Rows) -> u64 {
     rows.row * rows.count()
 }
 
-impl End {
+impl CopySide {
     fn start(self, rows: &Rows) -> u64 {
-        if self == End::Source { rows.from } else { rows.to }
+        if self == CopySide::Source { rows.from } else { rows.to }
     }
 
     /// Whether nothing lies between rows at this end, and they start and end on words.
@@ -84,8 +84,8 @@ impl End {
             rows.row,
             &rows.axes,
             match self {
-                End::Source => |axis| axis.src,
-                End::Target => |axis| axis.dst,
+                CopySide::Source => |axis| axis.src,
+                CopySide::Target => |axis| axis.dst,
             },
         );
         extent == bytes(rows) && [extent, self.start(rows)].iter().all(|bytes| bytes.is_multiple_of(WORD))
@@ -95,22 +95,22 @@ impl End {
     pub(crate) fn between(self, rows: &Rows, array: &Arc<Block>, memory: &Arc<Block>) -> Work {
         let (mut rows, mut inside) = (Rows { axes: rows.axes.clone(), ..*rows }, rows.row);
         for axis in rows.axes.iter_mut().rev() {
-            *if self == End::Source { &mut axis.dst } else { &mut axis.src } = inside;
+            *if self == CopySide::Source { &mut axis.dst } else { &mut axis.src } = inside;
             inside *= axis.count;
         }
         match self {
-            End::Source => RegionCopy::new(array, memory, Rows { to: 0, ..rows }).into(),
-            End::Target => RegionCopy::new(memory, array, Rows { from: 0, ..rows }).into(),
+            CopySide::Source => RegionCopy::new(array, memory, Rows { to: 0, ..rows }).into(),
+            CopySide::Target => RegionCopy::new(memory, array, Rows { from: 0, ..rows }).into(),
         }
     }
 }
 
-impl Between {
+impl CopyBuffers {
     /// As much as `pieces` need at this end.
     ///
     /// # Errors
     /// Those of an allocation.
-    pub(crate) fn new(owner: &Owner, by: Admission, end: End, pieces: &[Rows]) -> Result<Self> {
+    pub(crate) fn new(owner: &Owner, by: Admission, end: CopySide, pieces: &[Rows]) -> Result<Self> {
         let sizes: Vec<u64> = pieces.iter().filter(|rows| !end.is_run(rows)).map(size).collect();
         let Some(&most) = sizes.iter().max() else { return Ok(Self(Vec::new())) };
         let label = Arc::from("a copy between contexts");
@@ -129,7 +129,7 @@ impl Between {
     }
 
     /// Where the bytes of piece `at` follow each other: in the array, if they do, else here.
-    pub(crate) fn place(&self, end: End, at: usize, rows: &Rows, array: &Arc<Block>) -> Span {
+    pub(crate) fn place(&self, end: CopySide, at: usize, rows: &Rows, array: &Arc<Block>) -> Span {
         let (block, offset) = match end.is_run(rows) {
             true => (array, end.start(rows)),
             false => (self.0[at % self.0.len()].block(), 0),
@@ -146,11 +146,11 @@ fn size(rows: &Rows) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::region_iter::{Frame, Picked};
+    use crate::memory::region_iter::{PaddedShape, StridedRegion};
     use crate::region;
 
     fn rows(shape: &[usize], padded: [&[usize]; 2], size: u64) -> Rows {
-        let all = |padded| Picked::all(Frame { shape, padded });
+        let all = |padded| StridedRegion::all(PaddedShape { shape, padded });
         Rows::new((8, &all(padded[0])), (16, &all(padded[1])), size)
     }
 
@@ -179,11 +179,15 @@ mod tests {
     #[test]
     fn a_run_of_words_is_found_at_either_end() {
         let wide = rows(&[4, 3], [&[4, 3], &[4, 5]], 4);
-        assert!(End::Source.is_run(&wide) && !End::Target.is_run(&wide));
+        assert!(CopySide::Source.is_run(&wide) && !CopySide::Target.is_run(&wide));
         let halves = rows(&[1, 3], [&[1, 3], &[1, 3]], 2);
-        assert!(!End::Source.is_run(&halves), "it ends within a word");
-        let picked = Picked::of("x", Frame { shape: &[9], padded: &[9] }, &region![1..5]).unwrap();
+        assert!(!CopySide::Source.is_run(&halves), "it ends within a word");
+        let picked =
+            StridedRegion::of("x", PaddedShape { shape: &[9], padded: &[9] }, &region![1..5]).unwrap();
         let inside = Rows::new((0, &picked), (0, &picked.packed()), 2);
-        assert!(!End::Source.is_run(&inside) && End::Target.is_run(&inside), "one starts within a word");
+        assert!(
+            !CopySide::Source.is_run(&inside) && CopySide::Target.is_run(&inside),
+            "one starts within a word"
+        );
     }
 }

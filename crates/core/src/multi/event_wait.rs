@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::runtime::event::{Event, Recording};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::relay::{Origin, Relay};
+use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
 use fencepost_sync::Slot;
 use std::panic::Location;
@@ -32,18 +32,18 @@ pub(crate) fn wait(
 ///
 /// # Errors
 /// That of a queue that could not be made.
-fn origin(event: &Event) -> Result<Option<(Origin, String)>> {
+fn origin(event: &Event) -> Result<Option<(RelaySource, String)>> {
     let engine = event.owner.engine();
     match event.recording() {
         Recording::Never => Ok(None),
         Recording::Point(point, past, _) => {
-            let name = Origin::name(engine, point);
+            let name = RelaySource::name(engine, point);
             engine.lock().queue_mut(point.slot).note_use();
-            Ok(Some((Origin::Point(Arc::downgrade(engine), point, past.stretch.clone()), name)))
+            Ok(Some((RelaySource::Point(Arc::downgrade(engine), point, past.stretch.clone()), name)))
         }
         Recording::User(user) => {
             let name = format!("user event `{}`", user.label());
-            Ok(Some((Origin::User(Arc::downgrade(engine), user), name)))
+            Ok(Some((RelaySource::User(Arc::downgrade(engine), user), name)))
         }
         Recording::Failed(error) => Err(error),
     }

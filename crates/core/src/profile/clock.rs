@@ -18,7 +18,7 @@ pub(crate) struct Sighting {
 
 /// Where the ticks of a device are on the axis of the host.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Axis {
+pub(crate) struct TimeAxis {
     origin: u64,
     /// Host seconds of the origin.
     offset: f64,
@@ -39,7 +39,7 @@ struct Offset {
 /// by one in ten thousand.
 const DRIFT: f64 = 2e-4;
 
-impl Axis {
+impl TimeAxis {
     /// From the narrowest sighting, or from that of the first half and that of the second, whichever leaves less open;
     /// `None` without any.
     ///
@@ -111,18 +111,18 @@ mod tests {
 
     #[test]
     fn one_sighting_leaves_half_of_what_is_left_over() {
-        let axis = Axis::of(&[sighting(2.0, 100, 300, 2.6)], TICK).expect("a sighting");
+        let axis = TimeAxis::of(&[sighting(2.0, 100, 300, 2.6)], TICK).expect("a sighting");
         close(axis.error, 0.2 + 0.2 * DRIFT);
         close(axis.seconds(100), 2.2);
         close(axis.seconds(300), 2.4);
-        assert_eq!(Axis::of(&[], TICK), None);
+        assert_eq!(TimeAxis::of(&[], TICK), None);
     }
 
     #[test]
     fn the_narrowest_sightings_count() {
         let wide = [sighting(0.0, 100, 200, 9.0), sighting(0.0, 8100, 8200, 20.0)];
         let narrow = [sighting(2.0, 1000, 1010, 2.03), sighting(9.995, 9000, 9010, 10.025)];
-        let axis = Axis::of(&[wide, narrow].concat(), TICK).expect("sightings");
+        let axis = TimeAxis::of(&[wide, narrow].concat(), TICK).expect("sightings");
         // The offset is between 1.1 and 1.12 at the start, between 1.095 and 1.115 at the end.
         assert!(axis.error <= 0.02, "{}", axis.error);
         assert!((axis.seconds(1000) - 2.01).abs() <= axis.error);
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn ticks_are_as_long_as_said_unless_the_sightings_say_otherwise() {
         let at = |host: f64, tick: u64| sighting(host - 0.01, tick, tick, host + 0.01);
-        let same = Axis::of(&[at(1.0, 1000), at(9.005, 9000)], TICK).expect("sightings");
+        let same = TimeAxis::of(&[at(1.0, 1000), at(9.005, 9000)], TICK).expect("sightings");
         close(same.seconds(9000) - same.seconds(1000), 8.0);
-        let slow = Axis::of(&[at(1.0, 1000), at(9.8, 9000)], TICK).expect("sightings");
+        let slow = TimeAxis::of(&[at(1.0, 1000), at(9.8, 9000)], TICK).expect("sightings");
         close(slow.seconds(9000) - slow.seconds(1000), 8.8);
         close(slow.seconds(5000), 5.4);
         close(slow.error, 0.01);
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_wide_sighting_makes_a_narrow_one_no_worse() {
-        let found = Axis::of(&[sighting(0.0, 1000, 1000, 5.0), sighting(6.99, 7000, 7000, 7.01)], TICK);
+        let found = TimeAxis::of(&[sighting(0.0, 1000, 1000, 5.0), sighting(6.99, 7000, 7000, 7.01)], TICK);
         let axis = found.expect("sightings");
         close(axis.error, 0.01 + 6.0 * DRIFT);
         close(axis.seconds(1000), 1.0);
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_tick_before_all_sightings_is_before_them() {
-        let axis = Axis::of(&[sighting(1.0, 1000, 1000, 1.0)], TICK).expect("a sighting");
+        let axis = TimeAxis::of(&[sighting(1.0, 1000, 1000, 1.0)], TICK).expect("a sighting");
         close(axis.seconds(900), 0.9);
     }
 }

@@ -47,7 +47,7 @@ pub struct Profile {
     /// Everything that was enqueued, in the order of the calls.
     pub rows: Vec<Row>,
     /// The submissions, in their order.
-    pub batches: Vec<Batch>,
+    pub batches: Vec<ProfileBatch>,
     /// Seconds from start to finish of the profiler, by the host's clock.
     pub seconds: f64,
     /// By how many seconds the device's times may be off on the host's axis, on the lane where that is most; `None` if
@@ -58,7 +58,7 @@ pub struct Profile {
 /// A submission: commands of one or more queues. Times are seconds since the profiler was started, on the host's clock.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Batch {
+pub struct ProfileBatch {
     /// The number of the hardware queue.
     pub lane: usize,
     /// When it was about to be recorded and submitted.

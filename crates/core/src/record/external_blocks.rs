@@ -8,10 +8,10 @@ use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// A foreign block, with the first step of a batch that names it.
-pub(crate) type Named<'a> = (usize, &'a Arc<Block>);
+pub(crate) type NamedExternal<'a> = (usize, &'a Arc<Block>);
 
 /// The foreign blocks that `steps` name.
-pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<Named<'a>> {
+pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExternal<'a>> {
     let mut named = Vec::new();
     if !device.foreign().any() {
         return named;
@@ -44,7 +44,7 @@ pub(crate) fn blame(device: &WgpuDevice, steps: &[Step], failure: Failure) -> Fa
     if failure.lost || failure.step.is_some() {
         return failure;
     }
-    let refused = |&(at, block): &Named<'_>| {
+    let refused = |&(at, block): &NamedExternal<'_>| {
         let label = block.order().label.clone();
         device.refusal(buffer(block), &label).map(|error| (at, error))
     };

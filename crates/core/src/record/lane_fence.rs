@@ -1,6 +1,6 @@
 //! The fence of a lane whose submissions wgpu makes.
 
-use crate::record::mapped_buffers::ReadBuffer;
+use crate::record::mapped_buffers::DownloadBuffer;
 use fencepost_sync::Value;
 use fencepost_sync::backend::{Fence, PortableFence};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl LaneFence {
     }
 
     /// After a submission: has the fence wait for its callbacks and for the maps of `reads`.
-    pub(crate) fn arm(&self, queue: &wgpu::Queue, value: Value, reads: &[ReadBuffer]) {
+    pub(crate) fn arm(&self, queue: &wgpu::Queue, value: Value, reads: &[DownloadBuffer]) {
         let mut arrivals = self.0.arm(value, reads.len() + 1).into_iter();
         for (read, arrival) in reads.iter().zip(arrivals.by_ref()) {
             read.map(arrival);

@@ -1,11 +1,11 @@
 //! Staging through wgpu's own maps, where the host reaches no memory for good.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Doing, scoped};
+use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::Result;
-use crate::memory::byte_meter::{Meter, Metered};
+use crate::memory::byte_meter::{ByteMeter, MeteredBytes};
 use crate::memory::read_slot::Readback;
-use crate::memory::spare_buffers::{Spare, Spares};
+use crate::memory::spare_buffers::{SpareBuffer, SpareBuffers};
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{Arrival, LostFlag};
 use std::sync::Arc;
@@ -19,23 +19,23 @@ const ALIGNMENT: u64 = 16;
 
 /// Where staging buffers of one direction come from.
 #[derive(Clone)]
-pub(crate) struct Buffers {
+pub(crate) struct MappedBuffers {
     device: wgpu::Device,
     lost: LostFlag,
     mode: MapMode,
-    meter: Arc<Meter>,
-    spares: Arc<Spares>,
+    meter: Arc<ByteMeter>,
+    spares: Arc<SpareBuffers>,
 }
 
 /// A staging buffer, filled from the front by one batch.
-pub(crate) struct Filling {
+pub(crate) struct FillingBuffer {
     pub(crate) buffer: wgpu::Buffer,
-    count: Metered,
+    count: MeteredBytes,
     used: u64,
-    home: Buffers,
+    home: MappedBuffers,
 }
 
-impl Buffers {
+impl MappedBuffers {
     pub(crate) fn new(device: &WgpuDevice, mode: MapMode) -> Self {
         let (lost, meter, spares) =
             (device.lost().clone(), device.meter().clone(), device.spares(mode).clone());
@@ -46,8 +46,12 @@ impl Buffers {
     ///
     /// # Errors
     /// Out of memory.
-    pub(crate) fn room<'a>(&self, filling: &'a mut Vec<Filling>, size: u64) -> Result<(&'a Filling, u64)> {
-        let fits = |f: &Filling| f.used + size <= f.buffer.size();
+    pub(crate) fn room<'a>(
+        &self,
+        filling: &'a mut Vec<FillingBuffer>,
+        size: u64,
+    ) -> Result<(&'a FillingBuffer, u64)> {
+        let fits = |f: &FillingBuffer| f.used + size <= f.buffer.size();
         if !filling.last().is_some_and(fits) {
             filling.push(self.take(size)?);
         }
@@ -58,9 +62,9 @@ impl Buffers {
         Ok((last, offset))
     }
 
-    fn take(&self, size: u64) -> Result<Filling> {
+    fn take(&self, size: u64) -> Result<FillingBuffer> {
         let (buffer, count) = match self.spares.take(size..=(4 * size).max(SMALLEST)) {
-            Some(Spare { buffer, count, mapped }) => {
+            Some(SpareBuffer { buffer, count, mapped }) => {
                 if mapped && self.mode == MapMode::Read {
                     buffer.unmap(); // as whoever read it left it
                 }
@@ -72,7 +76,7 @@ impl Buffers {
                 (buffer, count)
             }
         };
-        Ok(Filling { buffer, count, used: 0, home: self.clone() })
+        Ok(FillingBuffer { buffer, count, used: 0, home: self.clone() })
     }
 
     /// A new buffer; one to write is mapped from the start.
@@ -86,11 +90,11 @@ impl Buffers {
         let (size, mapped_at_creation) = (size.max(SMALLEST), self.mode == MapMode::Write);
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
         let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
-        error.map_or(Ok(buffer), |error| Err(Doing { object: label, bytes: size }.failed(&error)))
+        error.map_or(Ok(buffer), |error| Err(Operation { object: label, bytes: size }.failed(&error)))
     }
 }
 
-impl Filling {
+impl FillingBuffer {
     /// Writes `bytes` at `offset` of the mapped buffer; the last word is filled up with zeros.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
@@ -109,19 +113,19 @@ impl Filling {
 }
 
 /// An upload buffer of a batch on its way; asks to be mapped again when the batch is complete and this is dropped.
-pub(crate) struct SentBuffer(Option<Filling>);
+pub(crate) struct SubmittedUpload(Option<FillingBuffer>);
 
-impl SentBuffer {
+impl SubmittedUpload {
     /// Unmaps a filled buffer: the device may have it.
-    pub(crate) fn new(filling: Filling) -> Self {
+    pub(crate) fn new(filling: FillingBuffer) -> Self {
         filling.buffer.unmap();
         Self(Some(filling))
     }
 }
 
-impl Drop for SentBuffer {
+impl Drop for SubmittedUpload {
     fn drop(&mut self) {
-        let Some(Filling { buffer, count, home, .. }) = self.0.take() else { return };
+        let Some(FillingBuffer { buffer, count, home, .. }) = self.0.take() else { return };
         if home.lost.is_raised() {
             return;
         }
@@ -129,7 +133,7 @@ impl Drop for SentBuffer {
         let back = buffer.clone();
         let mapped = move |result: Result<(), wgpu::BufferAsyncError>| {
             if result.is_ok() {
-                home.spares.keep(Spare { buffer: back, count, mapped: true });
+                home.spares.keep(SpareBuffer { buffer: back, count, mapped: true });
             }
         };
         let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
@@ -140,31 +144,31 @@ impl Drop for SentBuffer {
 }
 
 /// A download buffer of a batch on its way; its bytes can be read when the batch is complete.
-pub(crate) struct ReadBuffer(Arc<Mapped>);
+pub(crate) struct DownloadBuffer(Arc<MappedDownload>);
 
-struct Mapped {
+struct MappedDownload {
     buffer: wgpu::Buffer,
-    count: Option<Metered>,
+    count: Option<MeteredBytes>,
     used: u64,
     mapped: Arc<AtomicBool>,
-    home: Buffers,
+    home: MappedBuffers,
 }
 
 /// The bytes of one read.
-struct PortableRead {
-    from: Arc<Mapped>,
+struct MappedReadback {
+    from: Arc<MappedDownload>,
     offset: u64,
 }
 
-impl ReadBuffer {
-    pub(crate) fn new(filling: Filling) -> Self {
-        let Filling { buffer, count, used, home } = filling;
-        Self(Arc::new(Mapped { buffer, count: Some(count), used, mapped: Arc::default(), home }))
+impl DownloadBuffer {
+    pub(crate) fn new(filling: FillingBuffer) -> Self {
+        let FillingBuffer { buffer, count, used, home } = filling;
+        Self(Arc::new(MappedDownload { buffer, count: Some(count), used, mapped: Arc::default(), home }))
     }
 
     /// The bytes from `offset` on, for whoever reads them later.
     pub(crate) fn read(&self, offset: u64) -> Arc<dyn Readback> {
-        Arc::new(PortableRead { from: self.0.clone(), offset })
+        Arc::new(MappedReadback { from: self.0.clone(), offset })
     }
 
     /// Asks for the map after the submission; `arrival` tells when it is there.
@@ -181,7 +185,7 @@ impl ReadBuffer {
     }
 }
 
-impl Readback for PortableRead {
+impl Readback for MappedReadback {
     fn copy_out(&self, out: &mut [u8]) -> std::result::Result<(), Lost> {
         let end = self.offset + out.len().next_multiple_of(4) as u64;
         let view = self.from.buffer.slice(self.offset..end).get_mapped_range();
@@ -191,13 +195,13 @@ impl Readback for PortableRead {
     }
 }
 
-impl Drop for Mapped {
+impl Drop for MappedDownload {
     fn drop(&mut self) {
         if let Some(count) = self.count.take()
             && !self.home.lost.is_raised()
         {
             let (buffer, mapped) = (self.buffer.clone(), self.mapped.load(Ordering::Acquire));
-            self.home.spares.keep(Spare { buffer, count, mapped });
+            self.home.spares.keep(SpareBuffer { buffer, count, mapped });
         }
     }
 }

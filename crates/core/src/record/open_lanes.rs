@@ -3,7 +3,7 @@
 use crate::device::Lane;
 use crate::device::recorder::Recorder;
 #[cfg(native)]
-use crate::device::wgpu_device::Way;
+use crate::device::wgpu_device::SubmitPath;
 use crate::device::wgpu_device::WgpuDevice;
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
@@ -29,12 +29,12 @@ pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
 }
 
 /// A recorder and the fence that tells how far its submissions are.
-type Recording = (Box<dyn Recorder>, Arc<dyn Fence>);
+type LaneParts = (Box<dyn Recorder>, Arc<dyn Fence>);
 
 /// Submits through wgpu's queue unless the device is to be used past wgpu.
-fn recorder(device: &Arc<WgpuDevice>) -> Result<Recording> {
+fn recorder(device: &Arc<WgpuDevice>) -> Result<LaneParts> {
     #[cfg(native)]
-    if device.native.is_some() && device.way != Way::Wgpu {
+    if device.native.is_some() && device.way != SubmitPath::Wgpu {
         let native = with_backend(device.raw().adapter_info().backend, NativeRecorder(device));
         if let Some(recording) = native {
             return recording;
@@ -56,11 +56,11 @@ struct NativeRecorder<'a>(&'a Arc<WgpuDevice>);
 
 #[cfg(native)]
 impl BackendVisitor for NativeRecorder<'_> {
-    type Output = Result<Recording>;
+    type Output = Result<LaneParts>;
 
-    fn visit<A: Backend>(self) -> Result<Recording> {
+    fn visit<A: Backend>(self) -> Result<LaneParts> {
         let device = self.0.clone();
-        if device.way == Way::Hal {
+        if device.way == SubmitPath::Hal {
             let fence = wgpu_fence(&device);
             let shared = fence.shared();
             return Ok((Box::new(HalRecorder::<A>::through_wgpu(device, fence)), shared));

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The program's commands, if that is what a batch is.
 pub(crate) fn commands(steps: &[Step]) -> Option<CommandBuffers> {
     match steps {
-        [Step { work: Work::Encoded(encoded), .. }] => Some(encoded.take().into()),
+        [Step { work: Work::WgpuCommands(encoded), .. }] => Some(encoded.take().into()),
         _ => None,
     }
 }

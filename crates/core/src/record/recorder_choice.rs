@@ -1,6 +1,6 @@
 //! Which recorder a context has.
 
-use crate::device::wgpu_device::Way;
+use crate::device::wgpu_device::SubmitPath;
 use crate::error::{Kind, Result};
 use std::env;
 
@@ -47,12 +47,12 @@ impl RecorderChoice {
 
 impl RecorderChoice {
     /// The way of a batch on a device of this adapter.
-    pub(crate) fn way(self, adapter: &wgpu::AdapterInfo) -> Way {
+    pub(crate) fn way(self, adapter: &wgpu::AdapterInfo) -> SubmitPath {
         match self {
-            Self::Auto if adapter.backend == wgpu::Backend::Vulkan => Way::Direct,
-            Self::Auto | Self::Wgpu => Way::Wgpu,
-            Self::Hal => Way::Hal,
-            Self::Direct => Way::Direct,
+            Self::Auto if adapter.backend == wgpu::Backend::Vulkan => SubmitPath::Direct,
+            Self::Auto | Self::Wgpu => SubmitPath::Wgpu,
+            Self::Hal => SubmitPath::Hal,
+            Self::Direct => SubmitPath::Direct,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::work::compiled_kernel::Recipe;
-use crate::work::region_copy::{RegionCopy, Rows, Stretch, WORD, extent};
+use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -30,59 +30,61 @@ pub(crate) fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
 
 /// What a kernel copies at a time: as much as everything lies on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
+pub(crate) enum RegionUnit {
     Word,
     Half,
     Byte,
 }
 
-impl Unit {
+impl RegionUnit {
     pub(crate) fn of(rows: &Rows) -> Self {
         match rows.alignment() {
-            0..2 => Unit::Byte,
-            2..4 => Unit::Half,
-            _ => Unit::Word,
+            0..2 => RegionUnit::Byte,
+            2..4 => RegionUnit::Half,
+            _ => RegionUnit::Word,
         }
     }
 
     fn bytes(self) -> u64 {
         match self {
-            Unit::Word => WORD,
-            Unit::Half => WORD / 2,
-            Unit::Byte => 1,
+            RegionUnit::Word => WORD,
+            RegionUnit::Half => WORD / 2,
+            RegionUnit::Byte => 1,
         }
     }
 
     /// Compiles its kernel.
     pub(crate) fn with_recipe<T>(self, compile: impl FnOnce(&Recipe<'_>) -> Result<T>) -> Result<T> {
         match self {
-            Unit::Word => Recipe::own("copy_words", include_str!("copy_words.wgsl"), compile),
-            Unit::Half | Unit::Byte => Recipe::own("copy_small", include_str!("copy_small.wgsl"), compile),
+            RegionUnit::Word => Recipe::own("copy_words", include_str!("copy_words.wgsl"), compile),
+            RegionUnit::Half | RegionUnit::Byte => {
+                Recipe::own("copy_small", include_str!("copy_small.wgsl"), compile)
+            }
         }
     }
 }
 
 /// A dispatch of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Piece {
-    pub(crate) src: Binding,
-    pub(crate) dst: Binding,
+pub(crate) struct RegionPiece {
+    pub(crate) src: RegionBinding,
+    pub(crate) dst: RegionBinding,
     pub(crate) params: [u32; 16],
     pub(crate) groups: u32,
 }
 
 /// What is bound of a block, from a place where bindings may start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Binding {
+pub(crate) struct RegionBinding {
     pub(crate) offset: u64,
     pub(crate) size: u64,
 }
 
 /// A part of a copy, in units.
-struct Part {
+struct RegionPart {
     from: u64,
     to: u64,
-    axes: SmallVec<[Stretch; 4]>,
+    axes: SmallVec<[RowAxis; 4]>,
 }
 
 /// Calls `dispatch` for each piece of a copy: of as many axes as the kernels know, within what the device binds.
@@ -92,22 +94,27 @@ struct Part {
 pub(crate) fn pieces(
     rows: &Rows,
     caps: &Caps,
-    dispatch: &mut impl FnMut(&Piece) -> Result<()>,
+    dispatch: &mut impl FnMut(&RegionPiece) -> Result<()>,
 ) -> Result<()> {
-    let unit = Unit::of(rows);
+    let unit = RegionUnit::of(rows);
     let whole = |bytes: u64| bytes / unit.bytes();
-    let axes = rows.axes.iter().map(|axis| Stretch {
+    let axes = rows.axes.iter().map(|axis| RowAxis {
         count: axis.count,
         src: whole(axis.src),
         dst: whole(axis.dst),
     });
-    let units = Stretch { count: whole(rows.row), src: 1, dst: 1 };
+    let units = RowAxis { count: whole(rows.row), src: 1, dst: 1 };
     let axes = axes.chain([units]).filter(|axis| axis.count > 1).collect();
-    let all = Part { from: whole(rows.from), to: whole(rows.to), axes };
+    let all = RegionPart { from: whole(rows.from), to: whole(rows.to), axes };
     split(all, unit, caps, dispatch)
 }
 
-fn split(part: Part, unit: Unit, caps: &Caps, dispatch: &mut impl FnMut(&Piece) -> Result<()>) -> Result<()> {
+fn split(
+    part: RegionPart,
+    unit: RegionUnit,
+    caps: &Caps,
+    dispatch: &mut impl FnMut(&RegionPiece) -> Result<()>,
+) -> Result<()> {
     let (src, dst) = part.bindings(unit, caps.binding_alignment);
     if part.axes.len() <= AXES && src.size.max(dst.size) <= caps.max_binding.min(MOST) {
         return dispatch(&part.piece(src, dst, unit, caps));
@@ -122,26 +129,26 @@ fn split(part: Part, unit: Unit, caps: &Caps, dispatch: &mut impl FnMut(&Piece) 
     Ok(())
 }
 
-impl Part {
+impl RegionPart {
     /// Indices `at..at + count` of the outermost axis, which goes if that is one.
     fn cut(&self, at: u64, count: u64) -> Self {
         let outer = self.axes[0];
         let (from, to) = (self.from + at * outer.src, self.to + at * outer.dst);
-        let kept = (count > 1).then_some(Stretch { count, ..outer });
+        let kept = (count > 1).then_some(RowAxis { count, ..outer });
         Self { from, to, axes: kept.into_iter().chain(self.axes[1..].iter().copied()).collect() }
     }
 
-    fn bindings(&self, unit: Unit, alignment: u64) -> (Binding, Binding) {
+    fn bindings(&self, unit: RegionUnit, alignment: u64) -> (RegionBinding, RegionBinding) {
         let binding = |first: u64, stride| {
             let (start, units) = (first * unit.bytes(), extent(1, &self.axes, stride));
             let offset = start / alignment * alignment;
             let end = (start + units * unit.bytes()).next_multiple_of(WORD);
-            Binding { offset, size: end - offset }
+            RegionBinding { offset, size: end - offset }
         };
         (binding(self.from, |axis| axis.src), binding(self.to, |axis| axis.dst))
     }
 
-    fn piece(&self, src: Binding, dst: Binding, unit: Unit, caps: &Caps) -> Piece {
+    fn piece(&self, src: RegionBinding, dst: RegionBinding, unit: RegionUnit, caps: &Caps) -> RegionPiece {
         let mut words = [0; 16];
         let missing = AXES - self.axes.len();
         words[..missing].fill(1);
@@ -154,7 +161,7 @@ impl Part {
         words[14] = total as u32;
         words[15] = 8 * unit.bytes() as u32;
         let groups = total.div_ceil(WORKGROUP * EACH).min(u64::from(caps.max_groups)) as u32;
-        Piece { src, dst, params: words, groups }
+        RegionPiece { src, dst, params: words, groups }
     }
 }
 
@@ -162,7 +169,7 @@ impl Part {
 mod tests {
     use super::*;
     use crate::memory::region::Region;
-    use crate::memory::region_iter::{Frame, Picked};
+    use crate::memory::region_iter::{PaddedShape, StridedRegion};
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::region;
 
@@ -173,13 +180,13 @@ mod tests {
 
     /// The rows of elements of `size` bytes of an array of that shape, and of as many in another place of it.
     fn rows(shape: &[usize], (from, to): (Region, Region), size: u64) -> Rows {
-        let frame = Frame { shape, padded: shape };
-        let pick = |region| Picked::of("x", frame, &region).unwrap();
+        let frame = PaddedShape { shape, padded: shape };
+        let pick = |region| StridedRegion::of("x", frame, &region).unwrap();
         Rows::new((0, &pick(from)), (64, &pick(to)), size)
     }
 
     /// Where a piece reads and writes, in bytes of the blocks.
-    fn addressed(piece: &Piece, unit: u64) -> Vec<(u64, u64)> {
+    fn addressed(piece: &RegionPiece, unit: u64) -> Vec<(u64, u64)> {
         let words: Vec<u64> = piece.params.iter().map(|&word| u64::from(word)).collect();
         let place = |n: u64, strides: &[u64], first: u64| {
             let (mut left, mut at) = (n, first);
@@ -212,9 +219,9 @@ mod tests {
             (vec![999], everything(), 2, 256),
         ] {
             let rows = rows(&shape, regions, size);
-            let unit = Unit::of(&rows).bytes();
+            let unit = RegionUnit::of(&rows).bytes();
             let (mut found, caps) = (Vec::new(), caps(max));
-            let take = &mut |piece: &Piece| {
+            let take = &mut |piece: &RegionPiece| {
                 assert!(piece.src.size.max(piece.dst.size) <= max && piece.src.offset.is_multiple_of(32));
                 found.extend(addressed(piece, unit));
                 Ok(())
@@ -231,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_kernels_are_valid() {
-        for unit in [Unit::Word, Unit::Half, Unit::Byte] {
+        for unit in [RegionUnit::Word, RegionUnit::Half, RegionUnit::Byte] {
             let check = |recipe: &Recipe<'_>| Ok(recipe.interface.params.as_ref().map(|params| params.size));
             assert_eq!(unit.with_recipe(check).unwrap(), Some(64));
         }

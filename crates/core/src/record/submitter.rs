@@ -4,10 +4,10 @@ use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Doing, scoped};
+use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::{Error, Kind};
 use crate::record::lane_fence::LaneFence;
-use crate::record::mapped_buffers::ReadBuffer;
+use crate::record::mapped_buffers::DownloadBuffer;
 use crate::record::wgpu::passes::CommandBuffers;
 use fencepost_sync::Value;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Submitter {
         &self,
         signal: Value,
         record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
-        reads: impl FnOnce(&K) -> &[ReadBuffer],
+        reads: impl FnOnce(&K) -> &[DownloadBuffer],
     ) -> Result<K, Failure> {
         let follow = |kept: &K| {
             self.fence.arm(self.device.queue(), signal, reads(kept));
@@ -101,7 +101,7 @@ pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bo
         (Err(lost), _) => {
             Kind::DeviceLost { device: device.caps().adapter.clone(), reason: lost.reason }.into()
         }
-        (Ok(()), Some(error)) => Doing { object: "a submission", bytes: 0 }.failed(error),
+        (Ok(()), Some(error)) => Operation { object: "a submission", bytes: 0 }.failed(error),
         (Ok(()), None) => {
             Kind::Device { object: "a submission".into(), message: "no reason given".into() }.into()
         }

@@ -10,41 +10,41 @@ use std::sync::Arc;
 pub(crate) const QUERIES_A_PAGE: u32 = 1024;
 
 /// Pages that no batch uses.
-type Idle<Q> = Arc<Mutex<Vec<Q>>>;
+type IdlePages<Q> = Arc<Mutex<Vec<Q>>>;
 
 /// The times of the batch being recorded.
-pub(crate) struct Times<Q> {
-    idle: Idle<Q>,
-    pages: Vec<Page<Q>>,
-    commands: Vec<Command>,
+pub(crate) struct TimePages<Q> {
+    idle: IdlePages<Q>,
+    pages: Vec<TimePage<Q>>,
+    commands: Vec<TimedQueries>,
     /// Where the start of the level being recorded is noted.
-    level: Option<(u32, At)>,
+    level: Option<(u32, QueryPlace)>,
     /// Why there is no page for what was started.
     failed: Option<Error>,
 }
 
 /// Queries of one batch. Goes back to the idle ones when it is dropped: not before the device has passed the batch.
-pub(crate) struct Page<Q> {
+pub(crate) struct TimePage<Q> {
     queries: Option<Q>,
     used: u32,
-    home: Idle<Q>,
+    home: IdlePages<Q>,
 }
 
-struct Command {
+struct TimedQueries {
     time: Arc<TimeSlot>,
-    start: At,
-    end: At,
+    start: QueryPlace,
+    end: QueryPlace,
 }
 
 /// A query of a page of the batch.
 #[derive(Clone, Copy)]
-struct At {
+struct QueryPlace {
     page: usize,
     query: u32,
 }
 
 /// Where the clock is to be noted for a command.
-pub(crate) struct Stamps<'a, Q> {
+pub(crate) struct QueryStamps<'a, Q> {
     pub(crate) queries: &'a Q,
     /// Before it, if it is the first of its level.
     pub(crate) start: Option<u32>,
@@ -52,13 +52,19 @@ pub(crate) struct Stamps<'a, Q> {
     pub(crate) end: u32,
 }
 
-impl<Q> Default for Times<Q> {
+impl<Q> Default for TimePages<Q> {
     fn default() -> Self {
-        Self { idle: Idle::default(), pages: Vec::new(), commands: Vec::new(), level: None, failed: None }
+        Self {
+            idle: IdlePages::default(),
+            pages: Vec::new(),
+            commands: Vec::new(),
+            level: None,
+            failed: None,
+        }
     }
 }
 
-impl<Q> Times<Q> {
+impl<Q> TimePages<Q> {
     /// Where the clock is to be noted for the next command. The device may run the commands of a level side by side:
     /// all of them start with the first.
     ///
@@ -68,7 +74,7 @@ impl<Q> Times<Q> {
         level: u32,
         time: &Arc<TimeSlot>,
         open: impl FnOnce(Option<Q>) -> Result<Q>,
-    ) -> Option<Stamps<'_, Q>> {
+    ) -> Option<QueryStamps<'_, Q>> {
         if let Err(error) = self.make_room(open) {
             self.failed = Some(error);
         }
@@ -79,9 +85,9 @@ impl<Q> Times<Q> {
         let own = begun.is_none().then(|| self.next());
         let (start, end) = (begun.or(own)?, self.next());
         self.level = Some((level, start));
-        self.commands.push(Command { time: time.clone(), start, end });
+        self.commands.push(TimedQueries { time: time.clone(), start, end });
         let queries = self.pages[end.page].queries();
-        Some(Stamps { queries, start: own.map(|own| own.query), end: end.query })
+        Some(QueryStamps { queries, start: own.map(|own| own.query), end: end.query })
     }
 
     /// Where the end of the command that was started last is to be noted.
@@ -99,7 +105,7 @@ impl<Q> Times<Q> {
     pub(crate) fn finish(
         &mut self,
         mut read: impl FnMut(&Q, u32) -> Result<Arc<ReadSlot>>,
-    ) -> Result<Vec<Page<Q>>> {
+    ) -> Result<Vec<TimePage<Q>>> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -107,8 +113,8 @@ impl<Q> Times<Q> {
         for page in &self.pages {
             ticks.push(TickPage::new(read(page.queries(), page.used)?, page.used));
         }
-        let at = |at: At| TickAt { page: ticks[at.page].clone(), query: at.query };
-        for Command { time, start, end } in self.commands.drain(..) {
+        let at = |at: QueryPlace| TickAt { page: ticks[at.page].clone(), query: at.query };
+        for TimedQueries { time, start, end } in self.commands.drain(..) {
             time.note(at(start), at(end));
         }
         self.level = None;
@@ -128,26 +134,26 @@ impl<Q> Times<Q> {
             return Ok(());
         }
         let idle = lock(&self.idle).pop();
-        self.pages.push(Page { queries: Some(open(idle)?), used: 0, home: self.idle.clone() });
+        self.pages.push(TimePage { queries: Some(open(idle)?), used: 0, home: self.idle.clone() });
         Ok(())
     }
 
     /// The next query of the last page.
-    fn next(&mut self) -> At {
+    fn next(&mut self) -> QueryPlace {
         let page = self.pages.len() - 1;
         let used = &mut self.pages[page].used;
         *used += 1;
-        At { page, query: *used - 1 }
+        QueryPlace { page, query: *used - 1 }
     }
 }
 
-impl<Q> Page<Q> {
+impl<Q> TimePage<Q> {
     fn queries(&self) -> &Q {
         self.queries.as_ref().expect("they are there until the drop")
     }
 }
 
-impl<Q> Drop for Page<Q> {
+impl<Q> Drop for TimePage<Q> {
     fn drop(&mut self) {
         lock(&self.home).extend(self.queries.take());
     }
@@ -170,7 +176,7 @@ mod tests {
     }
 
     /// Records a batch of so many commands, each on a level of its own.
-    fn batch(times: &mut Times<usize>, made: &mut Made, commands: u32) -> Vec<Page<usize>> {
+    fn batch(times: &mut TimePages<usize>, made: &mut Made, commands: u32) -> Vec<TimePage<usize>> {
         times.reset();
         for level in 0..commands {
             let stamps = times.start(level, &Arc::default(), |idle| made.open(idle)).expect("there is room");
@@ -181,7 +187,7 @@ mod tests {
 
     #[test]
     fn however_many_commands_are_timed_there_are_as_many_pages_as_two_batches_need() {
-        let (mut times, mut made) = (Times::default(), Made::default());
+        let (mut times, mut made) = (TimePages::default(), Made::default());
         let mut running = batch(&mut times, &mut made, 1365);
         for _ in 0..100 {
             let next = batch(&mut times, &mut made, 1365); // three steps each: the largest batch
@@ -192,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_commands_of_a_level_start_with_the_first_whatever_page_they_are_on() {
-        let (mut times, mut made) = (Times::default(), Made::default());
+        let (mut times, mut made) = (TimePages::default(), Made::default());
         let mut starts = 0;
         for _ in 0..QUERIES_A_PAGE {
             let stamps = times.start(7, &Arc::default(), |idle| made.open(idle)).expect("there is room");
@@ -206,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_page_that_cannot_be_made_is_the_error_of_the_batch_and_of_no_other() {
-        let mut times = Times::<usize>::default();
+        let mut times = TimePages::<usize>::default();
         let none = || Kind::OutOfMemory { object: "queries".into(), bytes: 1, limit: None };
         assert!(times.start(0, &Arc::default(), |_| Err(none().into())).is_none());
         assert!(times.end().is_none());

@@ -1,6 +1,6 @@
 //! The threads of a context that compile kernels.
 
-use crate::runtime::context_threads::Threads;
+use crate::runtime::context_threads::ContextThreads;
 use crate::scheduler::engine::Engine;
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::VecDeque;
@@ -11,21 +11,21 @@ use std::sync::Arc;
 const MOST: usize = 4;
 
 /// A kernel to be compiled.
-pub(crate) type Task = Box<dyn FnOnce(&Engine) + Send>;
+pub(crate) type CompileTask = Box<dyn FnOnce(&Engine) + Send>;
 
 /// Kernels that wait for a thread. Threads come with the work and go when none is left.
 #[derive(Clone, Default)]
-pub(crate) struct Compilers(Arc<Mutex<Waiting>>);
+pub(crate) struct CompilerThreads(Arc<Mutex<CompileQueue>>);
 
 #[derive(Default)]
-struct Waiting {
-    tasks: VecDeque<Task>,
+struct CompileQueue {
+    tasks: VecDeque<CompileTask>,
     threads: usize,
 }
 
-impl Compilers {
+impl CompilerThreads {
     /// Has a thread of the context run the task, in the order of these calls. If the system has no thread left, this one does.
-    pub(crate) fn add(&self, threads: &Threads, engine: &Arc<Engine>, task: Task) {
+    pub(crate) fn add(&self, threads: &ContextThreads, engine: &Arc<Engine>, task: CompileTask) {
         let mut waiting = lock(&self.0);
         waiting.tasks.push_back(task);
         if waiting.threads == MOST {

@@ -1,7 +1,7 @@
 //! The threads of a context: two a lane, one for host callbacks.
 
 use crate::scheduler::engine::Engine;
-use crate::scheduler::thread_posts::{Post, take_post};
+use crate::scheduler::thread_posts::{LanePost, take_post};
 use fencepost_sync::prim::{Mutex, lock};
 use std::io;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use std::thread::{self, JoinHandle};
 
 /// Threads to be joined at the end.
 #[derive(Clone, Default)]
-pub(crate) struct Threads(Arc<Mutex<Vec<JoinHandle<()>>>>);
+pub(crate) struct ContextThreads(Arc<Mutex<Vec<JoinHandle<()>>>>);
 
 /// What a thread does for a lane.
 #[derive(Clone, Copy)]
-enum Role {
+enum LaneThread {
     Submits,
     Completes,
 }
@@ -22,7 +22,7 @@ fn refused(error: &io::Error) -> String {
     format!("the system refuses a thread for a context: {error}")
 }
 
-impl Threads {
+impl ContextThreads {
     /// Starts the threads, unless the engine is one without. If the system has none left, the context is lost.
     pub(crate) fn start(engine: &Arc<Engine>) -> Self {
         let started = Self::default();
@@ -37,33 +37,38 @@ impl Threads {
             return Ok(());
         }
         for lane in 0..engine.lanes.len() {
-            self.add_to_lane(engine, lane, Role::Submits)?;
-            self.add_to_lane(engine, lane, Role::Completes)?;
+            self.add_to_lane(engine, lane, LaneThread::Submits)?;
+            self.add_to_lane(engine, lane, LaneThread::Completes)?;
         }
         self.add("fencepost callbacks".into(), engine, Engine::callback_thread)
     }
 
-    fn add_to_lane(&self, engine: &Arc<Engine>, lane: usize, role: Role) -> io::Result<()> {
-        let post = Post::new(self.replacement(engine, lane, role));
+    fn add_to_lane(&self, engine: &Arc<Engine>, lane: usize, role: LaneThread) -> io::Result<()> {
+        let post = LanePost::new(self.replacement(engine, lane, role));
         let name = match role {
-            Role::Submits => format!("fencepost lane {lane}"),
-            Role::Completes => format!("fencepost completer {lane}"),
+            LaneThread::Submits => format!("fencepost lane {lane}"),
+            LaneThread::Completes => format!("fencepost completer {lane}"),
         };
         self.add(name, engine, move |engine| {
             take_post(post);
             match role {
-                Role::Submits => engine.lane_thread(lane),
-                Role::Completes => engine.completer(lane),
+                LaneThread::Submits => engine.lane_thread(lane),
+                LaneThread::Completes => engine.completer(lane),
             }
         })
     }
 
     /// Returns a call that starts another thread for the same work. If the system has no thread left, the context is lost.
-    fn replacement(&self, engine: &Arc<Engine>, lane: usize, role: Role) -> impl FnOnce() + Send + 'static {
+    fn replacement(
+        &self,
+        engine: &Arc<Engine>,
+        lane: usize,
+        role: LaneThread,
+    ) -> impl FnOnce() + Send + 'static {
         let (engine, threads) = (Arc::downgrade(engine), Arc::downgrade(&self.0));
         move || {
             let (Some(engine), Some(threads)) = (engine.upgrade(), threads.upgrade()) else { return };
-            if let Err(error) = Threads(threads).add_to_lane(&engine, lane, role) {
+            if let Err(error) = ContextThreads(threads).add_to_lane(&engine, lane, role) {
                 engine.lose(&refused(&error));
             }
         }

@@ -3,9 +3,9 @@
 use crate::error::{Error, Kind, Result};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, PointLate, UserLate};
-use crate::scheduler::handle_points::Past;
-use crate::scheduler::queue_timing::Moment;
-use crate::scheduler::user_signal::UserState;
+use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::queue_timing::PointTime;
+use crate::scheduler::user_signal::UserSignal;
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, lock};
 use std::fmt;
@@ -65,8 +65,8 @@ pub(crate) enum Recording {
     #[default]
     Never,
     /// A point, what is known of it, and when it is there if it is timed.
-    Point(Point, Arc<Past>, Option<Arc<Moment>>),
-    User(Arc<UserState>),
+    Point(Point, Arc<PointHistory>, Option<Arc<PointTime>>),
+    User(Arc<UserSignal>),
     /// A point of a queue that could not be made.
     Failed(Error),
 }

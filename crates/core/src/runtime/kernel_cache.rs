@@ -13,14 +13,14 @@ const MOST: usize = 256;
 
 /// What makes two kernels one.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct KernelKey {
     source: ShaderSource,
     entry: String,
     /// By name, with the bits of each.
     overrides: Vec<(String, u64)>,
 }
 
-impl Key {
+impl KernelKey {
     pub(crate) fn new(source: &ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
         let mut overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).to_owned(), value.to_bits())).collect();
@@ -30,28 +30,28 @@ impl Key {
 }
 
 /// A kernel, as soon as the first call for it has compiled it: other calls wait.
-type Place<K> = Arc<Mutex<Option<Arc<K>>>>;
+type CachedKernel<K> = Arc<Mutex<Option<Arc<K>>>>;
 
 /// The kernels of a context.
-pub(crate) struct Kernels<K = KernelInner> {
-    table: Mutex<Table<K>>,
+pub(crate) struct KernelCache<K = KernelInner> {
+    table: Mutex<KernelTable<K>>,
 }
 
-struct Table<K> {
-    places: FxHashMap<Key, (Place<K>, u64)>,
+struct KernelTable<K> {
+    places: FxHashMap<KernelKey, (CachedKernel<K>, u64)>,
     /// Counts calls.
     now: u64,
 }
 
-impl<K> Default for Kernels<K> {
+impl<K> Default for KernelCache<K> {
     fn default() -> Self {
-        Self { table: Mutex::new(Table { places: FxHashMap::default(), now: 0 }) }
+        Self { table: Mutex::new(KernelTable { places: FxHashMap::default(), now: 0 }) }
     }
 }
 
-impl<K> Kernels<K> {
+impl<K> KernelCache<K> {
     /// The kernel of `key`, which is compiled if it is not there. A failure is not kept: what was missing may be there later.
-    pub(crate) fn get(&self, key: Key, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
+    pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
         let (place, gone) = lock(&self.table).place(key);
         drop(gone); // a kernel that goes calls the driver: not while the table is locked
         // A compiler that panicked has left nothing here.
@@ -73,7 +73,7 @@ impl<K> Kernels<K> {
 
     /// Whether the kernel of `key` is there.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn has(&self, key: &Key) -> bool {
+    pub(crate) fn has(&self, key: &KernelKey) -> bool {
         let place = lock(&self.table).places.get(key).map(|(place, _)| place.clone());
         place.is_some_and(|place| place.try_lock().is_ok_and(|kernel| kernel.is_some()))
     }
@@ -85,14 +85,14 @@ impl<K> Kernels<K> {
     }
 }
 
-impl<K> Table<K> {
+impl<K> KernelTable<K> {
     /// Gives back a place in which nothing was compiled.
-    fn forget(&mut self, place: &Place<K>) {
+    fn forget(&mut self, place: &CachedKernel<K>) {
         self.places.retain(|_, (known, _)| !Arc::ptr_eq(known, place));
     }
 
     /// The place of a kernel, and what had to go for it.
-    fn place(&mut self, key: Key) -> (Place<K>, Vec<Place<K>>) {
+    fn place(&mut self, key: KernelKey) -> (CachedKernel<K>, Vec<CachedKernel<K>>) {
         self.now += 1;
         let gone = if self.places.contains_key(&key) { Vec::new() } else { self.make_room() };
         let (place, asked) = self.places.entry(key).or_default();
@@ -101,13 +101,13 @@ impl<K> Table<K> {
     }
 
     /// Takes out what there is too much of for one more.
-    fn make_room(&mut self) -> Vec<Place<K>> {
+    fn make_room(&mut self) -> Vec<CachedKernel<K>> {
         let surplus = (self.places.len() + 1).saturating_sub(MOST);
         if surplus == 0 {
             return Vec::new();
         }
         let idle = self.places.iter().filter(|(_, (place, _))| is_idle(place));
-        let mut idle: Vec<(u64, Key)> = idle.map(|(key, (_, asked))| (*asked, key.clone())).collect();
+        let mut idle: Vec<(u64, KernelKey)> = idle.map(|(key, (_, asked))| (*asked, key.clone())).collect();
         idle.sort_unstable_by_key(|(asked, _)| *asked);
         idle.truncate(surplus);
         idle.iter().filter_map(|(_, key)| self.places.remove(key)).map(|(place, _)| place).collect()
@@ -115,7 +115,7 @@ impl<K> Table<K> {
 }
 
 /// Whether its kernel is compiled and nothing else has a handle of it.
-fn is_idle<K>(place: &Place<K>) -> bool {
+fn is_idle<K>(place: &CachedKernel<K>) -> bool {
     place.try_lock().is_ok_and(|kernel| kernel.as_ref().is_some_and(|kernel| Arc::strong_count(kernel) == 1))
 }
 
@@ -124,17 +124,17 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
-    fn key(text: &'static str, entry: &str, overrides: &[(&str, f64)]) -> Key {
-        Key::new(&ShaderSource::text("a.wgsl", text), entry, overrides)
+    fn key(text: &'static str, entry: &str, overrides: &[(&str, f64)]) -> KernelKey {
+        KernelKey::new(&ShaderSource::text("a.wgsl", text), entry, overrides)
     }
 
-    fn compiled(kernels: &Kernels<u32>, key: Key, number: u32) -> u32 {
+    fn compiled(kernels: &KernelCache<u32>, key: KernelKey, number: u32) -> u32 {
         *kernels.get(key, || Ok(Arc::new(number))).expect("it compiles")
     }
 
     #[test]
     fn a_kernel_is_compiled_once_for_its_text_entry_and_overrides() {
-        let kernels = Kernels::default();
+        let kernels = KernelCache::default();
         let keys = || {
             [
                 key("x", "a", &[]),
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_not_kept() {
-        let kernels = Kernels::default();
+        let kernels = KernelCache::default();
         let failed = kernels.get(key("x", "a", &[]), || Err(Kind::Busy { array: "x".into() }.into()));
         assert!(failed.is_err() && lock(&kernels.table).places.is_empty());
         assert_eq!(compiled(&kernels, key("x", "a", &[]), 7), 7);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn of_many_kernels_those_that_were_asked_for_lately_are_kept() {
-        let kernels = Kernels::default();
+        let kernels = KernelCache::default();
         let entry = |number: u32| key("x", &number.to_string(), &[]);
         for number in 0..MOST as u32 {
             compiled(&kernels, entry(number), number);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_the_program_holds_stays_however_many_come_after_it() {
-        let kernels = Kernels::default();
+        let kernels = KernelCache::default();
         let entry = |number: u32| key("x", &number.to_string(), &[]);
         let many = 2 * MOST as u32;
         let get = |number, made| kernels.get(entry(number), || Ok(Arc::new(made))).expect("it compiles");
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn threads_that_want_one_kernel_at_once_compile_it_once() {
-        let (kernels, compiles) = (Kernels::default(), std::sync::atomic::AtomicU32::new(0));
+        let (kernels, compiles) = (KernelCache::default(), std::sync::atomic::AtomicU32::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {

@@ -3,38 +3,38 @@
 use crate::device::Device;
 use crate::device::adapter_info::AdapterInfo;
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::erased::Opaque;
+use crate::driver::erased::Erased;
 use crate::error::Result;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder::CpuDevice;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::runtime::compiler_threads::Compilers;
+use crate::runtime::compiler_threads::CompilerThreads;
 use crate::runtime::context_watch::ContextWatch;
-use crate::runtime::kernel_cache::Kernels;
+use crate::runtime::kernel_cache::KernelCache;
 use crate::scheduler::engine::Engine;
 use fencepost_sync::Slot;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// A handle that keeps a context going.
 #[derive(Clone)]
-pub(crate) struct Owner(Arc<Shared>);
+pub(crate) struct Owner(Arc<SharedContext>);
 
 /// A context that is not kept going for it.
 #[derive(Clone)]
-pub(crate) struct WeakOwner(Weak<Shared>);
+pub(crate) struct WeakOwner(Weak<SharedContext>);
 
-struct Shared {
-    kernels: Arc<Kernels>,
+struct SharedContext {
+    kernels: Arc<KernelCache>,
     #[cfg(not(target_arch = "wasm32"))]
-    compilers: Compilers,
+    compilers: CompilerThreads,
     engine: Arc<Engine>,
     #[cfg(cpu)]
     cpu: Option<Arc<CpuDevice>>,
-    wgpu: Option<Opaque<Arc<WgpuDevice>>>,
+    wgpu: Option<Erased<Arc<WgpuDevice>>>,
     info: AdapterInfo,
     default_queue: OnceLock<Result<Slot>>,
     #[cfg(not(target_arch = "wasm32"))]
-    threads: crate::runtime::context_threads::Threads,
+    threads: crate::runtime::context_threads::ContextThreads,
     /// Dropped last: as long as it is there, something of the context is, and be it the device.
     alive: Arc<()>,
 }
@@ -46,16 +46,16 @@ impl Owner {
         wgpu: Option<Arc<WgpuDevice>>,
         info: AdapterInfo,
     ) -> Self {
-        let owner = Self(Arc::new(Shared {
+        let owner = Self(Arc::new(SharedContext {
             #[cfg(not(target_arch = "wasm32"))]
-            threads: crate::runtime::context_threads::Threads::start(&engine),
+            threads: crate::runtime::context_threads::ContextThreads::start(&engine),
             kernels: Arc::default(),
             #[cfg(not(target_arch = "wasm32"))]
-            compilers: Compilers::default(),
+            compilers: CompilerThreads::default(),
             engine,
             #[cfg(cpu)]
             cpu,
-            wgpu: wgpu.map(Opaque::new),
+            wgpu: wgpu.map(Erased::new),
             info,
             default_queue: OnceLock::new(),
             alive: Arc::default(),
@@ -96,12 +96,12 @@ impl Owner {
         &self.0.engine
     }
 
-    pub(crate) fn kernels(&self) -> &Arc<Kernels> {
+    pub(crate) fn kernels(&self) -> &Arc<KernelCache> {
         &self.0.kernels
     }
 
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn compilers(&self) -> &Compilers {
+    pub(crate) fn compilers(&self) -> &CompilerThreads {
         &self.0.compilers
     }
 
@@ -115,7 +115,7 @@ impl Owner {
     }
 
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn threads(&self) -> &crate::runtime::context_threads::Threads {
+    pub(crate) fn threads(&self) -> &crate::runtime::context_threads::ContextThreads {
         &self.0.threads
     }
 
@@ -139,7 +139,7 @@ impl WeakOwner {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedContext {
     fn drop(&mut self) {
         self.kernels.clear();
         #[cfg(not(target_arch = "wasm32"))]

@@ -4,9 +4,9 @@ use crate::error::{Error, Result};
 use crate::runtime::owner::Owner;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::Past;
+use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::thread_posts::stand_aside;
-use crate::scheduler::user_signal::UserState;
+use crate::scheduler::user_signal::UserSignal;
 use fencepost_sync::{Bell, Late, Point};
 use std::future::Future;
 use std::pin::Pin;
@@ -21,12 +21,12 @@ pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 /// The place of a late result in the tables of a context: it has one waker there, whatever task polls it, and none once
 /// this is dropped.
 #[derive(Default)]
-pub(crate) struct Seat {
+pub(crate) struct WakerRegistration {
     bell: Bell,
     engine: Weak<Engine>,
 }
 
-impl Seat {
+impl WakerRegistration {
     /// The waker to leave with `engine`, always the same one; it wakes `task`.
     pub(crate) fn waker(&mut self, engine: &Arc<Engine>, task: &Waker) -> &Waker {
         if self.bell.waker().is_none() {
@@ -36,7 +36,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for WakerRegistration {
     fn drop(&mut self) {
         if let (Some(waker), Some(engine)) = (self.bell.waker(), self.engine.upgrade()) {
             engine.forget(waker);
@@ -46,15 +46,15 @@ impl Drop for Seat {
 
 /// A point of a queue.
 pub(crate) struct PointLate {
-    seat: Seat,
+    seat: WakerRegistration,
     pub(crate) owner: Owner,
     pub(crate) point: Point,
-    past: Arc<Past>,
+    past: Arc<PointHistory>,
 }
 
 impl PointLate {
-    pub(crate) fn new(owner: Owner, point: Point, past: Arc<Past>) -> Self {
-        Self { seat: Seat::default(), owner, point, past }
+    pub(crate) fn new(owner: Owner, point: Point, past: Arc<PointHistory>) -> Self {
+        Self { seat: WakerRegistration::default(), owner, point, past }
     }
 }
 
@@ -104,14 +104,14 @@ impl Drop for PointLate {
 
 /// An event of the host.
 pub(crate) struct UserLate {
-    seat: Seat,
+    seat: WakerRegistration,
     owner: Owner,
-    event: Arc<UserState>,
+    event: Arc<UserSignal>,
 }
 
 impl UserLate {
-    pub(crate) fn new(owner: Owner, event: Arc<UserState>) -> Self {
-        Self { seat: Seat::default(), owner, event }
+    pub(crate) fn new(owner: Owner, event: Arc<UserSignal>) -> Self {
+        Self { seat: WakerRegistration::default(), owner, event }
     }
 }
 

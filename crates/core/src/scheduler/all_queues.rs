@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::Past;
+use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::profile_log::Cause;
+use crate::scheduler::profile_log::ProfiledCause;
 use crate::scheduler::state::State;
 use crate::work::step::Work;
 use fencepost_sync::prim::MutexGuard;
@@ -33,7 +33,7 @@ impl Engine {
     ///
     /// # Errors
     /// `DeviceLost`.
-    pub(crate) fn start_all(&self, behind: bool) -> Result<Vec<(Point, Arc<Past>)>> {
+    pub(crate) fn start_all(&self, behind: bool) -> Result<Vec<(Point, Arc<PointHistory>)>> {
         let mut state = self.lock();
         state.lost()?;
         if behind {
@@ -65,7 +65,7 @@ impl Engine {
         }
         let ends: Vec<Point> = state.ends().into_iter().filter(|end| end.slot != slot).collect();
         for point in ends {
-            state.note_wait(slot, point, Cause::Policy, at);
+            state.note_wait(slot, point, ProfiledCause::Policy, at);
             state.push_wait(slot, point);
         }
     }
@@ -76,7 +76,7 @@ impl Engine {
         if state.lost.is_none() && slot != before {
             let (point, past) = state.marker(before);
             state.queue_mut(slot).clock.join(&past.clock);
-            state.note_wait(slot, point, Cause::Program, at);
+            state.note_wait(slot, point, ProfiledCause::Program, at);
             state.push_wait(slot, point);
             state.queue_mut(slot).stay_failed();
         }
@@ -86,10 +86,11 @@ impl Engine {
 impl State {
     /// The ends of all queues that are not gone, the oldest first: those which are gone are done. The first of them, the
     /// context's own, knows of everything enqueued so far: what is told of it is told of all.
-    fn all_ends(&mut self) -> Vec<(Point, Arc<Past>)> {
+    fn all_ends(&mut self) -> Vec<(Point, Arc<PointHistory>)> {
         let mut here: Vec<Slot> = self.slots().filter(|&slot| !self.queue(slot).free).collect();
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);
-        let mut ends: Vec<(Point, Arc<Past>)> = here.into_iter().map(|slot| self.marker(slot)).collect();
+        let mut ends: Vec<(Point, Arc<PointHistory>)> =
+            here.into_iter().map(|slot| self.marker(slot)).collect();
         Arc::make_mut(&mut ends[0].1).clock = Clock::after_all(self.last_stamp());
         ends
     }

@@ -1,7 +1,7 @@
 //! Commands that become one submission.
 
 use crate::device::recorder::{Keep, LaneValue};
-use crate::scheduler::command_costs::Expected;
+use crate::scheduler::command_costs::ExpectedCost;
 use crate::scheduler::priority::Priority;
 use crate::work::step::Step;
 use fencepost_sync::{Seq, Slot, Value};
@@ -16,7 +16,7 @@ pub(crate) struct Batch {
     pub(crate) steps: Vec<Step>,
     /// Batches that must have been submitted before, and on other lanes have completed before this one starts.
     pub(crate) deps: SmallVec<[Seq; 4]>,
-    pub(crate) expected: Expected,
+    pub(crate) expected: ExpectedCost,
     /// Whether it was planned with the one before it, which ended so that its results are not late.
     pub(crate) cut: bool,
     /// Whether the device has refused it before.
@@ -29,7 +29,7 @@ pub(crate) struct Submitted {
     pub(crate) value: Value,
     pub(crate) steps: Arc<Vec<Step>>,
     pub(crate) keep: Keep,
-    pub(crate) expected: Expected,
+    pub(crate) expected: ExpectedCost,
     /// When it was on its way to the device.
     pub(crate) sent: Instant,
 }

@@ -5,7 +5,7 @@
 //! the waits can end, and one of them is refused.
 
 use crate::error::{Error, Kind, Result};
-use crate::scheduler::callback_state::Before;
+use crate::scheduler::callback_state::BlockingCallback;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_state::{ThreadId, this_thread};
 use fencepost_sync::Point;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
 /// A wait of a thread inside callbacks.
-struct Wait {
+struct BlockedWait {
     number: u64,
     thread: ThreadId,
     engine: Weak<Engine>,
@@ -26,12 +26,12 @@ struct Wait {
 /// The wait of a task. That it was polled once does not say that the thread does nothing else meanwhile.
 struct Polled {
     waker: Waker,
-    sure: Sure,
+    sure: PollEvidence,
 }
 
 /// How sure it is that a thread has nothing else to do than to poll a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sure {
+enum PollEvidence {
     No,
     /// The task was woken, to see whether it is polled again.
     Asked,
@@ -40,32 +40,32 @@ enum Sure {
 }
 
 /// All such waits of the process.
-struct Waits {
+struct BlockedWaits {
     numbers: u64,
-    waits: Vec<Wait>,
+    waits: Vec<BlockedWait>,
 }
 
 /// `std`'s lock, models or not: it is made while Rust compiles. No other lock is taken under it.
-static WAITS: Mutex<Waits> = Mutex::new(Waits { numbers: 0, waits: Vec::new() });
+static WAITS: Mutex<BlockedWaits> = Mutex::new(BlockedWaits { numbers: 0, waits: Vec::new() });
 
 /// How many of them are polls.
 static POLLS: AtomicU32 = AtomicU32::new(0);
 
-fn waits() -> MutexGuard<'static, Waits> {
+fn waits() -> MutexGuard<'static, BlockedWaits> {
     WAITS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Waits {
+impl BlockedWaits {
     fn push(&mut self, engine: &Engine, point: Point, poll: Option<Polled>) -> u64 {
         self.numbers += 1;
         let (number, thread, engine) = (self.numbers, this_thread(), engine.me.clone());
         POLLS.fetch_add(u32::from(poll.is_some()), Ordering::Relaxed);
-        self.waits.push(Wait { number, thread, engine, point, poll });
+        self.waits.push(BlockedWait { number, thread, engine, point, poll });
         number
     }
 
-    fn take(&mut self, of: impl FnMut(&mut Wait) -> bool) -> Vec<Wait> {
-        let taken: Vec<Wait> = self.waits.extract_if(.., of).collect();
+    fn take(&mut self, of: impl FnMut(&mut BlockedWait) -> bool) -> Vec<BlockedWait> {
+        let taken: Vec<BlockedWait> = self.waits.extract_if(.., of).collect();
         let polls = taken.iter().filter(|wait| wait.poll.is_some()).count();
         POLLS.fetch_sub(polls as u32, Ordering::Relaxed);
         taken
@@ -106,34 +106,34 @@ fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
         .filter(|wait| wait.thread == thread && wait.point == point && wait.engine.ptr_eq(&engine.me));
     let known = polls.filter_map(|wait| wait.poll.as_mut()).find(|poll| poll.waker.will_wake(waker));
     match known {
-        Some(poll) if poll.sure == Sure::Asked => poll.sure = Sure::Yes,
+        Some(poll) if poll.sure == PollEvidence::Asked => poll.sure = PollEvidence::Yes,
         Some(_) => {}
         None => {
-            waits.push(engine, point, Some(Polled { waker: waker.clone(), sure: Sure::No }));
+            waits.push(engine, point, Some(Polled { waker: waker.clone(), sure: PollEvidence::No }));
         }
     }
 }
 
 /// Forgets what a thread has polled.
 pub(crate) fn forget_polls(thread: ThreadId) {
-    let gone: Vec<Wait> = waits().take(|wait| wait.thread == thread && wait.poll.is_some());
+    let gone: Vec<BlockedWait> = waits().take(|wait| wait.thread == thread && wait.poll.is_some());
     drop(gone); // wakers are the program's own
 }
 
 /// Forgets the polls that `waker` is left with: their future is gone.
 pub(crate) fn forget_polls_of(waker: &Waker) {
-    let of = |wait: &mut Wait| wait.poll.as_ref().is_some_and(|poll| poll.waker.will_wake(waker));
+    let of = |wait: &mut BlockedWait| wait.poll.as_ref().is_some_and(|poll| poll.waker.will_wake(waker));
     // Most futures are polled outside callbacks.
     if POLLS.load(Ordering::Relaxed) > 0 {
-        let gone: Vec<Wait> = waits().take(of);
+        let gone: Vec<BlockedWait> = waits().take(of);
         drop(gone);
     }
 }
 
 /// A callback that waits, and the wait; the last one of a cycle is on the thread that looks.
 #[derive(PartialEq, Eq)]
-struct Link {
-    before: Before,
+struct WaitLink {
+    before: BlockingCallback,
     wait: Option<u64>,
 }
 
@@ -163,13 +163,13 @@ impl Engine {
     }
 
     /// The callbacks through which a wait of this thread for `point` would be one for itself.
-    fn cycle(&self, point: Point) -> Option<Vec<Link>> {
+    fn cycle(&self, point: Point) -> Option<Vec<WaitLink>> {
         let (mut links, mut seen) = (Vec::new(), Vec::new());
         follow(self.callback_before(point)?, &mut seen, &mut links).then_some(links)
     }
 
     /// The callback that a point comes after, here or in a context that is waited for.
-    fn callback_before(&self, point: Point) -> Option<Before> {
+    fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
         let (mut other, mut at): (Option<Arc<Self>>, Point) = (None, point);
         loop {
             let relay = {
@@ -186,15 +186,15 @@ impl Engine {
 }
 
 /// Follows the waits of the thread that runs a callback until they lead to this thread.
-fn follow(before: Before, seen: &mut Vec<ThreadId>, links: &mut Vec<Link>) -> bool {
+fn follow(before: BlockingCallback, seen: &mut Vec<ThreadId>, links: &mut Vec<WaitLink>) -> bool {
     let Some(thread) = before.thread.filter(|thread| !seen.contains(thread)) else { return false };
     if thread == this_thread() {
-        links.push(Link { before, wait: None });
+        links.push(WaitLink { before, wait: None });
         return true;
     }
     seen.push(thread);
     for (number, engine, point) in waits_of(thread) {
-        links.push(Link { before: before.clone(), wait: Some(number) });
+        links.push(WaitLink { before: before.clone(), wait: Some(number) });
         let next = engine.upgrade().and_then(|engine| engine.callback_before(point));
         if next.is_some_and(|next| follow(next, seen, links)) {
             return true;
@@ -212,23 +212,26 @@ fn waits_of(thread: ThreadId) -> Vec<(u64, Weak<Engine>, Point)> {
 
 /// Whether the wait of this thread is the one of a cycle that is refused. Others that are only known to have been polled are
 /// asked first: they are woken, and look themselves if they are polled again.
-fn refuse(cycle: &[Link]) -> bool {
+fn refuse(cycle: &[WaitLink]) -> bool {
     let thread = this_thread();
     let mut noted = waits();
     let others: Vec<u64> = cycle.iter().filter_map(|link| link.wait).collect();
     let mut there = noted.waits.iter_mut().filter(|wait| others.contains(&wait.number));
-    let unsure: Vec<&mut Polled> =
-        there.by_ref().filter_map(|wait| wait.poll.as_mut()).filter(|poll| poll.sure != Sure::Yes).collect();
+    let unsure: Vec<&mut Polled> = there
+        .by_ref()
+        .filter_map(|wait| wait.poll.as_mut())
+        .filter(|poll| poll.sure != PollEvidence::Yes)
+        .collect();
     let (sure, mut asked) = (unsure.is_empty(), Vec::new());
     for poll in unsure {
-        if std::mem::replace(&mut poll.sure, Sure::Asked) == Sure::No {
+        if std::mem::replace(&mut poll.sure, PollEvidence::Asked) == PollEvidence::No {
             asked.push(poll.waker.clone());
         }
     }
     // Another thread of the cycle may have been refused meanwhile: then this one waits for it.
     let all = others.iter().all(|number| noted.waits.iter().any(|wait| wait.number == *number));
     let refused = sure && all;
-    let gone: Vec<Wait> = match refused {
+    let gone: Vec<BlockedWait> = match refused {
         true => noted.take(|wait| wait.thread == thread),
         false => Vec::new(),
     };
@@ -255,9 +258,9 @@ mod tests {
         Engine::new(device, lanes, Policy::Unchecked, false)
     }
 
-    fn link(wait: u64) -> Link {
+    fn link(wait: u64) -> WaitLink {
         let (queue, thread) = ("q".into(), Some(this_thread()));
-        Link { before: Before { callback: HoldId(1), queue, thread }, wait: Some(wait) }
+        WaitLink { before: BlockingCallback { callback: HoldId(1), queue, thread }, wait: Some(wait) }
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) struct Callbacks {
 
 /// The callback that a point comes after.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Before {
+pub(crate) struct BlockingCallback {
     pub(crate) callback: HoldId,
     pub(crate) queue: Arc<str>,
     /// The thread that runs it, or the only one that can.

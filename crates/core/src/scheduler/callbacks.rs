@@ -2,7 +2,7 @@
 
 use crate::error::Kind;
 use crate::scheduler::callback_cycles as cycles;
-use crate::scheduler::callback_state::Before;
+use crate::scheduler::callback_state::BlockingCallback;
 use crate::scheduler::command::{Callback, Op};
 use crate::scheduler::deferred_calls::leave_calls;
 use crate::scheduler::engine::Engine;
@@ -108,7 +108,7 @@ impl State {
     }
 
     /// The callback that holds `point` back, if planning has found one that does.
-    pub(crate) fn callback_before(&self, point: Point) -> Option<Before> {
+    pub(crate) fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
         let Some(Hold::Callback(callback)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != Reached::Unplanned {
             return None;
@@ -119,7 +119,7 @@ impl State {
         let queue = of.map(|queue| queue.label.clone()).unwrap_or_default();
         let running = self.callbacks.running.iter().find(|(id, _)| *id == callback);
         let thread = running.map(|(_, thread)| *thread).or(self.callbacks.thread);
-        Some(Before { callback, queue, thread })
+        Some(BlockingCallback { callback, queue, thread })
     }
 }
 

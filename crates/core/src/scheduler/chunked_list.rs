@@ -7,19 +7,19 @@ const CHUNK: usize = 1024;
 
 /// What is added behind and taken in front. It lies in chunks, so that no addition moves what is there already: a list of a
 /// million entries in one piece stands still for milliseconds when it grows.
-pub(crate) struct Chunks<T> {
+pub(crate) struct ChunkedList<T> {
     /// Only the first may be empty, and the last not full.
     chunks: VecDeque<VecDeque<T>>,
     len: usize,
 }
 
-impl<T> Default for Chunks<T> {
+impl<T> Default for ChunkedList<T> {
     fn default() -> Self {
         Self { chunks: VecDeque::new(), len: 0 }
     }
 }
 
-impl<T> Chunks<T> {
+impl<T> ChunkedList<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn it_has_what_was_added_and_not_taken_in_order() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let (mut chunks, mut plain) = (Chunks::default(), VecDeque::new());
+        let (mut chunks, mut plain) = (ChunkedList::default(), VecDeque::new());
         for round in 0..2000 {
             for entry in 0..rng.usize(..40) {
                 chunks.push_back((round, entry));

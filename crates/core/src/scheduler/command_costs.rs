@@ -4,7 +4,7 @@
 //! The time of one command is not known; the time of a batch is. A kernel is known by its name, its grid, the bytes that it
 //! is bound to and its values: what differs in none of them is expected to take as long as before.
 
-use crate::device::Pace;
+use crate::device::CostModel;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Step, Work};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -27,16 +27,16 @@ const ALIKE: usize = 8;
 const TRANSFER: (f32, f32) = (2e-5, 1e-9);
 
 /// Seconds of commands on one lane.
-pub(crate) struct Costs {
-    source: Source,
+pub(crate) struct CommandCosts {
+    source: CostSource,
     /// Seconds by which a batch may be longer than its first command: so late is a result whose batch goes on behind it.
     pub(crate) bound: f32,
     /// Of each kind of command.
-    known: FxHashMap<u64, Kind>,
+    known: FxHashMap<u64, CostKind>,
 }
 
 /// Where the numbers come from.
-enum Source {
+enum CostSource {
     Measured,
     /// A device that does nothing: what was seen once takes no time, whatever the clock shows.
     Instant,
@@ -48,7 +48,7 @@ enum Source {
 
 /// Commands that differ in nothing but their values.
 #[derive(Default)]
-pub(crate) struct Kind {
+pub(crate) struct CostKind {
     /// Of those with the same values, a hash of which stands for them.
     values: SmallVec<[(u64, f32); 1]>,
     /// Of all, once many different values were seen.
@@ -56,7 +56,7 @@ pub(crate) struct Kind {
 }
 
 /// The commands of one kind in what has completed.
-struct Seen {
+struct SeenCommands {
     count: f32,
     /// The seconds that each was expected to take; infinite if nothing like it was seen.
     each: f32,
@@ -64,34 +64,34 @@ struct Seen {
 
 /// What the planner expects of a batch.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Expected {
+pub(crate) struct ExpectedCost {
     pub(crate) seconds: f32,
     /// Whether it has a command that was never seen.
     pub(crate) unknown: bool,
 }
 
-impl Expected {
+impl ExpectedCost {
     /// Of two batches, one after the other.
     pub(crate) fn and(self, next: Self) -> Self {
         Self { seconds: self.seconds + next.seconds, unknown: self.unknown || next.unknown }
     }
 }
 
-impl Default for Costs {
+impl Default for CommandCosts {
     fn default() -> Self {
-        Self::new(Pace::Unknown)
+        Self::new(CostModel::Unknown)
     }
 }
 
-impl Costs {
-    pub(crate) fn new(pace: Pace) -> Self {
+impl CommandCosts {
+    pub(crate) fn new(pace: CostModel) -> Self {
         let (source, bound) = match pace {
-            Pace::Measured(bound) => (Source::Measured, bound),
-            Pace::Instant => (Source::Instant, Pace::LATENESS),
-            Pace::Drawn(seed) => {
-                (Source::Drawn(RefCell::new(fastrand::Rng::with_seed(seed))), Pace::LATENESS)
+            CostModel::Measured(bound) => (CostSource::Measured, bound),
+            CostModel::Instant => (CostSource::Instant, CostModel::LATENESS),
+            CostModel::Drawn(seed) => {
+                (CostSource::Drawn(RefCell::new(fastrand::Rng::with_seed(seed))), CostModel::LATENESS)
             }
-            Pace::Unknown => (Source::Nothing, Duration::MAX),
+            CostModel::Unknown => (CostSource::Nothing, Duration::MAX),
         };
         Self { source, bound: bound.as_secs_f32(), known: FxHashMap::default() }
     }
@@ -110,13 +110,13 @@ impl Costs {
 
     /// What is known of launches that differ from this one in their values only.
     #[inline]
-    pub(crate) fn kind(&self, launch: &Launch) -> Option<&Kind> {
+    pub(crate) fn kind(&self, launch: &Launch) -> Option<&CostKind> {
         self.known.get(&kind_of_launch(launch))
     }
 
     /// As [`of_work`](Self::of_work), for a launch of that kind.
     #[inline]
-    pub(crate) fn of_launch(&self, launch: &Launch, kind: Option<&Kind>) -> f32 {
+    pub(crate) fn of_launch(&self, launch: &Launch, kind: Option<&CostKind>) -> f32 {
         self.source.seconds(|| kind.and_then(|kind| kind.of(|| values(launch))).unwrap_or(f32::INFINITY))
     }
 
@@ -124,29 +124,35 @@ impl Costs {
     /// that was never seen, each took no longer than all of its kind; what was seen before is corrected all in the same
     /// proportion, as one clock cannot tell them apart. The proportion is to what is known now: of batches that were planned
     /// together the first may have corrected it.
-    pub(crate) fn learn<'s>(&mut self, steps: impl Iterator<Item = &'s Step>, expected: Expected, took: f32) {
+    pub(crate) fn learn<'s>(
+        &mut self,
+        steps: impl Iterator<Item = &'s Step>,
+        expected: ExpectedCost,
+        took: f32,
+    ) {
         let took = match self.source {
-            Source::Measured => took,
-            Source::Instant => 0.0,
-            Source::Drawn(_) | Source::Nothing => return,
+            CostSource::Measured => took,
+            CostSource::Instant => 0.0,
+            CostSource::Drawn(_) | CostSource::Nothing => return,
         };
         if !expected.unknown && !is_off(expected.seconds, took) {
             return;
         }
-        let mut seen: FxHashMap<(u64, u64), Seen> = FxHashMap::default();
+        let mut seen: FxHashMap<(u64, u64), SeenCommands> = FxHashMap::default();
         for (work, kind, values) in
             steps.filter_map(|step| counted(&step.work).map(|(k, v)| (&step.work, k, v)))
         {
             let any = self.known.get(&kind).is_some_and(|kind| kind.any.is_some());
             let of = (kind, if any { 0 } else { values });
-            seen.entry(of).or_insert_with(|| Seen { count: 0.0, each: self.of_work(work) }).count += 1.0;
+            seen.entry(of).or_insert_with(|| SeenCommands { count: 0.0, each: self.of_work(work) }).count +=
+                1.0;
         }
         let now: f32 = seen.values().map(|seen| seen.count * seen.each).sum();
         if !is_off(now, took) {
             return;
         }
         let scale = if now.is_finite() { took / now.max(f32::MIN_POSITIVE) } else { 1.0 };
-        for ((kind, values), Seen { count, each }) in seen {
+        for ((kind, values), SeenCommands { count, each }) in seen {
             self.note(kind, values, (each * scale).min(took / count));
         }
     }
@@ -159,7 +165,7 @@ impl Costs {
     }
 }
 
-impl Source {
+impl CostSource {
     /// The seconds of a command, of which so many are expected from what was measured.
     #[inline]
     fn seconds(&self, measured: impl FnOnce() -> f32) -> f32 {
@@ -167,14 +173,14 @@ impl Source {
             Self::Measured | Self::Instant => measured(),
             Self::Nothing => 0.0,
             Self::Drawn(rng) => {
-                let bound = Pace::LATENESS.as_secs_f32();
+                let bound = CostModel::LATENESS.as_secs_f32();
                 [0.0, 0.0, bound / 2.0, f32::INFINITY][rng.borrow_mut().usize(..4)]
             }
         }
     }
 }
 
-impl Kind {
+impl CostKind {
     /// What a command of this kind takes, if one with its values was seen, or many others were.
     #[inline]
     fn of(&self, values: impl FnOnce() -> u64) -> Option<f32> {
@@ -254,7 +260,7 @@ fn values(launch: &Launch) -> u64 {
 mod tests {
     use super::*;
 
-    impl Costs {
+    impl CommandCosts {
         /// Has a command take so many seconds.
         pub(in crate::scheduler) fn expect(&mut self, work: &Work, seconds: f32) {
             let (kind, values) = counted(work).expect("it takes time");
@@ -278,14 +284,14 @@ mod tests {
         works.into_iter().map(|work| Step { slot, stamp, level: 0, after: after.clone(), work }).collect()
     }
 
-    fn measured() -> Costs {
-        Costs::new(Pace::Measured(Pace::LATENESS))
+    fn measured() -> CommandCosts {
+        CommandCosts::new(CostModel::Measured(CostModel::LATENESS))
     }
 
-    const UNKNOWN: Expected = Expected { seconds: 0.0, unknown: true };
+    const UNKNOWN: ExpectedCost = ExpectedCost { seconds: 0.0, unknown: true };
 
-    fn known(seconds: f32) -> Expected {
-        Expected { seconds, unknown: false }
+    fn known(seconds: f32) -> ExpectedCost {
+        ExpectedCost { seconds, unknown: false }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::device::recorder::KeepAlive;
 use crate::error::{Error, Kind};
 use crate::scheduler::batch::Submitted;
-use crate::scheduler::command_costs::Expected;
+use crate::scheduler::command_costs::ExpectedCost;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
 use crate::work::step::Step;
@@ -167,7 +167,7 @@ impl State {
         let Some(first) = done.first() else { return };
         let (now, at) = (Instant::now(), &mut self.lanes[lane]);
         let start = at.last_finish.replace(now).map_or(first.sent, |last| last.max(first.sent));
-        let expected = done.iter().fold(Expected::default(), |all, batch| all.and(batch.expected));
+        let expected = done.iter().fold(ExpectedCost::default(), |all, batch| all.and(batch.expected));
         let steps = done.iter().flat_map(|batch| batch.steps.iter());
         at.costs.learn(steps, expected, (now - start).as_secs_f32());
     }
@@ -204,12 +204,12 @@ mod tests {
     use crate::driver::caps::Caps;
     use crate::error::site::CommandKind;
     use crate::memory::block::{Allocate, Block, Memory};
-    use crate::memory::cpu_memory::Cells;
+    use crate::memory::cpu_memory::CpuMemory;
     use crate::memory::heap::{BlockId, Heap};
     use crate::memory::staged_bytes::Staged;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::runtime::context_threads::Threads;
+    use crate::runtime::context_threads::ContextThreads;
     use crate::scheduler::deadline::Deadline;
     use crate::scheduler::ordering::admission::Admission;
     use crate::scheduler::ordering::policy::Policy;
@@ -349,9 +349,9 @@ mod tests {
         let keeping = |lane: Lane| Lane { recorder: Box::new(Keeping(lane.recorder, seen.clone())), ..lane };
         let lanes = lanes.into_iter().map(keeping).collect();
         let engine = Engine::new(Arc::new(Tidied(device, seen.clone())), lanes, Policy::Ordered, true);
-        let threads = Threads::start(&engine);
+        let threads = ContextThreads::start(&engine);
         let slot = engine.new_queue("q", Priority::Normal, false).expect("a queue");
-        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(Cells::zeroed(16)));
+        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(CpuMemory::zeroed(16)));
         let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
         let stamp = engine.enqueue(by, Work::Publish(Arc::new(block))).expect("nothing has failed");
         engine.wait(Point { slot, stamp }, Deadline::after(None)).expect("nothing has failed");

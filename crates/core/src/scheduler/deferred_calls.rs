@@ -115,10 +115,10 @@ mod tests {
     use crate::scheduler::engine::Engine;
     use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::priority::Priority;
-    use crate::scheduler::relay::Origin;
     use crate::scheduler::relay::Relay;
+    use crate::scheduler::relay::RelaySource;
     use crate::scheduler::signaller::Signaller;
-    use crate::scheduler::user_signal::UserState;
+    use crate::scheduler::user_signal::UserSignal;
     use fencepost_sync::Bell;
     use std::panic::Location;
     use std::sync::Mutex;
@@ -133,7 +133,7 @@ mod tests {
     type Notes = Arc<Mutex<Vec<&'static str>>>;
 
     /// Notes, when it is woken, whether the relay has signalled.
-    struct Task(Notes, Arc<UserState>);
+    struct Task(Notes, Arc<UserSignal>);
 
     impl Wake for Task {
         fn wake(self: Arc<Self>) {
@@ -162,7 +162,7 @@ mod tests {
         let (near, far, notes) = (engine(), engine(), Notes::default());
         let (from, to) = (Signaller::new(&near, "from"), Signaller::new(&far, "to"));
         let signalled = to.state().clone();
-        Relay::attach(&far, to, Origin::User(Arc::downgrade(&near), from.state().clone()), None);
+        Relay::attach(&far, to, RelaySource::User(Arc::downgrade(&near), from.state().clone()), None);
         let slot = far.new_queue("q", Priority::Normal, false).expect("the device is there");
         let noting = notes.clone();
         let callback = Box::new(move || noting.lock().expect("no panic").push("callback"));

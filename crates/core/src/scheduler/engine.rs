@@ -7,10 +7,10 @@ use crate::error::site::KernelId;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::Hold;
-use crate::scheduler::queue_timing::Timing;
-use crate::scheduler::state::{After, State};
-use crate::scheduler::wakers::Place;
-use crate::work::kernel_launch::Boxes;
+use crate::scheduler::queue_timing::QueueTiming;
+use crate::scheduler::state::{AfterUnlock, State};
+use crate::scheduler::wakers::WakeCondition;
+use crate::work::kernel_launch::LaunchPool;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock, yield_now};
 use fencepost_sync::{HoldId, Slot};
@@ -39,7 +39,7 @@ pub(crate) struct Engine {
     pub(crate) calls: Condvar,
     pub(crate) lanes: Vec<EngineLane>,
     pub(crate) device: Arc<dyn Device>,
-    pub(crate) launches: Boxes,
+    pub(crate) launches: LaunchPool,
     /// Whether lanes have threads. Without, whoever flushes or waits does their work.
     pub(crate) threads: bool,
     /// Whether a microtask is on its way.
@@ -69,7 +69,7 @@ impl Engine {
             calls: Condvar::new(),
             lanes: lanes.into_iter().map(EngineLane::new).collect(),
             device,
-            launches: Boxes::default(),
+            launches: LaunchPool::default(),
             threads,
             #[cfg(target_arch = "wasm32")]
             scheduled: Default::default(),
@@ -112,7 +112,7 @@ impl Engine {
 
     /// Releases S, does what had to wait for that, and wakes whoever has something to do now.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
-        let After { dropped, wakers, times, moved: _ } = std::mem::take(&mut state.after);
+        let AfterUnlock { dropped, wakers, times, moved: _ } = std::mem::take(&mut state.after);
         let alarm = state.alarm();
         drop(state);
         drop(times);
@@ -127,7 +127,7 @@ impl Engine {
         state.lanes[lane].watchers += 1;
         let alarm = state.alarm();
         state.lanes[lane].watchers -= 1;
-        let After { times, .. } = std::mem::take(&mut state.after);
+        let AfterUnlock { times, .. } = std::mem::take(&mut state.after);
         drop(state);
         drop(times);
         self.ring(&alarm);
@@ -152,8 +152,8 @@ impl Engine {
         let slot = state.new_queue(label.into(), priority, lane, std::panic::Location::caller());
         let clocked = self.device.caps().timestamps;
         let (timed, noted) = (timing && clocked, state.is_noting());
-        let notes = || noted.then(|| Timing::for_notes(clocked));
-        state.queue_mut(slot).timing = timed.then(Timing::for_events).or_else(notes);
+        let notes = || noted.then(|| QueueTiming::for_notes(clocked));
+        state.queue_mut(slot).timing = timed.then(QueueTiming::for_events).or_else(notes);
         Ok(slot)
     }
 
@@ -195,7 +195,7 @@ impl Engine {
     pub(crate) fn release(&self, hold: HoldId) {
         let mut state = self.lock();
         state.release(|held| held == Hold::User(hold));
-        let wakers = state.wakers.take(Place::User(hold));
+        let wakers = state.wakers.take(WakeCondition::User(hold));
         state.after.wakers.extend(wakers);
         if !self.threads {
             state.wake_everybody(); // there is something to do for who found nothing

@@ -4,16 +4,16 @@ use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse};
 use crate::scheduler::command::{Callback, Command, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::failure_history::Stretch;
-use crate::scheduler::handle_points::Past;
-use crate::scheduler::lane_state::Rest;
+use crate::scheduler::failure_history::FailureWatch;
+use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::lane_state::ThreadRest;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::profile_log::Cause;
+use crate::scheduler::profile_log::ProfiledCause;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
-use crate::scheduler::user_signal::{UserState, UserWait};
+use crate::scheduler::user_signal::{UserSignal, UserWait};
 use crate::work::step::{Work, Works};
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Point, Slot, Stamp};
@@ -121,7 +121,7 @@ impl Engine {
             ordering::note_waits::note_asked(&mut state, slot, at, point, clock);
         }
         state.queue_mut(slot).clock.join(clock);
-        state.note_wait(slot, point, Cause::Program, at);
+        state.note_wait(slot, point, ProfiledCause::Program, at);
         state.push_wait(slot, point);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Engine {
     pub(crate) fn enqueue_user_wait(
         &self,
         slot: Slot,
-        event: Arc<UserState>,
+        event: Arc<UserSignal>,
         at: &'static Location<'static>,
     ) -> Result<()> {
         let mut state = self.lock();
@@ -176,20 +176,20 @@ impl Engine {
     }
 
     /// The point of everything enqueued so far on a queue, and what is known of it.
-    pub(crate) fn marker(&self, slot: Slot) -> (Point, Arc<Past>) {
+    pub(crate) fn marker(&self, slot: Slot) -> (Point, Arc<PointHistory>) {
         self.lock().marker(slot)
     }
 
     /// The right to hear whether the work before a point failed.
-    pub(crate) fn stretch_of(&self, point: Point) -> Stretch {
+    pub(crate) fn stretch_of(&self, point: Point) -> FailureWatch {
         self.lock().queue(point.slot).failures.stretch_of(point.stamp)
     }
 }
 
 impl State {
-    pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<Past>) {
+    pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<PointHistory>) {
         let queue = self.queue_mut(slot);
-        let past = Arc::new(Past { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
+        let past = Arc::new(PointHistory { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
         queue.look_for_end(&past);
         (queue.end(slot), past)
     }
@@ -233,7 +233,7 @@ impl State {
     fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
         ordering::note_waits::note_added(self, by, work, waits);
         for &point in waits {
-            self.note_wait(by.slot, point, Cause::Policy, by.at);
+            self.note_wait(by.slot, point, ProfiledCause::Policy, by.at);
             self.push_wait(by.slot, point);
         }
     }
@@ -276,13 +276,13 @@ impl State {
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
         let (at, rest) = (queue.lane, self.lanes[queue.lane].rest);
-        let rests = rest.is_deep() || (rest == Rest::Napping && queue.urgent());
+        let rests = rest.is_deep() || (rest == ThreadRest::Napping && queue.urgent());
         if !rests || queue.hold.is_some() || slot == Slot::CONTEXT {
             return None;
         }
         let lane = &mut self.lanes[at];
         (!lane.token && lane.has_room(false)).then(|| {
-            lane.rest = Rest::Awake;
+            lane.rest = ThreadRest::Awake;
             at
         })
     }

@@ -4,7 +4,7 @@ use crate::device::recorder::Failure;
 use crate::error::Error;
 use crate::scheduler::batch::{Batch, Status};
 use crate::scheduler::command::{Command, Op};
-use crate::scheduler::command_costs::Expected;
+use crate::scheduler::command_costs::ExpectedCost;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
@@ -14,11 +14,11 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A batch that was not submitted.
-pub(crate) struct Refused {
+pub(crate) struct RefusedBatch {
     pub(crate) seq: Seq,
     pub(crate) steps: Arc<Vec<Step>>,
     pub(crate) deps: SmallVec<[Seq; 4]>,
-    pub(crate) expected: Expected,
+    pub(crate) expected: ExpectedCost,
     /// Whether that happened to it before.
     pub(crate) before: bool,
 }
@@ -28,8 +28,8 @@ impl Engine {
     /// without it. If no single command is to blame, all queues in the batch end.
     ///
     /// The place in the order of whatever is not done stays: others may count on what it waited for.
-    pub(crate) fn fail_batch(&self, lane: usize, batch: Refused, failure: Failure) {
-        let Refused { seq, steps, deps, expected, before } = batch;
+    pub(crate) fn fail_batch(&self, lane: usize, batch: RefusedBatch, failure: Failure) {
+        let RefusedBatch { seq, steps, deps, expected, before } = batch;
         if failure.lost {
             self.lose(&failure.error.to_string());
             std::mem::forget(steps);
@@ -181,7 +181,7 @@ mod tests {
     use crate::error::Kind;
     use crate::error::site::CommandKind;
     use crate::memory::block::{Block, Memory};
-    use crate::memory::cpu_memory::Cells;
+    use crate::memory::cpu_memory::CpuMemory;
     use crate::memory::heap::{BlockId, Heap};
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
@@ -196,7 +196,7 @@ mod tests {
     }
 
     fn block() -> Arc<Block> {
-        let memory = Memory::Host(Cells::zeroed(16));
+        let memory = Memory::Host(CpuMemory::zeroed(16));
         Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory))
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let (object, message) = ("a step".into(), "refused by the test".into());
         let failure =
             Failure { step: Some(step), error: Kind::Device { object, message }.into(), lost: false };
-        engine.fail_batch(0, Refused { seq, steps: Arc::new(steps), deps, expected, before }, failure);
+        engine.fail_batch(0, RefusedBatch { seq, steps: Arc::new(steps), deps, expected, before }, failure);
     }
 
     #[test]

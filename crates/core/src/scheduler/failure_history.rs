@@ -10,31 +10,31 @@ const NEWEST: usize = 16;
 
 /// The right to hear how a stretch of a queue has ended. Whatever is asked later holds it; once nothing does, the failures
 /// in that stretch are forgotten.
-pub(crate) type Stretch = Arc<()>;
+pub(crate) type FailureWatch = Arc<()>;
 
 /// The failures of a queue, and of the queues that had its slot before, as far as something can ask for them.
 ///
 /// A queue that failed and was forgiven begins a new stretch, so that a failure is in one of them.
 #[derive(Default)]
-pub(crate) struct Failures {
+pub(crate) struct FailureHistory {
     /// In the order of the stamps; none overlap.
     failed: Vec<(RangeInclusive<Stamp>, Error)>,
     /// The stretches before this one, in order.
     before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
-    now: Stretch,
+    now: FailureWatch,
     first: Stamp,
     /// How many entries were left when those that nothing can ask for were dropped.
     kept: usize,
 }
 
-impl Failures {
+impl FailureHistory {
     /// The right to hear how what is enqueued now will have ended.
-    pub(crate) fn stretch(&self) -> Stretch {
+    pub(crate) fn stretch(&self) -> FailureWatch {
         self.now.clone()
     }
 
     /// The same for a command that was enqueued before; that of the last stretch if nothing holds that of its own.
-    pub(crate) fn stretch_of(&self, stamp: Stamp) -> Stretch {
+    pub(crate) fn stretch_of(&self, stamp: Stamp) -> FailureWatch {
         let at = self.before.partition_point(|(stamps, _)| *stamps.end() < stamp);
         let held = self.before.get(at).and_then(|(_, stretch)| stretch.upgrade());
         held.unwrap_or_else(|| self.now.clone())
@@ -115,19 +115,19 @@ mod tests {
         Kind::Busy { array: name.into() }.into()
     }
 
-    fn name(failures: &Failures, stamp: u64) -> Option<String> {
+    fn name(failures: &FailureHistory, stamp: u64) -> Option<String> {
         let error = failures.of(Stamp(stamp))?;
         let Kind::Busy { array } = error.kind() else { panic!("{error}") };
         Some(array.clone())
     }
 
-    fn fail(failures: &mut Failures, first: u64, last: u64, name: &str) {
+    fn fail(failures: &mut FailureHistory, first: u64, last: u64, name: &str) {
         failures.fail(Stamp(first)..=Stamp(last), &error(name));
     }
 
     #[test]
     fn the_first_error_of_a_command_stays() {
-        let mut failures = Failures::default();
+        let mut failures = FailureHistory::default();
         fail(&mut failures, 5, 6, "first");
         fail(&mut failures, 9, 9, "second");
         fail(&mut failures, 3, 12, "third");
@@ -140,8 +140,8 @@ mod tests {
     }
 
     /// Fails in rounds of ten commands, of which the last two fail, and holds the right to hear of some rounds.
-    fn rounds(count: u64, held: impl Fn(u64) -> bool) -> (Failures, Vec<(u64, Stretch)>) {
-        let (mut failures, mut rights) = (Failures::default(), Vec::new());
+    fn rounds(count: u64, held: impl Fn(u64) -> bool) -> (FailureHistory, Vec<(u64, FailureWatch)>) {
+        let (mut failures, mut rights) = (FailureHistory::default(), Vec::new());
         for round in 0..count {
             if held(round) {
                 rights.push((round, failures.stretch()));
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_failure_that_reaches_back_is_remembered_for_the_stretches_before() {
-        let mut failures = Failures::default();
+        let mut failures = FailureHistory::default();
         let old = failures.stretch();
         failures.begin(Stamp(10));
         fail(&mut failures, 5, 15, "back");
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_right_to_hear_of_a_command_is_that_of_its_stretch() {
-        let mut failures = Failures::default();
+        let mut failures = FailureHistory::default();
         let first = failures.stretch();
         failures.begin(Stamp(10));
         let second = failures.stretch();

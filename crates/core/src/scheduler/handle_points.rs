@@ -1,6 +1,6 @@
 //! The points of a queue that handles of the program stand for.
 
-use crate::scheduler::failure_history::Stretch;
+use crate::scheduler::failure_history::FailureWatch;
 use fencepost_sync::{Clock, Stamp};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -12,17 +12,17 @@ const FEW: usize = 64;
 /// Handles that are looked through now and then for those that are gone.
 const SWEPT: usize = 1 << 16;
 
-/// By rising stamp. Each lives as long as something has its `Past`.
+/// By rising stamp. Each lives as long as something has its `PointHistory`.
 #[derive(Default)]
-pub(crate) struct Handles {
-    points: VecDeque<(Stamp, Weak<Past>)>,
+pub(crate) struct HandlePoints {
+    points: VecDeque<(Stamp, Weak<PointHistory>)>,
     /// How many there are when they are looked through next.
     sweep_at: usize,
 }
 
-impl Handles {
+impl HandlePoints {
     /// Notes that a handle stands for a point.
-    pub(crate) fn add(&mut self, stamp: Stamp, past: &Arc<Past>) {
+    pub(crate) fn add(&mut self, stamp: Stamp, past: &Arc<PointHistory>) {
         self.sweep();
         let at = self.points.partition_point(|(known, _)| *known <= stamp);
         self.points.insert(at, (stamp, Arc::downgrade(past)));
@@ -60,7 +60,7 @@ impl Handles {
     }
 }
 
-fn is_held((_, past): &(Stamp, Weak<Past>)) -> bool {
+fn is_held((_, past): &(Stamp, Weak<PointHistory>)) -> bool {
     past.strong_count() > 0
 }
 
@@ -68,15 +68,15 @@ fn is_held((_, past): &(Stamp, Weak<Past>)) -> bool {
 mod tests {
     use super::*;
 
-    fn add(handles: &mut Handles, stamp: u64) -> Arc<Past> {
-        let past = Arc::new(Past::default());
+    fn add(handles: &mut HandlePoints, stamp: u64) -> Arc<PointHistory> {
+        let past = Arc::new(PointHistory::default());
         handles.add(Stamp(stamp), &past);
         past
     }
 
     #[test]
     fn handles_that_are_gone_are_forgotten_a_few_at_a_time() {
-        let mut handles = Handles::default();
+        let mut handles = HandlePoints::default();
         let kept: Vec<_> = (0..SWEPT + 10).map(|_| add(&mut handles, 1)).collect();
         assert_eq!(handles.first(Stamp(1)), Some(Stamp(1)));
         drop(kept);
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_handle_in_the_place_of_another_takes_no_memory() {
         for kept in [0, 1, 100, 3000] {
-            let mut handles = Handles::default();
+            let mut handles = HandlePoints::default();
             let mut ring: VecDeque<_> = (0..=kept).map(|_| add(&mut handles, 1)).collect();
             for _ in 0..100_000 {
                 ring.push_back(add(&mut handles, 1));
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn points_that_are_done_are_forgotten_many_at_a_time() {
-        let mut handles = Handles::default();
+        let mut handles = HandlePoints::default();
         let kept: Vec<_> = (0..2 * MANY).map(|_| add(&mut handles, 1)).collect();
         let later = add(&mut handles, 5);
         handles.settle(Stamp(1));
@@ -118,9 +118,9 @@ mod tests {
 
 /// What goes with a point of a queue.
 #[derive(Clone, Default)]
-pub(crate) struct Past {
+pub(crate) struct PointHistory {
     /// What the queue was ordered after there, besides its own commands.
     pub(crate) clock: Clock,
     /// The right to hear whether the work before it failed.
-    pub(crate) stretch: Stretch,
+    pub(crate) stretch: FailureWatch,
 }

@@ -2,7 +2,7 @@
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
-use crate::scheduler::wakers::Place;
+use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::{Point, Stamp};
 use std::sync::Arc;
 use std::task::Waker;
@@ -44,7 +44,7 @@ impl Engine {
         let mut state = self.lock();
         let sent = state.is_sent(point);
         if !sent && state.reached(point) != Reached::Done {
-            state.wakers.leave(Place::sent(point), waker);
+            state.wakers.leave(WakeCondition::sent(point), waker);
         }
         sent
     }

@@ -1,12 +1,12 @@
 //! The host at the bytes of a block.
 
 use crate::error::{Kind, Result};
-use crate::memory::block::{Block, HostUse, Order};
-use crate::memory::host_access::{HostAccess, Want};
-use crate::memory::read_slot::{Place, ReadSlot};
+use crate::memory::block::{Block, BlockState, HostUse};
+use crate::memory::host_access::{HostAccess, HostUseKind};
+use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::Past;
+use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::work::span::Span;
@@ -43,18 +43,18 @@ impl Engine {
     pub(crate) fn host_access(
         self: &Arc<Self>,
         span: &Span,
-        want: Want,
+        want: HostUseKind,
         deadline: Deadline,
     ) -> Result<Option<HostGuard>> {
         loop {
             match self.claim(span, want)? {
-                Claim::Given(access) => return Ok(Some(access)),
-                Claim::After(point) => {
+                HostClaim::Given(access) => return Ok(Some(access)),
+                HostClaim::After(point) => {
                     if !self.wait(point, deadline)? {
                         return Ok(None);
                     }
                 }
-                Claim::Shared => {
+                HostClaim::Shared => {
                     if !self.wait_for_host(&span.block, deadline) {
                         return Ok(None);
                     }
@@ -64,14 +64,18 @@ impl Engine {
     }
 
     /// The right to `span` if the host can have it now; flushes nothing.
-    pub(crate) fn try_host_access(self: &Arc<Self>, span: &Span, want: Want) -> Result<Option<HostGuard>> {
+    pub(crate) fn try_host_access(
+        self: &Arc<Self>,
+        span: &Span,
+        want: HostUseKind,
+    ) -> Result<Option<HostGuard>> {
         match self.claim(span, want)? {
-            Claim::Given(access) => Ok(Some(access)),
-            Claim::After(_) | Claim::Shared => Ok(None),
+            HostClaim::Given(access) => Ok(Some(access)),
+            HostClaim::After(_) | HostClaim::Shared => Ok(None),
         }
     }
 
-    pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: Want) -> Result<Claim> {
+    pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: HostUseKind) -> Result<HostClaim> {
         let mut state = self.lock();
         state.lost()?;
         let mut order = span.block.order();
@@ -79,23 +83,23 @@ impl Engine {
             return Err(Kind::Mapped { array: order.label.to_string() }.into());
         }
         if let Some(point) = blocker(&state, &order, span, want.writes()) {
-            return Ok(Claim::After(point));
+            return Ok(HostClaim::After(point));
         }
         let Some(access) = HostAccess::join(&span.block, &mut order, want) else {
-            return Ok(Claim::Shared);
+            return Ok(HostClaim::Shared);
         };
         state.host_uses += 1;
         order.fresh &= !want.writes();
-        if want != Want::Read && span.block.direct() {
+        if want != HostUseKind::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
         }
-        Ok(Claim::Given(HostGuard { engine: self.clone(), access }))
+        Ok(HostClaim::Given(HostGuard { engine: self.clone(), access }))
     }
 
     /// Has batches end behind what uses `span` and is not planned, as a map waits for that. What it gives is to live as long as
     /// the map may.
-    pub(crate) fn look_for_uses(&self, span: &Span, write: bool) -> Arc<Past> {
-        let (past, mut state) = (Arc::<Past>::default(), self.lock());
+    pub(crate) fn look_for_uses(&self, span: &Span, write: bool) -> Arc<PointHistory> {
+        let (past, mut state) = (Arc::<PointHistory>::default(), self.lock());
         let order = span.block.order();
         for earlier in order.uses.conflicts(span.range(), write) {
             let point = Point { slot: earlier.slot, stamp: earlier.stamp };
@@ -118,7 +122,7 @@ impl Engine {
 }
 
 /// What came of asking for a right.
-pub(crate) enum Claim {
+pub(crate) enum HostClaim {
     Given(HostGuard),
     /// Only after this point.
     After(Point),
@@ -127,18 +131,18 @@ pub(crate) enum Claim {
 }
 
 /// The first earlier use that the host has to wait for.
-fn blocker(state: &State, order: &Order, span: &Span, write: bool) -> Option<Point> {
+fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Option<Point> {
     let point = |slot, stamp| Point { slot, stamp };
     let mut uses = order.uses.conflicts(span.range(), write).map(|u| point(u.slot, u.stamp));
     uses.find(|&p| state.reached(p) != Reached::Done)
 }
 
 /// Saves what reads have not fetched yet: nobody else is at the bytes, so the host copies them itself.
-fn save_reads(order: &mut Order, span: &Span, access: &HostAccess) {
+fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
     for (range, read) in order.take_lazy(&span.range()) {
         let mut bytes = vec![0; (range.end - range.start) as usize];
         access.read(range.start, &mut bytes);
-        read.set(Place::Taken(bytes.into()));
+        read.set(ReadState::Taken(bytes.into()));
     }
 }
 
@@ -166,8 +170,8 @@ impl Engine {
     pub(crate) fn drop_read(&self, block: &Block, read: &Arc<ReadSlot>) {
         let _state = self.lock();
         block.order().lazy.retain(|(_, slot)| !read.owns(slot));
-        if matches!(read.place(), Place::Queued | Place::Lazy) {
-            read.set(Place::Dropped);
+        if matches!(read.place(), ReadState::Queued | ReadState::Lazy) {
+            read.set(ReadState::Dropped);
         }
     }
 }
@@ -205,7 +209,7 @@ impl Drop for HostGuard {
 mod tests {
     use super::*;
     use crate::memory::block::Memory;
-    use crate::memory::cpu_memory::Cells;
+    use crate::memory::cpu_memory::CpuMemory;
     use crate::memory::heap::{BlockId, Heap};
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
@@ -215,13 +219,15 @@ mod tests {
     fn m02_a_read_that_is_dropped_is_forgotten() {
         let (device, lanes) = cpu::open(&CpuOptions::default());
         let engine = Engine::new(device, lanes, Policy::Unchecked, false);
-        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(Cells::zeroed(16)));
+        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(CpuMemory::zeroed(16)));
         let (dropped, kept) = (ReadSlot::new(), ReadSlot::new());
         block.order().lazy =
             vec![(0..8, dropped.clone()), (8..16, dropped.part(8..16)), (0..16, kept.clone())];
         engine.drop_read(&block, &dropped);
         let order = block.order();
         let [(range, left)] = order.lazy.as_slice() else { panic!("{} are left", order.lazy.len()) };
-        assert!(*range == (0..16) && Arc::ptr_eq(left, &kept) && matches!(dropped.place(), Place::Dropped));
+        assert!(
+            *range == (0..16) && Arc::ptr_eq(left, &kept) && matches!(dropped.place(), ReadState::Dropped)
+        );
     }
 }

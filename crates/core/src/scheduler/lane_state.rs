@@ -1,8 +1,8 @@
 //! A hardware queue as the scheduler sees it.
 
-use crate::device::Pace;
+use crate::device::CostModel;
 use crate::scheduler::batch::{Batch, Submitted};
-use crate::scheduler::command_costs::Costs;
+use crate::scheduler::command_costs::CommandCosts;
 use crate::scheduler::priority::Priority;
 use fencepost_sync::Timeline;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ const OVERTAKEN: u32 = 4;
 
 /// How soon the thread of a lane looks round by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Rest {
+pub(crate) enum ThreadRest {
     /// Before it sleeps again.
     #[default]
     Awake,
@@ -31,7 +31,7 @@ pub(crate) enum Rest {
     Guarding,
 }
 
-impl Rest {
+impl ThreadRest {
     /// Whether it does not look round soon.
     pub(crate) fn is_deep(self) -> bool {
         self == Self::Asleep || self == Self::Guarding
@@ -48,7 +48,7 @@ pub(crate) struct LaneState {
     /// What the device has, oldest first.
     pub(crate) submitted: VecDeque<Submitted>,
     /// Whether the lane's thread has to be woken to see anything.
-    pub(crate) rest: Rest,
+    pub(crate) rest: ThreadRest,
     /// Whether the lane's completer sleeps.
     pub(crate) idle: bool,
     /// Whether the driver has something to tidy up.
@@ -64,7 +64,7 @@ pub(crate) struct LaneState {
     /// How often callers have planned for themselves since the lane's queues were planned.
     pub(crate) passed: u32,
     /// What its commands take.
-    pub(crate) costs: Costs,
+    pub(crate) costs: CommandCosts,
     /// Whether a thread submits later what does not go at once.
     pub(crate) has_thread: bool,
     /// When the device last finished something.
@@ -72,8 +72,8 @@ pub(crate) struct LaneState {
 }
 
 impl LaneState {
-    pub(crate) fn new(pace: Pace) -> Self {
-        Self { costs: Costs::new(pace), ..Self::default() }
+    pub(crate) fn new(pace: CostModel) -> Self {
+        Self { costs: CommandCosts::new(pace), ..Self::default() }
     }
 
     pub(crate) fn list(&mut self, priority: Priority) -> &mut VecDeque<Batch> {

@@ -8,8 +8,8 @@ pub(crate) mod open_batch;
 use crate::memory::block::HostUse;
 use crate::scheduler::batch::{Batch, Status};
 use crate::scheduler::command::Op;
-use crate::scheduler::command_costs::Kind;
-use crate::scheduler::plan::open_batch::{Open, read_in_place};
+use crate::scheduler::command_costs::CostKind;
+use crate::scheduler::plan::open_batch::{OpenBatch, read_in_place};
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::{Hold, QueueState, Reached};
 use crate::scheduler::state::State;
@@ -27,7 +27,7 @@ const CUTS: usize = 16;
 
 /// A queue that should be planned up to a stamp.
 #[derive(Clone, Copy)]
-struct Goal {
+struct PlanGoal {
     slot: Slot,
     upto: Stamp,
     /// Whether the goal below it on the stack needs it.
@@ -36,7 +36,7 @@ struct Goal {
 
 /// Which commands a round of planning takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Round {
+enum PlanRound {
     /// Those that make nothing in their batch late.
     Short,
     /// Of each queue that nothing in the batch comes before one that may take long, and what is short behind it.
@@ -44,7 +44,7 @@ enum Round {
 }
 
 /// What came of a look at the front of a queue.
-enum Next {
+enum FrontStep {
     Again,
     Reached,
     Needs(Point),
@@ -55,7 +55,7 @@ enum Next {
 
 /// Which commands of a lane are planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum DueCommands {
     /// Those that the program has asked for.
     Asked,
     /// All: what came together makes one batch.
@@ -66,7 +66,7 @@ pub(crate) enum Due {
 
 /// What a planning has left for later.
 #[derive(Default)]
-pub(crate) struct Rest {
+pub(crate) struct PlanRest {
     /// The roots that are not reached; they are asked for.
     pub(crate) roots: Vec<Point>,
     /// The batch that is to be done first, if there is one: of many batches the device has enough for now, and what comes
@@ -78,8 +78,8 @@ pub(crate) struct Rest {
 struct Planner<'s> {
     state: &'s mut State,
     priority: Priority,
-    open: Vec<Option<Open>>,
-    round: Round,
+    open: Vec<Option<OpenBatch>>,
+    round: PlanRound,
     /// Commands taken so far.
     taken: usize,
     /// How often open batches were closed although more is to be planned.
@@ -102,9 +102,9 @@ impl State {
     ///
     /// Waits refer to smaller stamps only, so the stack of goals cannot grow for ever. A queue that waits for the
     /// host is held, and with it every queue that needed it here.
-    pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> Rest {
+    pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> PlanRest {
         let open = self.lanes.iter().map(|_| None).collect();
-        let (round, taken, cuts, together) = (Round::Short, 0, 0, false);
+        let (round, taken, cuts, together) = (PlanRound::Short, 0, 0, false);
         let (unseen, middle, costs, joined) = (SmallVec::new(), None, Vec::new(), None);
         let mut planner = Planner {
             state: self,
@@ -133,13 +133,13 @@ impl State {
 
     /// Plans what is `due` of the queues on `lane`, one priority a batch. What comes behind a planned batch of the same
     /// priority gathers.
-    pub(crate) fn plan_lane(&mut self, lane: usize, due: Due) {
+    pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
         let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
         let mut any = [false; 3];
         self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
         let own = self.queue(Slot::CONTEXT);
         any[own.priority as usize] |= self.own_are_due() && waits(own);
-        let beside = if let Due::Beside(slot) = due { Some(slot) } else { None };
+        let beside = if let DueCommands::Beside(slot) = due { Some(slot) } else { None };
         for priority in Priority::ORDER {
             let gathers = beside.is_none() && !self.lanes[lane].list(priority).is_empty();
             if gathers || !any[priority as usize] {
@@ -149,8 +149,8 @@ impl State {
             let queues = queues.map(|slot| (slot, self.queue(slot)));
             let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
             let roots: Vec<Point> = match due {
-                Due::All => queues.map(|(slot, q)| q.end(slot)).collect(),
-                Due::Asked | Due::Beside(_) => {
+                DueCommands::All => queues.map(|(slot, q)| q.end(slot)).collect(),
+                DueCommands::Asked | DueCommands::Beside(_) => {
                     let queues = queues.filter(|(slot, _)| beside != Some(*slot));
                     queues.filter(|(_, q)| q.is_asked()).map(|(slot, q)| q.end_of_asked(slot)).collect()
                 }
@@ -170,38 +170,38 @@ impl State {
 
 impl Planner<'_> {
     /// Plans round after round until all is reached or held, or enough was taken.
-    fn rounds(&mut self, mut roots: Vec<Point>) -> Rest {
+    fn rounds(&mut self, mut roots: Vec<Point>) -> PlanRest {
         loop {
             self.begin_with_own(&roots);
-            roots.retain(|root| !self.reach(Goal { slot: root.slot, upto: root.stamp, needed: false }));
+            roots.retain(|root| !self.reach(PlanGoal { slot: root.slot, upto: root.stamp, needed: false }));
             if roots.is_empty() {
                 self.close_all();
-                return Rest::default();
+                return PlanRest::default();
             }
-            if self.round == Round::Short && !self.is_looked_for() {
-                self.round = Round::Long;
+            if self.round == PlanRound::Short && !self.is_looked_for() {
+                self.round = PlanRound::Long;
                 self.together = !self.state.any_is_looked_for();
                 continue;
             }
             let stuck = self.open.iter().all(Option::is_none);
             self.close_all();
             self.cuts += 1;
-            self.round = Round::Short;
+            self.round = PlanRound::Short;
             if self.unseen.len() >= UNSEEN {
-                return Rest { roots, after: self.unseen.first().copied() };
+                return PlanRest { roots, after: self.unseen.first().copied() };
             }
             if self.taken >= LARGEST || self.cuts >= CUTS {
-                return Rest { roots, after: self.middle };
+                return PlanRest { roots, after: self.middle };
             }
             if stuck {
-                return Rest::default();
+                return PlanRest::default();
             }
         }
     }
 
     /// Whether the program may be looking for a result of what is in the open batches.
     fn is_looked_for(&self) -> bool {
-        let looks = |open: &Open| {
+        let looks = |open: &OpenBatch| {
             open.gives || open.firsts().any(|(slot, first)| self.state.is_looked_for(slot, first))
         };
         self.open.iter().flatten().any(looks)
@@ -213,24 +213,26 @@ impl Planner<'_> {
 
     /// Plans a queue up to a stamp, with all that it waits for; whether it got there or is held, so that nothing is left to
     /// plan.
-    fn reach(&mut self, root: Goal) -> bool {
+    fn reach(&mut self, root: PlanGoal) -> bool {
         let mut stack = vec![root];
         while let Some(&goal) = stack.last() {
             match self.look(goal) {
-                Next::Later => return false,
-                Next::Again => {}
-                Next::Reached => {
+                FrontStep::Later => return false,
+                FrontStep::Again => {}
+                FrontStep::Reached => {
                     stack.pop();
                 }
-                Next::Needs(point) => stack.push(Goal { slot: point.slot, upto: point.stamp, needed: true }),
-                Next::Held(hold) => self.hold(&mut stack, hold),
+                FrontStep::Needs(point) => {
+                    stack.push(PlanGoal { slot: point.slot, upto: point.stamp, needed: true })
+                }
+                FrontStep::Held(hold) => self.hold(&mut stack, hold),
             }
         }
         true
     }
 
     /// Holds the queue on top, and every one below that needs it. All are let go together and looked at again.
-    fn hold(&mut self, stack: &mut Vec<Goal>, hold: Hold) {
+    fn hold(&mut self, stack: &mut Vec<PlanGoal>, hold: Hold) {
         while let Some(goal) = stack.pop() {
             self.state.queue_mut(goal.slot).hold.get_or_insert(hold);
             if !goal.needed {
@@ -239,9 +241,9 @@ impl Planner<'_> {
         }
     }
 
-    fn look(&mut self, goal: Goal) -> Next {
+    fn look(&mut self, goal: PlanGoal) -> FrontStep {
         if self.taken >= LARGEST {
-            return Next::Later;
+            return FrontStep::Later;
         }
         if goal.slot == Slot::CONTEXT {
             return self.own(goal.upto);
@@ -250,15 +252,15 @@ impl Planner<'_> {
         let own = self.state.first_own();
         let queue = self.state.queue_mut(goal.slot);
         if queue.pending.front().is_none_or(|front| front.stamp > goal.upto) {
-            return Next::Reached;
+            return FrontStep::Reached;
         }
         if let Some(hold) = queue.hold {
-            return Next::Held(hold);
+            return FrontStep::Held(hold);
         }
         if queue.front_is_dead() {
             return self.bury(goal);
         }
-        let Some(front) = queue.pending.front_mut() else { return Next::Reached };
+        let Some(front) = queue.pending.front_mut() else { return FrontStep::Reached };
         if own < front.stamp {
             let upto = front.stamp;
             return self.own(upto);
@@ -273,21 +275,21 @@ impl Planner<'_> {
                     // Another context is to signal it: that is asked to, once S is released.
                     let (hold, relay) = (Hold::User(event.hold), event.source());
                     self.state.after.wakers.extend(relay.map(|source| source.waker()));
-                    Next::Held(hold)
+                    FrontStep::Held(hold)
                 }
                 Some(Ok(())) if event.is_sent() => {
                     front.op = Op::Work(Work::Behind);
-                    Next::Again
+                    FrontStep::Again
                 }
                 Some(Ok(())) => self.skip(goal.slot),
                 Some(Err(error)) => {
                     let stamp = front.stamp;
                     self.state.fail_queue(goal.slot, stamp, error);
-                    Next::Again
+                    FrontStep::Again
                 }
             },
             Op::Callback(_) => self.call(goal.slot),
-            Op::Called(id) => Next::Held(Hold::Callback(*id)),
+            Op::Called(id) => FrontStep::Held(Hold::Callback(*id)),
             Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => self.leave(goal.slot),
             Op::Work(work) => {
                 let hold = host_conflict(host_uses, work);
@@ -317,50 +319,52 @@ impl Planner<'_> {
     fn fits(&self, slot: Slot, cost: f32) -> bool {
         let queue = self.state.queue(slot);
         let bound = self.state.lanes[queue.lane].costs.bound;
-        let Some(open) = &self.open[queue.lane] else { return cost <= bound || self.round == Round::Long };
+        let Some(open) = &self.open[queue.lane] else {
+            return cost <= bound || self.round == PlanRound::Long;
+        };
         let stamp = queue.pending.front().map_or(Stamp(u64::MAX), |front| front.stamp);
         if open.late(cost) <= open.limit(slot, stamp) {
             return true;
         }
         // Long commands of several queues run side by side, unless a result is looked for: of one, or of what waits for one.
-        self.round == Round::Long && open.is_first(slot) && self.together
+        self.round == PlanRound::Long && open.is_first(slot) && self.together
     }
 
     /// Takes the work in front into a batch, and the launches behind it, unless the host is at its bytes.
-    fn take(&mut self, goal: Goal, hold: Option<Hold>) -> Next {
+    fn take(&mut self, goal: PlanGoal, hold: Option<Hold>) -> FrontStep {
         if let Some(hold) = hold {
-            return Next::Held(hold);
+            return FrontStep::Held(hold);
         }
         let cost = self.cost(goal.slot);
         if !self.fits(goal.slot, cost) {
-            return Next::Later;
+            return FrontStep::Later;
         }
         self.append(goal.slot, cost);
         if self.state.host_uses == 0 {
             self.append_launches(goal);
         }
-        Next::Again
+        FrontStep::Again
     }
 
-    fn skip(&mut self, slot: Slot) -> Next {
+    fn skip(&mut self, slot: Slot) -> FrontStep {
         self.state.after.moved = true;
         self.taken += 1;
         let skipped = self.state.queue_mut(slot).pop(None);
         // What it holds is let go when S is released.
         self.state.after.dropped.extend(skipped.filter(|skipped| !matches!(skipped.op, Op::Wait(_))));
         self.end_if_gone(slot);
-        Next::Again
+        FrontStep::Again
     }
 
     /// Takes what has failed with its queue. It is dropped when S is released: arrays may go with it.
-    fn bury(&mut self, goal: Goal) -> Next {
+    fn bury(&mut self, goal: PlanGoal) -> FrontStep {
         let room = LARGEST.saturating_sub(self.taken).max(1);
         let dead = self.state.queue_mut(goal.slot).pop_dead(goal.upto, room);
         self.taken += dead.len();
         self.state.after.moved = true;
         self.state.after.dropped.extend(dead);
         self.end_if_gone(goal.slot);
-        Next::Again
+        FrontStep::Again
     }
 
     /// Frees the slot of a queue that is gone, if nothing is left of it: no batch ends for what was just taken.
@@ -372,10 +376,10 @@ impl Planner<'_> {
     }
 
     /// Takes a read that stays in place: it is done with what is before it, and with the context's own commands.
-    fn leave(&mut self, slot: Slot) -> Next {
+    fn leave(&mut self, slot: Slot) -> FrontStep {
         let seqs = self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0));
         self.pop_behind(slot, &seqs);
-        Next::Again
+        FrontStep::Again
     }
 
     /// The batches that have to be done before `point` is, and did not have to be before `since` was.
@@ -392,9 +396,9 @@ impl Planner<'_> {
         self.state.queue_mut(slot).pop_wait(seqs);
     }
 
-    fn wait(&mut self, slot: Slot, point: Point) -> Next {
+    fn wait(&mut self, slot: Slot, point: Point) -> FrontStep {
         match self.state.reached(point) {
-            Reached::Unplanned => return Next::Needs(point),
+            Reached::Unplanned => return FrontStep::Needs(point),
             Reached::Done => return self.skip(slot),
             Reached::Planned(_) => {
                 let since = self.state.queue_mut(slot).come_after(point);
@@ -403,7 +407,7 @@ impl Planner<'_> {
                 self.pop_behind(slot, &seqs);
             }
         }
-        Next::Again
+        FrontStep::Again
     }
 
     /// Notes that what `slot` does next comes after `point`, if that is in an open batch: the steps of `slot` in the
@@ -422,9 +426,9 @@ impl Planner<'_> {
     }
 
     /// Hands the callback in front over once everything before it is done.
-    fn call(&mut self, slot: Slot) -> Next {
+    fn call(&mut self, slot: Slot) -> FrontStep {
         if !self.state.queue(slot).drained() {
-            return Next::Held(Hold::Drain(slot));
+            return FrontStep::Held(Hold::Drain(slot));
         }
         let id = self.state.new_hold();
         let queue = self.state.queue_mut(slot);
@@ -434,7 +438,7 @@ impl Planner<'_> {
             self.state.calls.push_back((id, slot, run));
             (self.state.after.moved, self.state.calls_told) = (true, false);
         }
-        Next::Held(Hold::Callback(id))
+        FrontStep::Held(Hold::Callback(id))
     }
 
     /// Moves the command in front of `slot`, which takes `cost` seconds, into the open batch of its lane.
@@ -465,7 +469,7 @@ impl Planner<'_> {
 
     /// Moves the launches that follow in the queue into the same batch, as many as make nothing in it late: behind a command
     /// of their own queue they need no look of their own.
-    fn append_launches(&mut self, goal: Goal) {
+    fn append_launches(&mut self, goal: PlanGoal) {
         let own = self.state.first_own();
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &mut queues[goal.slot.0 as usize];
@@ -474,7 +478,7 @@ impl Planner<'_> {
         let costs = &lanes[queue.lane].costs;
         let room = LARGEST.saturating_sub(open.steps.len().max(self.taken));
         let mut late = open.late(0.0);
-        let mut last: Option<(&Launch, Option<&Kind>)> = None;
+        let mut last: Option<(&Launch, Option<&CostKind>)> = None;
         self.costs.clear();
         for command in queue.pending.piece().iter().take(room).take_while(|command| is_due(command.stamp)) {
             let Op::Work(Work::Launch(launch)) = &command.op else { break };
@@ -511,7 +515,7 @@ impl Planner<'_> {
 
     fn open_batch(&mut self, lane: usize) -> Seq {
         let State { batches, lanes, .. } = &mut *self.state;
-        self.open[lane].get_or_insert_with(|| Open::new(batches.open(lane), lanes[lane].costs.bound)).seq
+        self.open[lane].get_or_insert_with(|| OpenBatch::new(batches.open(lane), lanes[lane].costs.bound)).seq
     }
 
     /// Puts behind the open batch of `lane` everything that `slot` planned before or waits for in other batches.
@@ -529,7 +533,7 @@ impl Planner<'_> {
             deps.extend(state.queue(slot).batches().filter(follows));
         }
         for &seq in &deps {
-            let open = |open: &Option<Open>| open.as_ref().is_some_and(|open| open.seq == seq);
+            let open = |open: &Option<OpenBatch>| open.as_ref().is_some_and(|open| open.seq == seq);
             if let Some(other) = self.open.iter().position(open) {
                 self.close(other);
             }
@@ -564,7 +568,7 @@ impl Planner<'_> {
             self.state.lift(seq, self.priority);
         }
         self.state.batches.set(open.seq, Status::Ready(self.priority));
-        let Open { seq, steps, deps, expected, .. } = open;
+        let OpenBatch { seq, steps, deps, expected, .. } = open;
         self.unseen.extend(expected.unknown.then_some(seq));
         if self.cuts == CUTS / 2 {
             self.middle = Some(seq);

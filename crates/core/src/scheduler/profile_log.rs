@@ -1,7 +1,7 @@
 //! The notes of a profile, as plain data.
 
 use crate::error::site::CommandKind;
-use crate::scheduler::user_signal::UserState;
+use crate::scheduler::user_signal::UserSignal;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Point, Seq, Slot, Stamp};
@@ -12,29 +12,29 @@ use web_time::Instant;
 
 /// The notes of a context, as long as there is a profiler or a reader of them.
 #[derive(Default)]
-pub(crate) struct Log {
+pub(crate) struct ProfileLog {
     pub(crate) profilers: usize,
     pub(crate) readers: usize,
-    pub(crate) entries: Vec<Arc<Entry>>,
+    pub(crate) entries: Vec<Arc<ProfileEntry>>,
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
 }
 
 /// A command, a wait or a callback.
-pub(crate) struct Entry {
+pub(crate) struct ProfileEntry {
     pub(crate) queue: QueueKey,
     pub(crate) label: Arc<str>,
     pub(crate) lane: usize,
     pub(crate) stamp: Stamp,
     pub(crate) at: &'static Location<'static>,
     pub(crate) enqueued: Instant,
-    pub(crate) noted: Noted,
+    pub(crate) noted: ProfileEvent,
 }
 
 /// What an entry is of.
-pub(crate) enum Noted {
+pub(crate) enum ProfileEvent {
     Command(NotedCommand),
-    Wait { point: Point, label: Option<Arc<str>>, cause: Cause },
-    UserWait(Arc<UserState>),
+    Wait { point: Point, label: Option<Arc<str>>, cause: ProfiledCause },
+    UserWait(Arc<UserSignal>),
     Callback(Arc<CallTime>),
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct NotedCommand {
 
 /// Who asked for a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Cause {
+pub(crate) enum ProfiledCause {
     Program,
     Policy,
     /// The queue was made.
@@ -79,16 +79,16 @@ pub(crate) struct BatchTimes {
 }
 
 /// All that was noted between two points.
-pub(crate) struct Notes {
-    pub(crate) entries: Vec<Arc<Entry>>,
+pub(crate) struct ProfileNotes {
+    pub(crate) entries: Vec<Arc<ProfileEntry>>,
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
 }
 
-impl Notes {
+impl ProfileNotes {
     /// What was noted of commands.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &NotedCommand> {
         self.entries.iter().filter_map(|entry| match &entry.noted {
-            Noted::Command(command) => Some(command),
+            ProfileEvent::Command(command) => Some(command),
             _ => None,
         })
     }

@@ -5,11 +5,12 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::profile_log::{
-    BatchTimes, CallTime, Cause, Entry, Log, Noted, NotedCommand, Notes, QueueKey,
+    BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileLog, ProfileNotes, ProfiledCause,
+    QueueKey,
 };
-use crate::scheduler::queue_timing::Timing;
+use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;
-use crate::scheduler::user_signal::UserState;
+use crate::scheduler::user_signal::UserSignal;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::prim::lock;
@@ -29,7 +30,7 @@ impl Engine {
         log.readers += 1;
         let from = log.entries.len();
         for queue in &mut state.queues {
-            queue.timing.get_or_insert_with(|| Timing::for_notes(clocked));
+            queue.timing.get_or_insert_with(|| QueueTiming::for_notes(clocked));
         }
         from
     }
@@ -65,11 +66,13 @@ impl Engine {
     }
 
     /// The notes from `from` to `upto`, and what is known of batches.
-    pub(crate) fn notes(&self, from: usize, upto: usize) -> Notes {
+    pub(crate) fn notes(&self, from: usize, upto: usize) -> ProfileNotes {
         let state = self.lock();
         match &state.log {
-            Some(log) => Notes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() },
-            None => Notes { entries: Vec::new(), batches: FxHashMap::default() },
+            Some(log) => {
+                ProfileNotes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() }
+            }
+            None => ProfileNotes { entries: Vec::new(), batches: FxHashMap::default() },
         }
     }
 
@@ -81,7 +84,7 @@ impl Engine {
             return None;
         }
         let (stamp, time) = (state.next_stamp(), Arc::<TimeSlot>::default());
-        let op = Timing::op(Work::Nothing, &time, true);
+        let op = QueueTiming::op(Work::Nothing, &time, true);
         state.queue_mut(Slot::CONTEXT).push(Command { stamp, op });
         let point = Point { slot: Slot::CONTEXT, stamp };
         state.plan([point], Priority::Normal);
@@ -100,7 +103,7 @@ impl State {
     }
 
     /// Who notes what is enqueued, if somebody does.
-    fn noting(&mut self) -> Option<&mut Log> {
+    fn noting(&mut self) -> Option<&mut ProfileLog> {
         self.log.as_deref_mut().filter(|log| log.profilers > 0)
     }
 
@@ -117,7 +120,7 @@ impl State {
         }
         let kernel = if let CommandKind::Launch(id) = by.what { Some(self.kernel_name(id)) } else { None };
         let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
-        self.note(by.slot, by.at, stamp, || Noted::Command(noted));
+        self.note(by.slot, by.at, stamp, || ProfileEvent::Command(noted));
     }
 
     /// Notes a command that the host has done at the call.
@@ -133,12 +136,12 @@ impl State {
         &mut self,
         slot: Slot,
         point: Point,
-        cause: Cause,
+        cause: ProfiledCause,
         at: &'static Location<'static>,
     ) {
         if self.log.is_some() && point.slot != slot {
             let (stamp, label) = (self.next_stamp(), self.label_of(point));
-            self.note(slot, at, stamp, || Noted::Wait { point, label, cause });
+            self.note(slot, at, stamp, || ProfileEvent::Wait { point, label, cause });
         }
     }
 
@@ -146,12 +149,12 @@ impl State {
     pub(crate) fn note_user_wait(
         &mut self,
         slot: Slot,
-        event: &Arc<UserState>,
+        event: &Arc<UserSignal>,
         at: &'static Location<'static>,
     ) {
         if self.log.is_some() {
             let stamp = self.next_stamp();
-            self.note(slot, at, stamp, || Noted::UserWait(event.clone()));
+            self.note(slot, at, stamp, || ProfileEvent::UserWait(event.clone()));
         }
     }
 
@@ -166,7 +169,7 @@ impl State {
             return callback;
         }
         let (stamp, time) = (self.next_stamp(), Arc::<CallTime>::default());
-        self.note(slot, at, stamp, || Noted::Callback(time.clone()));
+        self.note(slot, at, stamp, || ProfileEvent::Callback(time.clone()));
         Box::new(move || {
             let start = Instant::now();
             callback();
@@ -179,13 +182,13 @@ impl State {
         slot: Slot,
         at: &'static Location<'static>,
         stamp: Stamp,
-        noted: impl FnOnce() -> Noted,
+        noted: impl FnOnce() -> ProfileEvent,
     ) {
         let queue = self.queue(slot);
         let (label, lane, born) = (queue.label.clone(), queue.lane, queue.born);
         if let Some(log) = self.noting() {
             let (queue, enqueued) = (QueueKey { slot, born }, Instant::now());
-            let entry = Entry { queue, label, lane, stamp, at, enqueued, noted: noted() };
+            let entry = ProfileEntry { queue, label, lane, stamp, at, enqueued, noted: noted() };
             log.entries.push(Arc::new(entry));
         }
     }

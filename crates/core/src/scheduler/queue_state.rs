@@ -2,12 +2,12 @@
 
 use crate::error::Error;
 use crate::memory::heap::BlockId;
-use crate::scheduler::chunked_list::Chunks;
+use crate::scheduler::chunked_list::ChunkedList;
 use crate::scheduler::command::{Command, Op};
-use crate::scheduler::failure_history::Failures;
-use crate::scheduler::handle_points::{Handles, Past};
+use crate::scheduler::failure_history::FailureHistory;
+use crate::scheduler::handle_points::{HandlePoints, PointHistory};
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_timing::Timing;
+use crate::scheduler::queue_timing::QueueTiming;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
@@ -44,7 +44,7 @@ pub(crate) struct QueueState {
     pub(crate) label: Arc<str>,
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
-    pub(crate) pending: Chunks<Command>,
+    pub(crate) pending: ChunkedList<Command>,
     /// How many pending commands give the host something.
     gives: usize,
     /// Up to here what is pending has failed: planning drops it, but for waits for other queues.
@@ -56,7 +56,7 @@ pub(crate) struct QueueState {
     /// The waits since those entries of its clock were dropped that matter no more.
     pub(crate) learned: usize,
     /// The times of its commands, if it is timed.
-    pub(crate) timing: Option<Box<Timing>>,
+    pub(crate) timing: Option<Box<QueueTiming>>,
     /// Everything up to here is none of its work.
     pub(crate) born: Stamp,
     /// Whether a handle exists.
@@ -78,10 +78,10 @@ pub(crate) struct QueueState {
     /// The batch that is to be done before a caller that waits plans more.
     pub(crate) ahead: Option<Seq>,
     /// The ends that handles stand for, of what is not planned.
-    looked_for: Handles,
+    looked_for: HandlePoints,
     /// How far it is known to come after other queues: their batches up to there are among its segments, or done.
     behind: SmallVec<[(Slot, Stamp); 4]>,
-    pub(crate) failures: Failures,
+    pub(crate) failures: FailureHistory,
 }
 
 /// How far a point is.
@@ -100,7 +100,7 @@ impl QueueState {
             label,
             lane,
             priority,
-            pending: Chunks::default(),
+            pending: ChunkedList::default(),
             gives: 0,
             dead: stamp,
             hold: None,
@@ -120,9 +120,9 @@ impl QueueState {
             segments: VecDeque::new(),
             own: None,
             ahead: None,
-            looked_for: Handles::default(),
+            looked_for: HandlePoints::default(),
             behind: SmallVec::new(),
-            failures: Failures::default(),
+            failures: FailureHistory::default(),
         }
     }
 
@@ -157,16 +157,16 @@ impl QueueState {
 
     /// Whether the command in front makes a batch of its own.
     pub(crate) fn goes_alone(&self) -> bool {
-        self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::Encoded(_))))
+        self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::WgpuCommands(_))))
     }
 
     /// Notes that a handle stands for the end of what is enqueued, as long as `past` lives.
-    pub(crate) fn look_for_end(&mut self, past: &Arc<Past>) {
+    pub(crate) fn look_for_end(&mut self, past: &Arc<PointHistory>) {
         self.look_for(self.enqueued, past);
     }
 
     /// Notes that a handle stands for a point, as long as `past` lives.
-    pub(crate) fn look_for(&mut self, stamp: Stamp, past: &Arc<Past>) {
+    pub(crate) fn look_for(&mut self, stamp: Stamp, past: &Arc<PointHistory>) {
         if stamp > self.planned {
             self.looked_for.add(stamp, past);
         } else {
@@ -219,7 +219,7 @@ impl QueueState {
     /// Forgets the waits of a queue whose handle is gone, if nothing comes after them and none is planned.
     pub(crate) fn forget_waits(&mut self) {
         if self.is_unused() && self.segments.is_empty() {
-            self.pending = Chunks::default();
+            self.pending = ChunkedList::default();
             (self.planned, self.completed) = (self.enqueued, self.enqueued);
         }
     }

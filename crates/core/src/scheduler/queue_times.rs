@@ -1,11 +1,11 @@
 //! What a timed queue notes of its commands.
 
-use crate::scheduler::queue_timing::{Moment, Timing};
+use crate::scheduler::queue_timing::{PointTime, QueueTiming};
 use fencepost_sync::Point;
 
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::Past;
+use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::State;
@@ -16,7 +16,11 @@ use std::sync::Arc;
 
 impl Engine {
     /// As [`marker`](Self::marker), with the moment at which the queue is there if it is timed, or the event is.
-    pub(crate) fn timed_marker(&self, slot: Slot, timed: bool) -> (Point, Arc<Past>, Option<Arc<Moment>>) {
+    pub(crate) fn timed_marker(
+        &self,
+        slot: Slot,
+        timed: bool,
+    ) -> (Point, Arc<PointHistory>, Option<Arc<PointTime>>) {
         let clocked = timed && self.device.caps().timestamps;
         let mut state = self.lock();
         let (point, past) = state.marker(slot);
@@ -27,14 +31,14 @@ impl Engine {
     /// Has the launches of a queue noted from now on; whether they were not already.
     pub(crate) fn start_tuning(&self, slot: Slot) -> bool {
         let mut state = self.lock();
-        let timing = state.queue_mut(slot).timing.get_or_insert_with(|| Timing::for_notes(true));
+        let timing = state.queue_mut(slot).timing.get_or_insert_with(|| QueueTiming::for_notes(true));
         let started = timing.tuned.is_none();
         timing.tuned.get_or_insert_default();
         started
     }
 
     /// Ends that: the times of the launches, and the point behind them.
-    pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<Past>, Vec<Arc<TimeSlot>>)> {
+    pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<PointHistory>, Vec<Arc<TimeSlot>>)> {
         let mut state = self.lock();
         let noting = state.is_noting();
         let timing = &mut state.queue_mut(slot).timing;
@@ -48,7 +52,7 @@ impl Engine {
 impl State {
     /// The end of a queue's last command if that is not known to be over; else the moment at which the device comes by,
     /// which a command of its own finds out. That one wakes nobody: it is for what comes next.
-    fn moment(&mut self, slot: Slot) -> Moment {
+    fn moment(&mut self, slot: Slot) -> PointTime {
         let lets_in = self.check(slot).is_ok();
         let queue = self.queue(slot);
         let running = queue.timing.as_ref().and_then(|timing| timing.last.clone());
@@ -65,7 +69,7 @@ impl State {
             None => (queue.enqueued(), Arc::default()), // never recorded, and waiting for it says why
         };
         let queue = self.queue(slot);
-        Moment { queue: queue.label.clone(), lane: queue.lane, stamp, time }
+        PointTime { queue: queue.label.clone(), lane: queue.lane, stamp, time }
     }
 }
 
@@ -78,7 +82,7 @@ impl State {
             let (op, time) = queue.with_time(stamp, work);
             (op, Some(time))
         } else {
-            if let Work::Encoded(_) = work {
+            if let Work::WgpuCommands(_) = work {
                 queue.end_times(); // what the program has recorded is timed by what comes around it
             }
             (Op::Work(work), None)
@@ -102,7 +106,7 @@ impl QueueState {
             }
             (timing.last, clocked) = (Some((stamp, time.clone())), timing.clocked);
         }
-        (Timing::op(work, &time, clocked), time)
+        (QueueTiming::op(work, &time, clocked), time)
     }
 
     /// Notes that the queue waits for something: the end of its last command is not the end of that.
@@ -116,7 +120,7 @@ impl QueueState {
 /// Whether a device does anything of ours for a command; else nobody can say when.
 fn takes_time(work: &Work) -> bool {
     match work {
-        Work::Encoded(_) => false,
+        Work::WgpuCommands(_) => false,
         Work::Read { src, .. } => !src.block.direct(),
         _ => true,
     }

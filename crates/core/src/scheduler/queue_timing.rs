@@ -7,7 +7,7 @@ use fencepost_sync::Stamp;
 use std::sync::Arc;
 
 /// The times of a queue's commands.
-pub(crate) struct Timing {
+pub(crate) struct QueueTiming {
     /// Whether its markers have times: the program asked for that, and nobody only profiles.
     pub(crate) marked: bool,
     /// Whether the device has a clock.
@@ -18,7 +18,7 @@ pub(crate) struct Timing {
     pub(crate) tuned: Option<Vec<Arc<TimeSlot>>>,
 }
 
-impl Timing {
+impl QueueTiming {
     /// For a queue whose events are asked for times.
     pub(crate) fn for_events() -> Box<Self> {
         Box::new(Self { marked: true, clocked: true, last: None, tuned: None })
@@ -41,7 +41,7 @@ impl Timing {
 }
 
 /// When a queue is past a point.
-pub(crate) struct Moment {
+pub(crate) struct PointTime {
     pub(crate) queue: Arc<str>,
     pub(crate) lane: usize,
     /// The command whose end it is.

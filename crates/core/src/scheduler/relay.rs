@@ -4,9 +4,9 @@ use crate::error::{Error, Kind, Result};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::deferred_calls::{Deferred, in_turn, leave_relay};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::failure_history::Stretch;
+use crate::scheduler::failure_history::FailureWatch;
 use crate::scheduler::signaller::Signaller;
-use crate::scheduler::user_signal::{SignalSource, UserState};
+use crate::scheduler::user_signal::{SignalSource, UserSignal};
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::any::Any;
@@ -26,32 +26,32 @@ const BRIEFLY: Duration = Duration::from_millis(1);
 pub(crate) struct Relay {
     waiter: Arc<Engine>,
     signaller: Signaller,
-    origin: Origin,
-    progress: Mutex<Progress>,
+    origin: RelaySource,
+    progress: Mutex<RelayProgress>,
     /// No queue waits for the signal any more.
     abandoned: AtomicBool,
 }
 
 /// How far a relay is.
-struct Progress {
-    then: Option<Then>,
+struct RelayProgress {
+    then: Option<RelayStep>,
     /// The signal is given, or about to be.
     over: bool,
 }
 
 /// What is waited for.
 #[derive(Clone)]
-pub(crate) enum Origin {
+pub(crate) enum RelaySource {
     /// With the right to hear whether it failed.
-    Point(Weak<Engine>, Point, #[expect(dead_code, reason = "held, not looked at")] Stretch),
+    Point(Weak<Engine>, Point, #[expect(dead_code, reason = "held, not looked at")] FailureWatch),
     /// An event of this context.
-    User(Weak<Engine>, Arc<UserState>),
+    User(Weak<Engine>, Arc<UserSignal>),
 }
 
 /// What has to be done between the arrival and the signal.
-pub(crate) type Then = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
+pub(crate) type RelayStep = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
 
-impl Origin {
+impl RelaySource {
     /// What messages call a point of another context.
     pub(crate) fn name(engine: &Engine, point: Point) -> String {
         let label = engine.lock().name_of(point);
@@ -61,13 +61,13 @@ impl Origin {
     /// How it ended, if it did; else has `waker` called when it does.
     fn attend(&self, waker: &Waker) -> Option<Result<()>> {
         match self {
-            Origin::Point(engine, point, _) => match engine.upgrade() {
+            RelaySource::Point(engine, point, _) => match engine.upgrade() {
                 Some(engine) => engine.attend(*point, waker),
                 None => {
                     Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
                 }
             },
-            Origin::User(engine, user) => match engine.upgrade() {
+            RelaySource::User(engine, user) => match engine.upgrade() {
                 Some(engine) => engine.attend_user(user, waker),
                 None => user.result(),
             },
@@ -77,15 +77,15 @@ impl Origin {
     /// The context whose it is.
     fn engine(&self) -> Option<Arc<Engine>> {
         match self {
-            Origin::Point(engine, ..) => engine.upgrade(),
-            Origin::User(engine, _) => engine.upgrade(),
+            RelaySource::Point(engine, ..) => engine.upgrade(),
+            RelaySource::User(engine, _) => engine.upgrade(),
         }
     }
 
     /// Whether the device keeps the order by itself, as both contexts submit to one queue and what is waited for is
     /// submitted; else has `waker` called when that is so.
     fn is_sent(&self, waiter: &Engine, waker: &Waker) -> bool {
-        let Origin::Point(engine, point, _) = self else { return false };
+        let RelaySource::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
         engine.is_some_and(|engine| engine.attend_sent(*point, waker))
     }
@@ -93,14 +93,19 @@ impl Origin {
 
 impl Relay {
     /// Returns the relay that has still to signal `event`.
-    pub(crate) fn of(event: &UserState) -> Option<Arc<Relay>> {
+    pub(crate) fn of(event: &UserSignal) -> Option<Arc<Relay>> {
         let source: Arc<dyn Any + Send + Sync> = event.source()?;
         source.downcast().ok()
     }
 
     /// Signals `signaller`, of the context `waiter`, when `origin` is there and `then` is done. Flushes nothing.
-    pub(crate) fn attach(waiter: &Arc<Engine>, signaller: Signaller, origin: Origin, then: Option<Then>) {
-        let progress = Mutex::new(Progress { then, over: false });
+    pub(crate) fn attach(
+        waiter: &Arc<Engine>,
+        signaller: Signaller,
+        origin: RelaySource,
+        then: Option<RelayStep>,
+    ) {
+        let progress = Mutex::new(RelayProgress { then, over: false });
         let abandoned = AtomicBool::new(false);
         let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress, abandoned });
         let source: Arc<dyn SignalSource> = relay.clone();
@@ -139,7 +144,7 @@ impl Relay {
     }
 
     /// Whether it is over though what it waits for is not: the device has that, and keeps the order.
-    fn look_whether_sent(&self, mut progress: MutexGuard<'_, Progress>, waker: &Waker) -> bool {
+    fn look_whether_sent(&self, mut progress: MutexGuard<'_, RelayProgress>, waker: &Waker) -> bool {
         let sent = progress.then.is_none() && self.origin.is_sent(&self.waiter, waker);
         progress.over = sent;
         drop(progress);
@@ -155,13 +160,13 @@ impl Relay {
 
     /// The point that it waits for, and the context of that.
     pub(crate) fn origin_point(&self) -> Option<(Arc<Engine>, Point)> {
-        let Origin::Point(engine, point, _) = &self.origin else { return None };
+        let RelaySource::Point(engine, point, _) = &self.origin else { return None };
         Some((engine.upgrade()?, *point))
     }
 
     /// Starts what it waits for. Without threads there, gets it a step further.
     fn start(&self) {
-        if let Origin::Point(engine, point, _) = &self.origin
+        if let RelaySource::Point(engine, point, _) = &self.origin
             && let Some(engine) = engine.upgrade()
         {
             engine.start_point(*point);
@@ -175,8 +180,10 @@ impl Relay {
         loop {
             each(&at);
             let next = match &at.origin {
-                Origin::Point(engine, point, _) => engine.upgrade().and_then(|engine| engine.held_by(*point)),
-                Origin::User(..) => None,
+                RelaySource::Point(engine, point, _) => {
+                    engine.upgrade().and_then(|engine| engine.held_by(*point))
+                }
+                RelaySource::User(..) => None,
             };
             match next {
                 Some(next) => at = next,
@@ -192,7 +199,7 @@ impl Relay {
     pub(crate) fn wait(self: &Arc<Self>, limit: Duration) -> Result<()> {
         let last = self.last(|_| ());
         match &last.origin {
-            Origin::Point(engine, point, _) => {
+            RelaySource::Point(engine, point, _) => {
                 let Some(engine) = engine.upgrade() else { return Ok(()) };
                 let waited = engine.wait(*point, Deadline::after(Some(limit)));
                 match waited {
@@ -204,7 +211,7 @@ impl Relay {
                     Ok(true) | Err(_) => engine.turn(limit),
                 }
             }
-            Origin::User(engine, user) => {
+            RelaySource::User(engine, user) => {
                 let idle = idle_context(engine);
                 if let Some(engine) = &idle {
                     engine.turn(limit);
@@ -243,7 +250,7 @@ impl Relay {
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
         let last = self.last(|relay| relay.pass_on(waker));
         match &last.origin {
-            Origin::Point(engine, point, _) => {
+            RelaySource::Point(engine, point, _) => {
                 let engine = engine.upgrade()?;
                 match engine.poll(*point, waker)? {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Some(error),
@@ -255,7 +262,7 @@ impl Relay {
                     }
                 }
             }
-            Origin::User(engine, _) => {
+            RelaySource::User(engine, _) => {
                 if let Some(engine) = idle_context(engine) {
                     engine.turn(Duration::ZERO);
                     waker.wake_by_ref();

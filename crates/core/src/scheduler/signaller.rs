@@ -4,20 +4,20 @@ use crate::error::{Kind, Result};
 use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_state::signal;
-use crate::scheduler::user_signal::{HoldOwner, UserState, UserWait};
+use crate::scheduler::user_signal::{HoldOwner, UserSignal, UserWait};
 use fencepost_sync::HoldId;
 use std::sync::Arc;
 
 /// Abandons the event when the last clone goes.
-pub(crate) struct Signaller(Arc<UserState>);
+pub(crate) struct Signaller(Arc<UserSignal>);
 
 impl Signaller {
     pub(crate) fn new(engine: &Arc<Engine>, label: &str) -> Self {
         let owner: Arc<dyn HoldOwner> = engine.clone();
-        Self(Arc::new(UserState::new(engine.new_hold(), label, Arc::downgrade(&owner))))
+        Self(Arc::new(UserSignal::new(engine.new_hold(), label, Arc::downgrade(&owner))))
     }
 
-    pub(crate) fn state(&self) -> &Arc<UserState> {
+    pub(crate) fn state(&self) -> &Arc<UserSignal> {
         &self.0
     }
 

@@ -1,6 +1,6 @@
 //! What the state lock guards.
 
-use crate::device::Pace;
+use crate::device::CostModel;
 use crate::error::site::{CommandKind, KernelId, Site};
 use crate::error::{Error, Result};
 use crate::memory::block::Block;
@@ -14,10 +14,10 @@ use crate::scheduler::lane_state::LaneState;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::ordering::wait_log::WaitLog;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::profile_log::{Cause, Log};
+use crate::scheduler::profile_log::{ProfileLog, ProfiledCause};
 use crate::scheduler::queue_state::{Hold, QueueState, Reached};
-use crate::scheduler::queue_timing::Timing;
-use crate::scheduler::wakers::{Place, Wakers};
+use crate::scheduler::queue_timing::QueueTiming;
+use crate::scheduler::wakers::{WakeCondition, Wakers};
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -27,16 +27,16 @@ use std::task::Waker;
 
 /// What must not be done under S: arrays are dropped and wakers called outside.
 #[derive(Default)]
-pub(crate) struct After {
+pub(crate) struct AfterUnlock {
     pub(crate) dropped: Vec<Command>,
     pub(crate) wakers: Vec<Waker>,
     /// What queues that are gone had noted of their times, with the memory of that.
-    pub(crate) times: Vec<Timing>,
+    pub(crate) times: Vec<QueueTiming>,
     /// Whether planning took anything out of a queue, which others may have waited for.
     pub(crate) moved: bool,
 }
 
-impl After {
+impl AfterUnlock {
     /// Whether code of the program has to run.
     pub(crate) fn has_code(&self) -> bool {
         !self.dropped.is_empty() || !self.wakers.is_empty()
@@ -73,7 +73,7 @@ pub(crate) struct State {
     /// An error that came up in a `Drop`.
     pub(crate) drop_error: Option<Error>,
     /// What has to be done once S is released.
-    pub(crate) after: After,
+    pub(crate) after: AfterUnlock,
     /// How many blocks the host is at.
     pub(crate) host_uses: u32,
     /// Callers that sleep until something moves.
@@ -81,7 +81,7 @@ pub(crate) struct State {
     /// Whether the callback thread sleeps.
     pub(crate) calls_idle: bool,
     /// What is noted while somebody profiles.
-    pub(crate) log: Option<Box<Log>>,
+    pub(crate) log: Option<Box<ProfileLog>>,
     /// The waits so far, if somebody records them.
     pub(crate) wait_log: Option<Box<WaitLog>>,
     pub(crate) kernels: KernelNames,
@@ -93,7 +93,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(lanes: impl Iterator<Item = Pace>, policy: Policy) -> Self {
+    pub(crate) fn new(lanes: impl Iterator<Item = CostModel>, policy: Policy) -> Self {
         let own = QueueState::new("context".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
         Self {
             stamp: Stamp(0),
@@ -110,7 +110,7 @@ impl State {
             asking: Vec::new(),
             wakers: Wakers::default(),
             drop_error: None,
-            after: After::default(),
+            after: AfterUnlock::default(),
             host_uses: 0,
             callers_asleep: 0,
             calls_idle: false,
@@ -192,7 +192,7 @@ impl State {
         let queue = QueueState::new(label, lane, priority, clock, stamp);
         let slot = self.place(queue);
         for point in born_after {
-            self.note_wait(slot, point, Cause::Birth, at);
+            self.note_wait(slot, point, ProfiledCause::Birth, at);
             self.push_wait(slot, point);
         }
         self.queue_mut(slot).unused = true;
@@ -364,7 +364,7 @@ impl State {
     /// Notes that the queues in a finished batch are further, and gives whom to wake.
     pub(crate) fn settle(&mut self, seq: Seq) -> Vec<Waker> {
         let slots = self.batches.finish(seq);
-        let mut wakers = self.wakers.take(Place::Batch(seq));
+        let mut wakers = self.wakers.take(WakeCondition::Batch(seq));
         for slot in slots {
             let batches = &self.batches;
             let queue = &mut self.queues[slot.0 as usize];

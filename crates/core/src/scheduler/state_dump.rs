@@ -95,7 +95,7 @@ fn describe_work(work: &Work) -> String {
         Work::Fill { .. } => "fill".into(),
         Work::Upload { .. } => "upload".into(),
         Work::Read { .. } | Work::Publish(_) => "read".into(),
-        Work::Encoded(_) => "commands of the program".into(),
+        Work::WgpuCommands(_) => "commands of the program".into(),
         Work::Start(_) | Work::End(_) => "time".into(),
         Work::Behind => "wait for another context, on the device".into(),
         Work::Nothing => "nothing".into(),

@@ -4,8 +4,8 @@ use crate::device::recorder::LaneValue;
 use crate::error::Kind;
 use crate::scheduler::batch::{Batch, Status, Submitted};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::failed_batch::Refused;
-use crate::scheduler::plan::Due;
+use crate::scheduler::failed_batch::RefusedBatch;
+use crate::scheduler::plan::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use fencepost_sync::Value;
@@ -13,7 +13,7 @@ use fencepost_sync::prim::{MutexGuard, lock};
 use std::sync::Arc;
 
 /// A batch that has the token and is on its way to the device.
-struct Going {
+struct SubmittingBatch {
     batch: Batch,
     waits: Vec<LaneValue>,
     value: Value,
@@ -28,7 +28,7 @@ impl Engine {
         &'a self,
         lane: usize,
         mut state: MutexGuard<'a, State>,
-        due: Option<Due>,
+        due: Option<DueCommands>,
     ) -> bool {
         if let Some(due) = due {
             state.plan_lane(lane, due);
@@ -56,8 +56,8 @@ impl Engine {
     }
 
     /// Encodes and submits one batch, without S.
-    fn submit(&self, lane: usize, going: Going, watched: bool) {
-        let Going { batch, waits, value, at } = going;
+    fn submit(&self, lane: usize, going: SubmittingBatch, watched: bool) {
+        let SubmittingBatch { batch, waits, value, at } = going;
         let Batch { seq, steps, deps, expected, cut: _, refused } = batch;
         let (steps, sent) = (Arc::new(steps), web_time::Instant::now());
         let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
@@ -87,7 +87,7 @@ impl Engine {
                 }
             }
             Err(failure) => {
-                self.fail_batch(lane, Refused { seq, steps, deps, expected, before: refused }, failure)
+                self.fail_batch(lane, RefusedBatch { seq, steps, deps, expected, before: refused }, failure)
             }
         }
     }
@@ -106,7 +106,7 @@ impl State {
     ///
     /// Everything it depends on has been submitted: so all submissions have one order in which each waits only for
     /// earlier ones, and no deadlock can exist.
-    fn next_batch(&mut self, lane: usize) -> Option<Going> {
+    fn next_batch(&mut self, lane: usize) -> Option<SubmittingBatch> {
         if self.lost.is_some() || self.lanes[lane].token {
             return None;
         }
@@ -118,7 +118,7 @@ impl State {
         self.batches.set(batch.seq, Status::Encoding);
         let waits = self.device_waits(lane, &batch);
         let (value, at) = (self.lanes[lane].timeline.pending(), self.before_submit());
-        Some(Going { batch, waits, value, at })
+        Some(SubmittingBatch { batch, waits, value, at })
     }
 
     /// The largest value of each other lane that a batch has to wait for.

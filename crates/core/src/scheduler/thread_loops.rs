@@ -2,8 +2,8 @@
 
 use crate::scheduler::callbacks::Inside;
 use crate::scheduler::engine::{Engine, SLICE};
-use crate::scheduler::lane_state::Rest;
-use crate::scheduler::plan::Due;
+use crate::scheduler::lane_state::ThreadRest;
+use crate::scheduler::plan::DueCommands;
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_replaced;
 use crate::scheduler::thread_state::this_thread;
@@ -19,14 +19,14 @@ const NAPS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 
 /// How the thread of a lane has rested since somebody last submitted.
 #[derive(Default)]
-struct Resting {
+struct IdleTicks {
     naps: u32,
     upto: Value,
     /// Whether the last rest was a nap: then the program had the time to ask for what is there.
     napped: bool,
 }
 
-impl Resting {
+impl IdleTicks {
     /// Whether another rest is a nap, in a lane whose next submission has value `pending`.
     fn after(&mut self, pending: Value) -> bool {
         if pending != self.upto {
@@ -40,7 +40,7 @@ impl Resting {
 impl Engine {
     /// The thread of a lane: plans what came together, submits what can be, sleeps.
     pub(crate) fn lane_thread(&self, lane: usize) {
-        let mut resting = Resting::default();
+        let mut resting = IdleTicks::default();
         while !is_replaced() {
             self.let_others();
             let mut state = self.lock();
@@ -51,7 +51,7 @@ impl Engine {
                 state = self.rest(lane, state, &mut resting);
             }
             let due = std::mem::take(&mut resting.napped) || state.plans_for(lane);
-            self.submit_next(lane, state, due.then_some(Due::All));
+            self.submit_next(lane, state, due.then_some(DueCommands::All));
         }
     }
 
@@ -60,19 +60,19 @@ impl Engine {
         &'a self,
         lane: usize,
         mut state: MutexGuard<'a, State>,
-        resting: &mut Resting,
+        resting: &mut IdleTicks,
     ) -> MutexGuard<'a, State> {
         let has_work = state.something_for(lane);
         let at = &mut state.lanes[lane];
         let nap = resting.after(at.timeline.pending()) || at.untidy || has_work;
         resting.napped = nap;
-        at.rest = if nap { Rest::Napping } else { Rest::Asleep };
+        at.rest = if nap { ThreadRest::Napping } else { ThreadRest::Asleep };
         let mut state = match nap {
             true => self.nap(lane, state),
             false if state.needs_guard(lane) => self.guard(lane, state),
             false => sleep(&self.work[lane], state),
         };
-        state.lanes[lane].rest = Rest::Awake;
+        state.lanes[lane].rest = ThreadRest::Awake;
         self.look_round(lane, state)
     }
 
@@ -88,7 +88,7 @@ impl Engine {
 
     /// Sleeps for a slice at most, and then asks whether the device is still there.
     fn guard<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        state.lanes[lane].rest = Rest::Guarding;
+        state.lanes[lane].rest = ThreadRest::Guarding;
         let start = Instant::now();
         let state = sleep_for(&self.work[lane], state, SLICE);
         if start.elapsed() < SLICE {

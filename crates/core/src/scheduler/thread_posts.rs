@@ -7,9 +7,9 @@ use fencepost_sync::prim::thread_local;
 use std::cell::{Cell, RefCell};
 
 /// The place of a thread at a lane: the call that starts another thread in it.
-pub(crate) struct Post(Box<dyn FnOnce() + Send>);
+pub(crate) struct LanePost(Box<dyn FnOnce() + Send>);
 
-impl Post {
+impl LanePost {
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn new(replace: impl FnOnce() + Send + 'static) -> Self {
         Self(Box::new(replace))
@@ -18,14 +18,14 @@ impl Post {
 
 thread_local! {
     /// The place of this thread at a lane.
-    static POST: RefCell<Option<Post>> = RefCell::default();
+    static POST: RefCell<Option<LanePost>> = RefCell::default();
     /// Whether another thread has taken it.
     static REPLACED: Cell<bool> = Cell::default();
 }
 
 /// Gives this thread its place at a lane.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) fn take_post(post: Post) {
+pub(crate) fn take_post(post: LanePost) {
     POST.with(|own| own.replace(Some(post)));
 }
 

@@ -1,7 +1,7 @@
 //! Who is woken when S is released: whoever sleeps and has something to do now, and nobody else.
 
 use crate::scheduler::engine::Engine;
-use crate::scheduler::lane_state::Rest;
+use crate::scheduler::lane_state::ThreadRest;
 use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::State;
 use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
@@ -10,14 +10,14 @@ use web_time::Instant;
 
 /// Whom to wake. Found out under S, carried out when it is released.
 #[derive(Default)]
-pub(crate) struct Alarm {
+pub(crate) struct ThreadWakeups {
     /// For each lane: its thread, its completer.
     lanes: smallvec::SmallVec<[(bool, bool); 2]>,
     calls: bool,
     callers: bool,
 }
 
-impl Alarm {
+impl ThreadWakeups {
     /// For a caller about to sleep: others who wait as it does have nothing new to see.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
@@ -26,20 +26,20 @@ impl Alarm {
 
 impl State {
     /// Whom to wake, after whatever has changed.
-    pub(crate) fn alarm(&mut self) -> Alarm {
+    pub(crate) fn alarm(&mut self) -> ThreadWakeups {
         let over = self.finished();
-        let mut alarm = Alarm::default();
+        let mut alarm = ThreadWakeups::default();
         for lane in 0..self.lanes.len() {
             let thread = match self.lanes[lane].rest {
-                Rest::Awake => false,
-                Rest::Napping => over || self.urgent_for(lane),
-                Rest::Asleep => over || self.something_for(lane) || self.needs_guard(lane),
-                Rest::Guarding => over || self.something_for(lane),
+                ThreadRest::Awake => false,
+                ThreadRest::Napping => over || self.urgent_for(lane),
+                ThreadRest::Asleep => over || self.something_for(lane) || self.needs_guard(lane),
+                ThreadRest::Guarding => over || self.something_for(lane),
             };
             let completer = self.lanes[lane].idle && (over || self.unwatched(lane));
             let at = &mut self.lanes[lane];
             if thread {
-                at.rest = Rest::Awake;
+                at.rest = ThreadRest::Awake;
             }
             at.idle &= !completer;
             alarm.lanes.push((thread, completer));
@@ -106,7 +106,7 @@ impl Engine {
         self.unlock(self.lock());
     }
 
-    pub(crate) fn ring(&self, alarm: &Alarm) {
+    pub(crate) fn ring(&self, alarm: &ThreadWakeups) {
         let wake = |condvar: &Condvar, due: bool| {
             if due {
                 condvar.notify_all();

@@ -25,18 +25,18 @@ pub(crate) trait SignalSource: Any + Send + Sync {
 }
 
 /// The state behind a user event.
-pub(crate) struct UserState {
+pub(crate) struct UserSignal {
     pub(crate) hold: HoldId,
     label: Arc<str>,
     /// Weak: a wait on the device does not keep the context alive.
     owner: Weak<dyn HoldOwner>,
-    outcome: Mutex<Outcome>,
+    outcome: Mutex<SignalOutcome>,
     /// Signals it on behalf of another context, if that is how it ends.
     source: OnceLock<Weak<dyn SignalSource>>,
 }
 
 #[derive(Default)]
-struct Outcome {
+struct SignalOutcome {
     result: Option<Result<(), Error>>,
     at: Option<Instant>,
     /// What it stands for is submitted, not done: to the hardware queue of whoever waits.
@@ -44,12 +44,12 @@ struct Outcome {
 }
 
 /// The wait of a queue for an event of the host.
-pub(crate) struct UserWait(pub(crate) Arc<UserState>);
+pub(crate) struct UserWait(pub(crate) Arc<UserSignal>);
 
 impl Deref for UserWait {
-    type Target = UserState;
+    type Target = UserSignal;
 
-    fn deref(&self) -> &UserState {
+    fn deref(&self) -> &UserSignal {
         &self.0
     }
 }
@@ -66,7 +66,7 @@ impl Drop for UserWait {
     }
 }
 
-impl UserState {
+impl UserSignal {
     pub(crate) fn new(hold: HoldId, label: &str, owner: Weak<dyn HoldOwner>) -> Self {
         Self { hold, label: label.into(), owner, outcome: Mutex::default(), source: OnceLock::new() }
     }

@@ -6,14 +6,14 @@ use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::command::Op;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::plan::{Due, Rest};
+use crate::scheduler::plan::{DueCommands, PlanRest};
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::relay::Relay;
-use crate::scheduler::state::{After, State};
+use crate::scheduler::state::{AfterUnlock, State};
 use crate::scheduler::thread_posts::{stand_aside, stand_aside_in_a_task};
-use crate::scheduler::user_signal::UserState;
-use crate::scheduler::wakers::Place;
+use crate::scheduler::user_signal::UserSignal;
+use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Value};
 use std::sync::Arc;
@@ -24,20 +24,20 @@ pub(crate) mod plan_ahead;
 
 /// What a wait is for.
 #[derive(Clone, Copy)]
-pub(crate) enum Target {
+pub(crate) enum WaitTarget {
     Point(Point),
     Batch(Seq),
 }
 
 /// Where that is.
-enum Found {
+enum TargetState {
     Done(Result<()>),
     In(Seq),
     Unplanned,
 }
 
 /// What a waiter does next.
-enum Turn {
+enum WaitStep {
     /// The device has it: wait natively, on this very thread.
     Native(usize, Value),
     /// It is planned, and nothing stands before it: submit it on this very thread.
@@ -55,22 +55,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FEW: usize = 64;
 
 impl State {
-    fn find(&self, target: Target) -> Found {
+    fn find(&self, target: WaitTarget) -> TargetState {
         match target {
-            Target::Batch(seq) if self.batches.is_done(seq) => Found::Done(Ok(())),
-            Target::Batch(seq) => Found::In(seq),
-            Target::Point(point) => match self.reached(point) {
-                Reached::Done => Found::Done(self.queue(point.slot).result(point.stamp)),
-                Reached::Planned(seq) => Found::In(seq),
-                Reached::Unplanned => Found::Unplanned,
+            WaitTarget::Batch(seq) if self.batches.is_done(seq) => TargetState::Done(Ok(())),
+            WaitTarget::Batch(seq) => TargetState::In(seq),
+            WaitTarget::Point(point) => match self.reached(point) {
+                Reached::Done => TargetState::Done(self.queue(point.slot).result(point.stamp)),
+                Reached::Planned(seq) => TargetState::In(seq),
+                Reached::Unplanned => TargetState::Unplanned,
             },
         }
     }
 
     /// What to do about something that cannot be planned yet.
-    fn elsewhere(&self, target: Target) -> Turn {
-        let relay = if let Target::Point(point) = target { self.held_by(point) } else { None };
-        relay.map_or(Turn::Sleep, Turn::Elsewhere)
+    fn elsewhere(&self, target: WaitTarget) -> WaitStep {
+        let relay = if let WaitTarget::Point(point) = target { self.held_by(point) } else { None };
+        relay.map_or(WaitStep::Sleep, WaitStep::Elsewhere)
     }
 
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
@@ -84,12 +84,12 @@ impl State {
 
     /// Has `waker` called when `point` is done.
     fn attend(&mut self, point: Point, waker: &Waker) {
-        self.wakers.leave(Place::point(point), waker);
+        self.wakers.leave(WakeCondition::point(point), waker);
     }
 
     /// Has `waker` called when batch `seq` is done.
     fn attend_batch(&mut self, seq: Seq, waker: &Waker) {
-        self.wakers.leave(Place::Batch(seq), waker);
+        self.wakers.leave(WakeCondition::Batch(seq), waker);
     }
 
     /// Whether a lane is idle and has a batch that depends on submitted ones only.
@@ -116,17 +116,17 @@ impl Engine {
     ///
     /// Plans and submits what it needs, and no more.
     pub(crate) fn wait(&self, point: Point, deadline: Deadline) -> Result<bool> {
-        self.wait_for(Target::Point(point), deadline)
+        self.wait_for(WaitTarget::Point(point), deadline)
     }
 
     /// Blocks until batch `seq` is done; `false` if the deadline came first.
     pub(crate) fn wait_batch(&self, seq: Seq, deadline: Deadline) -> Result<bool> {
-        self.wait_for(Target::Batch(seq), deadline)
+        self.wait_for(WaitTarget::Batch(seq), deadline)
     }
 
-    fn wait_for(&self, target: Target, deadline: Deadline) -> Result<bool> {
+    fn wait_for(&self, target: WaitTarget, deadline: Deadline) -> Result<bool> {
         // Even a wait of no time takes one turn: asked again and again, it ends.
-        let (mut turned, mut blocked, mut planned) = (false, None, Rest::default());
+        let (mut turned, mut blocked, mut planned) = (false, None, PlanRest::default());
         let _waits = crate::scheduler::thread_state::Signals::set(false);
         stand_aside();
         loop {
@@ -148,12 +148,12 @@ impl Engine {
                 state = self.lock();
             }
             let turn = match state.find(target) {
-                Found::Done(_) => {
+                TargetState::Done(_) => {
                     self.unlock(state);
                     continue;
                 }
-                Found::In(seq) => self.turn_for(&mut state, seq),
-                Found::Unplanned => match planned.after {
+                TargetState::In(seq) => self.turn_for(&mut state, seq),
+                TargetState::Unplanned => match planned.after {
                     Some(seq) => self.turn_for(&mut state, seq),
                     None if planned.roots.is_empty() => state.elsewhere(target),
                     None => {
@@ -170,8 +170,8 @@ impl Engine {
     }
 
     /// The result of what is waited for, if it has one; else plans it, as far as what was `planned` before allows.
-    fn over(&self, state: &mut State, target: Target, planned: &mut Rest) -> Option<Result<()>> {
-        if let Found::Done(result) = state.find(target) {
+    fn over(&self, state: &mut State, target: WaitTarget, planned: &mut PlanRest) -> Option<Result<()>> {
+        if let TargetState::Done(result) = state.find(target) {
             return Some(result);
         }
         if let Err(lost) = state.lost() {
@@ -182,8 +182,13 @@ impl Engine {
     }
 
     /// Refuses a wait in a callback that could never end; notes one that may, for the callbacks of other threads.
-    fn check_wait(&self, target: Target, deadline: Deadline, blocked: &mut Option<Blocked>) -> Result<()> {
-        let Target::Point(point) = target else { return Ok(()) };
+    fn check_wait(
+        &self,
+        target: WaitTarget,
+        deadline: Deadline,
+        blocked: &mut Option<Blocked>,
+    ) -> Result<()> {
+        let WaitTarget::Point(point) = target else { return Ok(()) };
         if deadline.is_endless() {
             blocked.get_or_insert_with(|| Blocked::note(self, point)).renew(self, point);
         }
@@ -191,28 +196,28 @@ impl Engine {
     }
 
     /// What to do for a planned batch. Waiting for a queue of low priority lifts what it waits for.
-    fn turn_for(&self, state: &mut State, seq: Seq) -> Turn {
-        let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return Turn::Sleep };
+    fn turn_for(&self, state: &mut State, seq: Seq) -> WaitStep {
+        let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
-            Status::Submitted(value) => Turn::Native(lane, value),
+            Status::Submitted(value) => WaitStep::Native(lane, value),
             Status::Ready(_) => {
                 state.lift(seq, Priority::Normal);
                 state.hurry(seq);
                 // What it depends on may lie on another lane, and comes first.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
                 let own = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
-                own.map_or(Turn::Sleep, Turn::Submit)
+                own.map_or(WaitStep::Sleep, WaitStep::Submit)
             }
-            _ => Turn::Sleep,
+            _ => WaitStep::Sleep,
         }
     }
 
-    fn take_turn(&self, mut state: MutexGuard<'_, State>, turn: Turn, deadline: Deadline) -> Result<()> {
+    fn take_turn(&self, mut state: MutexGuard<'_, State>, turn: WaitStep, deadline: Deadline) -> Result<()> {
         let slice = deadline.slice();
         match turn {
             // That may take long, or wait for this lane itself.
-            Turn::Native(..) if state.after.has_code() => self.unlock(state),
-            Turn::Native(lane, value) => {
+            WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
+            WaitStep::Native(lane, value) => {
                 // Only what comes next can be watched: nobody would notice what ends before it.
                 let next = Value(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
@@ -221,11 +226,11 @@ impl Engine {
                 self.wait_watched(lane, value, slice, watch);
                 self.stir();
             }
-            Turn::Elsewhere(relay) => {
+            WaitStep::Elsewhere(relay) => {
                 self.unlock(state);
                 relay.wait(slice)?;
             }
-            Turn::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
+            WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
             _ if self.threads || !state.busy() => {
                 let after = std::mem::take(&mut state.after);
                 if after.is_empty() {
@@ -265,7 +270,7 @@ impl Engine {
     }
 
     fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
-        let After { dropped, wakers, times, .. } = std::mem::take(&mut state.after);
+        let AfterUnlock { dropped, wakers, times, .. } = std::mem::take(&mut state.after);
         drop(state);
         drop(times);
         crate::scheduler::deferred_calls::drop_all(dropped);
@@ -440,13 +445,13 @@ impl Engine {
     }
 
     /// How `event` ended, or that the device is lost; else has `waker` called when either is so.
-    pub(crate) fn await_user(&self, event: &UserState, waker: &Waker) -> Option<Result<()>> {
+    pub(crate) fn await_user(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
         stand_aside_in_a_task();
         let mut state = self.lock();
         if let Some(result) = event.result().or_else(|| state.lost().err().map(Err)) {
             return Some(result);
         }
-        state.wakers.leave(Place::User(event.hold), waker);
+        state.wakers.leave(WakeCondition::User(event.hold), waker);
         self.unlock(state);
         if !self.threads {
             self.turn(Duration::ZERO);
@@ -456,17 +461,17 @@ impl Engine {
     }
 
     /// Has `waker` called when `event`, of this context, ends; how it did, if it did.
-    pub(crate) fn attend_user(&self, event: &UserState, waker: &Waker) -> Option<Result<()>> {
+    pub(crate) fn attend_user(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
         let mut state = self.lock();
         let result = event.result();
         if result.is_none() {
-            state.wakers.leave(Place::User(event.hold), waker);
+            state.wakers.leave(WakeCondition::User(event.hold), waker);
         }
         result
     }
 
     /// Whether an event of the host's is over. Gets a context without threads on, as a callback of it may signal it.
-    pub(crate) fn is_signalled(&self, event: &UserState) -> Result<bool> {
+    pub(crate) fn is_signalled(&self, event: &UserSignal) -> Result<bool> {
         if event.result().is_none() {
             self.look_at_all();
             if !self.threads {
@@ -509,7 +514,7 @@ impl Engine {
 
     /// Plans what is due, runs the callbacks whose turn it is, and submits what can be, of all lanes; whether there was
     /// anything to run or to submit.
-    fn plan_and_submit(&self, due: Due) -> bool {
+    fn plan_and_submit(&self, due: DueCommands) -> bool {
         let mut state = self.lock();
         (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
         if state.after.is_empty() {
@@ -529,8 +534,8 @@ impl Engine {
     /// Does the work of all threads once, on this one: for contexts that have none. What the program has asked for comes
     /// first; the rest starts when there is nothing else.
     pub(crate) fn turn(&self, limit: Duration) {
-        if !self.plan_and_submit(Due::Asked) && self.lock().idle() {
-            self.plan_and_submit(Due::All);
+        if !self.plan_and_submit(DueCommands::Asked) && self.lock().idle() {
+            self.plan_and_submit(DueCommands::All);
         }
         for lane in 0..self.lanes.len() {
             let oldest = {

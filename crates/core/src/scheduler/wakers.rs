@@ -13,7 +13,7 @@ pub(crate) trait WakerOwner: Send + Sync {
 
 /// What a waker waits for. The order counts: what the device completes comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Place {
+pub(crate) enum WakeCondition {
     /// A queue has come to a point.
     Point(Slot, Stamp),
     /// A batch is done.
@@ -24,27 +24,27 @@ pub(crate) enum Place {
     Sent(Slot, Stamp),
 }
 
-impl Place {
+impl WakeCondition {
     /// Before all of them.
-    const FIRST: Place = Place::Point(Slot(0), Stamp(0));
-    const FIRST_SENT: Place = Place::Sent(Slot(0), Stamp(0));
+    const FIRST: WakeCondition = WakeCondition::Point(Slot(0), Stamp(0));
+    const FIRST_SENT: WakeCondition = WakeCondition::Sent(Slot(0), Stamp(0));
 
     pub(crate) fn point(point: Point) -> Self {
-        Place::Point(point.slot, point.stamp)
+        WakeCondition::Point(point.slot, point.stamp)
     }
 
     pub(crate) fn sent(point: Point) -> Self {
-        Place::Sent(point.slot, point.stamp)
+        WakeCondition::Sent(point.slot, point.stamp)
     }
 }
 
 /// Names a waker by what it wakes: its table of functions may lie at several addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Name(usize);
+struct WakerName(usize);
 
-impl Name {
-    const FIRST: Name = Name(0);
-    const LAST: Name = Name(usize::MAX);
+impl WakerName {
+    const FIRST: WakerName = WakerName(0);
+    const LAST: WakerName = WakerName(usize::MAX);
 
     /// The name; none of the waker that wakes nothing.
     fn of(waker: &Waker) -> Option<Self> {
@@ -58,16 +58,16 @@ impl Name {
 /// relay's, and what is taken out is dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {
-    left: BTreeMap<(Place, Name), Waker>,
-    places: BTreeSet<(Name, Place)>,
+    left: BTreeMap<(WakeCondition, WakerName), Waker>,
+    places: BTreeSet<(WakerName, WakeCondition)>,
     /// The other contexts that a waker was left with on behalf of this one.
-    beyond: BTreeMap<Name, Vec<Weak<dyn WakerOwner>>>,
+    beyond: BTreeMap<WakerName, Vec<Weak<dyn WakerOwner>>>,
 }
 
 impl Wakers {
     /// Has `waker` called when `place` is reached. The waker that wakes nothing is not kept.
-    pub(crate) fn leave(&mut self, place: Place, waker: &Waker) {
-        if let Some(name) = Name::of(waker)
+    pub(crate) fn leave(&mut self, place: WakeCondition, waker: &Waker) {
+        if let Some(name) = WakerName::of(waker)
             && self.places.insert((name, place))
         {
             self.left.insert((place, name), waker.clone());
@@ -76,7 +76,7 @@ impl Wakers {
 
     /// Notes that `waker` was left with another context too.
     pub(crate) fn pass_on(&mut self, waker: &Waker, to: &Arc<dyn WakerOwner>) {
-        let Some(name) = Name::of(waker) else { return };
+        let Some(name) = WakerName::of(waker) else { return };
         let known = self.beyond.entry(name).or_default();
         if !known.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(to))) {
             known.push(Arc::downgrade(to));
@@ -85,22 +85,22 @@ impl Wakers {
 
     /// Takes a waker out wherever it is: what has to be dropped, and the other contexts that have it.
     pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<dyn WakerOwner>>) {
-        let Some(name) = Name::of(waker) else { return Default::default() };
-        let places = self.places.range((name, Place::FIRST)..).take_while(|at| at.0 == name);
-        let at: Vec<Place> = places.map(|at| at.1).collect();
+        let Some(name) = WakerName::of(waker) else { return Default::default() };
+        let places = self.places.range((name, WakeCondition::FIRST)..).take_while(|at| at.0 == name);
+        let at: Vec<WakeCondition> = places.map(|at| at.1).collect();
         let removed = at.into_iter().filter_map(|place| self.take_one(place, name)).collect();
         (removed, self.beyond.remove(&name).unwrap_or_default())
     }
 
     /// Takes those at one place.
-    pub(crate) fn take(&mut self, place: Place) -> Vec<Waker> {
-        self.take_within((place, Name::FIRST)..=(place, Name::LAST))
+    pub(crate) fn take(&mut self, place: WakeCondition) -> Vec<Waker> {
+        self.take_within((place, WakerName::FIRST)..=(place, WakerName::LAST))
     }
 
     /// Takes those of a queue's points up to `upto`.
     pub(crate) fn take_upto(&mut self, slot: Slot, upto: Stamp) -> Vec<Waker> {
-        let last = (Place::Point(slot, upto), Name::LAST);
-        self.take_within((Place::Point(slot, Stamp(0)), Name::FIRST)..=last)
+        let last = (WakeCondition::Point(slot, upto), WakerName::LAST);
+        self.take_within((WakeCondition::Point(slot, Stamp(0)), WakerName::FIRST)..=last)
     }
 
     /// Takes those of the points that their queues have come to.
@@ -114,33 +114,33 @@ impl Wakers {
     }
 
     fn first_slot(&self, from: Slot) -> Option<Slot> {
-        match self.left.range((Place::Point(from, Stamp(0)), Name::FIRST)..).next()?.0.0 {
-            Place::Point(slot, _) => Some(slot),
+        match self.left.range((WakeCondition::Point(from, Stamp(0)), WakerName::FIRST)..).next()?.0.0 {
+            WakeCondition::Point(slot, _) => Some(slot),
             _ => None,
         }
     }
 
     /// Takes those that wait for the submission of a point for which `due` holds.
     pub(crate) fn take_sent(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
-        let waiting = self.left.range((Place::FIRST_SENT, Name::FIRST)..).map(|(&at, _)| at);
-        let is_due = |place| matches!(place, Place::Sent(slot, stamp) if due(Point { slot, stamp }));
-        let at: Vec<(Place, Name)> = waiting.filter(|&(place, _)| is_due(place)).collect();
+        let waiting = self.left.range((WakeCondition::FIRST_SENT, WakerName::FIRST)..).map(|(&at, _)| at);
+        let is_due = |place| matches!(place, WakeCondition::Sent(slot, stamp) if due(Point { slot, stamp }));
+        let at: Vec<(WakeCondition, WakerName)> = waiting.filter(|&(place, _)| is_due(place)).collect();
         at.into_iter().filter_map(|(place, name)| self.take_one(place, name)).collect()
     }
 
     /// Whether one waits for a submission.
     pub(crate) fn await_submissions(&self) -> bool {
-        self.left.last_key_value().is_some_and(|((place, _), _)| *place >= Place::FIRST_SENT)
+        self.left.last_key_value().is_some_and(|((place, _), _)| *place >= WakeCondition::FIRST_SENT)
     }
 
     /// Whether one waits for anything but a submission.
     pub(crate) fn await_ends(&self) -> bool {
-        self.left.first_key_value().is_some_and(|((place, _), _)| *place < Place::FIRST_SENT)
+        self.left.first_key_value().is_some_and(|((place, _), _)| *place < WakeCondition::FIRST_SENT)
     }
 
     /// Takes those that wait for anything but a submission.
     pub(crate) fn take_of_ends(&mut self) -> Vec<Waker> {
-        self.take_within(..(Place::FIRST_SENT, Name::FIRST))
+        self.take_within(..(WakeCondition::FIRST_SENT, WakerName::FIRST))
     }
 
     /// Whether one waits for a point of a queue from `first` on.
@@ -150,8 +150,8 @@ impl Wakers {
 
     /// The first point of a queue from `first` on that one waits for.
     pub(crate) fn first_awaited(&self, slot: Slot, first: Stamp) -> Option<Stamp> {
-        match self.left.range((Place::Point(slot, first), Name::FIRST)..).next()?.0.0 {
-            Place::Point(of, stamp) if of == slot => Some(stamp),
+        match self.left.range((WakeCondition::Point(slot, first), WakerName::FIRST)..).next()?.0.0 {
+            WakeCondition::Point(of, stamp) if of == slot => Some(stamp),
             _ => None,
         }
     }
@@ -166,12 +166,12 @@ impl Wakers {
         self.left.len()
     }
 
-    fn take_within(&mut self, range: impl RangeBounds<(Place, Name)>) -> Vec<Waker> {
-        let at: Vec<(Place, Name)> = self.left.range(range).map(|(&at, _)| at).collect();
+    fn take_within(&mut self, range: impl RangeBounds<(WakeCondition, WakerName)>) -> Vec<Waker> {
+        let at: Vec<(WakeCondition, WakerName)> = self.left.range(range).map(|(&at, _)| at).collect();
         at.into_iter().filter_map(|(place, name)| self.take_one(place, name)).collect()
     }
 
-    fn take_one(&mut self, place: Place, name: Name) -> Option<Waker> {
+    fn take_one(&mut self, place: WakeCondition, name: WakerName) -> Option<Waker> {
         self.places.remove(&(name, place));
         self.left.remove(&(place, name))
     }
@@ -201,11 +201,11 @@ mod tests {
             && expected.iter().all(|waker| taken.iter().any(|taken| taken.will_wake(waker)))
     }
 
-    const PLACES: [Place; 4] = [
-        Place::Point(Slot(1), Stamp(5)),
-        Place::Batch(Seq(0)),
-        Place::User(HoldId(0)),
-        Place::Sent(Slot(1), Stamp(5)),
+    const PLACES: [WakeCondition; 4] = [
+        WakeCondition::Point(Slot(1), Stamp(5)),
+        WakeCondition::Batch(Seq(0)),
+        WakeCondition::User(HoldId(0)),
+        WakeCondition::Sent(Slot(1), Stamp(5)),
     ];
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
     fn points_are_reached_in_their_own_queue_and_in_order() {
         let ([a, b, c, d], mut all) = (wakers(), Wakers::default());
         for (slot, stamp, waker) in [(1, 3, &a), (1, 4, &b), (2, 3, &c), (4, 9, &d)] {
-            all.leave(Place::Point(Slot(slot), Stamp(stamp)), waker);
+            all.leave(WakeCondition::Point(Slot(slot), Stamp(stamp)), waker);
         }
         assert!(same(&all.take_upto(Slot(1), Stamp(3)), &[&a]));
         let completed = |slot: Slot| Stamp(if slot == Slot(2) { 2 } else { 9 });

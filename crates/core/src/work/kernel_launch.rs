@@ -20,13 +20,13 @@ pub(crate) struct Launch {
     /// Where the numbers of groups are read from instead, three u32 on the device.
     pub(crate) indirect: Option<Span>,
     /// One for each binding of the kernel's interface, in its order.
-    pub(crate) bindings: Vec<Bound>,
+    pub(crate) bindings: Vec<BoundArray>,
     /// The packed `params`, empty if the kernel has none.
     pub(crate) params: ParamsBlock,
 }
 
 /// An argument of a launch.
-pub(crate) struct Bound {
+pub(crate) struct BoundArray {
     /// Which binding of the interface.
     pub(crate) at: u32,
     pub(crate) block: Arc<Block>,
@@ -40,9 +40,9 @@ pub(crate) struct Bound {
 /// Boxes of launches that are over, for those to come.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "the boxes are what is kept")]
-pub(crate) struct Boxes(Mutex<Vec<Box<Launch>>>);
+pub(crate) struct LaunchPool(Mutex<Vec<Box<Launch>>>);
 
-impl Boxes {
+impl LaunchPool {
     /// A launch without arguments.
     #[inline]
     pub(crate) fn launch(&self, kernel: &Arc<KernelInner>, params_size: u32) -> Box<Launch> {
@@ -114,7 +114,7 @@ impl Launch {
 /// done with a touch is compiled into it.
 #[inline]
 pub(crate) fn touches<'a>(
-    bound: &'a [Bound],
+    bound: &'a [BoundArray],
     spans: [Option<&'a Span>; 2],
 ) -> impl Iterator<Item = Touch<'a>> {
     let others = if spans.iter().any(Option::is_some) { spans.len() } else { 0 };
@@ -128,7 +128,7 @@ fn of_span(span: &Span, write: bool) -> Touch<'_> {
     Touch { block: &span.block, range: span.range(), write }
 }
 
-impl Bound {
+impl BoundArray {
     #[inline]
     pub(crate) fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.size

@@ -2,7 +2,7 @@
 
 use crate::memory::block::Block;
 use crate::memory::heap::overlap;
-use crate::memory::region_iter::Picked;
+use crate::memory::region_iter::StridedRegion;
 use crate::work::span::Span;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -27,12 +27,12 @@ pub(crate) struct Rows {
     /// Bytes of each.
     pub(crate) row: u64,
     /// Outermost first; as few as describe them.
-    pub(crate) axes: SmallVec<[Stretch; 4]>,
+    pub(crate) axes: SmallVec<[RowAxis; 4]>,
 }
 
 /// So many rows, or axes of rows, so many bytes apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct RowAxis {
     pub(crate) count: u64,
     pub(crate) src: u64,
     pub(crate) dst: u64,
@@ -60,8 +60,8 @@ impl RegionCopy {
 impl Rows {
     /// The rows of elements of `size` bytes, of which there are some, and of as many in axes of the same lengths, each
     /// with the bytes before its array.
-    pub(crate) fn new(src: (u64, &Picked), dst: (u64, &Picked), size: u64) -> Self {
-        let at = |(offset, picked): (u64, &Picked)| offset + picked.first as u64 * size;
+    pub(crate) fn new(src: (u64, &StridedRegion), dst: (u64, &StridedRegion), size: u64) -> Self {
+        let at = |(offset, picked): (u64, &StridedRegion)| offset + picked.first as u64 * size;
         let (row, axes) = collapse(src.1, dst.1, size);
         Self { from: at(src), to: at(dst), row, axes }
     }
@@ -103,7 +103,7 @@ impl Rows {
 }
 
 /// Bytes from the first to the last of rows.
-pub(crate) fn extent(row: u64, axes: &[Stretch], stride: fn(&Stretch) -> u64) -> u64 {
+pub(crate) fn extent(row: u64, axes: &[RowAxis], stride: fn(&RowAxis) -> u64) -> u64 {
     row + axes.iter().map(|axis| (axis.count - 1) * stride(axis)).sum::<u64>()
 }
 
@@ -114,11 +114,11 @@ fn span(block: &Arc<Block>, start: u64, bytes: u64) -> Span {
 }
 
 /// Bytes of a row, and the axes of rows: axes that follow each other without a gap on both sides are one.
-fn collapse(src: &Picked, dst: &Picked, size: u64) -> (u64, SmallVec<[Stretch; 4]>) {
-    let (mut row, mut axes): (u64, SmallVec<[Stretch; 4]>) = (size, SmallVec::new());
+fn collapse(src: &StridedRegion, dst: &StridedRegion, size: u64) -> (u64, SmallVec<[RowAxis; 4]>) {
+    let (mut row, mut axes): (u64, SmallVec<[RowAxis; 4]>) = (size, SmallVec::new());
     for (src, dst) in src.axes.iter().zip(&dst.axes).rev().filter(|(axis, _)| axis.count > 1) {
         let next =
-            Stretch { count: src.count as u64, src: src.stride as u64 * size, dst: dst.stride as u64 * size };
+            RowAxis { count: src.count as u64, src: src.stride as u64 * size, dst: dst.stride as u64 * size };
         match axes.last_mut() {
             None if next.src == row && next.dst == row => row *= next.count,
             Some(inner) if next.src == inner.count * inner.src && next.dst == inner.count * inner.dst => {
@@ -135,12 +135,12 @@ fn collapse(src: &Picked, dst: &Picked, size: u64) -> (u64, SmallVec<[Stretch; 4
 mod tests {
     use super::*;
     use crate::memory::region::Region;
-    use crate::memory::region_iter::Frame;
+    use crate::memory::region_iter::PaddedShape;
     use crate::region;
 
     fn collapsed(shape: &[usize], from: Region, to: Region) -> (u64, Vec<(u64, u64, u64)>) {
-        let frame = Frame { shape, padded: shape };
-        let pick = |region| Picked::of("x", frame, &region).unwrap();
+        let frame = PaddedShape { shape, padded: shape };
+        let pick = |region| StridedRegion::of("x", frame, &region).unwrap();
         let (row, axes) = collapse(&pick(from), &pick(to), 4);
         (row, axes.iter().map(|axis| (axis.count, axis.src, axis.dst)).collect())
     }

@@ -4,11 +4,11 @@ use crate::memory::block::Block;
 use crate::memory::heap::Heap;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Payload;
-use crate::work::kernel_launch::{Bound, Launch, touches};
+use crate::work::kernel_launch::{BoundArray, Launch, touches};
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span, Touch};
 use crate::work::time_slot::TimeSlot;
-use crate::work::wgpu_commands::Encoded;
+use crate::work::wgpu_commands::WgpuCommands;
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) enum Work {
         slot: Arc<ReadSlot>,
     },
     /// The program's own.
-    Encoded(Box<Encoded>),
+    WgpuCommands(Box<WgpuCommands>),
     /// Makes what was written to a block that the host reaches visible to the host.
     Publish(Arc<Block>),
     /// What the clock shows before the next step, or after the last one: the three have one stamp and one level.
@@ -72,9 +72,9 @@ impl Work {
     /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
-        let bound: &[Bound] = match self {
+        let bound: &[BoundArray] = match self {
             Work::Launch(launch) => &launch.bindings,
-            Work::Encoded(encoded) => &encoded.uses,
+            Work::WgpuCommands(encoded) => &encoded.uses,
             _ => &[],
         };
         touches(bound, self.spans())
@@ -98,7 +98,7 @@ impl Work {
             Work::Region(copy) => [Some(&copy.src), Some(&copy.dst)],
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
             Work::Read { src, .. } => [Some(src), None],
-            Work::Encoded(_)
+            Work::WgpuCommands(_)
             | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)

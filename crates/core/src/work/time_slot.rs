@@ -1,6 +1,6 @@
 //! When a device did a command.
 
-use crate::memory::read_slot::{Place, ReadSlot};
+use crate::memory::read_slot::{ReadSlot, ReadState};
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Seq};
 use std::sync::{Arc, OnceLock};
@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 /// When a device did one command: whoever records it says where that is to be found.
 #[derive(Default)]
 pub(crate) struct TimeSlot {
-    whereabouts: Mutex<Option<Whereabouts>>,
+    whereabouts: Mutex<Option<TimeLocation>>,
     batch: OnceLock<Seq>,
 }
 
 #[derive(Clone)]
-enum Whereabouts {
+enum TimeLocation {
     Here(Ticks),
     Pages { start: TickAt, end: TickAt },
 }
@@ -42,19 +42,19 @@ pub(crate) struct TickPage {
 impl TimeSlot {
     /// Says what the clock shows.
     pub(crate) fn set(&self, ticks: Ticks) {
-        *lock(&self.whereabouts) = Some(Whereabouts::Here(ticks));
+        *lock(&self.whereabouts) = Some(TimeLocation::Here(ticks));
     }
 
     /// Says what the clock shows at the end, where it was said what it showed at the start.
     pub(crate) fn end(&self, end: u64) {
-        if let Some(Whereabouts::Here(ticks)) = &mut *lock(&self.whereabouts) {
+        if let Some(TimeLocation::Here(ticks)) = &mut *lock(&self.whereabouts) {
             ticks.end = end;
         }
     }
 
     /// Says where the two are noted.
     pub(crate) fn note(&self, start: TickAt, end: TickAt) {
-        *lock(&self.whereabouts) = Some(Whereabouts::Pages { start, end });
+        *lock(&self.whereabouts) = Some(TimeLocation::Pages { start, end });
     }
 
     /// The command is not recorded after all.
@@ -80,8 +80,8 @@ impl TimeSlot {
         let whereabouts = lock(&self.whereabouts).clone();
         match whereabouts {
             None => Ok(None),
-            Some(Whereabouts::Here(ticks)) => Ok(Some(ticks)),
-            Some(Whereabouts::Pages { start, end }) => {
+            Some(TimeLocation::Here(ticks)) => Ok(Some(ticks)),
+            Some(TimeLocation::Pages { start, end }) => {
                 Ok(Some(Ticks { start: start.tick()?, end: end.tick()? }))
             }
         }
@@ -119,10 +119,10 @@ impl TickPage {
     fn fetch(&self) -> Result<Box<[u64]>, Lost> {
         let mut bytes = vec![0; self.queries as usize * Self::EACH];
         match self.read.place() {
-            Place::Staged(from) => from.copy_out(&mut bytes)?,
+            ReadState::Staged(from) => from.copy_out(&mut bytes)?,
             _ => return Err(Lost { reason: "the times were never read back".into() }),
         }
-        self.read.set(Place::Dropped);
+        self.read.set(ReadState::Dropped);
         let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         Ok(bytes.chunks_exact(Self::EACH).map(number).collect())
     }
@@ -151,9 +151,9 @@ mod tests {
         times[0].note(at(0), at(1));
         times[1].note(at(0), at(2)); // on one level with the other
         let bytes = [5_u64, 7, 8].iter().flat_map(|tick| tick.to_le_bytes()).collect();
-        read.set(Place::Staged(Arc::new(Bytes(bytes))));
+        read.set(ReadState::Staged(Arc::new(Bytes(bytes))));
         assert_eq!(times[1].ticks(), Ok(Some(Ticks { start: 5, end: 8 })));
-        assert!(matches!(read.place(), Place::Dropped));
+        assert!(matches!(read.place(), ReadState::Dropped));
         assert_eq!(times[0].ticks(), Ok(Some(Ticks { start: 5, end: 7 })));
     }
 

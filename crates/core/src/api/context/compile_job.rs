@@ -2,7 +2,7 @@
 
 use crate::driver::caps::Caps;
 use crate::error::{Kind, Result};
-use crate::runtime::kernel_cache::{Kernels, Key};
+use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::work::compiled_kernel::{KernelInner, Recipe};
@@ -27,13 +27,13 @@ impl Job {
     }
 
     /// The kernel as the context has it, or compiled.
-    pub(crate) fn run_on(&self, engine: &Engine, kernels: &Kernels) -> Result<Arc<KernelInner>> {
+    pub(crate) fn run_on(&self, engine: &Engine, kernels: &KernelCache) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         kernels.get(self.key(), || compile(engine, &self.source, &self.entry, &overrides))
     }
 
-    pub(crate) fn key(&self) -> Key {
-        Key::new(&self.source, &self.entry, &self.overrides())
+    pub(crate) fn key(&self) -> KernelKey {
+        KernelKey::new(&self.source, &self.entry, &self.overrides())
     }
 
     fn overrides(&self) -> Vec<(&str, f64)> {

@@ -17,39 +17,39 @@ use std::time::Duration;
 type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
 
 /// The outcome of a compilation, or how it panicked.
-type Outcome = std::thread::Result<Result<Arc<KernelInner>>>;
+type CompileOutcome = std::thread::Result<Result<Arc<KernelInner>>>;
 
 /// A kernel that a thread of its context compiles.
 pub(crate) struct KernelLate<K> {
     owner: Owner,
     job: Arc<Job>,
     /// Where the thread leaves the outcome; none where there is no thread.
-    desk: Option<Arc<Desk>>,
+    desk: Option<Arc<CompileSlot>>,
     make: Option<Make<K>>,
 }
 
 #[derive(Default)]
-struct Desk {
-    state: Mutex<DeskState>,
+struct CompileSlot {
+    state: Mutex<CompileSlotState>,
     left: Condvar,
 }
 
 #[derive(Default)]
-struct DeskState {
+struct CompileSlotState {
     /// Whether a thread compiles, or has compiled.
     begun: bool,
-    outcome: Option<Outcome>,
+    outcome: Option<CompileOutcome>,
     task: Option<Waker>,
 }
 
-impl Desk {
+impl CompileSlot {
     /// Whether the one that asks is the one to compile.
     fn begin(&self) -> bool {
         !std::mem::replace(&mut lock(&self.state).begun, true)
     }
 
     #[cfg(not(target_arch = "wasm32"))]
-    fn leave(&self, outcome: Outcome) {
+    fn leave(&self, outcome: CompileOutcome) {
         let mut state = lock(&self.state);
         state.outcome = Some(outcome);
         let task = state.task.take();
@@ -66,7 +66,7 @@ impl<K> KernelLate<K> {
         Self { owner: owner.clone(), job, desk, make: Some(make) }
     }
 
-    fn finish(&mut self, outcome: Outcome) -> Result<K> {
+    fn finish(&mut self, outcome: CompileOutcome) -> Result<K> {
         let inner = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let make = self.make.take().expect("bug: a kernel was asked for again after it was there");
         make(&self.owner, inner)
@@ -81,11 +81,11 @@ impl<K> KernelLate<K> {
 
 /// Has a thread of the context compile. `None` if the kernel is there, or the context has no threads.
 #[cfg(not(target_arch = "wasm32"))]
-fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<Desk>> {
+fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     if !owner.engine().threads || owner.kernels().has(&job.key()) {
         return None;
     }
-    let (desk, kernels) = (Arc::<Desk>::default(), owner.kernels().clone());
+    let (desk, kernels) = (Arc::<CompileSlot>::default(), owner.kernels().clone());
     let (leave, job) = (desk.clone(), job.clone());
     let compile = move |engine: &crate::scheduler::engine::Engine| {
         if Arc::strong_count(&leave) == 1 || !leave.begin() {
@@ -99,7 +99,7 @@ fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<Desk>> {
 }
 
 #[cfg(target_arch = "wasm32")]
-fn start(_: &Owner, _: &Arc<Job>) -> Option<Arc<Desk>> {
+fn start(_: &Owner, _: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     None
 }
 

@@ -4,9 +4,9 @@ use crate::api::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::context_registry;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, Seat, may_block};
+use crate::runtime::pending::{Pending, WakerRegistration, may_block};
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::handle_points::Past;
+use crate::scheduler::handle_points::PointHistory;
 use fencepost_sync::{Late, Point};
 use std::sync::Arc;
 use std::task::Poll;
@@ -94,14 +94,14 @@ struct All(Vec<Everything>);
 
 /// All queues of a context, up to where they are.
 struct Everything {
-    seat: Seat,
+    seat: WakerRegistration,
     owner: Owner,
-    ends: Vec<End>,
+    ends: Vec<QueueEnd>,
 }
 
-struct End {
+struct QueueEnd {
     point: Point,
-    past: Arc<Past>,
+    past: Arc<PointHistory>,
     over: Option<Result<()>>,
 }
 
@@ -109,10 +109,10 @@ impl Everything {
     fn of(owner: Owner) -> Self {
         let shared = owner.wgpu().is_some_and(|device| device.is_shared());
         let ends = match owner.engine().start_all(shared) {
-            Ok(ends) => ends.into_iter().map(|(point, past)| End { point, past, over: None }).collect(),
-            Err(lost) => vec![End { point: Point::START, past: Arc::default(), over: Some(Err(lost)) }],
+            Ok(ends) => ends.into_iter().map(|(point, past)| QueueEnd { point, past, over: None }).collect(),
+            Err(lost) => vec![QueueEnd { point: Point::START, past: Arc::default(), over: Some(Err(lost)) }],
         };
-        Self { seat: Seat::default(), owner, ends }
+        Self { seat: WakerRegistration::default(), owner, ends }
     }
 }
 

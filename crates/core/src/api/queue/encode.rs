@@ -3,14 +3,14 @@
 use crate::api::context::wgpu_arrays::device_of;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::driver::error_scopes::{Doing, scoped};
+use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
 use crate::runtime::event::same_context;
 use crate::scheduler::ordering::admission::Admission;
-use crate::work::kernel_launch::Bound;
+use crate::work::kernel_launch::BoundArray;
 use crate::work::step::Work;
-use crate::work::wgpu_commands::Encoded;
+use crate::work::wgpu_commands::WgpuCommands;
 use fencepost_kernels::{Access, Element};
 use std::fmt;
 use std::panic::Location;
@@ -21,7 +21,7 @@ use std::panic::Location;
 /// commands do besides.
 pub struct AccessList<'q> {
     queue: &'q CommandQueue,
-    uses: Vec<Bound>,
+    uses: Vec<BoundArray>,
 }
 
 impl AccessList<'_> {
@@ -58,7 +58,7 @@ impl AccessList<'_> {
         let span = array.words()?;
         let range = span.range();
         let (offset, size) = (span.offset, span.size);
-        self.uses.push(Bound { at: 0, block: span.block, offset, size, used: Some(access) });
+        self.uses.push(BoundArray { at: 0, block: span.block, offset, size, used: Some(access) });
         Ok(buffer.slice(range))
     }
 }
@@ -110,7 +110,7 @@ impl CommandQueue {
         let recorded = record(&mut encoder, &mut access)?;
         let (commands, error) = scoped(device.raw(), || encoder.finish());
         if let Some(error) = error {
-            return Err(Doing { object: &self.commands(), bytes: 0 }.failed(&error));
+            return Err(Operation { object: &self.commands(), bytes: 0 }.failed(&error));
         }
         self.enqueue_encoded(by, vec![commands], access.uses)?;
         Ok(recorded)
@@ -157,9 +157,9 @@ impl CommandQueue {
         &self,
         by: Admission,
         commands: Vec<wgpu::CommandBuffer>,
-        uses: Vec<Bound>,
+        uses: Vec<BoundArray>,
     ) -> Result<()> {
-        let work = Work::Encoded(Box::new(Encoded::new(commands, uses)));
+        let work = Work::WgpuCommands(Box::new(WgpuCommands::new(commands, uses)));
         self.owner().engine().enqueue(by, work).map(|_| ())
     }
 

@@ -1,6 +1,6 @@
 //! Launching kernels.
 
-use crate::api::grid::{Grid, Size};
+use crate::api::grid::{Grid, GridSize};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::ArrayRef;
@@ -12,7 +12,7 @@ use crate::memory::heap::overlap;
 use crate::runtime::event::same_context;
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::compiled_kernel::KernelInner;
-use crate::work::kernel_launch::{Bound, Launch};
+use crate::work::kernel_launch::{BoundArray, Launch};
 use crate::work::span::Span;
 use crate::work::step::Work;
 use fencepost_kernels::{Access, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
@@ -52,7 +52,7 @@ impl CommandQueue {
         args: impl KernelArgs<Family: SameKernel<F>>,
     ) -> Result<()> {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
-        let mut gather = Gather::new(self, &kernel.inner, &kernel.plan);
+        let mut gather = LaunchArguments::new(self, &kernel.inner, &kernel.plan);
         args.bind(&mut gather);
         self.enqueue_launch(gather, grid, Location::caller())
     }
@@ -91,7 +91,7 @@ impl CommandQueue {
     ) -> Result<()> {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let plan = check_dyn(&kernel.inner.interface, args.as_ref())?;
-        let mut gather = Gather::new(self, &kernel.inner, &plan);
+        let mut gather = LaunchArguments::new(self, &kernel.inner, &plan);
         for (_, arg) in args.as_ref() {
             arg.bind(&mut gather);
         }
@@ -100,7 +100,7 @@ impl CommandQueue {
 
     fn enqueue_launch(
         &self,
-        mut gather: Gather<'_>,
+        mut gather: LaunchArguments<'_>,
         grid: Grid<'_>,
         at: &'static Location<'static>,
     ) -> Result<()> {
@@ -114,7 +114,7 @@ impl CommandQueue {
 }
 
 /// Puts the arguments of a launch where the kernel's plan says, and checks them on the way.
-struct Gather<'a> {
+struct LaunchArguments<'a> {
     queue: &'a CommandQueue,
     caps: &'a Caps,
     slots: std::slice::Iter<'a, Slot>,
@@ -124,7 +124,7 @@ struct Gather<'a> {
     error: Option<Error>,
 }
 
-impl<'a> Gather<'a> {
+impl<'a> LaunchArguments<'a> {
     #[inline]
     fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
         let launch = queue.owner().engine().launches.launch(kernel, plan.params_size());
@@ -168,14 +168,14 @@ impl<'a> Gather<'a> {
         let interface = &launch.kernel().interface;
         launch.groups = grid.0.workgroups(interface.workgroup, self.caps.max_groups, interface.folds)?;
         check_aliases(launch.kernel(), &launch.bindings)?;
-        if let Size::Indirect(array, at) = grid.0 {
+        if let GridSize::Indirect(array, at) = grid.0 {
             launch.indirect = Some(indirect(self.queue, array, at)?);
         }
         Ok(())
     }
 }
 
-impl Binder for Gather<'_> {
+impl Binder for LaunchArguments<'_> {
     fn buffer(&mut self, buffer: &dyn BufferArg) {
         let slot = self.slots.next();
         if self.error.is_some() {
@@ -199,7 +199,7 @@ impl Binder for Gather<'_> {
 
 /// An array as a kernel's binding, checked against the shader's type and the device's limits.
 #[inline]
-fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<Bound> {
+fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<BoundArray> {
     let binding = &kernel.interface.bindings[at];
     let size = bound_size(binding, array);
     let aligned = array.offset.is_multiple_of(caps.binding_alignment);
@@ -207,7 +207,7 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
         return Err(does_not_fit(kernel, binding, array, caps));
     }
     let block = array.storage.block().clone();
-    Ok(Bound { at: at as u32, block, offset: array.offset, size, used: binding.used })
+    Ok(BoundArray { at: at as u32, block, offset: array.offset, size, used: binding.used })
 }
 
 /// Whether a kernel, which writes whole words, would write what follows the array in its last one.
@@ -290,7 +290,7 @@ fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayR
 
 /// Arguments may share bytes only if all of them are declared to be read.
 #[inline]
-fn check_aliases(kernel: &KernelInner, bindings: &[Bound]) -> Result<()> {
+fn check_aliases(kernel: &KernelInner, bindings: &[BoundArray]) -> Result<()> {
     for (j, b) in bindings.iter().enumerate() {
         for (i, a) in bindings[..j].iter().enumerate() {
             if Arc::ptr_eq(&a.block, &b.block) && overlap(&a.range(), &b.range()) {

@@ -1,15 +1,15 @@
 //! Moving parts of arrays that have gaps: regions, and the windows of padded arrays.
 
 use crate::api::queue::CommandQueue;
-use crate::api::queue::transfer::{Maker, same_shape};
+use crate::api::queue::transfer::{ArrayOps, same_shape};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostPlace};
 use crate::arrays::read::Reading;
-use crate::arrays::upload_source::{HostBytes, SOURCE, Source, SourceRef};
+use crate::arrays::upload_source::{SOURCE, Source, SourceBytes, SourceRef};
 use crate::error::Result;
 use crate::error::site::CommandKind;
 use crate::memory::region::Region;
-use crate::memory::region_iter::{Frame, Picked};
+use crate::memory::region_iter::{PaddedShape, StridedRegion};
 use crate::memory::shape::count;
 use crate::memory::staged_bytes::Payload;
 use crate::runtime::event::same_context;
@@ -24,15 +24,15 @@ use smallvec::smallvec;
 use std::borrow::Cow;
 
 /// Elements of an array that a verb moves.
-pub(crate) struct Part {
+pub(crate) struct ArrayPart {
     array: ArrayRef,
-    picked: Picked,
+    picked: StridedRegion,
 }
 
-impl Part {
+impl ArrayPart {
     /// All elements of an array, without its padding.
-    pub(crate) fn all(array: &ArrayRef, frame: Frame<'_>) -> Self {
-        Self { array: array.clone(), picked: Picked::all(frame) }
+    pub(crate) fn all(array: &ArrayRef, frame: PaddedShape<'_>) -> Self {
+        Self { array: array.clone(), picked: StridedRegion::all(frame) }
     }
 
     fn len(&self) -> usize {
@@ -47,7 +47,7 @@ impl Part {
         &self.array.storage.owner
     }
 
-    fn place(&self) -> (u64, &Picked) {
+    fn place(&self) -> (u64, &StridedRegion) {
         (self.array.offset, &self.picked)
     }
 
@@ -61,7 +61,7 @@ impl Part {
     }
 
     /// The copy of as many elements from here to there.
-    fn copy_to(&self, dst: &Part) -> RegionCopy {
+    fn copy_to(&self, dst: &ArrayPart) -> RegionCopy {
         let rows = Rows::new(self.place(), dst.place(), self.size());
         RegionCopy::new(self.array.storage.block(), dst.array.storage.block(), rows)
     }
@@ -69,20 +69,20 @@ impl Part {
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// All its elements.
-    pub(crate) fn all(&self) -> Part {
-        Part::all(&self.array, self.frame())
+    pub(crate) fn all(&self) -> ArrayPart {
+        ArrayPart::all(&self.array, self.frame())
     }
 
     /// The elements of a region.
-    pub(crate) fn part(&self, region: impl Into<Region>) -> Result<Part> {
-        let picked = Picked::of(self.label(), self.frame(), &region.into())?;
-        Ok(Part { array: self.array.clone(), picked })
+    pub(crate) fn part(&self, region: impl Into<Region>) -> Result<ArrayPart> {
+        let picked = StridedRegion::of(self.label(), self.frame(), &region.into())?;
+        Ok(ArrayPart { array: self.array.clone(), picked })
     }
 }
 
-impl Maker<'_> {
+impl ArrayOps<'_> {
     /// Copies elements to as many others.
-    pub(crate) fn copy_part(&self, src: &Part, dst: &Part) -> Result<()> {
+    pub(crate) fn copy_part(&self, src: &ArrayPart, dst: &ArrayPart) -> Result<()> {
         if src.len() == 0 {
             return Ok(());
         }
@@ -97,13 +97,13 @@ impl Maker<'_> {
             return self.enqueue(self.by.what, copy.into());
         }
         let shape = src.picked.shape();
-        let (between, mut works) = self.gather(src, Frame { shape: &shape, padded: &shape })?;
+        let (between, mut works) = self.gather(src, PaddedShape { shape: &shape, padded: &shape })?;
         works.push(between.copy_to(dst).into());
         self.enqueue_whole(works)
     }
 
     /// Puts elements where they belong, which are copied at the call.
-    pub(crate) fn upload_part(&self, dst: &Part, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn upload_part(&self, dst: &ArrayPart, bytes: &[u8]) -> Result<()> {
         if let Some(dst) = dst.words() {
             return self.upload_words(dst, bytes);
         }
@@ -126,8 +126,8 @@ impl Maker<'_> {
             return Ok(());
         }
         let shape = [array.len];
-        let dst = Part::all(array, Frame { shape: &shape, padded: &shape });
-        let one = self.between(array, 1, Picked::repeated(array.len))?;
+        let dst = ArrayPart::all(array, PaddedShape { shape: &shape, padded: &shape });
+        let one = self.between(array, 1, StridedRegion::repeated(array.len))?;
         let span = one.array.span();
         let src = self.stage(span.size, element)?;
         self.enqueue_whole(smallvec![
@@ -137,7 +137,7 @@ impl Maker<'_> {
     }
 
     /// Writes them right there, if that can be done at once.
-    fn write_part(&self, dst: &Part, bytes: &[u8]) -> Result<bool> {
+    fn write_part(&self, dst: &ArrayPart, bytes: &[u8]) -> Result<bool> {
         let block = dst.array.storage.block();
         if !block.direct() {
             return Ok(false);
@@ -152,8 +152,13 @@ impl Maker<'_> {
     }
 
     /// Copies elements of a pinned array, laid out as `like` says, to as many others.
-    pub(crate) fn upload_pinned(&self, pinned: &ArrayRef, like: Frame<'_>, dst: &Part) -> Result<()> {
-        let src = Part::all(pinned, like);
+    pub(crate) fn upload_pinned(
+        &self,
+        pinned: &ArrayRef,
+        like: PaddedShape<'_>,
+        dst: &ArrayPart,
+    ) -> Result<()> {
+        let src = ArrayPart::all(pinned, like);
         if src.len() == 0 {
             return Ok(());
         }
@@ -168,7 +173,12 @@ impl Maker<'_> {
     }
 
     /// Copies elements to pinned memory, where they lie as `like` says, with zeros as padding.
-    fn download_part<T: Element>(&self, src: &Part, like: Frame<'_>, dst: &HostPlace<T>) -> Result<()> {
+    fn download_part<T: Element>(
+        &self,
+        src: &ArrayPart,
+        like: PaddedShape<'_>,
+        dst: &HostPlace<T>,
+    ) -> Result<()> {
         match (dst, src.words().filter(|_| like.is_full())) {
             (HostPlace::Pinned(pinned), Some(src)) => {
                 self.enqueue(self.by.what, Work::Copy { src, dst: pinned.words()? })
@@ -195,7 +205,7 @@ impl Maker<'_> {
     }
 
     /// Has elements read.
-    pub(crate) fn read_part<T: Element>(&self, src: &Part, out: Vec<T>) -> Result<Reading<T>> {
+    pub(crate) fn read_part<T: Element>(&self, src: &ArrayPart, out: Vec<T>) -> Result<Reading<T>> {
         if src.len() == 0 {
             let nothing = Span { size: 0, ..src.array.span() };
             return self.read_words(nothing, 0, out);
@@ -204,14 +214,14 @@ impl Maker<'_> {
             return self.read_words(words, src.len(), out);
         }
         let shape = src.picked.shape();
-        let (between, works) = self.gather(src, Frame { shape: &shape, padded: &shape })?;
+        let (between, works) = self.gather(src, PaddedShape { shape: &shape, padded: &shape })?;
         self.enqueue_whole(works)?;
         self.read(&between.array, out)
     }
 
     /// Memory in which elements lie as in an array of some shape, with zeros as its padding, and the commands for that.
-    fn gather(&self, src: &Part, like: Frame<'_>) -> Result<(Part, Works)> {
-        let between = self.between(&src.array, count(like.padded), Picked::all(like))?;
+    fn gather(&self, src: &ArrayPart, like: PaddedShape<'_>) -> Result<(ArrayPart, Works)> {
+        let between = self.between(&src.array, count(like.padded), StridedRegion::all(like))?;
         let mut works = Works::new();
         if !like.is_full() {
             works.push(Work::Fill { dst: between.array.span(), pattern: Pattern::ZERO });
@@ -221,14 +231,14 @@ impl Maker<'_> {
     }
 
     /// Memory of the call's own for `len` elements, of which some are picked.
-    fn between(&self, like: &ArrayRef, len: usize, picked: Picked) -> Result<Part> {
+    fn between(&self, like: &ArrayRef, len: usize, picked: StridedRegion) -> Result<ArrayPart> {
         let words = (len * like.dtype.size()).div_ceil(WORD as usize);
         let memory = self.empty::<u32, 1>([words])?.array_ref();
-        Ok(Part { array: ArrayRef { len, dtype: like.dtype, ..memory }, picked })
+        Ok(ArrayPart { array: ArrayRef { len, dtype: like.dtype, ..memory }, picked })
     }
 
     /// Uploads a source to elements, whatever gaps there are.
-    pub(crate) fn upload_to_part<T: Element>(&self, source: SourceRef<'_, T>, dst: &Part) -> Result<()> {
+    pub(crate) fn upload_to_part<T: Element>(&self, source: SourceRef<'_, T>, dst: &ArrayPart) -> Result<()> {
         let shape = dst.picked.shape();
         match source {
             SourceRef::Slice(slice) => {
@@ -239,8 +249,8 @@ impl Maker<'_> {
                 same_context(self.owner, host.owner, || "a pinned array".into())?;
                 let frame = host_frame(SOURCE, host.frame, &shape)?;
                 match host.bytes {
-                    HostBytes::Pinned(pinned) => self.upload_pinned(pinned, frame, dst),
-                    HostBytes::Plain(data) => {
+                    SourceBytes::Pinned(pinned) => self.upload_pinned(pinned, frame, dst),
+                    SourceBytes::Plain(data) => {
                         self.upload_part(dst, bytemuck::cast_slice(&packed(data, frame)))
                     }
                 }
@@ -251,7 +261,7 @@ impl Maker<'_> {
     /// Downloads elements, whatever gaps there are.
     pub(crate) fn download_from_part<T: Element, const E: usize>(
         &self,
-        src: &Part,
+        src: &ArrayPart,
         dst: &HostArray<T, Download, E>,
     ) -> Result<()> {
         let shape = src.picked.shape();
@@ -399,20 +409,20 @@ impl CommandQueue {
 ///
 /// # Errors
 /// [`Kind::Shape`](crate::Kind::Shape) if there are more or fewer, or if the array is padded and has another shape.
-fn host_frame<'a>(object: &str, host: Frame<'a>, shape: &'a [usize]) -> Result<Frame<'a>> {
+fn host_frame<'a>(object: &str, host: PaddedShape<'a>, shape: &'a [usize]) -> Result<PaddedShape<'a>> {
     if !host.is_full() {
         return same_shape(object, host.shape, shape).map(|()| host);
     }
     same_shape(object, &[count(host.shape)], &[count(shape)])?;
-    Ok(Frame { shape, padded: shape })
+    Ok(PaddedShape { shape, padded: shape })
 }
 
 /// Elements that lie in `data` as a frame says, one behind the other.
-fn packed<'a, T: Element>(data: &'a [T], frame: Frame<'_>) -> Cow<'a, [T]> {
+fn packed<'a, T: Element>(data: &'a [T], frame: PaddedShape<'_>) -> Cow<'a, [T]> {
     if frame.is_full() || count(frame.shape) == 0 {
         return Cow::Borrowed(&data[..count(frame.shape)]);
     }
-    let picked = Picked::all(frame);
+    let picked = StridedRegion::all(frame);
     let (size, mut all) = (size_of::<T>(), vec![T::zeroed(); picked.len()]);
     let rows = Rows::new((0, &picked), (0, &picked.packed()), size as u64);
     let elements = rows.row as usize / size;

@@ -5,18 +5,18 @@ use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostPlace, Upload};
 use crate::arrays::read::Reading;
 use crate::arrays::storage::Storage;
-use crate::arrays::upload_source::{HostBytes, HostRef, SOURCE, Source, SourceRef};
+use crate::arrays::upload_source::{HostRef, SOURCE, Source, SourceBytes, SourceRef};
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
 use crate::memory::heap::Heap;
-use crate::memory::host_access::Want;
-use crate::memory::read_slot::{Place, ReadSlot};
-use crate::memory::region_iter::Frame;
+use crate::memory::host_access::HostUseKind;
+use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::elements;
 use crate::memory::staged_bytes::{Payload, Staged};
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, Seat};
+use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
@@ -31,12 +31,12 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// Makes arrays in the order of one queue, or of the context.
-pub(crate) struct Maker<'a> {
+pub(crate) struct ArrayOps<'a> {
     pub(crate) owner: &'a Owner,
     pub(crate) by: Admission,
 }
 
-impl Maker<'_> {
+impl ArrayOps<'_> {
     pub(crate) fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
         self.empty_padded(shape, shape)
     }
@@ -48,7 +48,7 @@ impl Maker<'_> {
     ) -> Result<DeviceArray<T, D>> {
         let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
         let object = format!("array `{label}`");
-        Frame::new(&object, &shape, &padded)?;
+        PaddedShape::new(&object, &shape, &padded)?;
         let len = elements::<T>(&object, &padded)?;
         let bytes = len as u64 * T::DTYPE.size() as u64;
         let storage = Storage::allocate(self.owner, Heap::Device, bytes, &label, self.by)?;
@@ -147,14 +147,14 @@ impl Maker<'_> {
         same_context(self.owner, host.owner, || "a pinned array".into())?;
         let fits = |len: usize| same_shape(SOURCE, &[len], &[dst.array.len]);
         match host.bytes {
-            HostBytes::Pinned(pinned) => {
+            SourceBytes::Pinned(pinned) => {
                 fits(pinned.len)?;
                 self.enqueue(
                     CommandKind::Upload,
                     Work::Copy { src: pinned.words()?, dst: dst.array.words()? },
                 )
             }
-            HostBytes::Plain(data) => {
+            SourceBytes::Plain(data) => {
                 fits(data.len())?;
                 self.upload(&dst.array, bytemuck::cast_slice(data))
             }
@@ -190,7 +190,7 @@ impl Maker<'_> {
             // How far the device is must not show: the upload is a command like any other.
             return Ok(None);
         }
-        self.owner.engine().try_host_access(dst, Want::Write)
+        self.owner.engine().try_host_access(dst, HostUseKind::Write)
     }
 
     /// Gives that right back; `bytes` were written.
@@ -238,12 +238,12 @@ impl Maker<'_> {
         if self.by.slot == Slot::CONTEXT {
             engine.enqueue_mapped(self.by, work)?;
         } else if work.is_empty() {
-            slot.set(Place::Taken(Arc::new([])));
+            slot.set(ReadState::Taken(Arc::new([])));
         } else {
             engine.enqueue(self.by, work)?;
         }
         let (point, past) = engine.marker(self.by.slot);
-        let (seat, engine, keep) = (Seat::default(), engine.clone(), Some(self.owner.clone()));
+        let (seat, engine, keep) = (WakerRegistration::default(), engine.clone(), Some(self.owner.clone()));
         Ok(Reading { seat, engine, keep, point, past, span, slot, len, out })
     }
 }
@@ -255,7 +255,7 @@ impl Work {
             Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. } => dst.size == 0,
             Work::Read { src, .. } => src.size == 0,
             Work::Launch(_)
-            | Work::Encoded(_)
+            | Work::WgpuCommands(_)
             | Work::Region(_)
             | Work::Publish(_)
             | Work::Start(_)
@@ -274,7 +274,7 @@ impl Owner {
         at: &'static Location<'static>,
     ) -> Result<Reading<T>> {
         let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Map, at };
-        Maker { owner: self, by }.read(array, Vec::new())
+        ArrayOps { owner: self, by }.read(array, Vec::new())
     }
 }
 
@@ -290,9 +290,9 @@ pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> R
 
 impl CommandQueue {
     #[track_caller]
-    pub(crate) fn by(&self, what: CommandKind) -> Result<Maker<'_>> {
+    pub(crate) fn by(&self, what: CommandKind) -> Result<ArrayOps<'_>> {
         let by = Admission { slot: self.slot()?, what, at: Location::caller() };
-        Ok(Maker { owner: self.owner(), by })
+        Ok(ArrayOps { owner: self.owner(), by })
     }
 
     pub(crate) fn own(&self, array: &ArrayRef) -> Result<()> {
@@ -305,14 +305,14 @@ impl CommandQueue {
         &self,
         source: &Owner,
         target: &Owner,
-        copy: impl FnOnce(&Maker<'_>) -> Result<()>,
+        copy: impl FnOnce(&ArrayOps<'_>) -> Result<()>,
     ) -> Result<()> {
         let maker = self.by(CommandKind::Copy)?;
         if [source, target].iter().any(|side| side.is(self.owner())) {
             return copy(&maker);
         }
         crate::multi::context_copy::elsewhere((self.owner(), maker.by), target, |by| {
-            copy(&Maker { owner: target, by })
+            copy(&ArrayOps { owner: target, by })
         })
     }
 
@@ -540,15 +540,15 @@ impl CommandQueue {
         same_shape(SOURCE, &[range.len()], &[dst.len()])?;
         src.frame().check_full(|| "a pinned array".into())?;
         let len = [range.len()];
-        let (owner, frame) = (src.owner(), Frame { shape: &len, padded: &len });
+        let (owner, frame) = (src.owner(), PaddedShape { shape: &len, padded: &len });
         match &src.place {
             HostPlace::Pinned(pinned) => {
                 let part = pinned.slice(range)?;
-                maker.upload_host(HostRef { owner, frame, bytes: HostBytes::Pinned(&part) }, dst)
+                maker.upload_host(HostRef { owner, frame, bytes: SourceBytes::Pinned(&part) }, dst)
             }
             HostPlace::Plain(_, plain) => {
                 let data = lock(plain).data.clone();
-                maker.upload_host(HostRef { owner, frame, bytes: HostBytes::Plain(&data[range]) }, dst)
+                maker.upload_host(HostRef { owner, frame, bytes: SourceBytes::Plain(&data[range]) }, dst)
             }
         }
     }

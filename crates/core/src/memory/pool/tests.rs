@@ -3,7 +3,7 @@ use crate::arrays::storage::Storage;
 use crate::error::Kind;
 use crate::error::site::CommandKind;
 use crate::memory::block::Memory;
-use crate::memory::cpu_memory::Cells;
+use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::BlockId;
 use crate::memory::pool::*;
 use crate::memory::recent_peak::WINDOW;
@@ -24,7 +24,7 @@ fn a_size_is_rounded_by_an_eighth_at_most() {
 
 fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
     pool.reserve(heap, size).expect("the limit allows it");
-    let memory = Memory::Host(Cells::zeroed(size));
+    let memory = Memory::Host(CpuMemory::zeroed(size));
     Arc::new(Block::new(BlockId::next(), heap, size, memory))
 }
 
@@ -209,12 +209,12 @@ fn m08_running_work_counts_as_use() {
     let blocks = [(); 5].map(|()| made(&mut pool, Heap::Device, LITTLE));
     let running = blocks[..4].to_vec();
     blocks.into_iter().for_each(|block| pool.give(block));
-    pool.lately = Lately::default();
+    pool.lately = RecentPeak::default();
     assert!(pool.has_surplus());
     // Twice the four that run could be kept.
     assert!(pool.take_surplus(0).is_empty() && !pool.has_surplus());
     drop(running);
-    pool.lately = Lately::default();
+    pool.lately = RecentPeak::default();
     assert_eq!((pool.take_surplus(0).len(), free(&pool).len()), (4, 1));
 }
 

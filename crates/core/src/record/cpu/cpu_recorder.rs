@@ -4,14 +4,14 @@
 //! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
 
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
-use crate::device::{Device, Lane, Pace};
+use crate::device::{CostModel, Device, Lane};
 use crate::driver::caps::Caps;
 use crate::error::{Kind, Result};
 use crate::memory::block::{Allocate, Block, Memory};
-use crate::memory::byte_meter::{Heaped, Meter};
-use crate::memory::cpu_memory::Cells;
+use crate::memory::byte_meter::{ByteMeter, MeteredVec};
+use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::Heap;
-use crate::memory::read_slot::{Place, Readback};
+use crate::memory::read_slot::{ReadState, Readback};
 use crate::memory::staged_bytes::Staged;
 use crate::record::cpu::run_order::Running;
 use crate::record::program_commands as encoded;
@@ -78,19 +78,19 @@ pub(crate) struct CpuDevice {
     caps: Caps,
     memory: u64,
     allocated: Mutex<u64>,
-    staging: Arc<Meter>,
+    staging: Arc<ByteMeter>,
     kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
 }
 
 /// All lanes and what they have to do.
-struct World {
+struct CpuDevices {
     rng: fastrand::Rng,
     delays: bool,
     steps_left: Option<u64>,
     lost: Option<Lost>,
-    lanes: Vec<WorldLane>,
+    lanes: Vec<CpuLane>,
     clock: HostClock,
-    staging: Arc<Meter>,
+    staging: Arc<ByteMeter>,
 }
 
 /// Nanoseconds since it was made, each reading more than the last.
@@ -100,20 +100,20 @@ struct HostClock {
 }
 
 #[derive(Default)]
-struct WorldLane {
+struct CpuLane {
     batches: VecDeque<Running>,
     completed: Value,
 }
 
 struct CpuRecorder {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<CpuDevices>>,
     lane: usize,
     rng: fastrand::Rng,
     refusals: f64,
 }
 
 struct CpuFence {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<CpuDevices>>,
     lane: usize,
 }
 
@@ -121,12 +121,12 @@ struct CpuFence {
 pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
     let count = options.lanes.max(1);
     let device = Arc::new(CpuDevice::new(options.memory));
-    let world = Arc::new(Mutex::new(World {
+    let world = Arc::new(Mutex::new(CpuDevices {
         rng: fastrand::Rng::with_seed(options.seed),
         delays: options.delays,
         steps_left: options.lost_after,
         lost: None,
-        lanes: (0..count).map(|_| WorldLane::default()).collect(),
+        lanes: (0..count).map(|_| CpuLane::default()).collect(),
         clock: HostClock { epoch: Instant::now(), last: 0 },
         staging: device.staging.clone(),
     }));
@@ -145,11 +145,11 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
 }
 
 /// Without threads, the same calls make the same batches, however long they take.
-fn pace(options: &CpuOptions, lane: u64) -> Pace {
+fn pace(options: &CpuOptions, lane: u64) -> CostModel {
     match options {
-        CpuOptions { delays: true, seed, .. } => Pace::Drawn(seed.rotate_left(17) ^ lane),
-        CpuOptions { threads: true, .. } => Pace::Measured(Pace::LATENESS),
-        _ => Pace::Unknown,
+        CpuOptions { delays: true, seed, .. } => CostModel::Drawn(seed.rotate_left(17) ^ lane),
+        CpuOptions { threads: true, .. } => CostModel::Measured(CostModel::LATENESS),
+        _ => CostModel::Unknown,
     }
 }
 
@@ -196,7 +196,7 @@ impl Allocate for CpuDevice {
             return Err(Kind::OutOfMemory { object: object(), bytes: size, limit: None }.into());
         }
         *allocated += size;
-        Ok(Memory::Host(Cells::zeroed(size)))
+        Ok(Memory::Host(CpuMemory::zeroed(size)))
     }
 }
 
@@ -224,7 +224,7 @@ impl Device for CpuDevice {
         }
         let mut bytes = vec![0; size as usize];
         fill(&mut bytes);
-        Ok(Staged::Host(Heaped::new(bytes, &self.staging)))
+        Ok(Staged::Host(MeteredVec::new(bytes, &self.staging)))
     }
 
     fn trim_staging(&self) -> u64 {
@@ -290,7 +290,7 @@ impl HostClock {
     }
 }
 
-impl World {
+impl CpuDevices {
     /// Does one step of those that are allowed, if there is one.
     fn step(&mut self) -> bool {
         let choices: Vec<usize> = (0..self.lanes.len()).map(|lane| self.choices(lane)).collect();
@@ -361,23 +361,23 @@ impl Fence for CpuFence {
     }
 }
 
-impl World {
+impl CpuDevices {
     fn progress(&self, lane: usize) -> Result<Value, Lost> {
         self.lost.clone().map_or(Ok(self.lanes[lane].completed), Err)
     }
 }
 
 /// The bytes of a read.
-struct HostBytes(Heaped);
+struct CpuBytes(MeteredVec);
 
-impl Readback for HostBytes {
+impl Readback for CpuBytes {
     fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
         out.copy_from_slice(&self.0[..out.len()]);
         Ok(())
     }
 }
 
-fn cells(block: &Block) -> &Cells {
+fn cells(block: &Block) -> &CpuMemory {
     match &block.memory {
         Memory::Host(cells) => cells,
         Memory::Wgpu(_) => unreachable!("bug: {block:?} is not of the CPU recorder"),
@@ -385,13 +385,17 @@ fn cells(block: &Block) -> &Cells {
 }
 
 /// Runs a step. A device whose kernel has panicked is lost, as one whose kernel has hung would be.
-fn run_shielded(work: &Work, clock: &mut HostClock, staging: &Arc<Meter>) -> std::result::Result<(), Lost> {
+fn run_shielded(
+    work: &Work,
+    clock: &mut HostClock,
+    staging: &Arc<ByteMeter>,
+) -> std::result::Result<(), Lost> {
     let kernel = if let Work::Launch(launch) = work { &*launch.kernel().name } else { "none" };
     let outcome = catch_unwind(AssertUnwindSafe(|| run(work, clock, staging)));
     outcome.map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
 }
 
-fn run(work: &Work, clock: &mut HostClock, staging: &Arc<Meter>) {
+fn run(work: &Work, clock: &mut HostClock, staging: &Arc<ByteMeter>) {
     match work {
         Work::Launch(launch) => run_launch(launch),
         Work::Copy { src, dst } => cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range())),
@@ -408,12 +412,12 @@ fn run(work: &Work, clock: &mut HostClock, staging: &Arc<Meter>) {
             cells(&dst.block).write(dst.offset, bytes);
         }
         Work::Read { src, slot } => {
-            let bytes = Heaped::new(cells(&src.block).copy(src.range()), staging);
-            slot.set(Place::Staged(Arc::new(HostBytes(bytes))));
+            let bytes = MeteredVec::new(cells(&src.block).copy(src.range()), staging);
+            slot.set(ReadState::Staged(Arc::new(CpuBytes(bytes))));
         }
         Work::Start(time) => time.set(Ticks { start: clock.read(), end: 0 }),
         Work::End(time) => time.end(clock.read()),
-        Work::Encoded(_) => encoded::astray(),
+        Work::WgpuCommands(_) => encoded::astray(),
         Work::Publish(_) | Work::Behind | Work::Nothing => {}
     }
 }

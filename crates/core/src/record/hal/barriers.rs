@@ -6,7 +6,7 @@ use wgpu::BufferUses;
 
 /// What a command does to a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Touch<'b, B> {
+pub(crate) struct BarrierUse<'b, B> {
     pub(crate) block: BlockId,
     /// Where the block keeps what was done to it.
     pub(crate) mark: &'b AtomicU64,
@@ -27,7 +27,7 @@ const STRETCH: u64 = 4;
 ///
 /// A barrier orders everything before it and everything behind, so one serves all blocks that were written since the
 /// last: queues side by side share theirs.
-pub(crate) struct Hazards<B> {
+pub(crate) struct BarrierTracker<B> {
     /// Counts barriers, and batches, in steps of [`STRETCH`]: what a block's mark says of an earlier stretch is over.
     stretch: u64,
     written: Vec<(B, BufferUses)>,
@@ -39,7 +39,7 @@ pub(crate) struct Hazards<B> {
     each: bool,
 }
 
-impl<B: Copy> Hazards<B> {
+impl<B: Copy> BarrierTracker<B> {
     /// For a batch that starts behind `stretch`, where the last one has ended.
     pub(crate) fn new(stretch: u64, each: bool) -> Self {
         let (written, last) = Default::default();
@@ -59,7 +59,7 @@ impl<B: Copy> Hazards<B> {
 
     /// Notes a command; the barrier that has to come before it, if there is a reason for one.
     #[inline]
-    pub(crate) fn admit(&mut self, touches: &[Touch<'_, B>]) -> Option<&Barrier<B>> {
+    pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<&Barrier<B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch));
         if let Some(cause) = cause {
             self.separate(cause);
@@ -71,14 +71,14 @@ impl<B: Copy> Hazards<B> {
     }
 
     #[inline]
-    fn conflicts(&self, touch: &Touch<'_, B>) -> bool {
+    fn conflicts(&self, touch: &BarrierUse<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
         let mark = touch.mark.load(Ordering::Relaxed);
         mark >= self.stretch && mark & hindrance != 0
     }
 
     /// Ends the stretch with a barrier. One buffer of it stands for everything that was only read.
-    fn separate(&mut self, cause: &Touch<'_, B>) {
+    fn separate(&mut self, cause: &BarrierUse<'_, B>) {
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
         self.end_stretch();
         match self.last.first_mut() {
@@ -95,7 +95,7 @@ impl<B: Copy> Hazards<B> {
 
     /// Notes what was done to a block, without a barrier.
     #[inline]
-    pub(crate) fn note(&mut self, touch: &Touch<'_, B>) {
+    pub(crate) fn note(&mut self, touch: &BarrierUse<'_, B>) {
         let mark = touch.mark.load(Ordering::Relaxed).max(self.stretch);
         if touch.write {
             if mark & WRITTEN == 0 {
@@ -124,13 +124,13 @@ mod tests {
     struct Blocks([AtomicU64; 16]);
 
     impl Blocks {
-        fn touch(&self, at: usize, uses: BufferUses, write: bool) -> Touch<'_, usize> {
-            Touch { block: BlockId(at as u64), mark: &self.0[at], buffer: at, uses, write }
+        fn touch(&self, at: usize, uses: BufferUses, write: bool) -> BarrierUse<'_, usize> {
+            BarrierUse { block: BlockId(at as u64), mark: &self.0[at], buffer: at, uses, write }
         }
     }
 
-    fn barriers(commands: &[&[Touch<'_, usize>]]) -> Vec<Option<Vec<usize>>> {
-        let mut hazards = Hazards::new(0, false);
+    fn barriers(commands: &[&[BarrierUse<'_, usize>]]) -> Vec<Option<Vec<usize>>> {
+        let mut hazards = BarrierTracker::new(0, false);
         let buffers = |barrier: &Barrier<usize>| barrier.iter().map(|&(buffer, _)| buffer).collect();
         commands.iter().map(|touches| hazards.admit(touches).map(buffers)).collect()
     }
@@ -147,7 +147,7 @@ mod tests {
         let blocks = Blocks::default();
         let (write, read) = ([blocks.touch(1, SHADER, true)], [blocks.touch(1, SOURCE, false)]);
         assert_eq!(barriers(&[&write, &read, &write]), [None, Some(vec![1]), Some(vec![1])]);
-        let mut hazards = Hazards::new(1 << 20, false);
+        let mut hazards = BarrierTracker::new(1 << 20, false);
         hazards.admit(&read);
         let barrier = hazards.admit(&write).expect("the copy may still read");
         assert!(barrier[0].1.contains(SOURCE), "{barrier:?}");
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_barrier_behind_a_write_says_how_other_blocks_were_read() {
         let blocks = Blocks::default();
-        let mut hazards = Hazards::new(0, false);
+        let mut hazards = BarrierTracker::new(0, false);
         assert!(hazards.admit(&[blocks.touch(1, SOURCE, false), blocks.touch(2, SHADER, true)]).is_none());
         let barrier = hazards.admit(&[blocks.touch(1, SHADER, true)]).expect("the copy may still read");
         assert_eq!(barrier, [(2, SHADER | SOURCE)]);
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn a_batch_has_nothing_to_do_with_the_one_before() {
         let blocks = Blocks::default();
-        let mut first = Hazards::new(0, false);
+        let mut first = BarrierTracker::new(0, false);
         assert!(first.admit(&[blocks.touch(1, SHADER, true)]).is_none());
-        let mut second = Hazards::new(first.stretch(), false);
+        let mut second = BarrierTracker::new(first.stretch(), false);
         assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_none());
         assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_some());
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_barrier_of_each_names_what_was_only_read() {
         let blocks = Blocks::default();
-        let mut hazards = Hazards::new(0, true);
+        let mut hazards = BarrierTracker::new(0, true);
         assert!(hazards.admit(&[blocks.touch(1, SHADER, false)]).is_none());
         assert!(hazards.admit(&[blocks.touch(2, SHADER, true)]).is_none());
         let barrier = hazards.admit(&[blocks.touch(2, SHADER, false)]).expect("a hazard");
@@ -194,7 +194,7 @@ mod tests {
     fn one_barrier_serves_all_that_was_written_since_the_last() {
         let counts = [1, 2, 4, 8, 16].map(|queues| {
             let blocks = Blocks::default();
-            let mut hazards = Hazards::new(0, false);
+            let mut hazards = BarrierTracker::new(0, false);
             let launches = (0..48).flat_map(|_| 0..queues);
             launches.filter(|&at| hazards.admit(&[blocks.touch(at, SHADER, true)]).is_some()).count()
         });

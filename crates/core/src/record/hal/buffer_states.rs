@@ -1,7 +1,7 @@
 //! The states of buffers, where a backend wants each to be in exactly the one of its use.
 
 use crate::memory::heap::BlockId;
-use crate::record::hal::barriers::{Barrier, Touch};
+use crate::record::hal::barriers::{Barrier, BarrierUse};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
@@ -10,12 +10,12 @@ use wgpu::BufferUses as Uses;
 const HOME: Uses = Uses::STORAGE_READ_WRITE;
 
 /// A buffer that goes from one state to another, or stays in it and has its writes seen.
-pub(crate) type Change<B> = (B, Uses, Uses);
+pub(crate) type StateChange<B> = (B, Uses, Uses);
 
 /// The states that the buffers of an encoder have got into.
-pub(crate) struct States<B>(FxHashMap<BlockId, (B, Uses)>);
+pub(crate) struct BufferStates<B>(FxHashMap<BlockId, (B, Uses)>);
 
-impl<B: Copy> States<B> {
+impl<B: Copy> BufferStates<B> {
     pub(crate) fn new() -> Self {
         Self(FxHashMap::default())
     }
@@ -23,10 +23,10 @@ impl<B: Copy> States<B> {
     /// The changes before a command; `hazard` is the barrier that it needs besides.
     pub(crate) fn admit(
         &mut self,
-        touches: &[Touch<'_, B>],
+        touches: &[BarrierUse<'_, B>],
         hazard: Option<&Barrier<B>>,
-    ) -> SmallVec<[Change<B>; 8]> {
-        let mut changes: SmallVec<[Change<B>; 8]> = SmallVec::new();
+    ) -> SmallVec<[StateChange<B>; 8]> {
+        let mut changes: SmallVec<[StateChange<B>; 8]> = SmallVec::new();
         for (at, touch) in touches.iter().enumerate() {
             if touches[..at].iter().any(|earlier| earlier.block == touch.block) {
                 continue;
@@ -44,14 +44,14 @@ impl<B: Copy> States<B> {
     }
 
     /// The changes back to where everything started.
-    pub(crate) fn home(&mut self) -> SmallVec<[Change<B>; 8]> {
+    pub(crate) fn home(&mut self) -> SmallVec<[StateChange<B>; 8]> {
         let away = self.0.drain().filter(|(_, (_, state))| *state != HOME);
         away.map(|(_, (buffer, state))| (buffer, state, HOME)).collect()
     }
 }
 
 /// The one state in which a command finds a block that it may touch in several ways.
-fn state<B>(touches: &[Touch<'_, B>], touch: &Touch<B>) -> Uses {
+fn state<B>(touches: &[BarrierUse<'_, B>], touch: &BarrierUse<B>) -> Uses {
     let same = touches.iter().filter(|other| other.block == touch.block);
     if same.clone().all(|other| other.uses == touch.uses) { touch.uses } else { HOME }
 }
@@ -63,13 +63,13 @@ mod tests {
 
     static MARK: AtomicU64 = AtomicU64::new(0);
 
-    fn touch(uses: Uses, write: bool) -> Touch<'static, u32> {
-        Touch { block: BlockId(1), mark: &MARK, buffer: 1, uses, write }
+    fn touch(uses: Uses, write: bool) -> BarrierUse<'static, u32> {
+        BarrierUse { block: BlockId(1), mark: &MARK, buffer: 1, uses, write }
     }
 
     #[test]
     fn a_buffer_is_in_the_state_of_its_use_and_goes_home() {
-        let mut states = States::new();
+        let mut states = BufferStates::new();
         let (copy, read) = (touch(Uses::COPY_DST, true), touch(Uses::STORAGE_READ_ONLY, false));
         assert_eq!(states.admit(&[copy], None)[..], [(1, HOME, Uses::COPY_DST)]);
         assert_eq!(states.admit(&[read], None)[..], [(1, Uses::COPY_DST, Uses::STORAGE_READ_ONLY)]);
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn what_is_read_and_written_by_one_command_is_in_the_state_for_both() {
-        let mut states = States::new();
+        let mut states = BufferStates::new();
         let both = [touch(Uses::STORAGE_READ_ONLY, false), touch(HOME, false)];
         assert!(states.admit(&both, None).is_empty());
         assert!(states.admit(&both, Some(&[(1, HOME)])).contains(&(1, HOME, HOME)));

@@ -15,13 +15,13 @@ use std::sync::Arc;
 use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError, Queue as _};
 
 /// Encoders that nothing of the device's is in.
-type Idle<A> = Arc<Mutex<Vec<Encoder<A>>>>;
+type IdleEncoders<A> = Arc<Mutex<Vec<Encoder<A>>>>;
 
 /// Submits for the one lane of a device. Whoever holds the lane's token is alone with it.
 pub(crate) struct Direct<A: Backend> {
     device: Arc<WgpuDevice>,
     fence: Arc<HalFence<A>>,
-    idle: Idle<A>,
+    idle: IdleEncoders<A>,
 }
 
 /// An encoder, with what it recorded last.
@@ -31,14 +31,14 @@ struct Encoder<A: Backend> {
 }
 
 /// Recorded commands. Goes back to the idle encoders when it is dropped: not before the device has passed it.
-pub(crate) struct Recorded<A: Backend> {
+pub(crate) struct RecordedEncoder<A: Backend> {
     encoder: Option<Encoder<A>>,
-    home: Idle<A>,
+    home: IdleEncoders<A>,
 }
 
 impl<A: Backend> Direct<A> {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: Arc<HalFence<A>>) -> Self {
-        Self { device, fence, idle: Idle::default() }
+        Self { device, fence, idle: IdleEncoders::default() }
     }
 
     pub(crate) fn device(&self) -> &Arc<WgpuDevice> {
@@ -56,7 +56,7 @@ impl<A: Backend> Direct<A> {
     pub(crate) fn record<T>(
         &self,
         commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, Failure>,
-    ) -> Result<(Recorded<A>, T), Failure> {
+    ) -> Result<(RecordedEncoder<A>, T), Failure> {
         let mut recorded = self.encoder().map_err(|error| self.failure(&error))?;
         let encoder = recorded.encoder.as_mut().expect("it is there until the drop");
         // SAFETY: the encoder is closed, and what it recorded before was reset.
@@ -81,11 +81,11 @@ impl<A: Backend> Direct<A> {
     /// # Errors
     /// The device's loss, which any error of the driver is: wgpu-hal has each submission wait for a semaphore of the one
     /// before, and goes on as if this one had been made; the next would wait for ever.
-    pub(crate) fn submit(&self, recorded: Option<&Recorded<A>>, signal: Value) -> Result<(), Failure> {
+    pub(crate) fn submit(&self, recorded: Option<&RecordedEncoder<A>>, signal: Value) -> Result<(), Failure> {
         // SAFETY: the handle is only used to submit.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
-        let buffers: SmallVec<[_; 1]> = recorded.and_then(Recorded::commands).into_iter().collect();
+        let buffers: SmallVec<[_; 1]> = recorded.and_then(RecordedEncoder::commands).into_iter().collect();
         // SAFETY: recorded by an encoder of this device and kept, with all that it uses, until the fence has passed
         // `signal`; values grow from submission to submission, as the lane's do.
         let submitted = unsafe { queue.submit(&buffers, &[], (self.fence.native(), signal.0)) };
@@ -103,7 +103,7 @@ impl<A: Backend> Direct<A> {
     }
 
     /// An idle encoder, or a new one.
-    fn encoder(&self) -> Result<Recorded<A>, DeviceError> {
+    fn encoder(&self) -> Result<RecordedEncoder<A>, DeviceError> {
         let idle = lock(&self.idle).pop();
         let encoder = match idle {
             Some(mut encoder) => {
@@ -113,7 +113,7 @@ impl<A: Backend> Direct<A> {
             }
             None => Encoder { native: self.new_encoder()?, recorded: None },
         };
-        Ok(Recorded { encoder: Some(encoder), home: self.idle.clone() })
+        Ok(RecordedEncoder { encoder: Some(encoder), home: self.idle.clone() })
     }
 
     fn new_encoder(&self) -> Result<A::CommandEncoder, DeviceError> {
@@ -148,13 +148,13 @@ impl<A: Backend> Direct<A> {
     }
 }
 
-impl<A: Backend> Recorded<A> {
+impl<A: Backend> RecordedEncoder<A> {
     fn commands(&self) -> Option<&A::CommandBuffer> {
         self.encoder.as_ref().and_then(|encoder| encoder.recorded.as_ref())
     }
 }
 
-impl<A: Backend> Drop for Recorded<A> {
+impl<A: Backend> Drop for RecordedEncoder<A> {
     fn drop(&mut self) {
         lock(&self.home).extend(self.encoder.take());
     }

@@ -2,12 +2,12 @@
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
 use crate::device::bind_layout::LayoutId;
-use crate::device::hal_pipeline::{Group, HalPipeline, Queries};
+use crate::device::hal_pipeline::{HalGroup, HalPipeline, HalQueries};
 use crate::driver::backend::Backend;
 use crate::memory::block::Block;
-use crate::record::hal::barriers::{Barrier, Hazards, Touch};
-use crate::record::hal::buffer_states::{Change, States};
-use crate::record::hal::external_handles::Lent;
+use crate::record::hal::barriers::{Barrier, BarrierTracker, BarrierUse};
+use crate::record::hal::buffer_states::{BufferStates, StateChange};
+use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::buffer_of;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
@@ -25,11 +25,11 @@ const ANYTHING: Uses = Uses::COPY_SRC
 ///
 /// Whoever calls promises, as the checks of every verb do: ranges lie within their buffers and copies start and end on
 /// words; what is recorded lives until the submission is complete; a group fits the pipeline's layout.
-pub(crate) struct Calls<'e, A: Backend> {
+pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
-    lent: &'e Lent<A>,
-    hazards: Hazards<&'e Block>,
-    states: States<&'e Block>,
+    lent: &'e ExternalHandles<A>,
+    hazards: BarrierTracker<&'e Block>,
+    states: BufferStates<&'e Block>,
     in_pass: bool,
     /// What is set in the open pass.
     pipeline: Option<LayoutId>,
@@ -42,21 +42,25 @@ pub(crate) enum Size<'a, A: Backend> {
     Indirect(&'a A::Buffer, u64),
 }
 
-impl<'e, A: Backend> Calls<'e, A> {
+impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// For a batch behind `stretch`, where the hazards of the last one have ended.
-    pub(crate) fn new(encoder: &'e mut A::CommandEncoder, lent: &'e Lent<A>, stretch: u64) -> Self {
+    pub(crate) fn new(
+        encoder: &'e mut A::CommandEncoder,
+        lent: &'e ExternalHandles<A>,
+        stretch: u64,
+    ) -> Self {
         Self {
             encoder,
             lent,
-            hazards: Hazards::new(stretch, A::EXACT),
-            states: States::new(),
+            hazards: BarrierTracker::new(stretch, A::EXACT),
+            states: BufferStates::new(),
             in_pass: false,
             pipeline: None,
         }
     }
 
     /// Notes what was done to a block in front of this encoder, in the same submission.
-    pub(crate) fn come_after(&mut self, touch: &Touch<'_, &'e Block>) {
+    pub(crate) fn come_after(&mut self, touch: &BarrierUse<'_, &'e Block>) {
         if !A::EXACT {
             self.hazards.note(touch); // there the change of its state orders what comes
         }
@@ -64,7 +68,7 @@ impl<'e, A: Backend> Calls<'e, A> {
 
     /// Orders what is recorded next behind what it depends on.
     #[inline]
-    pub(crate) fn admit(&mut self, touches: &[Touch<'_, &'e Block>]) {
+    pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
         let barrier = self.hazards.admit(touches);
         if A::EXACT {
             let changes = self.states.admit(touches, barrier);
@@ -144,7 +148,7 @@ impl<'e, A: Backend> Calls<'e, A> {
     pub(crate) fn dispatch(
         &mut self,
         pipeline: &HalPipeline<A>,
-        group: &Group<A>,
+        group: &HalGroup<A>,
         offsets: &[u32],
         immediates: &[u32],
         size: &Size<'_, A>,
@@ -172,7 +176,7 @@ impl<'e, A: Backend> Calls<'e, A> {
 
     /// Notes in query `at` when everything before it is done: a pass of its own, as not every device does that inside
     /// passes or outside of them.
-    pub(crate) fn stamp(&mut self, queries: &Queries<A>, at: u32) {
+    pub(crate) fn stamp(&mut self, queries: &HalQueries<A>, at: u32) {
         self.end_pass();
         let writes = hal::PassTimestampWrites {
             query_set: queries.native(),
@@ -187,14 +191,14 @@ impl<'e, A: Backend> Calls<'e, A> {
     }
 
     /// Makes all queries of a page ready to be written.
-    pub(crate) fn reset(&mut self, queries: &Queries<A>) {
+    pub(crate) fn reset(&mut self, queries: &HalQueries<A>) {
         self.end_pass();
         // SAFETY: outside any pass, and the device has passed the batch that used them before.
         unsafe { self.encoder.reset_queries(queries.native(), 0..queries.count()) };
     }
 
     /// Copies what is in the first `count` queries, all of which were written.
-    pub(crate) fn copy_times(&mut self, queries: &Queries<A>, count: u32, to: &A::Buffer, offset: u64) {
+    pub(crate) fn copy_times(&mut self, queries: &HalQueries<A>, count: u32, to: &A::Buffer, offset: u64) {
         self.end_pass();
         let each = std::num::NonZeroU64::new(8).expect("it is not 0");
         // SAFETY: outside any pass; the buffer has room, from a multiple of eight bytes on.
@@ -219,7 +223,7 @@ impl<'e, A: Backend> Calls<'e, A> {
 }
 
 /// Everything before comes before everything behind, for the buffers of `barrier`.
-fn order<A: Backend>(encoder: &mut A::CommandEncoder, lent: &Lent<A>, barrier: &Barrier<&Block>) {
+fn order<A: Backend>(encoder: &mut A::CommandEncoder, lent: &ExternalHandles<A>, barrier: &Barrier<&Block>) {
     let barriers = barrier.iter().map(|&(block, from)| hal::BufferBarrier {
         buffer: buffer_of(block, lent),
         usage: hal::StateTransition { from, to: ANYTHING },
@@ -228,7 +232,11 @@ fn order<A: Backend>(encoder: &mut A::CommandEncoder, lent: &Lent<A>, barrier: &
     unsafe { encoder.transition_buffers(barriers) };
 }
 
-fn change<A: Backend>(encoder: &mut A::CommandEncoder, lent: &Lent<A>, changes: &[Change<&Block>]) {
+fn change<A: Backend>(
+    encoder: &mut A::CommandEncoder,
+    lent: &ExternalHandles<A>,
+    changes: &[StateChange<&Block>],
+) {
     if changes.is_empty() {
         return;
     }

@@ -5,8 +5,8 @@ use crate::device::recorder::Failure;
 use crate::driver::backend::Backend;
 use crate::error::Kind;
 use crate::memory::heap::BlockId;
-use crate::record::external_blocks::{Named, buffer};
-use crate::record::hal::snatch_guard::Keeper;
+use crate::record::external_blocks::{NamedExternal, buffer};
+use crate::record::hal::snatch_guard::SnatchGuard;
 use rustc_hash::FxHashMap;
 use std::io;
 use std::ops::Deref;
@@ -17,13 +17,13 @@ use std::ptr::NonNull;
 ///
 /// What holds wgpu off is the lock that it takes to destroy a buffer. One thread may take that only once: where there are
 /// several buffers, another thread holds it.
-pub(crate) struct Lent<A: Backend> {
+pub(crate) struct ExternalHandles<A: Backend> {
     buffers: FxHashMap<BlockId, NonNull<A::Buffer>>,
     _guard: Option<Box<dyn Deref<Target = A::Buffer>>>,
-    _keeper: Option<Keeper>,
+    _keeper: Option<SnatchGuard>,
 }
 
-impl<A: Backend> Lent<A> {
+impl<A: Backend> ExternalHandles<A> {
     /// Nothing.
     pub(crate) fn none() -> Self {
         Self { buffers: FxHashMap::default(), _guard: None, _keeper: None }
@@ -33,7 +33,7 @@ impl<A: Backend> Lent<A> {
     ///
     /// # Errors
     /// Those of the first step whose buffer was destroyed.
-    pub(crate) fn of(named: &[Named<'_>]) -> Result<Self, Failure> {
+    pub(crate) fn of(named: &[NamedExternal<'_>]) -> Result<Self, Failure> {
         match named {
             [] => Ok(Self::none()),
             [only] => Self::one(only),
@@ -45,7 +45,7 @@ impl<A: Backend> Lent<A> {
         }
     }
 
-    fn one(&(at, block): &Named<'_>) -> Result<Self, Failure> {
+    fn one(&(at, block): &NamedExternal<'_>) -> Result<Self, Failure> {
         // SAFETY: the buffer is used to record, and destroyed by wgpu alone.
         let guard = unsafe { buffer(block).as_hal::<A>() };
         let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
@@ -54,10 +54,10 @@ impl<A: Backend> Lent<A> {
     }
 
     /// `None` if somebody who waits to destroy a buffer had to be let in first.
-    fn several(first: &Named<'_>, named: &[Named<'_>]) -> Result<Option<Self>, Failure> {
+    fn several(first: &NamedExternal<'_>, named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
         let held = buffer(first.1).clone();
         // SAFETY: nothing is done with the buffer; the guard stays on the thread that took it.
-        let keeper = Keeper::start(move || unsafe { held.as_hal::<A>() });
+        let keeper = SnatchGuard::start(move || unsafe { held.as_hal::<A>() });
         let Some(keeper) = keeper.map_err(|error| no_thread(first, &error))? else {
             return Self::check(named).map(|()| None);
         };
@@ -75,7 +75,7 @@ impl<A: Backend> Lent<A> {
     ///
     /// # Errors
     /// As [`of`](Self::of).
-    pub(crate) fn check(named: &[Named<'_>]) -> Result<(), Failure> {
+    pub(crate) fn check(named: &[NamedExternal<'_>]) -> Result<(), Failure> {
         for &(at, block) in named {
             // SAFETY: nothing is done with the buffer.
             if unsafe { buffer(block).as_hal::<A>() }.is_none() {
@@ -93,7 +93,7 @@ impl<A: Backend> Lent<A> {
     }
 }
 
-fn no_thread(&(at, block): &Named<'_>, error: &io::Error) -> Failure {
+fn no_thread(&(at, block): &NamedExternal<'_>, error: &io::Error) -> Failure {
     let object = format!("array `{}`", block.order().label);
     Failure { step: Some(at), error: Kind::Device { object, message: error.to_string() }.into(), lost: false }
 }

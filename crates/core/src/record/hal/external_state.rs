@@ -10,7 +10,7 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::memory::block::Memory;
 use crate::memory::external_buffers::bring_home;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::external_blocks::{Named, buffer};
+use crate::record::external_blocks::{NamedExternal, buffer};
 use std::num::NonZeroU64;
 
 /// Writes nothing, as it never runs. A buffer that it binds counts as written for wgpu, which zeroes what was not.
@@ -21,16 +21,16 @@ const SETTLE: &str = "
 
 /// The commands, and what they need.
 #[derive(Default)]
-pub(crate) struct Home {
+pub(crate) struct ExternalStates {
     kernel: Option<wgpu::ComputePipeline>,
 }
 
-impl Home {
+impl ExternalStates {
     /// The commands for the blocks of a batch.
     pub(crate) fn commands(
         &mut self,
         device: &WgpuDevice,
-        named: &[Named<'_>],
+        named: &[NamedExternal<'_>],
     ) -> Option<wgpu::CommandBuffer> {
         if named.is_empty() {
             return None;
@@ -46,7 +46,7 @@ impl Home {
     }
 
     /// The commands were submitted.
-    pub(crate) fn done(named: &[Named<'_>]) {
+    pub(crate) fn done(named: &[NamedExternal<'_>]) {
         for (_, block) in named {
             memory(&block.memory).and_then(WgpuMemory::foreign).inspect(|foreign| foreign.settle());
         }

@@ -1,21 +1,21 @@
 //! A batch while the native recorder records it.
 
 use crate::device::Device as _;
-use crate::device::bind_groups::{BindGroups, Key};
-use crate::device::bind_layout::Carry;
-use crate::device::hal_pipeline::{Bind, Group, HalPipeline};
+use crate::device::bind_groups::{BindGroups, GroupKey};
+use crate::device::bind_layout::ParameterPath;
+use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::error::{Kind, Result};
 use crate::memory::block::Block;
-use crate::memory::staging::Piece;
+use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::hal::barriers::Touch;
-use crate::record::hal::encoder::{Calls, Size};
-use crate::record::hal::external_handles::Lent;
+use crate::record::hal::barriers::BarrierUse;
+use crate::record::hal::encoder::{NativeEncoder, Size};
+use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
-use crate::record::hal::zero_fill::Zeroed;
+use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::wgpu::wgpu_fill as fill;
 use crate::record::wgpu::wgpu_fill::{PIECE, WORDS_EACH, WORKGROUP};
 use crate::work::span::{Pattern, Span};
@@ -24,19 +24,19 @@ use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
 
 /// A batch while it is recorded.
-pub(crate) struct Batch<'e, A: Backend> {
+pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) device: &'e WgpuDevice,
-    pub(crate) lent: &'e Lent<A>,
-    pub(crate) calls: Calls<'e, A>,
-    pub(crate) groups: &'e mut BindGroups<Arc<Group<A>>>,
-    pub(crate) kept: Vec<Arc<Group<A>>>,
+    pub(crate) lent: &'e ExternalHandles<A>,
+    pub(crate) calls: NativeEncoder<'e, A>,
+    pub(crate) groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
+    pub(crate) kept: Vec<Arc<HalGroup<A>>>,
     pub(crate) pipelines: Vec<Arc<HalPipeline<A>>>,
-    pub(crate) uniforms: Vec<Piece<WgpuMemory>>,
+    pub(crate) uniforms: Vec<StagingPiece<WgpuMemory>>,
     pub(crate) places: &'e mut Scratch,
-    pub(crate) zeroed: Zeroed,
+    pub(crate) zeroed: ZeroFills,
     /// What is being looked up, admitted, bound; kept for its memory.
-    pub(crate) key: Key,
-    pub(crate) touches: Vec<Touch<'e, &'e Block>>,
+    pub(crate) key: GroupKey,
+    pub(crate) touches: Vec<BarrierUse<'e, &'e Block>>,
 }
 
 /// A dispatch, resolved to blocks.
@@ -49,9 +49,9 @@ pub(crate) struct Dispatch<'a, A: Backend, P> {
 }
 
 /// What a dispatch binds, part by part.
-pub(crate) trait Parts<'p>: Iterator<Item = Part<'p>> + Clone {}
+pub(crate) trait BoundRanges<'p>: Iterator<Item = Part<'p>> + Clone {}
 
-impl<'p, P: Iterator<Item = Part<'p>> + Clone> Parts<'p> for P {}
+impl<'p, P: Iterator<Item = Part<'p>> + Clone> BoundRanges<'p> for P {}
 
 /// A range of a block.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ pub(crate) struct Part<'a> {
     pub(crate) size: u64,
 }
 
-impl<'e, A: Backend> Batch<'e, A> {
+impl<'e, A: Backend> HalBatch<'e, A> {
     /// Orders what is recorded next behind what it depends on: what it uses of which blocks, and whether it writes.
     pub(crate) fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
         self.touches.clear();
@@ -78,16 +78,16 @@ impl<'e, A: Backend> Batch<'e, A> {
     /// Has what is recorded come after what wgpu does to a block of the program's own at the head of the submission.
     pub(crate) fn come_after(&mut self, block: &'e Block) {
         let uses = Uses::STORAGE_READ_WRITE;
-        let touch = Touch { block: block.id, mark: &block.mark, buffer: block, uses, write: true };
+        let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: block, uses, write: true };
         self.calls.come_after(&touch);
     }
 
     /// Adds to what is admitted next. Memory that nobody has zeroed yet is.
     #[inline]
     pub(crate) fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
-        let touch = Touch { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
+        let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
         if self.zeroed.take(block) {
-            self.calls.admit(&[Touch { uses: Uses::COPY_DST, write: true, ..touch }]);
+            self.calls.admit(&[BarrierUse { uses: Uses::COPY_DST, write: true, ..touch }]);
             self.calls.clear(self.buffer(block), 0..block.size);
         }
         self.touches.push(touch);
@@ -136,14 +136,14 @@ impl<'e, A: Backend> Batch<'e, A> {
         Ok(kernel.insert(made).clone())
     }
 
-    pub(crate) fn dispatch<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<()> {
+    pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<()> {
         let carry = dispatch.pipeline.carry;
-        let uniform = matches!(carry, Carry::Uniform { .. });
+        let uniform = matches!(carry, ParameterPath::Uniform { .. });
         let group = if uniform { self.with_uniform(dispatch)? } else { self.cached(dispatch)? };
         let unaligned;
         let immediates = match (carry, bytemuck::try_cast_slice(dispatch.params)) {
-            (Carry::Immediates, Ok(words)) => words,
-            (Carry::Immediates, Err(_)) => {
+            (ParameterPath::Immediates, Ok(words)) => words,
+            (ParameterPath::Immediates, Err(_)) => {
                 unaligned = bytemuck::pod_collect_to_vec::<u8, u32>(dispatch.params);
                 &unaligned[..]
             }
@@ -156,7 +156,10 @@ impl<'e, A: Backend> Batch<'e, A> {
     }
 
     /// A group with the values of this launch in memory of their own.
-    fn with_uniform<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<Group<A>>> {
+    fn with_uniform<'p, P: BoundRanges<'p>>(
+        &mut self,
+        dispatch: &Dispatch<'_, A, P>,
+    ) -> Result<Arc<HalGroup<A>>> {
         let piece = crate::record::hal::hal_batch::staged(self.device, dispatch.params)?;
         let staged = native::<A>(piece.memory());
         let group = if piece.memory().view().is_some() {
@@ -174,7 +177,7 @@ impl<'e, A: Backend> Batch<'e, A> {
     }
 
     /// The group of what is bound, made once.
-    fn cached<'p, P: Parts<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<Group<A>>> {
+    fn cached<'p, P: BoundRanges<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<HalGroup<A>>> {
         self.key.layout = dispatch.pipeline.id;
         self.key.parts.clear();
         for part in dispatch.parts.clone() {
@@ -189,23 +192,25 @@ impl<'e, A: Backend> Batch<'e, A> {
     }
 
     /// A group of what is bound and the values at a place.
-    fn make<'p, P: Parts<'p>>(
+    fn make<'p, P: BoundRanges<'p>>(
         &self,
         dispatch: &Dispatch<'_, A, P>,
         uniform: Option<(&A::Buffer, u64)>,
-    ) -> Result<Arc<Group<A>>> {
-        let mut binds: SmallVec<[Bind<'_, A>; 8]> = SmallVec::new();
+    ) -> Result<Arc<HalGroup<A>>> {
+        let mut binds: SmallVec<[HalBinding<'_, A>; 8]> = SmallVec::new();
         for (part, &index) in dispatch.parts.clone().zip(&dispatch.pipeline.indices) {
             assert!(part.offset + part.size <= part.block.size, "bug: more is bound than there is");
-            binds.push(Bind {
+            binds.push(HalBinding {
                 index,
                 buffer: buffer_of(part.block, self.lent),
                 offset: part.offset,
                 size: part.size,
             });
         }
-        if let (Some((buffer, offset)), Carry::Uniform { index, size }) = (uniform, dispatch.pipeline.carry) {
-            binds.push(Bind { index, buffer, offset, size: u64::from(size) });
+        if let (Some((buffer, offset)), ParameterPath::Uniform { index, size }) =
+            (uniform, dispatch.pipeline.carry)
+        {
+            binds.push(HalBinding { index, buffer, offset, size: u64::from(size) });
         }
         dispatch.pipeline.group(&binds).map_err(|error| refused(&error).into())
     }
@@ -220,7 +225,7 @@ fn refused(error: &hal::DeviceError) -> Kind {
 }
 
 /// Bytes in staging memory, with zeros behind them up to the next multiple of 16.
-pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<Piece<WgpuMemory>> {
+pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<StagingPiece<WgpuMemory>> {
     let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
     Ok(piece.ok_or_else(gone)?)
 }

@@ -4,15 +4,15 @@ use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::record::hal::encoder::Size;
-use crate::record::hal::hal_batch::{Batch, Dispatch, Part};
-use crate::record::hal::indirect::Sizes;
+use crate::record::hal::hal_batch::{Dispatch, HalBatch, Part};
+use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::native_of;
 use crate::work::compiled_kernel::Pipeline;
 use crate::work::kernel_launch::Launch;
 use wgpu::BufferUses as Uses;
 
-impl<'e, A: Backend> Batch<'e, A> {
-    pub(crate) fn launch(&mut self, sizes: &mut Sizes<A>, launch: &'e Launch) -> Result<()> {
+impl<'e, A: Backend> HalBatch<'e, A> {
+    pub(crate) fn launch(&mut self, sizes: &mut IndirectGroups<A>, launch: &'e Launch) -> Result<()> {
         let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
         if launch.indirect.is_none() && launch.groups.contains(&0) {
             return Ok(());

@@ -1,26 +1,26 @@
 //! Batches through wgpu-hal: barriers of our own, on memory of our own, in encoders that wgpu submits.
 
-use crate::device::bind_groups::{BindGroups, Key};
-use crate::device::hal_pipeline::{Group, HalPipeline};
+use crate::device::bind_groups::{BindGroups, GroupKey};
+use crate::device::hal_pipeline::{HalGroup, HalPipeline};
 use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::error::Result;
-use crate::memory::staging::Piece;
+use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::external_blocks::{Named, blame};
+use crate::record::external_blocks::{NamedExternal, blame};
 use crate::record::hal::direct::Direct;
-use crate::record::hal::encoder::Calls;
-use crate::record::hal::external_handles::Lent;
-use crate::record::hal::external_state::Home;
-use crate::record::hal::hal_batch::Batch;
-use crate::record::hal::hal_regions::RegionKernels;
-use crate::record::hal::hal_times::Times;
-use crate::record::hal::hal_transfers::Transfers;
-use crate::record::hal::indirect::Sizes;
+use crate::record::hal::encoder::NativeEncoder;
+use crate::record::hal::external_handles::ExternalHandles;
+use crate::record::hal::external_state::ExternalStates;
+use crate::record::hal::hal_batch::HalBatch;
+use crate::record::hal::hal_regions::HalRegionKernels;
+use crate::record::hal::hal_times::HalTimePages;
+use crate::record::hal::hal_transfers::HalTransfers;
+use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
-use crate::record::hal::zero_fill::Zeroed;
+use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::lane_fence::LaneFence;
 use crate::record::submitter::Submitter;
 use crate::record::wgpu::passes::CommandBuffers;
@@ -34,34 +34,34 @@ use wgpu::hal;
 
 /// Records the batches of one lane.
 pub(crate) struct HalRecorder<A: Backend> {
-    way: Arc<Way<A>>,
+    way: Arc<HalSubmission<A>>,
     /// The order of the steps being recorded; kept for its memory.
     order: Vec<usize>,
-    groups: BindGroups<Arc<Group<A>>>,
-    transfers: Transfers,
-    sizes: Sizes<A>,
-    times: Times<A>,
+    groups: BindGroups<Arc<HalGroup<A>>>,
+    transfers: HalTransfers,
+    sizes: IndirectGroups<A>,
+    times: HalTimePages<A>,
     /// Where the hazards of the next batch start.
     stretch: u64,
     /// For parameters, where the device does not read them from staging memory.
     uniforms: Scratch,
     fill: Option<Arc<HalPipeline<A>>>,
-    regions: RegionKernels<A>,
-    home: Home,
+    regions: HalRegionKernels<A>,
+    home: ExternalStates,
 }
 
 /// How batches get to the device.
-enum Way<A: Backend> {
+enum HalSubmission<A: Backend> {
     /// In encoders and submissions of wgpu's.
     Wgpu(Submitter),
     Direct(Direct<A>),
 }
 
-impl<A: Backend> Way<A> {
+impl<A: Backend> HalSubmission<A> {
     fn device(&self) -> &Arc<WgpuDevice> {
         match self {
-            Way::Wgpu(submitter) => submitter.device(),
-            Way::Direct(direct) => direct.device(),
+            HalSubmission::Wgpu(submitter) => submitter.device(),
+            HalSubmission::Direct(direct) => direct.device(),
         }
     }
 
@@ -69,36 +69,38 @@ impl<A: Backend> Way<A> {
     fn send(&self, commands: CommandBuffers, signal: Value) -> Result<Keep, Failure> {
         let record = || encoded::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
-            Way::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
-            Way::Direct(direct) => submitter::submit(direct.device(), record, |()| direct.follow(signal))?,
+            HalSubmission::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
+            HalSubmission::Direct(direct) => {
+                submitter::submit(direct.device(), record, |()| direct.follow(signal))?
+            }
         }
         Ok(None)
     }
 }
 
 /// What must live until a submission is complete.
-struct Kept<A: Backend> {
-    _groups: Vec<Arc<Group<A>>>,
-    _transfers: crate::record::hal::hal_transfers::Kept,
-    _times: Vec<crate::record::hal::hal_times::Page<A>>,
+struct HalBatchResources<A: Backend> {
+    _groups: Vec<Arc<HalGroup<A>>>,
+    _transfers: crate::record::hal::hal_transfers::HalTransferResources,
+    _times: Vec<crate::record::hal::hal_times::HalTimePage<A>>,
     /// Kernels of our own in it.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
-    _uniforms: Vec<Piece<WgpuMemory>>,
-    zeroed: Zeroed,
+    _uniforms: Vec<StagingPiece<WgpuMemory>>,
+    zeroed: ZeroFills,
 }
 
 impl<A: Backend> HalRecorder<A> {
     /// A recorder whose batches wgpu submits.
     pub(crate) fn through_wgpu(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
-        Self::new(Way::Wgpu(Submitter::new(device, fence)))
+        Self::new(HalSubmission::Wgpu(Submitter::new(device, fence)))
     }
 
     /// A recorder whose batches go past wgpu.
     pub(crate) fn direct(device: Arc<WgpuDevice>, fence: Arc<HalFence<A>>) -> Self {
-        Self::new(Way::Direct(Direct::new(device, fence)))
+        Self::new(HalSubmission::Direct(Direct::new(device, fence)))
     }
 
-    fn new(way: Way<A>) -> Self {
+    fn new(way: HalSubmission<A>) -> Self {
         let (order, groups, transfers, sizes, times, fill, regions, home) = Default::default();
         let uniforms = Scratch::new(1, "parameters");
         let way = Arc::new(way);
@@ -106,11 +108,16 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records through wgpu, which submits.
-    fn by_wgpu(&mut self, submitter: &Submitter, steps: &[Step], signal: Value) -> Result<Kept<A>, Failure> {
+    fn by_wgpu(
+        &mut self,
+        submitter: &Submitter,
+        steps: &[Step],
+        signal: Value,
+    ) -> Result<HalBatchResources<A>, Failure> {
         let (device, read) = (submitter.device(), (submitter.fence().shared(), signal));
         let named = foreign::named(device, steps);
         let kept = submitter.submit(signal, || self.encode(device, steps, &named, &read), |_| &[])?;
-        Home::done(&named);
+        ExternalStates::done(&named);
         Ok(kept)
     }
 
@@ -119,14 +126,14 @@ impl<A: Backend> HalRecorder<A> {
         &mut self,
         direct: &Direct<A>,
         steps: &[Step],
-        named: &[Named<'_>],
+        named: &[NamedExternal<'_>],
         signal: Value,
-    ) -> Result<Kept<A>, Failure> {
+    ) -> Result<HalBatchResources<A>, Failure> {
         let (device, fence) = (direct.device(), direct.fence().clone());
         let read: (Arc<dyn Fence>, Value) = (fence, signal);
-        let follow = |_: &Kept<A>| direct.follow(signal);
+        let follow = |_: &HalBatchResources<A>| direct.follow(signal);
         let kept = submitter::submit(device, || self.encode(device, steps, named, &read), follow)?;
-        Home::done(named);
+        ExternalStates::done(named);
         Ok(kept)
     }
 
@@ -135,16 +142,16 @@ impl<A: Backend> HalRecorder<A> {
         &mut self,
         device: &WgpuDevice,
         steps: &[Step],
-        named: &[Named<'_>],
+        named: &[NamedExternal<'_>],
         read: &(Arc<dyn Fence>, Value),
-    ) -> Result<(CommandBuffers, Kept<A>), Failure> {
+    ) -> Result<(CommandBuffers, HalBatchResources<A>), Failure> {
         let home = self.home.commands(device, named);
         let commands = |encoder: &mut A::CommandEncoder| {
-            let lent = Lent::of(named)?;
+            let lent = ExternalHandles::of(named)?;
             self.record_steps(device, encoder, steps, named, &lent, read)
         };
         match crate::driver::hal_encoder::record::<A, _, _>(device.raw(), commands, || {
-            Lent::<A>::check(named)
+            ExternalHandles::<A>::check(named)
         }) {
             None => Err(submitter::failure(device, None, true)),
             Some(recorded) => {
@@ -159,7 +166,7 @@ impl<A: Backend> HalRecorder<A> {
         direct: &Direct<A>,
         steps: &[Step],
         signal: Value,
-    ) -> Result<(Kept<A>, Option<crate::record::hal::direct::Recorded<A>>), Failure> {
+    ) -> Result<(HalBatchResources<A>, Option<crate::record::hal::direct::RecordedEncoder<A>>), Failure> {
         let device = direct.device();
         let named = foreign::named(device, steps);
         if !named.is_empty() {
@@ -170,7 +177,7 @@ impl<A: Backend> HalRecorder<A> {
         }
         let _inside = device.gate().enter();
         let read: (Arc<dyn Fence>, Value) = (direct.fence().clone(), signal);
-        let lent = Lent::none();
+        let lent = ExternalHandles::none();
         let record =
             |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &named, &lent, &read);
         let (recorded, kept) = direct.record(record)?;
@@ -183,19 +190,19 @@ impl<A: Backend> HalRecorder<A> {
         device: &'e WgpuDevice,
         encoder: &'e mut A::CommandEncoder,
         steps: &'e [Step],
-        named: &'e [Named<'e>],
-        lent: &'e Lent<A>,
+        named: &'e [NamedExternal<'e>],
+        lent: &'e ExternalHandles<A>,
         read: &(Arc<dyn Fence>, Value),
-    ) -> Result<Kept<A>, Failure> {
+    ) -> Result<HalBatchResources<A>, Failure> {
         sort(&mut self.order, steps);
         device.take_gone(|block| self.groups.forget(block));
         let Self { order, groups, transfers, sizes, times, stretch, uniforms: places, fill, regions, .. } =
             self;
-        let key = Key { layout: crate::device::bind_layout::LayoutId::none(), parts: Vec::new() };
+        let key = GroupKey { layout: crate::device::bind_layout::LayoutId::none(), parts: Vec::new() };
         let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
-        let calls = Calls::new(encoder, lent, *stretch);
+        let calls = NativeEncoder::new(encoder, lent, *stretch);
         let mut batch =
-            Batch { device, lent, calls, groups, kept, pipelines, uniforms, places, zeroed, key, touches };
+            HalBatch { device, lent, calls, groups, kept, pipelines, uniforms, places, zeroed, key, touches };
         named.iter().for_each(|(_, block)| batch.come_after(block));
         let mut published: SmallVec<[&A::Buffer; 8]> = SmallVec::new();
         sizes.reset();
@@ -226,7 +233,7 @@ impl<A: Backend> HalRecorder<A> {
                     crate::record::hal::hal_times::end(times, &mut batch.calls);
                     Ok(())
                 }
-                Work::Encoded(_) => encoded::astray(),
+                Work::WgpuCommands(_) => encoded::astray(),
                 Work::Behind | Work::Nothing => Ok(()),
             };
             if let Err(error) = outcome {
@@ -236,13 +243,20 @@ impl<A: Backend> HalRecorder<A> {
                 return Err(Failure { step: Some(at), error, lost: false });
             }
         }
-        let Batch { mut calls, kept, pipelines, uniforms, zeroed, .. } = batch;
+        let HalBatch { mut calls, kept, pipelines, uniforms, zeroed, .. } = batch;
         let timed = crate::record::hal::hal_times::finish(times, device, &mut calls, transfers, read);
         *stretch = calls.stretch();
         calls.publish(published.into_iter().chain(transfers.published::<A>()));
         let _transfers = transfers.finish();
         let _times = timed.map_err(|error| Failure { step: None, error, lost: false })?;
-        Ok(Kept { _groups: kept, _transfers, _times, _pipelines: pipelines, _uniforms: uniforms, zeroed })
+        Ok(HalBatchResources {
+            _groups: kept,
+            _transfers,
+            _times,
+            _pipelines: pipelines,
+            _uniforms: uniforms,
+            zeroed,
+        })
     }
 }
 
@@ -258,13 +272,13 @@ impl<A: Backend> Recorder for HalRecorder<A> {
             return way.send(commands, signal).map_err(|failure| blame(way.device(), steps, failure));
         }
         let keep: Box<dyn KeepAlive> = match &*way {
-            Way::Wgpu(submitter) => {
+            HalSubmission::Wgpu(submitter) => {
                 let submitted = self.by_wgpu(submitter, steps, signal);
                 let mut kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
                 kept.zeroed.settle();
                 Box::new(kept)
             }
-            Way::Direct(direct) => {
+            HalSubmission::Direct(direct) => {
                 let submitted = self.past_wgpu(direct, steps, signal);
                 let (mut kept, recorded) =
                     submitted.map_err(|failure| blame(direct.device(), steps, failure))?;

@@ -5,30 +5,30 @@ use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::record::hal::encoder::Size;
-use crate::record::hal::hal_batch::{Batch, Dispatch, Part};
-use crate::record::region_kernels::{Binding, Unit, pieces, row_by_row};
+use crate::record::hal::hal_batch::{Dispatch, HalBatch, Part};
+use crate::record::region_kernels::{RegionBinding, RegionUnit, pieces, row_by_row};
 use crate::work::region_copy::RegionCopy;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 
 /// The kernels, each compiled when it is first needed.
-pub(crate) struct RegionKernels<A: Backend> {
+pub(crate) struct HalRegionKernels<A: Backend> {
     words: Option<Arc<HalPipeline<A>>>,
     small: Option<Arc<HalPipeline<A>>>,
 }
 
-impl<A: Backend> Default for RegionKernels<A> {
+impl<A: Backend> Default for HalRegionKernels<A> {
     fn default() -> Self {
         Self { words: None, small: None }
     }
 }
 
-impl<'e, A: Backend> Batch<'e, A> {
+impl<'e, A: Backend> HalBatch<'e, A> {
     /// Records a copy.
     ///
     /// # Errors
     /// `Compile`, out of memory.
-    pub(crate) fn region(&mut self, kernels: &mut RegionKernels<A>, copy: &'e RegionCopy) -> Result<()> {
+    pub(crate) fn region(&mut self, kernels: &mut HalRegionKernels<A>, copy: &'e RegionCopy) -> Result<()> {
         let (src, dst) = (&copy.src.block, &copy.dst.block);
         if row_by_row(copy, self.device.caps()) {
             self.admit(&[(src, Uses::COPY_SRC, false), (dst, Uses::COPY_DST, true)]);
@@ -36,10 +36,10 @@ impl<'e, A: Backend> Batch<'e, A> {
             self.calls.copy_rows(src, dst, copy.rows.row, copy.rows.iter());
             return Ok(());
         }
-        let unit = Unit::of(&copy.rows);
+        let unit = RegionUnit::of(&copy.rows);
         let kernel = match unit {
-            Unit::Word => &mut kernels.words,
-            Unit::Half | Unit::Byte => &mut kernels.small,
+            RegionUnit::Word => &mut kernels.words,
+            RegionUnit::Half | RegionUnit::Byte => &mut kernels.small,
         };
         let pipeline = self.own(kernel, |device| {
             unit.with_recipe(|recipe| HalPipeline::new(device.compile_target(), recipe))
@@ -47,7 +47,7 @@ impl<'e, A: Backend> Batch<'e, A> {
         pieces(&copy.rows, self.device.caps(), &mut |piece| {
             // Of pieces too, though they share no word: what is bound for them may overlap.
             self.admit(&[(src, Uses::STORAGE_READ_WRITE, false), (dst, Uses::STORAGE_READ_WRITE, true)]);
-            let part = |block, Binding { offset, size }| Part { block, offset, size };
+            let part = |block, RegionBinding { offset, size }| Part { block, offset, size };
             self.dispatch(&Dispatch {
                 pipeline: &pipeline,
                 params: bytemuck::cast_slice(&piece.params),

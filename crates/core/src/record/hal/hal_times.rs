@@ -1,12 +1,12 @@
 //! Noting the times of a batch by stamps of their own.
 
-use crate::device::hal_pipeline::Queries;
+use crate::device::hal_pipeline::HalQueries;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::error::Result;
-use crate::memory::read_slot::{Place, ReadSlot};
-use crate::record::hal::encoder::Calls;
-use crate::record::hal::hal_transfers::Transfers;
+use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::record::hal::encoder::NativeEncoder;
+use crate::record::hal::hal_transfers::HalTransfers;
 use crate::record::hal::native_buffers::native;
 use crate::record::time_pages as times;
 use crate::record::time_pages::QUERIES_A_PAGE;
@@ -15,18 +15,18 @@ use fencepost_sync::Value;
 use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 
-pub(crate) type Times<A> = times::Times<Queries<A>>;
-pub(crate) type Page<A> = times::Page<Queries<A>>;
+pub(crate) type HalTimePages<A> = times::TimePages<HalQueries<A>>;
+pub(crate) type HalTimePage<A> = times::TimePage<HalQueries<A>>;
 
 /// Notes the time before a command of this level.
 pub(crate) fn start<A: Backend>(
-    times: &mut Times<A>,
+    times: &mut HalTimePages<A>,
     device: &WgpuDevice,
-    calls: &mut Calls<'_, A>,
+    calls: &mut NativeEncoder<'_, A>,
     (level, time): (u32, &Arc<TimeSlot>),
 ) {
-    let open = |idle: Option<Queries<A>>| {
-        let queries = idle.map_or_else(|| Queries::new(device.raw(), QUERIES_A_PAGE), Ok)?;
+    let open = |idle: Option<HalQueries<A>>| {
+        let queries = idle.map_or_else(|| HalQueries::new(device.raw(), QUERIES_A_PAGE), Ok)?;
         calls.reset(&queries);
         Ok(queries)
     };
@@ -38,7 +38,7 @@ pub(crate) fn start<A: Backend>(
 }
 
 /// Notes the time behind the command that was started last.
-pub(crate) fn end<A: Backend>(times: &Times<A>, calls: &mut Calls<'_, A>) {
+pub(crate) fn end<A: Backend>(times: &HalTimePages<A>, calls: &mut NativeEncoder<'_, A>) {
     if let Some((queries, end)) = times.end() {
         calls.stamp(queries, end);
     }
@@ -49,18 +49,18 @@ pub(crate) fn end<A: Backend>(times: &Times<A>, calls: &mut Calls<'_, A>) {
 /// # Errors
 /// Out of memory.
 pub(crate) fn finish<A: Backend>(
-    times: &mut Times<A>,
+    times: &mut HalTimePages<A>,
     device: &WgpuDevice,
-    calls: &mut Calls<'_, A>,
-    transfers: &mut Transfers,
+    calls: &mut NativeEncoder<'_, A>,
+    transfers: &mut HalTransfers,
     read: &(Arc<dyn Fence>, Value),
-) -> Result<Vec<Page<A>>> {
+) -> Result<Vec<HalTimePage<A>>> {
     times.finish(|queries, count| {
         let staged = transfers.room(device, u64::from(count) * TickPage::EACH as u64, read)?;
         let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
         calls.copy_times(queries, count, to, offset);
         let slot = ReadSlot::new();
-        slot.set(Place::Staged(staged));
+        slot.set(ReadState::Staged(staged));
         Ok(slot)
     })
 }

@@ -4,11 +4,11 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::memory::heap::overlap;
-use crate::memory::read_slot::{Place, ReadSlot};
+use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staged_bytes::Staged;
-use crate::memory::staging::Piece;
+use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::hal::hal_batch::{Batch, gone, staged};
+use crate::record::hal::hal_batch::{HalBatch, gone, staged};
 use crate::record::hal::native_buffers::native;
 use crate::record::wgpu::wgpu_transfers::{DETOUR, PinnedRead, detour_pieces, words};
 use crate::work::span::Span;
@@ -19,24 +19,24 @@ use wgpu::BufferUses as Uses;
 
 /// The means of transfer of a recorder.
 #[derive(Default)]
-pub(crate) struct Transfers {
+pub(crate) struct HalTransfers {
     /// Through which a copy goes that overlaps itself.
     detour: Option<WgpuMemory>,
-    pieces: Vec<Arc<Piece<WgpuMemory>>>,
+    pieces: Vec<Arc<StagingPiece<WgpuMemory>>>,
     reads: Vec<Arc<PinnedRead>>,
 }
 
 /// What must live until a submission is complete.
-pub(crate) struct Kept {
-    _pieces: Vec<Arc<Piece<WgpuMemory>>>,
+pub(crate) struct HalTransferResources {
+    _pieces: Vec<Arc<StagingPiece<WgpuMemory>>>,
     _reads: Vec<Arc<PinnedRead>>,
 }
 
-impl Transfers {
+impl HalTransfers {
     /// Records a copy.
     pub(crate) fn copy<'e, A: Backend>(
         &mut self,
-        batch: &mut Batch<'e, A>,
+        batch: &mut HalBatch<'e, A>,
         src: &'e Span,
         dst: &'e Span,
     ) -> Result<()> {
@@ -61,7 +61,7 @@ impl Transfers {
     /// Records an upload of staged bytes.
     pub(crate) fn upload<'e, A: Backend>(
         &mut self,
-        batch: &mut Batch<'e, A>,
+        batch: &mut HalBatch<'e, A>,
         src: &'e Staged,
         dst: &'e Span,
     ) -> Result<()> {
@@ -83,7 +83,7 @@ impl Transfers {
     /// Records a read to staging memory, and tells the slot where that is.
     pub(crate) fn read<'e, A: Backend>(
         &mut self,
-        batch: &mut Batch<'e, A>,
+        batch: &mut HalBatch<'e, A>,
         src: &'e Span,
         slot: &Arc<ReadSlot>,
         read: &(Arc<dyn Fence>, Value),
@@ -93,7 +93,7 @@ impl Transfers {
         batch.admit(&[(&src.block, Uses::COPY_SRC, false)]);
         let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
         batch.calls.copy(from, src.offset, to, offset, size);
-        slot.set(Place::Staged(staged));
+        slot.set(ReadState::Staged(staged));
         Ok(())
     }
 
@@ -119,8 +119,11 @@ impl Transfers {
     }
 
     /// Ends the recording of a batch: what it needs until it is complete.
-    pub(crate) fn finish(&mut self) -> Kept {
-        Kept { _pieces: std::mem::take(&mut self.pieces), _reads: std::mem::take(&mut self.reads) }
+    pub(crate) fn finish(&mut self) -> HalTransferResources {
+        HalTransferResources {
+            _pieces: std::mem::take(&mut self.pieces),
+            _reads: std::mem::take(&mut self.reads),
+        }
     }
 
     fn detour(&mut self, device: &WgpuDevice) -> Result<&WgpuMemory> {

@@ -6,7 +6,7 @@ use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::record::hal::encoder::Size;
-use crate::record::hal::hal_batch::{Batch, Dispatch, Part};
+use crate::record::hal::hal_batch::{Dispatch, HalBatch, Part};
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::work::compiled_kernel::Recipe;
@@ -15,18 +15,18 @@ use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 
 /// Where limited sizes go.
-pub(crate) struct Sizes<A: Backend> {
+pub(crate) struct IndirectGroups<A: Backend> {
     kernel: Option<Arc<HalPipeline<A>>>,
     places: Scratch,
 }
 
-impl<A: Backend> Default for Sizes<A> {
+impl<A: Backend> Default for IndirectGroups<A> {
     fn default() -> Self {
         Self { kernel: None, places: Scratch::new(0, "sizes of launches") }
     }
 }
 
-impl<A: Backend> Sizes<A> {
+impl<A: Backend> IndirectGroups<A> {
     /// Starts a batch, which comes after those before it.
     pub(crate) fn reset(&mut self) {
         self.places.reset();
@@ -38,7 +38,7 @@ impl<A: Backend> Sizes<A> {
     /// `Compile`, out of memory.
     pub(crate) fn limit<'e>(
         &mut self,
-        batch: &mut Batch<'e, A>,
+        batch: &mut HalBatch<'e, A>,
         span: &'e Span,
     ) -> Result<(Arc<Block>, u64)> {
         let (place, offset) = self.places.place(batch.device, 16)?;

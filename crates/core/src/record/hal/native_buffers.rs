@@ -3,13 +3,13 @@
 use crate::driver::backend::Backend;
 use crate::memory::block::{Block, Memory};
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::hal::external_handles::Lent;
+use crate::record::hal::external_handles::ExternalHandles;
 
 /// The buffer of a block, the program's own among them.
 ///
 /// # Panics
 /// If the block is another recorder's, or is not lent: a bug.
-pub(crate) fn buffer_of<'a, A: Backend>(block: &'a Block, lent: &'a Lent<A>) -> &'a A::Buffer {
+pub(crate) fn buffer_of<'a, A: Backend>(block: &'a Block, lent: &'a ExternalHandles<A>) -> &'a A::Buffer {
     lent.get(block.id).unwrap_or_else(|| native_of::<A>(block))
 }
 

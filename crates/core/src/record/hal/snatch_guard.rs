@@ -10,7 +10,7 @@ use std::time::Duration;
 const UNASKED: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum GuardStage {
     Starting,
     Held,
     /// Not held, or no longer.
@@ -21,73 +21,73 @@ enum Stage {
 }
 
 /// Holds something on a thread of its own: a guard that must not be taken twice by one thread.
-pub(crate) struct Keeper {
-    shared: Arc<Shared>,
+pub(crate) struct SnatchGuard {
+    shared: Arc<GuardShared>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    stage: Mutex<Stage>,
+struct GuardShared {
+    stage: Mutex<GuardStage>,
     moved: Condvar,
 }
 
-impl Keeper {
+impl SnatchGuard {
     /// Holds what `take` gives; `None` if that is nothing.
     ///
     /// # Errors
     /// The system has no thread.
     pub(crate) fn start<G>(take: impl FnOnce() -> Option<G> + Send + 'static) -> io::Result<Option<Self>> {
-        let shared = Arc::new(Shared { stage: Mutex::new(Stage::Starting), moved: Condvar::new() });
+        let shared = Arc::new(GuardShared { stage: Mutex::new(GuardStage::Starting), moved: Condvar::new() });
         let theirs = shared.clone();
         let thread = Builder::new().name("fencepost keeper".into()).spawn(move || theirs.hold(take))?;
         let keeper = Self { shared, thread: Some(thread) };
-        Ok((keeper.shared.started() == Stage::Held).then_some(keeper))
+        Ok((keeper.shared.started() == GuardStage::Held).then_some(keeper))
     }
 
     /// Whether it was held all the time since the start; then it is until the keeper is dropped.
     pub(crate) fn keep(&self) -> bool {
-        self.shared.change(Stage::Held, Stage::Asked)
+        self.shared.change(GuardStage::Held, GuardStage::Asked)
     }
 }
 
-impl Drop for Keeper {
+impl Drop for SnatchGuard {
     fn drop(&mut self) {
-        self.shared.set(Stage::Over);
+        self.shared.set(GuardStage::Over);
         // A thread that has panicked holds nothing either.
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
     }
 }
 
-impl Shared {
+impl GuardShared {
     fn hold<G>(&self, take: impl FnOnce() -> Option<G>) {
-        let Some(_held) = take() else { return self.set(Stage::Gone) };
-        self.set(Stage::Held);
+        let Some(_held) = take() else { return self.set(GuardStage::Gone) };
+        self.set(GuardStage::Held);
         let mut stage = lock(&self.stage);
-        if *stage == Stage::Held {
+        if *stage == GuardStage::Held {
             stage = sleep_for(&self.moved, stage, UNASKED);
         }
-        if *stage == Stage::Held {
-            *stage = Stage::Gone;
+        if *stage == GuardStage::Held {
+            *stage = GuardStage::Gone;
         }
-        while *stage == Stage::Asked {
+        while *stage == GuardStage::Asked {
             stage = sleep(&self.moved, stage);
         }
     }
 
-    fn started(&self) -> Stage {
+    fn started(&self) -> GuardStage {
         let mut stage = lock(&self.stage);
-        while *stage == Stage::Starting {
+        while *stage == GuardStage::Starting {
             stage = sleep(&self.moved, stage);
         }
         *stage
     }
 
-    fn set(&self, stage: Stage) {
+    fn set(&self, stage: GuardStage) {
         *lock(&self.stage) = stage;
         self.moved.notify_all();
     }
 
-    fn change(&self, from: Stage, to: Stage) -> bool {
+    fn change(&self, from: GuardStage, to: GuardStage) -> bool {
         let mut stage = lock(&self.stage);
         let is = *stage == from;
         if is {
@@ -107,7 +107,7 @@ mod tests {
     fn what_is_asked_for_is_held_until_the_end() {
         let (ours, theirs) = (Arc::new(()), Arc::new(()));
         let held = Arc::downgrade(&theirs);
-        let keeper = Keeper::start(move || Some((theirs, ours))).expect("a thread").expect("held");
+        let keeper = SnatchGuard::start(move || Some((theirs, ours))).expect("a thread").expect("held");
         assert!(keeper.keep());
         std::thread::sleep(3 * UNASKED);
         assert!(held.upgrade().is_some());
@@ -119,7 +119,7 @@ mod tests {
     fn what_nobody_asks_for_is_let_go_and_said_to_be() {
         let theirs = Arc::new(());
         let held = Arc::downgrade(&theirs);
-        let keeper = Keeper::start(move || Some(theirs)).expect("a thread").expect("held");
+        let keeper = SnatchGuard::start(move || Some(theirs)).expect("a thread").expect("held");
         while held.upgrade().is_some() {
             std::thread::yield_now();
         }
@@ -128,6 +128,6 @@ mod tests {
 
     #[test]
     fn nothing_is_not_held() {
-        assert!(Keeper::start(|| None::<()>).expect("a thread").is_none());
+        assert!(SnatchGuard::start(|| None::<()>).expect("a thread").is_none());
     }
 }

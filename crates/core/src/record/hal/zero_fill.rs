@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 /// Blocks that a batch zeroes before it does anything else with them. Unless it is submitted they are still blank.
 #[derive(Default)]
-pub(crate) struct Zeroed(Vec<Arc<Block>>);
+pub(crate) struct ZeroFills(Vec<Arc<Block>>);
 
-impl Zeroed {
+impl ZeroFills {
     /// Whether `block` has to be zeroed now; then it is noted.
     pub(crate) fn take(&mut self, block: &Arc<Block>) -> bool {
         let blank = native(block).is_some_and(NativeMemory::take_blank);
@@ -24,7 +24,7 @@ impl Zeroed {
     }
 }
 
-impl Drop for Zeroed {
+impl Drop for ZeroFills {
     fn drop(&mut self) {
         for block in &self.0 {
             native(block).into_iter().for_each(NativeMemory::still_blank);

@@ -1,12 +1,12 @@
 //! One encoder, and in it compute passes that know what is set in them.
 
-use crate::device::bind_groups::{BindGroups, Key};
-use crate::device::bind_layout::{Carry, LayoutId};
+use crate::device::bind_groups::{BindGroups, GroupKey};
+use crate::device::bind_layout::{LayoutId, ParameterPath};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
 use crate::memory::block::{Block, Memory};
-use crate::record::wgpu::uniforms::{Slot, Uniforms};
+use crate::record::wgpu::uniforms::{UniformSlot, Uniforms};
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
 
@@ -30,23 +30,23 @@ pub(crate) struct Passes<'a> {
     pass: Option<wgpu::ComputePass<'static>>,
     /// What is set in the open pass.
     pipeline: Option<LayoutId>,
-    bound: Option<Key>,
+    bound: Option<GroupKey>,
     /// The key of the dispatch being recorded; kept for its memory.
-    key: Option<Key>,
+    key: Option<GroupKey>,
     /// The command that is being timed.
-    time: Option<Time>,
+    time: Option<PassTime>,
 }
 
 /// Queries for the time of a command: one before it, unless another one's stands for it, and one behind it.
-struct Time {
+struct PassTime {
     set: wgpu::QuerySet,
     start: Option<u32>,
     end: u32,
-    begun: Begun,
+    begun: PassTimeStart,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Begun {
+enum PassTimeStart {
     Not,
     /// By a pass of its own, and so it ends.
     Apart,
@@ -114,23 +114,25 @@ impl<'a> Passes<'a> {
     /// What is recorded next is timed, in these queries of `set`.
     pub(crate) fn start_time(&mut self, set: &wgpu::QuerySet, start: Option<u32>, end: u32) {
         self.end_pass();
-        self.time = Some(Time { set: set.clone(), start, end, begun: Begun::Not });
+        self.time = Some(PassTime { set: set.clone(), start, end, begun: PassTimeStart::Not });
     }
 
     /// What was timed ends.
     pub(crate) fn end_time(&mut self) {
         self.end_pass();
         match self.time.take() {
-            Some(Time { set, start, end, begun: Begun::Not }) => self.stamp(&set, start, Some(end)),
-            Some(Time { set, end, begun: Begun::Apart, .. }) => self.stamp(&set, Some(end), None),
-            Some(Time { begun: Begun::Pass, .. }) | None => {}
+            Some(PassTime { set, start, end, begun: PassTimeStart::Not }) => {
+                self.stamp(&set, start, Some(end))
+            }
+            Some(PassTime { set, end, begun: PassTimeStart::Apart, .. }) => self.stamp(&set, Some(end), None),
+            Some(PassTime { begun: PassTimeStart::Pass, .. }) | None => {}
         }
     }
 
     /// Notes the time before what is no pass.
     fn begin_time(&mut self) {
-        if let Some(Time { set, start, begun: begun @ Begun::Not, .. }) = &mut self.time {
-            *begun = Begun::Apart;
+        if let Some(PassTime { set, start, begun: begun @ PassTimeStart::Not, .. }) = &mut self.time {
+            *begun = PassTimeStart::Apart;
             if let (set, Some(start)) = (set.clone(), *start) {
                 self.stamp(&set, Some(start), None);
             }
@@ -147,8 +149,8 @@ impl<'a> Passes<'a> {
     fn begin_pass(&mut self) -> wgpu::ComputePass<'static> {
         self.count_pass();
         let pass = match &mut self.time {
-            Some(Time { set, start, end, begun: begun @ Begun::Not }) => {
-                *begun = Begun::Pass;
+            Some(PassTime { set, start, end, begun: begun @ PassTimeStart::Not }) => {
+                *begun = PassTimeStart::Pass;
                 self.encoder.begin_compute_pass(&timed(set, *start, Some(*end)))
             }
             _ => self.encoder.begin_compute_pass(&PASS),
@@ -174,8 +176,10 @@ impl<'a> Passes<'a> {
         let variant = dispatch.pipeline.variant(dispatch.mixed)?;
         let carry = dispatch.pipeline.carry();
         let slot = match carry {
-            Carry::Uniform { size, .. } => Some(self.uniforms.push(self.device, dispatch.params, size)?),
-            Carry::Nothing | Carry::Immediates => None,
+            ParameterPath::Uniform { size, .. } => {
+                Some(self.uniforms.push(self.device, dispatch.params, size)?)
+            }
+            ParameterPath::Nothing | ParameterPath::Immediates => None,
         };
         let key = self.key_of(variant.id, dispatch.parts, slot);
         let group = match self.bound.as_ref() == Some(&key) && slot.is_none() {
@@ -194,7 +198,7 @@ impl<'a> Passes<'a> {
             let offset = slot.map(|slot| slot.offset);
             pass.set_bind_group(0, &group, offset.as_slice());
         }
-        if carry == Carry::Immediates {
+        if carry == ParameterPath::Immediates {
             pass.set_immediates(0, dispatch.params);
         }
         match dispatch.size {
@@ -205,8 +209,8 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
-    fn key_of(&mut self, layout: LayoutId, parts: &[Part<'_>], slot: Option<Slot>) -> Key {
-        let mut key = self.key.take().unwrap_or(Key { layout, parts: Vec::new() });
+    fn key_of(&mut self, layout: LayoutId, parts: &[Part<'_>], slot: Option<UniformSlot>) -> GroupKey {
+        let mut key = self.key.take().unwrap_or(GroupKey { layout, parts: Vec::new() });
         key.layout = layout;
         key.parts.clear();
         key.parts.extend(parts.iter().map(|part| (part.block.id, part.offset, part.size)));
@@ -216,10 +220,10 @@ impl<'a> Passes<'a> {
 
     fn group(
         &mut self,
-        key: &Key,
+        key: &GroupKey,
         layout: &wgpu::BindGroupLayout,
         dispatch: &Dispatch<'_>,
-        slot: Option<Slot>,
+        slot: Option<UniformSlot>,
     ) -> wgpu::BindGroup {
         let (device, uniforms) = (self.device, &*self.uniforms);
         self.groups.get(key, || {
@@ -228,7 +232,7 @@ impl<'a> Passes<'a> {
                 let index = dispatch.pipeline.binding(at).0;
                 entries.push(entry(index, buffer_of(part.block), part.offset, part.size));
             }
-            if let (Some(slot), Carry::Uniform { index, size }) = (slot, dispatch.pipeline.carry()) {
+            if let (Some(slot), ParameterPath::Uniform { index, size }) = (slot, dispatch.pipeline.carry()) {
                 entries.push(entry(index, uniforms.page(slot), 0, u64::from(size)));
             }
             let desc = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };

@@ -1,7 +1,7 @@
 //! The uniform ring: parameters that do not travel as immediates.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Doing, scoped};
+use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::Result;
 use crate::memory::heap::BlockId;
 
@@ -19,12 +19,12 @@ pub(crate) struct Uniforms {
 
 /// Where the parameters of a launch are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct UniformSlot {
     pub(crate) page: usize,
     pub(crate) offset: u32,
 }
 
-impl Slot {
+impl UniformSlot {
     /// What stands for the page in the key of a bind group: no block has such a number.
     pub(crate) fn block(self) -> BlockId {
         BlockId(u64::MAX - self.page as u64)
@@ -46,7 +46,7 @@ impl Uniforms {
     ///
     /// # Errors
     /// Out of memory for another page.
-    pub(crate) fn push(&mut self, device: &WgpuDevice, params: &[u8], size: u32) -> Result<Slot> {
+    pub(crate) fn push(&mut self, device: &WgpuDevice, params: &[u8], size: u32) -> Result<UniformSlot> {
         let (page, offset) = place(self.bytes.len() as u64, u64::from(size), self.alignment);
         while self.pages.len() <= page {
             self.pages.push(new_page(device)?);
@@ -55,10 +55,10 @@ impl Uniforms {
         self.bytes.resize(start, 0);
         self.bytes.extend_from_slice(params);
         self.bytes.resize(start + size as usize, 0);
-        Ok(Slot { page, offset: offset as u32 })
+        Ok(UniformSlot { page, offset: offset as u32 })
     }
 
-    pub(crate) fn page(&self, slot: Slot) -> &wgpu::Buffer {
+    pub(crate) fn page(&self, slot: UniformSlot) -> &wgpu::Buffer {
         &self.pages[slot.page]
     }
 
@@ -88,7 +88,7 @@ fn new_page(device: &WgpuDevice) -> Result<wgpu::Buffer> {
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
     let desc = wgpu::BufferDescriptor { label: Some(label), size: PAGE, usage, mapped_at_creation: false };
     let (page, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
-    error.map_or(Ok(page), |error| Err(Doing { object: label, bytes: PAGE }.failed(&error)))
+    error.map_or(Ok(page), |error| Err(Operation { object: label, bytes: PAGE }.failed(&error)))
 }
 
 #[cfg(test)]

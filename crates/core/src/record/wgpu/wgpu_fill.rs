@@ -19,7 +19,7 @@ pub(crate) struct FillKernel(Option<WgpuPipeline>);
 
 /// A part of a fill: a binding, and the words in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct FillPiece {
     pub(crate) offset: u64,
     pub(crate) size: u64,
     first: u32,
@@ -72,12 +72,12 @@ pub(crate) fn with_recipe<T>(compile: impl FnOnce(&Recipe<'_>) -> Result<T>) -> 
 }
 
 /// Pieces of at most `most` bytes. All but the first start on an aligned offset, which is a multiple of the pattern.
-pub(crate) fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<Item = Piece> {
+pub(crate) fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<Item = FillPiece> {
     let most = (most / alignment).max(1) * alignment;
     let (start, end) = (offset / alignment * alignment, offset + size);
     (start..end).step_by(most as usize).map(move |bound| {
         let (from, to) = (bound.max(offset), end.min(bound + most));
-        Piece {
+        FillPiece {
             offset: bound,
             size: to - bound,
             first: ((from - bound) / 4) as u32,
@@ -87,7 +87,7 @@ pub(crate) fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl 
 }
 
 /// The shader's `Params`; the pattern is turned so that it starts with the piece's first word.
-pub(crate) fn params(pattern: &Pattern, piece: Piece) -> [u8; 32] {
+pub(crate) fn params(pattern: &Pattern, piece: FillPiece) -> [u8; 32] {
     let mut params = [0; 32];
     for (at, byte) in params[..16].iter_mut().enumerate() {
         *byte = pattern.bytes()[at % pattern.bytes().len()];

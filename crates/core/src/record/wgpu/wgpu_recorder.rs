@@ -12,9 +12,9 @@ use crate::record::submitter::Submitter;
 use crate::record::wgpu::passes::{CommandBuffers, Dispatch, Part, Passes, Size, buffer_of};
 use crate::record::wgpu::uniforms::Uniforms;
 use crate::record::wgpu::wgpu_fill::FillKernel;
-use crate::record::wgpu::wgpu_regions::RegionKernels;
-use crate::record::wgpu::wgpu_times::Times;
-use crate::record::wgpu::wgpu_transfers::Transfers;
+use crate::record::wgpu::wgpu_regions::WgpuRegionKernels;
+use crate::record::wgpu::wgpu_times::WgpuTimePages;
+use crate::record::wgpu::wgpu_transfers::WgpuTransfers;
 use crate::work::compiled_kernel::Pipeline;
 use crate::work::kernel_launch::Launch;
 use crate::work::span::Span;
@@ -29,31 +29,34 @@ pub(crate) struct WgpuRecorder {
     /// The order of the steps being recorded; kept for its memory.
     order: Vec<usize>,
     uniforms: Uniforms,
-    transfers: Transfers,
-    times: Times,
+    transfers: WgpuTransfers,
+    times: WgpuTimePages,
     fill: FillKernel,
-    regions: RegionKernels,
+    regions: WgpuRegionKernels,
 }
 
 /// A batch, recorded.
-struct Recorded {
+struct RecordedBatch {
     /// The copies of parameters, if there are any, then the steps.
     commands: CommandBuffers,
-    kept: Kept,
+    kept: WgpuBatchResources,
 }
 
 /// What must live until a submission is complete, if anything.
-type Kept = (Option<crate::record::wgpu::wgpu_transfers::Kept>, Vec<crate::record::wgpu::wgpu_times::Page>);
+type WgpuBatchResources = (
+    Option<crate::record::wgpu::wgpu_transfers::WgpuTransferResources>,
+    Vec<crate::record::wgpu::wgpu_times::WgpuTimePage>,
+);
 
 impl WgpuRecorder {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
-        let (uniforms, transfers) = (Uniforms::new(device.raw()), Transfers::new(&device));
+        let (uniforms, transfers) = (Uniforms::new(device.raw()), WgpuTransfers::new(&device));
         let (order, times, fill, regions) = Default::default();
         let submitter = Submitter::new(device, fence);
         Self { submitter, order, uniforms, transfers, times, fill, regions }
     }
 
-    fn record(&mut self, steps: &[Step], signal: Value) -> Result<Recorded, Failure> {
+    fn record(&mut self, steps: &[Step], signal: Value) -> Result<RecordedBatch, Failure> {
         sort(&mut self.order, steps);
         self.uniforms.reset();
         self.times.reset();
@@ -61,7 +64,7 @@ impl WgpuRecorder {
         let recorded = device.with_groups(|groups| self.record_steps(&device, groups, steps, signal));
         let kept = self.transfers.finish();
         let (commands, pages) = recorded?;
-        Ok(Recorded { commands, kept: (kept, pages) })
+        Ok(RecordedBatch { commands, kept: (kept, pages) })
     }
 
     fn record_steps(
@@ -70,7 +73,7 @@ impl WgpuRecorder {
         groups: &mut BindGroups,
         steps: &[Step],
         signal: Value,
-    ) -> Result<(CommandBuffers, Vec<crate::record::wgpu::wgpu_times::Page>), Failure> {
+    ) -> Result<(CommandBuffers, Vec<crate::record::wgpu::wgpu_times::WgpuTimePage>), Failure> {
         let Self { submitter, order, uniforms, transfers, times, fill, regions } = self;
         let side_by_side = several_queues(steps);
         let mut passes = Passes::new(device, groups, uniforms);
@@ -102,7 +105,7 @@ impl WgpuRecorder {
                     passes.end_time();
                     Ok(())
                 }
-                Work::Encoded(_) => encoded::astray(),
+                Work::WgpuCommands(_) => encoded::astray(),
                 Work::Behind | Work::Nothing => Ok(()),
             };
             outcome.map_err(|error| Failure { step: Some(at), error, lost: false })?;
@@ -131,8 +134,10 @@ impl Recorder for WgpuRecorder {
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
         let record = || match encoded::commands(steps) {
-            Some(commands) => encoded::send(submitter.device(), commands).map(|rest| (rest, Kept::default())),
-            None => self.record(steps, signal).map(|Recorded { commands, kept }| (commands, kept)),
+            Some(commands) => {
+                encoded::send(submitter.device(), commands).map(|rest| (rest, WgpuBatchResources::default()))
+            }
+            None => self.record(steps, signal).map(|RecordedBatch { commands, kept }| (commands, kept)),
         };
         let submitted = submitter.submit(signal, record, downloads);
         let kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
@@ -142,7 +147,7 @@ impl Recorder for WgpuRecorder {
 }
 
 /// What the host reads of a submission through maps of wgpu's.
-fn downloads((kept, _): &Kept) -> &[crate::record::mapped_buffers::ReadBuffer] {
+fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::mapped_buffers::DownloadBuffer] {
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 
@@ -152,7 +157,7 @@ fn several_queues(steps: &[Step]) -> bool {
     launches.next().is_some_and(|first| launches.any(|slot| slot != first))
 }
 
-fn record_launch(passes: &mut Passes<'_>, transfers: &mut Transfers, launch: &Launch) -> Result<()> {
+fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch: &Launch) -> Result<()> {
     let pipeline = pipeline_of(launch);
     let aside;
     let size = match &launch.indirect {
@@ -215,7 +220,7 @@ fn publish<'a>(passes: &mut Passes<'_>, buffers: impl Iterator<Item = &'a wgpu::
 fn load_parameters(
     device: &WgpuDevice,
     uniforms: &Uniforms,
-    transfers: &mut Transfers,
+    transfers: &mut WgpuTransfers,
 ) -> Result<Option<wgpu::CommandBuffer>> {
     if uniforms.bytes().is_empty() {
         return Ok(None);

@@ -4,18 +4,18 @@ use crate::device::Device as _;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
-use crate::record::region_kernels::{Binding, Unit, pieces, row_by_row};
+use crate::record::region_kernels::{RegionBinding, RegionUnit, pieces, row_by_row};
 use crate::record::wgpu::passes::{Dispatch, Part, Passes, Size, buffer_of};
 use crate::work::region_copy::RegionCopy;
 
 /// The kernels, each compiled when it is first needed.
 #[derive(Default)]
-pub(crate) struct RegionKernels {
+pub(crate) struct WgpuRegionKernels {
     words: Option<WgpuPipeline>,
     small: Option<WgpuPipeline>,
 }
 
-impl RegionKernels {
+impl WgpuRegionKernels {
     /// Records a copy.
     ///
     /// # Errors
@@ -29,9 +29,9 @@ impl RegionKernels {
             }
             return Ok(());
         }
-        let pipeline = self.pipeline(Unit::of(&copy.rows), device)?;
+        let pipeline = self.pipeline(RegionUnit::of(&copy.rows), device)?;
         pieces(&copy.rows, device.caps(), &mut |piece| {
-            let part = |block, Binding { offset, size }| Part { block, offset, size };
+            let part = |block, RegionBinding { offset, size }| Part { block, offset, size };
             passes.dispatch(&Dispatch {
                 pipeline,
                 mixed: false, // both bindings are writable
@@ -42,10 +42,10 @@ impl RegionKernels {
         })
     }
 
-    fn pipeline(&mut self, unit: Unit, device: &WgpuDevice) -> Result<&WgpuPipeline> {
+    fn pipeline(&mut self, unit: RegionUnit, device: &WgpuDevice) -> Result<&WgpuPipeline> {
         let kernel = match unit {
-            Unit::Word => &mut self.words,
-            Unit::Half | Unit::Byte => &mut self.small,
+            RegionUnit::Word => &mut self.words,
+            RegionUnit::Half | RegionUnit::Byte => &mut self.small,
         };
         let made = match kernel.take() {
             Some(made) => made,

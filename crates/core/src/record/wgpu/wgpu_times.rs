@@ -1,31 +1,31 @@
 //! Noting the times of a batch by the passes that it consists of.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Doing, scoped};
+use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::Result;
 use crate::memory::read_slot::ReadSlot;
 use crate::record::lane_fence::LaneFence;
 use crate::record::time_pages as times;
 use crate::record::time_pages::QUERIES_A_PAGE;
 use crate::record::wgpu::passes::Passes;
-use crate::record::wgpu::wgpu_transfers::Transfers;
+use crate::record::wgpu::wgpu_transfers::WgpuTransfers;
 use crate::work::time_slot::{TickPage, TimeSlot};
 use fencepost_sync::Value;
 use std::sync::Arc;
 
-pub(crate) type Times = times::Times<Queries>;
-pub(crate) type Page = times::Page<Queries>;
+pub(crate) type WgpuTimePages = times::TimePages<WgpuQueries>;
+pub(crate) type WgpuTimePage = times::TimePage<WgpuQueries>;
 
 /// Queries, and where their results are put together.
-pub(crate) struct Queries {
+pub(crate) struct WgpuQueries {
     set: wgpu::QuerySet,
     results: wgpu::Buffer,
 }
 
 /// What is recorded next is a command of this level and timed.
-pub(crate) fn start(times: &mut Times, passes: &mut Passes<'_>, level: u32, time: &Arc<TimeSlot>) {
+pub(crate) fn start(times: &mut WgpuTimePages, passes: &mut Passes<'_>, level: u32, time: &Arc<TimeSlot>) {
     let device = passes.device;
-    let open = |idle: Option<Queries>| idle.map_or_else(|| make(device), Ok);
+    let open = |idle: Option<WgpuQueries>| idle.map_or_else(|| make(device), Ok);
     if let Some(stamps) = times.start(level, time, open) {
         passes.start_time(&stamps.queries.set, stamps.start, stamps.end);
     }
@@ -36,12 +36,12 @@ pub(crate) fn start(times: &mut Times, passes: &mut Passes<'_>, level: u32, time
 /// # Errors
 /// Out of memory.
 pub(crate) fn finish(
-    times: &mut Times,
+    times: &mut WgpuTimePages,
     passes: &mut Passes<'_>,
-    transfers: &mut Transfers,
+    transfers: &mut WgpuTransfers,
     read: (&LaneFence, Value),
-) -> Result<Vec<Page>> {
-    times.finish(|Queries { set, results }, count| {
+) -> Result<Vec<WgpuTimePage>> {
+    times.finish(|WgpuQueries { set, results }, count| {
         passes.encoder().resolve_query_set(set, 0..count, results, 0);
         let slot = ReadSlot::new();
         let bytes = u64::from(count) * TickPage::EACH as u64;
@@ -50,7 +50,7 @@ pub(crate) fn finish(
     })
 }
 
-fn make(device: &WgpuDevice) -> Result<Queries> {
+fn make(device: &WgpuDevice) -> Result<WgpuQueries> {
     let label = "times";
     let size = u64::from(QUERIES_A_PAGE) * TickPage::EACH as u64;
     let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
@@ -61,7 +61,7 @@ fn make(device: &WgpuDevice) -> Result<Queries> {
     };
     let results = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
     let raw = device.raw();
-    let make = || Queries { set: raw.create_query_set(&set), results: raw.create_buffer(&results) };
+    let make = || WgpuQueries { set: raw.create_query_set(&set), results: raw.create_buffer(&results) };
     let (made, error) = scoped(raw, make);
-    error.map_or(Ok(made), |error| Err(Doing { object: "queries for times", bytes: size }.failed(&error)))
+    error.map_or(Ok(made), |error| Err(Operation { object: "queries for times", bytes: size }.failed(&error)))
 }

@@ -1,14 +1,14 @@
 //! Copies: between blocks, from staging memory, to staging memory.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Doing, scoped};
+use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::Result;
-use crate::memory::read_slot::{Place, ReadSlot, Readback};
+use crate::memory::read_slot::{ReadSlot, ReadState, Readback};
 use crate::memory::staged_bytes::Staged;
-use crate::memory::staging::Piece;
+use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::lane_fence::LaneFence;
-use crate::record::mapped_buffers::{Buffers, Filling, ReadBuffer, SentBuffer};
+use crate::record::mapped_buffers::{DownloadBuffer, FillingBuffer, MappedBuffers, SubmittedUpload};
 use crate::record::wgpu::passes::{Passes, buffer_of};
 use crate::work::span::Span;
 use fencepost_sync::backend::Fence;
@@ -20,38 +20,38 @@ use wgpu::MapMode;
 pub(crate) const DETOUR: u64 = 16 << 20;
 
 /// The means of transfer of a recorder.
-pub(crate) struct Transfers {
-    uploads: Buffers,
-    downloads: Buffers,
+pub(crate) struct WgpuTransfers {
+    uploads: MappedBuffers,
+    downloads: MappedBuffers,
     detour: Option<wgpu::Buffer>,
     /// The portable buffers of the batch being recorded.
-    sending: Vec<Filling>,
-    reading: Vec<Filling>,
+    sending: Vec<FillingBuffer>,
+    reading: Vec<FillingBuffer>,
     /// The reads in `reading`: which buffer, where in it, and for whom.
     readers: Vec<(usize, u64, Arc<ReadSlot>)>,
     /// What the batch being recorded needs until it is complete.
-    pieces: Vec<Piece<WgpuMemory>>,
+    pieces: Vec<StagingPiece<WgpuMemory>>,
     reads: Vec<Arc<PinnedRead>>,
 }
 
 /// What must live until a submission is complete.
-pub(crate) struct Kept {
-    _pieces: Vec<Piece<WgpuMemory>>,
+pub(crate) struct WgpuTransferResources {
+    _pieces: Vec<StagingPiece<WgpuMemory>>,
     _reads: Vec<Arc<PinnedRead>>,
-    _sent: Vec<SentBuffer>,
-    pub(crate) downloads: Vec<ReadBuffer>,
+    _sent: Vec<SubmittedUpload>,
+    pub(crate) downloads: Vec<DownloadBuffer>,
 }
 
 /// The bytes of a read in memory that the host reaches.
 pub(crate) struct PinnedRead {
-    pub(crate) piece: Piece<WgpuMemory>,
+    pub(crate) piece: StagingPiece<WgpuMemory>,
     pub(crate) fence: Arc<dyn Fence>,
     pub(crate) value: Value,
 }
 
-impl Transfers {
+impl WgpuTransfers {
     pub(crate) fn new(device: &WgpuDevice) -> Self {
-        let buffers = |mode| Buffers::new(device, mode);
+        let buffers = |mode| MappedBuffers::new(device, mode);
         Self {
             uploads: buffers(MapMode::Write),
             downloads: buffers(MapMode::Read),
@@ -162,7 +162,7 @@ impl Transfers {
             let to = piece.memory().buffer();
             passes.encoder().copy_buffer_to_buffer(from, at, to, piece.offset(), Some(size));
             let read = Arc::new(PinnedRead { piece, fence: fence.shared(), value });
-            slot.set(Place::Staged(read.clone()));
+            slot.set(ReadState::Staged(read.clone()));
             self.reads.push(read);
             return Ok(());
         }
@@ -178,15 +178,15 @@ impl Transfers {
     }
 
     /// Ends the recording of a batch: what it needs until it is complete, if anything.
-    pub(crate) fn finish(&mut self) -> Option<Kept> {
-        let downloads: Vec<_> = self.reading.drain(..).map(ReadBuffer::new).collect();
+    pub(crate) fn finish(&mut self) -> Option<WgpuTransferResources> {
+        let downloads: Vec<_> = self.reading.drain(..).map(DownloadBuffer::new).collect();
         for (at, offset, slot) in self.readers.drain(..) {
-            slot.set(Place::Staged(downloads[at].read(offset)));
+            slot.set(ReadState::Staged(downloads[at].read(offset)));
         }
-        let kept = Kept {
+        let kept = WgpuTransferResources {
             _pieces: std::mem::take(&mut self.pieces),
             _reads: std::mem::take(&mut self.reads),
-            _sent: self.sending.drain(..).map(SentBuffer::new).collect(),
+            _sent: self.sending.drain(..).map(SubmittedUpload::new).collect(),
             downloads,
         };
         let nothing = kept._pieces.is_empty() && kept._reads.is_empty() && kept._sent.is_empty();
@@ -204,7 +204,7 @@ impl Transfers {
             wgpu::BufferDescriptor { label: Some(label), size: DETOUR, usage, mapped_at_creation: false };
         let (made, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
         if let Some(error) = error {
-            return Err(Doing { object: label, bytes: DETOUR }.failed(&error));
+            return Err(Operation { object: label, bytes: DETOUR }.failed(&error));
         }
         Ok(self.detour.insert(made).clone())
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Kind;
 use crate::memory::block::Block;
-use crate::memory::host_access::Want;
+use crate::memory::host_access::HostUseKind;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::host_guard::HostGuard;
@@ -111,7 +111,7 @@ fn two_hosts_write_one_after_the_other() {
 }
 
 fn host_access(engine: &Arc<Engine>, block: &Arc<Block>) -> HostGuard {
-    let access = engine.host_access(&whole(block), Want::Write, Deadline::after(None));
+    let access = engine.host_access(&whole(block), HostUseKind::Write, Deadline::after(None));
     access.expect("the device is there").expect("a wait without limit has an end")
 }
 

@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, Memory};
-use crate::memory::cpu_memory::Cells;
+use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::{BlockId, Heap};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
@@ -119,7 +119,7 @@ fn enqueue_wait(engine: &Engine, slot: Slot, point: Point) {
 }
 
 fn block() -> Arc<Block> {
-    Arc::new(Block::new(BlockId(1), Heap::Device, 16, Memory::Host(Cells::zeroed(16))))
+    Arc::new(Block::new(BlockId(1), Heap::Device, 16, Memory::Host(CpuMemory::zeroed(16))))
 }
 
 fn wait(engine: &Engine, point: Point) -> Result<()> {

@@ -1,7 +1,7 @@
 //! A device that notes what it is given, and moves when the model says so.
 
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
-use crate::device::{Lane, Pace};
+use crate::device::{CostModel, Lane};
 use crate::work::step::Step;
 use fencepost_sync::Value;
 use fencepost_sync::backend::ManualFence;
@@ -40,7 +40,7 @@ impl World {
             recorder: Box::new(Notes { world: self.clone(), lane }),
             fence: self.fences[lane].clone(),
             async_submit: true,
-            pace: Pace::Unknown,
+            pace: CostModel::Unknown,
         };
         (0..self.fences.len()).map(lane).collect()
     }

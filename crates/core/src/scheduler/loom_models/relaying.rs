@@ -2,7 +2,7 @@
 
 use crate::error::{Kind, Result};
 use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
-use crate::scheduler::relay::{Origin, Relay};
+use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Point, Slot};
@@ -208,7 +208,7 @@ fn waiter(model: &Model, point: Point) -> thread::JoinHandle<()> {
 /// Has one command of a queue of `near` wait for a gate of `far`: that, and the point behind the command.
 fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
     let (queue, gate) = (near.queue(), Signaller::new(&far.engine, "gate"));
-    wait_across((near, queue), Origin::User(Arc::downgrade(&far.engine), gate.state().clone()));
+    wait_across((near, queue), RelaySource::User(Arc::downgrade(&far.engine), gate.state().clone()));
     (gate, enqueue(&near.engine, queue))
 }
 
@@ -219,12 +219,12 @@ fn behind(near: &Model, far: &Model) -> (Point, Point) {
     (enqueue(&near.engine, queue), served)
 }
 
-fn at(model: &Model, point: Point) -> Origin {
-    Origin::Point(Arc::downgrade(&model.engine), point, model.engine.stretch_of(point))
+fn at(model: &Model, point: Point) -> RelaySource {
+    RelaySource::Point(Arc::downgrade(&model.engine), point, model.engine.stretch_of(point))
 }
 
 /// Enqueues a wait for something of another context.
-fn wait_across((near, queue): (&Model, Slot), origin: Origin) {
+fn wait_across((near, queue): (&Model, Slot), origin: RelaySource) {
     Relay::attach(&near.engine, hold(near, queue), origin, None);
 }
 

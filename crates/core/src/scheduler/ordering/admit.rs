@@ -3,7 +3,7 @@
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
-use crate::memory::uses::{Origin, Tracker, Use};
+use crate::memory::uses::{BlockUses, Use, UseOrigin};
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::state::State;
@@ -86,9 +86,9 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array:
 }
 
 #[cold]
-fn origin(state: &State, slot: Slot) -> Arc<Origin> {
+fn origin(state: &State, slot: Slot) -> Arc<UseOrigin> {
     let queue = state.queue(slot);
-    Arc::new(Origin { queue: queue.label.clone(), clock: queue.clock.clone() })
+    Arc::new(UseOrigin { queue: queue.label.clone(), clock: queue.clock.clone() })
 }
 
 /// The label of the queue that made a use. Another queue may have its slot by now.
@@ -126,6 +126,6 @@ pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &
     let Admission { slot, what, at } = by;
     let making = Use { slot, stamp, range, write: true, what, at, origin };
     let mut order = block.order();
-    order.uses = Tracker::default();
+    order.uses = BlockUses::default();
     order.uses.record(making, clock);
 }

@@ -3,7 +3,7 @@
 use crate::memory::uses::Use;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::admit::{access, label};
-use crate::scheduler::ordering::wait_log::{Added, Line, Redundant, Times, WaitLog};
+use crate::scheduler::ordering::wait_log::{AddedWaitKey, RedundantWaitKey, WaitCount, WaitLog, WaitSite};
 use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
 use crate::scheduler::state::State;
 use crate::work::step::Work;
@@ -34,7 +34,7 @@ pub(crate) fn note_asked(
     let Some(already) = already(state, slot, point, clock) else { return };
     let Some(mut log) = state.wait_log.take() else { return };
     let queue = state.queue(slot).label.clone();
-    let wait = Redundant { queue, at, waited_for: state.name_of(point), already };
+    let wait = RedundantWaitKey { queue, at, waited_for: state.name_of(point), already };
     *log.redundant.entry(wait).or_default() += 1;
     state.wait_log = Some(log);
 }
@@ -68,20 +68,20 @@ impl WaitLog {
             let Some(earlier) = order.uses.conflicts(touch.range.clone(), touch.write).find(is_for) else {
                 continue;
             };
-            let added = Added {
-                later: Line { queue: state.queue(by.slot).label.clone(), what: by.what, at: by.at },
-                earlier: Line { queue: label(state, earlier), what: earlier.what, at: earlier.at },
+            let added = AddedWaitKey {
+                later: WaitSite { queue: state.queue(by.slot).label.clone(), what: by.what, at: by.at },
+                earlier: WaitSite { queue: label(state, earlier), what: earlier.what, at: earlier.at },
                 array: order.label.clone(),
             };
             let range = touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end);
-            return self.added.entry(added).or_insert(Times::none(&range)).count(range, earlier.write);
+            return self.added.entry(added).or_insert(WaitCount::none(&range)).count(range, earlier.write);
         }
     }
 
     /// All of it, the most frequent first.
     pub(crate) fn report(&self, state: &State) -> WaitReport {
-        let site = |line: &Line| state.site(line.queue.clone(), line.what, line.at);
-        let added = |(wait, times): (&Added, &Times)| AddedWait {
+        let site = |line: &WaitSite| state.site(line.queue.clone(), line.what, line.at);
+        let added = |(wait, times): (&AddedWaitKey, &WaitCount)| AddedWait {
             later: site(&wait.later),
             earlier: site(&wait.earlier),
             array: wait.array.to_string(),
@@ -89,7 +89,7 @@ impl WaitLog {
             access: access(times.write),
             count: times.count,
         };
-        let redundant = |(wait, &count): (&Redundant, &u64)| RedundantWait {
+        let redundant = |(wait, &count): (&RedundantWaitKey, &u64)| RedundantWait {
             queue: wait.queue.clone(),
             location: wait.at,
             waited_for: wait.waited_for.clone(),

@@ -10,27 +10,27 @@ use std::sync::Arc;
 /// The waits since recording began, those of the same lines together.
 #[derive(Default)]
 pub(crate) struct WaitLog {
-    pub(crate) added: FxHashMap<Added, Times>,
-    pub(crate) redundant: FxHashMap<Redundant, u64>,
+    pub(crate) added: FxHashMap<AddedWaitKey, WaitCount>,
+    pub(crate) redundant: FxHashMap<RedundantWaitKey, u64>,
 }
 
 /// Two commands that the policy put in order, and the array that they share.
 #[derive(PartialEq, Eq, Hash)]
-pub(crate) struct Added {
-    pub(crate) later: Line,
-    pub(crate) earlier: Line,
+pub(crate) struct AddedWaitKey {
+    pub(crate) later: WaitSite,
+    pub(crate) earlier: WaitSite,
     pub(crate) array: Arc<str>,
 }
 
 /// A line of the program: what it enqueues, and on which queue.
 #[derive(PartialEq, Eq, Hash)]
-pub(crate) struct Line {
+pub(crate) struct WaitSite {
     pub(crate) queue: Arc<str>,
     pub(crate) what: CommandKind,
     pub(crate) at: &'static Location<'static>,
 }
 
-pub(crate) struct Times {
+pub(crate) struct WaitCount {
     pub(crate) count: u64,
     pub(crate) range: Range<u64>,
     pub(crate) write: bool,
@@ -38,14 +38,14 @@ pub(crate) struct Times {
 
 /// A wait that changed nothing.
 #[derive(PartialEq, Eq, Hash)]
-pub(crate) struct Redundant {
+pub(crate) struct RedundantWaitKey {
     pub(crate) queue: Arc<str>,
     pub(crate) at: &'static Location<'static>,
     pub(crate) waited_for: Arc<str>,
     pub(crate) already: Already,
 }
 
-impl Times {
+impl WaitCount {
     pub(crate) fn none(range: &Range<u64>) -> Self {
         Self { count: 0, range: range.clone(), write: false }
     }

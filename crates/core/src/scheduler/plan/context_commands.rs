@@ -2,7 +2,7 @@
 //!
 //! They wait for nothing, and every later command of every queue may need them without a wait. So they are planned before the
 //! first command with a later stamp, and those that take little time even earlier, with the first batch that there is.
-use crate::scheduler::plan::{LARGEST, Next, Planner};
+use crate::scheduler::plan::{FrontStep, LARGEST, Planner};
 use crate::scheduler::state::State;
 use fencepost_sync::{Point, Slot, Stamp};
 
@@ -33,15 +33,15 @@ impl Planner<'_> {
     }
 
     /// Plans the own commands up to a stamp. What is in the open batches ends first: its results need none of them.
-    pub(crate) fn own(&mut self, upto: Stamp) -> Next {
+    pub(crate) fn own(&mut self, upto: Stamp) -> FrontStep {
         if self.state.first_own() > upto {
-            return Next::Reached;
+            return FrontStep::Reached;
         }
         if !self.has_only_own() {
-            return Next::Later;
+            return FrontStep::Later;
         }
         self.drain_own(upto, f32::INFINITY);
-        Next::Again
+        FrontStep::Again
     }
 
     /// Whether nothing is in the open batches but own commands.
@@ -54,7 +54,7 @@ impl Planner<'_> {
         let (mut left, mut count) = (seconds, 0);
         while self.taken < LARGEST && self.state.first_own() <= upto {
             if self.state.queue(Slot::CONTEXT).front_is_dead() {
-                self.bury(crate::scheduler::plan::Goal { slot: Slot::CONTEXT, upto, needed: false });
+                self.bury(crate::scheduler::plan::PlanGoal { slot: Slot::CONTEXT, upto, needed: false });
                 continue;
             }
             let cost = self.cost(Slot::CONTEXT);

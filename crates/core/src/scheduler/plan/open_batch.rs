@@ -1,9 +1,9 @@
 //! A batch under construction.
 
 use crate::memory::block::Block;
-use crate::memory::read_slot::{Parts, Place, ReadSlot};
+use crate::memory::read_slot::{ReadParts, ReadSlot, ReadState};
 use crate::scheduler::command::Timed;
-use crate::scheduler::command_costs::{Expected, transfer};
+use crate::scheduler::command_costs::{ExpectedCost, transfer};
 use crate::work::kernel_launch::Launch;
 use crate::work::span::{Span, Touch};
 use crate::work::step::{Step, Work};
@@ -16,7 +16,7 @@ pub(crate) const STRETCH: f32 = 4.0;
 
 /// What the next step of a queue comes after, inside an open batch.
 #[derive(Default)]
-pub(crate) struct Frontier {
+pub(crate) struct QueueFrontier {
     last: Option<u32>,
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) level: u32,
@@ -27,13 +27,13 @@ pub(crate) struct Frontier {
 }
 
 /// A batch under construction.
-pub(crate) struct Open {
+pub(crate) struct OpenBatch {
     pub(crate) seq: Seq,
     /// Seconds by which a result in it may be late.
     bound: f32,
     pub(crate) steps: Vec<Step>,
     pub(crate) deps: SmallVec<[Seq; 4]>,
-    frontiers: Vec<(Slot, Frontier)>,
+    frontiers: Vec<(Slot, QueueFrontier)>,
     /// The lowest level of a queue's steps: 1 behind the context's own.
     base: u32,
     /// For each step, when it is expected to be done.
@@ -44,7 +44,7 @@ pub(crate) struct Open {
     /// long command that comes first makes nothing late.
     busy: f32,
     /// The end of all steps, and whether one of them was never seen before.
-    pub(crate) expected: Expected,
+    pub(crate) expected: ExpectedCost,
     /// Whether it gives the host something that the program looks at.
     pub(crate) gives: bool,
     /// The queue that it begins with, if nothing of others is looked for, and the first point of it that is.
@@ -53,7 +53,7 @@ pub(crate) struct Open {
     publish: Vec<Arc<Block>>,
 }
 
-impl Open {
+impl OpenBatch {
     pub(crate) fn new(seq: Seq, bound: f32) -> Self {
         let (steps, deps, frontiers, ends, publish, expected) = Default::default();
         let (base, base_end, busy, gives, calm) = (0, 0.0, 0.0, false, None);
@@ -101,11 +101,11 @@ impl Open {
         if calm { STRETCH * self.bound } else { self.bound }
     }
 
-    fn known(&self, slot: Slot) -> Option<&Frontier> {
+    fn known(&self, slot: Slot) -> Option<&QueueFrontier> {
         self.frontiers.iter().find(|(known, _)| *known == slot).map(|(_, frontier)| frontier)
     }
 
-    pub(crate) fn frontier(&mut self, slot: Slot) -> &mut Frontier {
+    pub(crate) fn frontier(&mut self, slot: Slot) -> &mut QueueFrontier {
         let at = self.place(slot);
         &mut self.frontiers[at].1
     }
@@ -113,7 +113,7 @@ impl Open {
     /// Where the frontier of a queue is, from now on.
     fn place(&mut self, slot: Slot) -> usize {
         self.frontiers.iter().position(|(known, _)| *known == slot).unwrap_or_else(|| {
-            let frontier = Frontier { level: self.base, end: self.base_end, ..Frontier::default() };
+            let frontier = QueueFrontier { level: self.base, end: self.base_end, ..QueueFrontier::default() };
             self.frontiers.push((slot, frontier));
             self.frontiers.len() - 1
         })
@@ -170,7 +170,7 @@ impl Open {
                 self.push(slot, stamp, Work::Publish(src.block.clone()), 0.0);
                 return;
             }
-            read.set(Place::Staging);
+            read.set(ReadState::Staging);
         }
         for touch in work.touches().filter(|touch| touch.write) {
             self.write(slot, stamp, &touch);
@@ -210,7 +210,7 @@ impl Open {
         let place = self.place(slot);
         self.steps.reserve(costs.len());
         self.ends.reserve(costs.len());
-        let Frontier { mut level, mut end, .. } = self.frontiers[place].1;
+        let QueueFrontier { mut level, mut end, .. } = self.frontiers[place].1;
         for ((stamp, launch), &cost) in launches.zip(costs) {
             let Some(launch) = launch else { continue };
             if launch.touches().any(|touch| touch.write && is_read(&touch)) {
@@ -218,7 +218,7 @@ impl Open {
                 for touch in launch.touches().filter(|touch| touch.write) {
                     self.write(slot, stamp, &touch);
                 }
-                Frontier { level, end, .. } = self.frontiers[place].1;
+                QueueFrontier { level, end, .. } = self.frontiers[place].1;
             }
             end += cost;
             self.busy += cost;
@@ -254,7 +254,7 @@ impl Open {
         stamp: Stamp,
         block: &Arc<Block>,
         publish: bool,
-        left: Parts,
+        left: ReadParts,
     ) {
         if publish && !self.publish.iter().any(|known| known.id == block.id) {
             self.publish.push(block.clone());
@@ -294,14 +294,14 @@ fn is_read(touch: &Touch<'_>) -> bool {
 
 /// When the next step of a queue starts.
 #[inline]
-fn start(frontier: &Frontier, ends: &[f32]) -> f32 {
+fn start(frontier: &QueueFrontier, ends: &[f32]) -> f32 {
     frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, f32::max)
 }
 
 /// Leaves a read to the call that waits for it, if the bytes can be reached where they are and are visible to the host
 /// without a submission.
 pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
-    if matches!(read.place(), Place::Dropped) {
+    if matches!(read.place(), ReadState::Dropped) {
         return true;
     }
     let ready = src.block.direct() && src.block.order().visible;
@@ -316,5 +316,5 @@ fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
     let mut order = src.block.order();
     order.host_reads = true;
     order.lazy.push((src.range(), read.clone()));
-    read.set(Place::Lazy);
+    read.set(ReadState::Lazy);
 }

@@ -3,22 +3,22 @@
 mod late;
 mod own;
 
-use crate::device::Pace;
+use crate::device::CostModel;
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, Memory};
-use crate::memory::cpu_memory::Cells;
+use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::{BlockId, Heap};
-use crate::memory::read_slot::{Place, ReadSlot};
+use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::command_costs::Costs;
+use crate::scheduler::command_costs::CommandCosts;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::plan::context_commands::MOST;
 use crate::scheduler::plan::*;
 use crate::scheduler::signaller::Signaller;
-use crate::work::kernel_launch::{Bound, Launch};
+use crate::work::kernel_launch::{BoundArray, Launch};
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Step;
 use fencepost_kernels::Access;
@@ -40,7 +40,7 @@ const BOUND: f32 = 1e-3;
 /// As [`engine`], with commands of which fills are short, and launches take so many seconds.
 fn paced(seconds: f32) -> Arc<Engine> {
     let engine = engine(1);
-    let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
+    let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
     if seconds.is_finite() {
         costs.expect(&launch(&block()), seconds);
     }
@@ -177,7 +177,7 @@ fn queue(engine: &Engine, priority: Priority) -> Slot {
 }
 
 fn block() -> Arc<Block> {
-    Arc::new(Block::new(BlockId::next(), Heap::Device, 64, Memory::Host(Cells::zeroed(64))))
+    Arc::new(Block::new(BlockId::next(), Heap::Device, 64, Memory::Host(CpuMemory::zeroed(64))))
 }
 
 fn span(block: &Arc<Block>) -> Span {
@@ -190,7 +190,8 @@ fn fill(block: &Arc<Block>) -> Work {
 
 /// A launch that is never run: it has no kernel.
 fn launch(block: &Arc<Block>) -> Work {
-    let bound = Bound { at: 0, block: block.clone(), offset: 0, size: 64, used: Some(Access::ReadWrite) };
+    let bound =
+        BoundArray { at: 0, block: block.clone(), offset: 0, size: 64, used: Some(Access::ReadWrite) };
     let mut launch = Launch::default();
     launch.bindings.push(bound);
     Work::Launch(Box::new(launch))
@@ -267,7 +268,7 @@ fn q10_each_priority_of_a_lane_has_batches_of_its_own() {
         enqueue(&engine, slot, fill(&block()));
     }
     let mut state = engine.lock();
-    state.plan_lane(0, Due::All);
+    state.plan_lane(0, DueCommands::All);
     for priority in Priority::ORDER {
         assert_eq!(lengths(&mut state, 0, priority), [1], "{priority:?}");
     }
@@ -500,7 +501,7 @@ fn m02_a_read_of_what_is_not_visible_makes_it_visible_first() {
         let list = state.lanes[0].list(Priority::Normal);
         let published = list.pop_front().map(|batch| batch.steps.len());
         assert_eq!(published, (!visible).then_some(1), "visible before: {visible}");
-        assert!(matches!(read.place(), Place::Lazy) && block.order().host_reads && block.order().visible);
+        assert!(matches!(read.place(), ReadState::Lazy) && block.order().host_reads && block.order().visible);
     }
 }
 

@@ -1,9 +1,9 @@
 //! How far a wait plans ahead of the device.
 
-use crate::scheduler::plan::{Due, Rest};
+use crate::scheduler::plan::{DueCommands, PlanRest};
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
-use crate::scheduler::wait::{Found, Target};
+use crate::scheduler::wait::{TargetState, WaitTarget};
 use fencepost_sync::Slot;
 
 /// How often callers plan for themselves before what others have asked for is planned too.
@@ -11,11 +11,11 @@ const PASSED: u32 = 1;
 
 impl State {
     /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
-    pub(crate) fn plan_target(&mut self, target: Target, planned: &mut Rest) {
-        if let (Target::Point(point), Found::Unplanned) = (target, self.find(target)) {
+    pub(crate) fn plan_target(&mut self, target: WaitTarget, planned: &mut PlanRest) {
+        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.find(target)) {
             // A call that waits a moment, again and again, plans no more than one that waits until the end.
             if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
-                *planned = Rest { roots: vec![point], after: Some(seq) };
+                *planned = PlanRest { roots: vec![point], after: Some(seq) };
                 return;
             }
             let priority = self.queue(point.slot).priority.max(Priority::Normal);
@@ -31,15 +31,15 @@ impl State {
         self.lanes[lane].passed += 1;
         if self.lanes[lane].passed > PASSED {
             self.lanes[lane].passed = 0;
-            self.plan_lane(lane, Due::Beside(slot));
+            self.plan_lane(lane, DueCommands::Beside(slot));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::device::Pace;
-    use crate::scheduler::command_costs::Costs;
+    use crate::device::CostModel;
+    use crate::scheduler::command_costs::CommandCosts;
     use crate::scheduler::wait::tests::{engine, enqueue, queue};
     use crate::scheduler::wait::*;
     use std::cell::RefCell;
@@ -48,7 +48,7 @@ mod tests {
     fn enqueue_long(engine: &Arc<Engine>, slots: &[Slot]) -> Vec<Point> {
         let many = |&slot: &Slot| (1..400).fold(enqueue(engine, slot), |_, _| enqueue(engine, slot));
         let ends = slots.iter().map(many).collect();
-        let mut costs = Costs::new(Pace::Measured(Pace::LATENESS));
+        let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
         let mut state = engine.lock();
         if let Some(Op::Work(work)) = state.queue(slots[0]).pending.front().map(|front| &front.op) {
             costs.expect(work, 0.5);
@@ -63,7 +63,7 @@ mod tests {
         let engine = engine(false);
         let end = enqueue_long(&engine, &[queue(&engine, Priority::Normal)])[0];
         let mut state = engine.lock();
-        let (target, mut planned) = (Target::Point(end), Rest::default());
+        let (target, mut planned) = (WaitTarget::Point(end), PlanRest::default());
         (0..4).for_each(|_| state.plan_target(target, &mut planned));
         let at_once = state.lanes[0].ready_len();
         assert!((2..100).contains(&at_once), "{at_once} batches");
@@ -89,9 +89,9 @@ mod tests {
         let engine = engine(true);
         let ends = enqueue_long(&engine, &[queue(&engine, Priority::Normal)]);
         let mut state = engine.lock();
-        state.plan_target(Target::Point(ends[0]), &mut Rest::default());
-        let (once, mut planned) = (state.lanes[0].ready_len(), Rest::default());
-        state.plan_target(Target::Point(ends[0]), &mut planned);
+        state.plan_target(WaitTarget::Point(ends[0]), &mut PlanRest::default());
+        let (once, mut planned) = (state.lanes[0].ready_len(), PlanRest::default());
+        state.plan_target(WaitTarget::Point(ends[0]), &mut planned);
         assert_eq!(state.lanes[0].ready_len(), once);
         assert!(planned.after.is_some_and(|seq| !state.batches.is_done(seq)), "it waits for that batch");
     }
@@ -103,7 +103,8 @@ mod tests {
             (queue(&engine, Priority::Normal), [(); 12].map(|()| queue(&engine, Priority::Normal)));
         let asked = enqueue(&engine, other);
         let ends = enqueue_long(&engine, &slots);
-        let target = |end: &Point| engine.lock().plan_target(Target::Point(*end), &mut Rest::default());
+        let target =
+            |end: &Point| engine.lock().plan_target(WaitTarget::Point(*end), &mut PlanRest::default());
         ends[..10].iter().for_each(target);
         engine.flush(other).expect("nothing has failed");
         assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
@@ -136,9 +137,9 @@ mod tests {
     /// A caller that waits has something planned all the time.
     #[test]
     fn e02_what_others_have_asked_for_is_planned_while_a_caller_plans_for_itself() {
-        let planned = RefCell::new(Rest::default());
+        let planned = RefCell::new(PlanRest::default());
         passes_none_over(|engine, end| {
-            engine.lock().plan_target(Target::Point(end), &mut planned.borrow_mut());
+            engine.lock().plan_target(WaitTarget::Point(end), &mut planned.borrow_mut());
         });
     }
 

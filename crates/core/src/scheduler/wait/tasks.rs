@@ -2,15 +2,15 @@
 
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, Memory};
-use crate::memory::cpu_memory::Cells;
+use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::{BlockId, Heap};
-use crate::memory::host_access::Want;
+use crate::memory::host_access::HostUseKind;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::runtime::context_threads::Threads;
+use crate::runtime::context_threads::ContextThreads;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::relay::Origin;
+use crate::scheduler::relay::RelaySource;
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::wait::tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
 use crate::scheduler::wait::*;
@@ -54,7 +54,12 @@ fn wait_across(engine: &Arc<Engine>, slot: Slot, far: &Arc<Engine>, point: Point
     engine
         .enqueue_user_wait(slot, signaller.state().clone(), Location::caller())
         .expect("nothing has failed");
-    Relay::attach(engine, signaller, Origin::Point(Arc::downgrade(far), point, far.stretch_of(point)), None);
+    Relay::attach(
+        engine,
+        signaller,
+        RelaySource::Point(Arc::downgrade(far), point, far.stretch_of(point)),
+        None,
+    );
 }
 
 #[test]
@@ -80,13 +85,13 @@ fn e07_a_task_is_woken_once_its_queue_is_held_back_by_a_context_without_threads(
         gate.signal();
         while near.pump(0) {}
         let mut state = near.lock();
-        state.plan_lane(0, Due::All);
+        state.plan_lane(0, DueCommands::All);
         near.unlock(state);
         assert!(task.woken() > 0, "held at first: {held_first}");
         // The thread of the lane, and the completer.
         let go_on = |engine: &Engine| {
             let mut state = engine.lock();
-            state.plan_lane(0, Due::All);
+            state.plan_lane(0, DueCommands::All);
             engine.unlock(state);
             while engine.pump(0) {}
             engine.look(0);
@@ -140,17 +145,17 @@ fn e05_without_threads_a_task_goes_on_with_what_another_thread_had_held_back() {
             // A callback that runs on another thread: this one plays it.
             engine.enqueue_callback(slot, Box::new(|| ()), Location::caller()).expect("nothing has failed");
             let mut state = engine.lock();
-            state.plan_lane(0, Due::All);
+            state.plan_lane(0, DueCommands::All);
             let (id, slot, run) = state.calls.pop_front().expect("it is due");
             engine.unlock(state);
             let engine = engine.clone();
             Box::new(move || drop(engine.call(engine.lock(), id, slot, run)))
         },
         |engine, slot| {
-            let memory = Memory::Host(Cells::zeroed(16));
+            let memory = Memory::Host(CpuMemory::zeroed(16));
             let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
             let span = Span { block, offset: 0, size: 16 };
-            let access = engine.try_host_access(&span, Want::Write);
+            let access = engine.try_host_access(&span, HostUseKind::Write);
             let access = access.expect("nothing has failed").expect("nothing uses it");
             let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
             engine.enqueue(by, Work::Fill { dst: span, pattern: Pattern::ZERO }).expect("nothing has failed");
@@ -211,7 +216,7 @@ fn e05_a_waker_may_wait_on_the_thread_of_a_lane() {
     assert!(engine.attend(there, &Waker::from(Arc::new(waiting))).is_none());
     enqueue(&engine, slot);
     engine.flush(slot).expect("nothing has failed");
-    let threads = Threads::start(&engine);
+    let threads = ContextThreads::start(&engine);
     assert!(told.recv().expect("the waker says so").expect("nothing has failed"));
     threads.end(&engine, &Arc::default());
 }
@@ -229,7 +234,7 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
     let held = queue(&near, Priority::Normal);
     wait_across(&near, held, &far, served);
     let point = enqueue(&near, held);
-    let threads = Threads::start(&near);
+    let threads = ContextThreads::start(&near);
     let (_, waker) = Task::new();
     assert!(near.poll(point, &waker).is_none()); // asks for what is over there
     gate.signal();
@@ -253,7 +258,7 @@ fn e07_the_thread_of_a_lane_runs_no_callback_of_a_context_without_threads() {
     let held = queue(&near, Priority::Normal);
     wait_across(&near, held, &far, served);
     let point = enqueue(&near, held);
-    let threads = Threads::start(&near);
+    let threads = ContextThreads::start(&near);
     near.flush(held).expect("nothing has failed");
     // The lane's thread has got the other context on as far as the callback.
     while task.woken() == 0 {

@@ -3,7 +3,7 @@
 use crate::error::Kind;
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, Memory};
-use crate::memory::cpu_memory::Cells;
+use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::{BlockId, Heap};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
@@ -66,7 +66,7 @@ pub(crate) fn queue(engine: &Engine, priority: Priority) -> Slot {
 }
 
 pub(crate) fn enqueue(engine: &Engine, slot: Slot) -> Point {
-    let memory = Memory::Host(Cells::zeroed(16));
+    let memory = Memory::Host(CpuMemory::zeroed(16));
     let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
     let work = Work::Fill { dst: Span { block, offset: 0, size: 16 }, pattern: Pattern::ZERO };
     let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
@@ -287,7 +287,7 @@ fn d03_every_wait_ends_with_the_loss() {
 
 #[test]
 fn d03_without_threads_every_wait_for_an_event_of_the_host_sees_the_loss() {
-    type Ask = fn(&Engine, &UserState, Point) -> bool;
+    type Ask = fn(&Engine, &UserSignal, Point) -> bool;
     let asks: [Ask; 4] = [
         |engine, _, point| engine.wait(point, Deadline::now()).is_err(),
         |engine, _, point| engine.is_complete(point, &Clock::default()).is_err(),
@@ -364,7 +364,7 @@ fn q10_waiting_for_a_low_queue_lifts_what_is_planned_and_what_is_not() {
         if planned {
             state.plan([point], Priority::Low);
         }
-        state.plan_target(Target::Point(point), &mut Rest::default());
+        state.plan_target(WaitTarget::Point(point), &mut PlanRest::default());
         let Reached::Planned(seq) = state.reached(point) else { panic!("it is planned") };
         let at_first = if planned { Priority::Low } else { Priority::Normal };
         assert_eq!(state.batches.status(seq), Status::Ready(at_first));

@@ -1,7 +1,7 @@
 //! Where batches end so that no result in them is late.
 
 use crate::scheduler::plan::tests::*;
-use crate::scheduler::wakers::Place as Awaited;
+use crate::scheduler::wakers::WakeCondition as Awaited;
 use std::task::Waker;
 
 #[test]
@@ -129,7 +129,8 @@ fn e02_a_long_command_runs_beside_no_other_if_a_result_behind_it_is_looked_for()
 
 #[test]
 fn e02_bytes_that_the_host_gets_are_looked_for_however_many_commands_come_before_them() {
-    let host = || Arc::new(Block::new(BlockId::next(), Heap::Download, 64, Memory::Host(Cells::zeroed(64))));
+    let host =
+        || Arc::new(Block::new(BlockId::next(), Heap::Download, 64, Memory::Host(CpuMemory::zeroed(64))));
     let engine = paced(0.5);
     let [slot, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
     (0..20).for_each(|_| _ = enqueue(&engine, slot, fill(&block())));

@@ -84,6 +84,6 @@ fn q10_many_own_commands_are_planned_though_nothing_needs_them() {
     enqueue_own(&engine, MOST);
     let mut state = engine.lock();
     assert!(state.something_for(0));
-    state.plan_lane(0, Due::All);
+    state.plan_lane(0, DueCommands::All);
     assert!(state.queue(Slot::CONTEXT).pending.is_empty());
 }
