@@ -45,13 +45,13 @@ impl Context {
     /// ```
     #[track_caller]
     pub fn to_vec<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Result<Vec<T>> {
-        self.look(array, &array.all())
+        self.snapshot_of(array, &array.all())
     }
 
     /// Reads a part in a place of its own, behind what writes those bytes; under `Unchecked`, where nothing notes that, behind
     /// everything.
     #[track_caller]
-    fn look<T: Element, const D: usize>(
+    fn snapshot_of<T: Element, const D: usize>(
         &self,
         array: &DeviceArray<T, D>,
         part: &ArrayPart,
@@ -92,7 +92,7 @@ impl Context {
             behind.into_iter().for_each(|behind| engine.come_after(behind, slot, at));
             Ok(reading)
         });
-        engine.let_helper_go(slot);
+        engine.release_helper(slot);
         reading
     }
 
@@ -122,12 +122,14 @@ impl Context {
         let mut elements = BTreeMap::new();
         if edge == usize::MAX {
             let all = rows(&shape, &padded, edge).into_iter().flatten();
-            elements.extend(all.zip(self.look(array, &array.all())?));
+            elements.extend(all.zip(self.snapshot_of(array, &array.all())?));
         } else {
             let memory = DeviceArray::<T, 1>::new(array.array_ref(), [array.array.len]);
             for range in rows(&shape, &padded, edge) {
                 let bounds = range.start.cast_signed()..range.end.cast_signed();
-                elements.extend(range.zip(self.look(&memory, &memory.part(Region::new([bounds.into()]))?)?));
+                elements.extend(
+                    range.zip(self.snapshot_of(&memory, &memory.part(Region::new([bounds.into()]))?)?),
+                );
             }
         }
         Ok(Snapshot { shape: shape.into(), padded: padded.into(), edge, elements })

@@ -147,7 +147,7 @@ impl ElapsedTime {
 
     /// The answer once both are done. Only now is the program told of the first of them.
     fn told(&mut self) -> Result<f64> {
-        self.ends().into_iter().for_each(|end| end.late.tell(&Ok(())));
+        self.ends().into_iter().for_each(|end| end.late.report_done(&Ok(())));
         self.seconds()
     }
 

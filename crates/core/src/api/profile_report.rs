@@ -274,7 +274,7 @@ fn activity(noted: &ProfileEvent) -> Activity {
         ProfileEvent::Callback(_) => Activity::Callback,
         ProfileEvent::Command(command) => match command.what {
             CommandKind::Launch(_) => Activity::Launch,
-            CommandKind::Copy | CommandKind::Across => Activity::Copy,
+            CommandKind::Copy | CommandKind::BetweenContexts => Activity::Copy,
             CommandKind::Fill => Activity::Fill,
             CommandKind::Upload => Activity::Upload,
             CommandKind::Read | CommandKind::Download | CommandKind::Map | CommandKind::Look => {

@@ -52,7 +52,7 @@ impl Context {
         let (owner, epoch) = (self.owner.clone(), Instant::now());
         let engine = owner.engine();
         let from = engine.start_notes();
-        let looks = engine.look_at_clock().map(|(_, look)| look).into_iter().collect();
+        let looks = engine.sample_clock().map(|(_, look)| look).into_iter().collect();
         Profiler { notes: NotesReader { owner, epoch, from, looks }, running: true }
     }
 }
@@ -84,7 +84,7 @@ impl Finishing {
     /// The next point that has to be reached. Behind the last one the device looks at its clock, as it did at the start.
     fn next(&mut self) -> Option<Point> {
         if self.points.is_empty() && !std::mem::replace(&mut self.looked, true) {
-            let (point, look) = self.notes.engine().look_at_clock()?;
+            let (point, look) = self.notes.engine().sample_clock()?;
             self.notes.looks.push(look);
             self.points.push(point);
         }

@@ -165,7 +165,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 let engine = array.storage.owner.engine();
                 let access =
                     engine.host_access(&array.span(), HostUseKind::Read, deadline)?.ok_or_else(busy)?;
-                access.tell(array.span().range());
+                access.report_done(array.span().range());
                 Ok(bytes::with(&access, array.offset, array.len, f))
             }
             HostPlace::Plain(_, plain) => {
@@ -185,7 +185,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 let engine = array.storage.owner.engine();
                 let mut access =
                     engine.host_access(&array.span(), HostUseKind::Write, deadline)?.ok_or_else(busy)?;
-                access.tell(array.span().range());
+                access.report_done(array.span().range());
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
             HostPlace::Plain(_, plain) => {

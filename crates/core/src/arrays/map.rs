@@ -96,7 +96,7 @@ struct Mapper<T: Element> {
 impl<T: Element> Mapper<T> {
     #[track_caller]
     fn new(array: ArrayRef, write: bool) -> Self {
-        let past = array.storage.owner.engine().look_for_uses(&array.span(), write);
+        let past = array.storage.owner.engine().await_uses(&array.span(), write);
         Self { array, write, at: Location::caller(), copying: None, seat: WakerRegistration::default(), past }
     }
 
@@ -109,7 +109,7 @@ impl<T: Element> Mapper<T> {
     }
 
     fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> MapGuard<T> {
-        access.tell(self.array.span().range());
+        access.report_done(self.array.span().range());
         MapGuard { array: self.array.clone(), access: Some(access), copy, write: self.write }
     }
 
@@ -124,7 +124,7 @@ impl<T: Element> Mapper<T> {
             let copy = bytes::copied(&access, self.array.offset, self.array.len);
             return Ok(Some(self.mapped(access, Some(copy))));
         }
-        let reading = self.owner().read_own(&self.array, self.at)?;
+        let reading = self.owner().read_for_context(&self.array, self.at)?;
         self.copying = Some((access, reading));
         Ok(None)
     }

@@ -38,14 +38,14 @@ impl<T: Element> Reading<T> {
         let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
         if first.is_none() {
             // Only now is the program told.
-            self.engine.tell(self.point, &self.past.clock, &Ok(()));
+            self.engine.report_done(self.point, &self.past.clock, &Ok(()));
         }
         Ok(first)
     }
 
     /// Tells the program that the read has failed.
     fn failed(&self, error: Error) -> Error {
-        self.engine.tell(self.point, &self.past.clock, &Err(error.clone()));
+        self.engine.report_done(self.point, &self.past.clock, &Err(error.clone()));
         error
     }
 
@@ -174,6 +174,6 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
 impl<T> Drop for Reading<T> {
     fn drop(&mut self) {
         self.engine.drop_read(&self.span.block, &self.slot);
-        self.engine.stir();
+        self.engine.notify_due_threads();
     }
 }

@@ -16,7 +16,7 @@ const CHOICE: &str = "FENCEPOST_ADAPTER";
 /// In the browser, which asks its user first, the list is empty.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterInfo> {
-    crate::device::gl_instance::in_turn(|| pollster::block_on(sorted()).iter().map(describe).collect())
+    crate::device::gl_instance::one_at_a_time(|| pollster::block_on(sorted()).iter().map(describe).collect())
 }
 
 /// Returns what this machine has: in the browser, which tells only who asks for a device, nothing.
@@ -35,7 +35,7 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<wgpu::Adapter> {
         _ => choice.clone(),
     };
     #[cfg(not(target_arch = "wasm32"))]
-    return crate::device::gl_instance::in_turn(|| {
+    return crate::device::gl_instance::one_at_a_time(|| {
         pollster::block_on(async { Ok(crate::device::gl_instance::own(find(&choice).await?).await) })
     });
     #[cfg(target_arch = "wasm32")]

@@ -5,7 +5,7 @@ use wgpu::{Backend, Backends};
 
 /// Runs `f` while no other thread looks for adapters: every GL adapter that the process's instance finds shares one
 /// context, which can be current on one thread only, if only for a moment while it is looked at or dropped.
-pub(crate) fn in_turn<R>(f: impl FnOnce() -> R) -> R {
+pub(crate) fn one_at_a_time<R>(f: impl FnOnce() -> R) -> R {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     f()

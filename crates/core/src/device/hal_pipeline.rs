@@ -344,7 +344,7 @@ impl<A: Backend> Drop for GroupLayout<A> {
 
 impl<A: Backend> Drop for HalPipeline<A> {
     fn drop(&mut self) {
-        self.gate.bury(self.parts.take());
+        self.gate.drop_in_turn(self.parts.take());
     }
 }
 

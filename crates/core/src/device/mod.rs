@@ -69,7 +69,7 @@ pub(crate) trait Device: Allocate + Send + Sync {
 
     /// [Ticks](Self::tick), and asks now and then whether the device is still there: a driver reports some losses only when it
     /// is asked. Its fences say it then.
-    fn look_for_loss(&self) -> bool;
+    fn poll_loss(&self) -> bool;
 
     /// Asks now whether the device is gone.
     fn is_gone(&self) -> bool;

@@ -14,7 +14,7 @@ use crate::error::{Kind, Result};
 use crate::memory::block::{Allocate, Block, Memory};
 use crate::memory::byte_meter::{ByteMeter, MeteredVec};
 use crate::memory::external_blocks_by_buffer::{DroppedBlocks, ExternalBlocks};
-use crate::memory::external_buffers::bring_home;
+use crate::memory::external_buffers::transition_external;
 use crate::memory::heap::{BlockId, BufferRequest, Heap};
 use crate::memory::spare_buffers::SpareBuffers;
 use crate::memory::staged_bytes::Staged;
@@ -290,7 +290,7 @@ impl WgpuDevice {
         }
         Ok(self.foreign.block(buffer, || {
             let id = BlockId::next();
-            let memory = WgpuMemory::foreign_on(buffer, id, &self.gate, self.foreign.clone());
+            let memory = WgpuMemory::external_on(buffer, id, &self.gate, self.foreign.clone());
             Arc::new(Block::foreign(id, buffer.size(), Memory::Wgpu(memory), label))
         }))
     }
@@ -306,7 +306,7 @@ impl WgpuDevice {
     fn using(&self, buffer: &wgpu::Buffer) -> wgpu::CommandBuffer {
         let mut encoder =
             self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("foreign") });
-        bring_home(&mut encoder, std::iter::once(buffer));
+        transition_external(&mut encoder, std::iter::once(buffer));
         encoder.finish()
     }
 
@@ -408,7 +408,7 @@ impl Device for WgpuDevice {
         })
     }
 
-    fn look_for_loss(&self) -> bool {
+    fn poll_loss(&self) -> bool {
         let ticked = self.tick();
         let mut probed = lock(&self.probed);
         if self.told || self.lost.is_raised() || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES) {

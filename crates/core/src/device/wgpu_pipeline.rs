@@ -74,7 +74,7 @@ impl WgpuPipeline {
 
 impl Drop for WgpuPipeline {
     fn drop(&mut self) {
-        self.gate.bury((self.plain.clone(), self.writable.take()));
+        self.gate.drop_in_turn((self.plain.clone(), self.writable.take()));
     }
 }
 

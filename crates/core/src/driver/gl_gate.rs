@@ -50,7 +50,7 @@ impl GlGate {
     }
 
     /// Drops an object of wgpu's without waiting.
-    pub(crate) fn bury(&self, object: impl Send + 'static) {
+    pub(crate) fn drop_in_turn(&self, object: impl Send + 'static) {
         if self.one_at_a_time {
             lock(&self.dead).push(Box::new(object));
         }

@@ -20,7 +20,7 @@ pub(crate) enum CommandKind {
     Encode,
     Map,
     /// One side of a copy between contexts, on the context's own behalf.
-    Across,
+    BetweenContexts,
     /// A read by the context itself, for `to_vec` and `display`.
     Look,
 }

@@ -115,7 +115,7 @@ impl Block {
     }
 
     /// Whether the memory is the program's own.
-    pub(crate) fn is_foreign(&self) -> bool {
+    pub(crate) fn is_external(&self) -> bool {
         matches!(&self.memory, Memory::Wgpu(memory) if memory.foreign().is_some())
     }
 

@@ -55,7 +55,7 @@ impl Drop for ExternalBuffer {
 /// whatever wgpu knows too.
 ///
 /// wgpu refuses the commands if it would refuse any other use of one of the buffers.
-pub(crate) fn bring_home<'a>(
+pub(crate) fn transition_external<'a>(
     encoder: &mut wgpu::CommandEncoder,
     buffers: impl Iterator<Item = &'a wgpu::Buffer>,
 ) {

@@ -42,7 +42,7 @@ impl SpareBuffers {
             free.push(SpareBuffer { count: spare.count.set_free(true), ..spare });
         } else {
             drop(free);
-            self.gate.bury(spare.buffer);
+            self.gate.drop_in_turn(spare.buffer);
         }
     }
 
@@ -50,7 +50,7 @@ impl SpareBuffers {
     pub(crate) fn trim(&self) -> u64 {
         let free = std::mem::take(&mut *lock(&self.free));
         let bytes = free.iter().map(|spare| spare.buffer.size()).sum();
-        free.into_iter().for_each(|spare| self.gate.bury(spare.buffer));
+        free.into_iter().for_each(|spare| self.gate.drop_in_turn(spare.buffer));
         bytes
     }
 }

@@ -32,7 +32,7 @@ struct ArenaState<T> {
 struct Chunk<T> {
     size: u64,
     memory: Option<(MeteredBytes, T)>,
-    home: Weak<SharedArena<T>>,
+    arena: Weak<SharedArena<T>>,
 }
 
 /// The right to a range of a chunk. No two claims on one chunk overlap.
@@ -68,8 +68,8 @@ impl<T> Arena<T> {
                 (self.meter.count(rounded), memory)
             }
         };
-        let home = Arc::downgrade(&self.shared);
-        let chunk = Arc::new(Chunk { size: count.bytes, memory: Some((count, memory)), home });
+        let arena = Arc::downgrade(&self.shared);
+        let chunk = Arc::new(Chunk { size: count.bytes, memory: Some((count, memory)), arena });
         if size <= self.chunk / 2 {
             // The chunk that was open goes after the lock: with its last piece it comes back here.
             let before = lock(&self.shared.state).open.replace((chunk.clone(), size));
@@ -162,10 +162,10 @@ impl StagingClaim {
 
 impl<T> Drop for Chunk<T> {
     fn drop(&mut self) {
-        let (Some(home), Some(memory)) = (self.home.upgrade(), self.memory.take()) else { return };
-        let mut state = lock(&home.state);
+        let (Some(arena), Some(memory)) = (self.arena.upgrade(), self.memory.take()) else { return };
+        let mut state = lock(&arena.state);
         let idle: u64 = state.idle.iter().map(|(count, _)| count.bytes).sum();
-        if idle + self.size <= home.cache {
+        if idle + self.size <= arena.cache {
             state.idle.push((memory.0.set_free(true), memory.1));
         } else {
             drop(state);

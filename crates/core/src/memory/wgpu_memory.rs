@@ -69,7 +69,7 @@ impl WgpuMemory {
     }
 
     /// A buffer of the program's own, which is the block `id`.
-    pub(crate) fn foreign_on(
+    pub(crate) fn external_on(
         buffer: &wgpu::Buffer,
         id: BlockId,
         gate: &Arc<GlGate>,
@@ -114,7 +114,10 @@ impl WgpuMemory {
 
 impl Drop for WgpuMemory {
     fn drop(&mut self) {
-        self.gate.bury((self.buffer.as_ref().map(|buffer| wgpu::Buffer::clone(buffer)), self.native.take()));
+        self.gate.drop_in_turn((
+            self.buffer.as_ref().map(|buffer| wgpu::Buffer::clone(buffer)),
+            self.native.take(),
+        ));
     }
 }
 

@@ -66,10 +66,10 @@ pub(crate) fn copy(
     let (label, priority) = given.engine().about(by.slot);
     let helper = other.engine().helper(&format!("{label}, copy across"), priority);
     let helper = helper.map_err(|error| lost(other.engine(), error))?;
-    let theirs = Admission { slot: helper, what: CommandKind::Across, at: by.at };
+    let theirs = Admission { slot: helper, what: CommandKind::BetweenContexts, at: by.at };
     let (read_by, written_by) = if end == CopySide::Source { (by, theirs) } else { (theirs, by) };
     let enqueued = enqueue(end, copy, (source, read_by), (target, written_by));
-    other.engine().let_helper_go(helper);
+    other.engine().release_helper(helper);
     enqueued
 }
 
@@ -87,11 +87,11 @@ pub(crate) fn elsewhere(
     let (label, priority) = given.engine().about(by.slot);
     let helper = other.engine().helper(&format!("{label}, copy elsewhere"), priority);
     let helper = helper.map_err(|error| lost(other.engine(), error))?;
-    let theirs = Admission { slot: helper, what: CommandKind::Across, at: by.at };
+    let theirs = Admission { slot: helper, what: CommandKind::BetweenContexts, at: by.at };
     let copied = wait(other.engine(), helper, &end(given, by.slot), by.at).and_then(|()| copy(theirs));
     let copied = copied.map_err(|error| lost(other.engine(), error));
     let joined = copied.and_then(|()| wait(given.engine(), by.slot, &end(other, helper), by.at));
-    other.engine().let_helper_go(helper);
+    other.engine().release_helper(helper);
     joined
 }
 
@@ -195,7 +195,7 @@ fn connect(
 impl<'a> CopyEnd<'a> {
     fn new(end: CopySide, owner: &'a Owner, by: Admission, span: &Span, rows: &[Rows]) -> Result<Self> {
         let engine = owner.engine();
-        let theirs = by.what == CommandKind::Across;
+        let theirs = by.what == CommandKind::BetweenContexts;
         let between = CopyBuffers::new(owner, by, end, rows);
         let between = between.map_err(|error| if theirs { lost(engine, error) } else { error })?;
         Ok(Self { engine, end, by, span: span.clone(), between })
@@ -316,7 +316,7 @@ impl PieceBytes {
                 self.staged.get_or_init(|| staged);
                 return Poll::Ready(Ok(()));
             };
-            if !source.attend_batch(seq, waker).map_err(|error| lost(source, error))? {
+            if !source.register_batch_waker(seq, waker).map_err(|error| lost(source, error))? {
                 return Poll::Pending;
             }
         }

@@ -21,9 +21,9 @@ pub(crate) fn wait(
 ) -> Result<()> {
     let Some((origin, name)) = origin(event)? else { return Ok(()) };
     let signaller = Signaller::new(engine, &name);
-    let turn = enqueueing();
+    let make_progress = enqueueing();
     engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
-    drop(turn);
+    drop(make_progress);
     Relay::attach(engine, signaller, origin, None);
     Ok(())
 }

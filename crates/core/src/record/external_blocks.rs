@@ -19,7 +19,7 @@ pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExte
     let mut seen = FxHashSet::default();
     for (at, step) in steps.iter().enumerate() {
         step.work.each_block(|block| {
-            if block.is_foreign() && seen.insert(block.id) {
+            if block.is_external() && seen.insert(block.id) {
                 named.push((at, block));
             }
         });

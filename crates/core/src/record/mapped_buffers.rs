@@ -32,7 +32,7 @@ pub(crate) struct FillingBuffer {
     pub(crate) buffer: wgpu::Buffer,
     count: MeteredBytes,
     used: u64,
-    home: MappedBuffers,
+    pool: MappedBuffers,
 }
 
 impl MappedBuffers {
@@ -76,7 +76,7 @@ impl MappedBuffers {
                 (buffer, count)
             }
         };
-        Ok(FillingBuffer { buffer, count, used: 0, home: self.clone() })
+        Ok(FillingBuffer { buffer, count, used: 0, pool: self.clone() })
     }
 
     /// A new buffer; one to write is mapped from the start.
@@ -125,15 +125,15 @@ impl SubmittedUpload {
 
 impl Drop for SubmittedUpload {
     fn drop(&mut self) {
-        let Some(FillingBuffer { buffer, count, home, .. }) = self.0.take() else { return };
-        if home.lost.is_raised() {
+        let Some(FillingBuffer { buffer, count, pool, .. }) = self.0.take() else { return };
+        if pool.lost.is_raised() {
             return;
         }
-        let device = home.device.clone();
+        let device = pool.device.clone();
         let back = buffer.clone();
         let mapped = move |result: Result<(), wgpu::BufferAsyncError>| {
             if result.is_ok() {
-                home.spares.keep(SpareBuffer { buffer: back, count, mapped: true });
+                pool.spares.keep(SpareBuffer { buffer: back, count, mapped: true });
             }
         };
         let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
@@ -151,7 +151,7 @@ struct MappedDownload {
     count: Option<MeteredBytes>,
     used: u64,
     mapped: Arc<AtomicBool>,
-    home: MappedBuffers,
+    pool: MappedBuffers,
 }
 
 /// The bytes of one read.
@@ -162,8 +162,8 @@ struct MappedReadback {
 
 impl DownloadBuffer {
     pub(crate) fn new(filling: FillingBuffer) -> Self {
-        let FillingBuffer { buffer, count, used, home } = filling;
-        Self(Arc::new(MappedDownload { buffer, count: Some(count), used, mapped: Arc::default(), home }))
+        let FillingBuffer { buffer, count, used, pool } = filling;
+        Self(Arc::new(MappedDownload { buffer, count: Some(count), used, mapped: Arc::default(), pool }))
     }
 
     /// The bytes from `offset` on, for whoever reads them later.
@@ -174,7 +174,7 @@ impl DownloadBuffer {
     /// Asks for the map after the submission; `arrival` tells when it is there.
     pub(crate) fn map(&self, arrival: Arrival) {
         let slice = self.0.buffer.slice(..self.0.used);
-        let (mapped, lost) = (self.0.mapped.clone(), self.0.home.lost.clone());
+        let (mapped, lost) = (self.0.mapped.clone(), self.0.pool.lost.clone());
         slice.map_async(MapMode::Read, move |result| {
             mapped.store(result.is_ok(), Ordering::Release);
             if result.is_err() {
@@ -198,10 +198,10 @@ impl Readback for MappedReadback {
 impl Drop for MappedDownload {
     fn drop(&mut self) {
         if let Some(count) = self.count.take()
-            && !self.home.lost.is_raised()
+            && !self.pool.lost.is_raised()
         {
             let (buffer, mapped) = (self.buffer.clone(), self.mapped.load(Ordering::Acquire));
-            self.home.spares.keep(SpareBuffer { buffer, count, mapped });
+            self.pool.spares.keep(SpareBuffer { buffer, count, mapped });
         }
     }
 }

@@ -34,6 +34,6 @@ pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<Comm
 
 /// # Panics
 /// Always: they are alone in their batch, and no batch of the CPU recorder's.
-pub(crate) fn astray() -> ! {
+pub(crate) fn unreachable_commands() -> ! {
     unreachable!("bug: commands of the program among others")
 }

@@ -1,7 +1,7 @@
 //! The threads of a context: two a lane, one for host callbacks.
 
 use crate::scheduler::engine::Engine;
-use crate::scheduler::thread_posts::{LanePost, take_post};
+use crate::scheduler::thread_posts::{LanePost, set_post};
 use fencepost_sync::prim::{Mutex, lock};
 use std::io;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl ContextThreads {
             LaneThread::Completes => format!("fencepost completer {lane}"),
         };
         self.add(name, engine, move |engine| {
-            take_post(post);
+            set_post(post);
             match role {
                 LaneThread::Submits => engine.lane_thread(lane),
                 LaneThread::Completes => engine.completer(lane),
@@ -99,7 +99,7 @@ impl ContextThreads {
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
         let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
-        if own || engine.waits_across() {
+        if own || engine.waits_for_other_context() {
             let (engine, alive) = (engine.clone(), alive.clone());
             let ended = thread::Builder::new().spawn(move || {
                 threads.finish(&engine);

@@ -5,7 +5,7 @@ use crate::runtime::owner::Owner;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
-use crate::scheduler::thread_posts::stand_aside;
+use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::scheduler::user_signal::UserSignal;
 use fencepost_sync::{Bell, Late, Point};
 use std::future::Future;
@@ -74,8 +74,8 @@ impl PointLate {
     }
 
     /// Tells the program `answer`.
-    pub(crate) fn tell(&self, answer: &Result<()>) {
-        self.owner.engine().tell(self.point, &self.past.clock, answer);
+    pub(crate) fn report_done(&self, answer: &Result<()>) {
+        self.owner.engine().report_done(self.point, &self.past.clock, answer);
     }
 }
 
@@ -83,14 +83,14 @@ impl Late<(), Error> for PointLate {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let answer = self.poll_untold(cx);
         if let Poll::Ready(answer) = &answer {
-            self.tell(answer);
+            self.report_done(answer);
         }
         answer
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
         let answer = self.wait_untold(Deadline::after(limit));
-        answer.iter().for_each(|answer| self.tell(answer));
+        answer.iter().for_each(|answer| self.report_done(answer));
         answer
     }
 }
@@ -98,7 +98,7 @@ impl Late<(), Error> for PointLate {
 impl Drop for PointLate {
     /// Nobody looks for the end any more: the completer has to.
     fn drop(&mut self) {
-        self.owner.engine().stir();
+        self.owner.engine().notify_due_threads();
     }
 }
 
@@ -127,7 +127,7 @@ impl Late<(), Error> for UserLate {
         }
         let (engine, deadline) = (self.owner.engine(), Deadline::after(limit));
         let mut turned = false;
-        stand_aside();
+        replace_lane_thread();
         loop {
             let state = engine.lock();
             if let Some(result) = self.event.result() {
@@ -141,10 +141,10 @@ impl Late<(), Error> for UserLate {
             }
             turned = true;
             if engine.threads || !state.busy() {
-                engine.doze(state, deadline.slice());
+                engine.park(state, deadline.slice());
             } else {
                 drop(state);
-                engine.turn(deadline.slice());
+                engine.make_progress(deadline.slice());
             }
         }
     }

@@ -20,7 +20,8 @@ pub(crate) fn watch(watch: impl FnOnce() -> ContextWatch) {
     static LIMIT: OnceLock<Option<Duration>> = OnceLock::new();
     let begin = || {
         let limit = limit(&std::env::var(VARIABLE).ok()?)?;
-        let started = thread::Builder::new().name("fencepost watchdog".into()).spawn(move || look(limit));
+        let started =
+            thread::Builder::new().name("fencepost watchdog".into()).spawn(move || watch_contexts(limit));
         started.is_ok().then_some(limit)
     };
     if LIMIT.get_or_init(begin).is_some() {
@@ -38,7 +39,7 @@ fn limit(text: &str) -> Option<Duration> {
 }
 
 /// Looks at the contexts until one of them is older than the limit.
-fn look(limit: Duration) {
+fn watch_contexts(limit: Duration) {
     loop {
         thread::sleep(limit / 10);
         let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);

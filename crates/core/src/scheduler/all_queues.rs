@@ -53,7 +53,7 @@ impl Engine {
         }
         self.unlock(state);
         if !self.threads {
-            self.turn(Duration::ZERO);
+            self.make_progress(Duration::ZERO);
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct Submitted {
     pub(crate) keep: Keep,
     pub(crate) expected: ExpectedCost,
     /// When it was on its way to the device.
-    pub(crate) sent: Instant,
+    pub(crate) submitted_at: Instant,
 }
 
 /// Where a batch is.

@@ -265,12 +265,12 @@ mod tests {
 
     #[test]
     fn q11_of_two_threads_that_have_found_one_cycle_one_is_refused() {
-        let (engine, (tell, told), (go, gone)) = (engine(), channel(), channel());
+        let (engine, (report_done, told), (go, gone)) = (engine(), channel(), channel());
         let own = Blocked::note(&engine, Point::START);
         let (number, other) = (own.0, engine.clone());
         let second = thread::spawn(move || {
             let wait = Blocked::note(&other, Point::START);
-            tell.send(wait.0).expect("the test listens");
+            report_done.send(wait.0).expect("the test listens");
             gone.recv().expect("the test goes on");
             refuse(&[link(number)])
         });

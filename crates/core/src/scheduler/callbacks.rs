@@ -41,15 +41,17 @@ impl Engine {
         let mut state = self.lock();
         if is_thread_of_a_lane() || signals() {
             // Once: a relay among those that are woken asks again on this very thread.
-            if !state.calls.is_empty() && !std::mem::replace(&mut state.calls_told, true) {
-                state.wake_everybody();
+            if !state.calls.is_empty() && !std::mem::replace(&mut state.callbacks_announced, true) {
+                state.wake_all_waiters();
             }
             self.unlock(state);
             return false;
         }
         if !state.calls.is_empty() && {
             let engine = self.me.clone();
-            leave_calls(move || engine.upgrade().into_iter().for_each(|engine| engine.turn(Duration::ZERO)))
+            leave_calls(move || {
+                engine.upgrade().into_iter().for_each(|engine| engine.make_progress(Duration::ZERO))
+            })
         } {
             return false;
         }
@@ -77,7 +79,7 @@ impl Engine {
         let mut state = self.lock();
         state.called(id, slot, panicked);
         if !self.threads {
-            state.wake_everybody(); // a task on another thread may be the only one that goes on with the queue
+            state.wake_all_waiters(); // a task on another thread may be the only one that goes on with the queue
         }
         self.unlock(state);
         self.lock()
@@ -104,7 +106,7 @@ impl State {
             }
         }
         self.collect_wakers();
-        self.reap();
+        self.free_slots();
     }
 
     /// The callback that holds `point` back, if planning has found one that does.

@@ -27,7 +27,7 @@ impl Engine {
             Ok(reached) if reached >= value => self.advance(lane, reached, watch),
             Ok(reached) => {
                 self.unwatch(lane, watch);
-                self.device.look_for_loss(); // some drivers report a loss only when they are asked
+                self.device.poll_loss(); // some drivers report a loss only when they are asked
                 self.advance(lane, reached, 0);
             }
             Err(lost) => {
@@ -46,7 +46,7 @@ impl Engine {
     }
 
     /// Looks how far a lane is, and notes it.
-    pub(crate) fn look(&self, lane: usize) {
+    pub(crate) fn poll_lane(&self, lane: usize) {
         match self.lanes[lane].fence.completed() {
             Ok(reached) => self.advance(lane, reached, 0),
             Err(lost) => self.lose(&lost.reason),
@@ -54,28 +54,28 @@ impl Engine {
     }
 
     /// Looks how far all lanes are; if the device has nothing, whether it is still there.
-    pub(crate) fn look_at_all(&self) {
+    pub(crate) fn poll_lanes(&self) {
         let busy = self.lock().lanes.iter().any(|lane| lane.timeline.in_flight() > 0);
         if busy {
-            (0..self.lanes.len()).for_each(|lane| self.look(lane));
+            (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
         } else {
-            self.look_for_loss();
+            self.poll_loss();
         }
     }
 
     /// Asks whether the device is still there, for who waits for what the device does not have.
-    pub(crate) fn look_for_loss(&self) {
+    pub(crate) fn poll_loss(&self) {
         if self.lock().lost.is_some() {
             return;
         }
-        self.device.look_for_loss();
-        (0..self.lanes.len()).for_each(|lane| self.look(lane));
+        self.device.poll_loss();
+        (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
     }
 
     /// The outcome of a call of the device: whatever one says that is gone, it is gone.
     pub(crate) fn checked<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         if outcome.is_err() && self.lock().lost.is_none() && self.device.is_gone() {
-            (0..self.lanes.len()).for_each(|lane| self.look(lane));
+            (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
         }
         match outcome {
             Err(error) => Err(self.lock().lost.clone().unwrap_or(error)),
@@ -92,7 +92,7 @@ impl Engine {
         }
         let (done, wakers) = state.complete(lane);
         state.learn(lane, &done);
-        let (alarm, surplus) = (state.alarm(), state.pool.has_surplus());
+        let (wakeups, surplus) = (state.wakeups(), state.pool.has_surplus());
         let times = std::mem::take(&mut state.after.times);
         drop(state);
         drop(times);
@@ -103,10 +103,10 @@ impl Engine {
                 .into_iter()
                 .for_each(|steps| self.launches.take_back(steps.into_iter().map(Step::launch)));
         }
-        self.ring(&alarm);
+        self.notify(&wakeups);
         crate::scheduler::deferred_calls::wake_all(wakers);
         if surplus {
-            self.let_surplus_go();
+            self.release_surplus();
         }
         self.tidy_up(lane);
     }
@@ -142,7 +142,7 @@ impl Engine {
         drop(state);
         log::warn!("{} submissions and everything in them are leaked with the device", leaked.len());
         std::mem::forget(leaked);
-        self.stir();
+        self.notify_due_threads();
         crate::scheduler::deferred_calls::wake_all(wakers);
     }
 }
@@ -166,7 +166,8 @@ impl State {
     fn learn(&mut self, lane: usize, done: &[Submitted]) {
         let Some(first) = done.first() else { return };
         let (now, at) = (Instant::now(), &mut self.lanes[lane]);
-        let start = at.last_finish.replace(now).map_or(first.sent, |last| last.max(first.sent));
+        let start =
+            at.last_finish.replace(now).map_or(first.submitted_at, |last| last.max(first.submitted_at));
         let expected = done.iter().fold(ExpectedCost::default(), |all, batch| all.and(batch.expected));
         let steps = done.iter().flat_map(|batch| batch.steps.iter());
         at.costs.learn(steps, expected, (now - start).as_secs_f32());
@@ -333,7 +334,7 @@ mod tests {
             true
         }
 
-        fn look_for_loss(&self) -> bool {
+        fn poll_loss(&self) -> bool {
             self.tick()
         }
 

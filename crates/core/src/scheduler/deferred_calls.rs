@@ -1,6 +1,6 @@
 //! In which order a thread does what comes of a step: relays, then destructors of the program, then its tasks, then its callbacks.
 
-use crate::scheduler::user_code::{shielded, wake_each};
+use crate::scheduler::user_code::{catch_panic, wake_each};
 use fencepost_sync::prim::thread_local;
 use fencepost_sync::{InTask, TasksLater};
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ thread_local! {
 /// Runs `first`, then the relays that it has woken on this thread, and what they have: one after the other, not one inside the
 /// other, as a chain may be long. Code of the program comes last, destructors, tasks and then callbacks: it may wait for any of
 /// the relays.
-pub(crate) fn in_turn<R>(first: impl FnOnce() -> R) -> R {
+pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     let outermost = woken(|list| {
         let outermost = list.is_none();
         list.get_or_insert_default();
@@ -51,7 +51,7 @@ pub(crate) fn in_turn<R>(first: impl FnOnce() -> R) -> R {
 /// Calls `wakers`: first those of the library, then those of tasks, which may wait.
 pub(crate) fn wake_all(wakers: Vec<Waker>) {
     if !wakers.is_empty() {
-        in_turn(|| wake_each(wakers));
+        run_with_deferred(|| wake_each(wakers));
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
     if let Some(things) = leave_drops(things) {
         for thing in things {
             let _in = InTask::enter();
-            shielded("a destructor", || drop(thing));
+            catch_panic("a destructor", || drop(thing));
         }
     }
 }
@@ -170,11 +170,11 @@ mod tests {
         let mut bell = Bell::default();
         let dropped = Dropped(Task(notes.clone(), signalled.clone()));
         let task = bell.set(&Waker::from(Arc::new(Task(notes.clone(), signalled)))).clone();
-        in_turn(|| {
-            far.turn(Duration::ZERO); // the callback is due
+        run_with_deferred(|| {
+            far.make_progress(Duration::ZERO); // the callback is due
             task.wake();
             drop_all(vec![dropped]);
-            in_turn(|| from.signal());
+            run_with_deferred(|| from.signal());
             assert!(notes.lock().expect("no panic").is_empty());
         });
         assert_eq!(*notes.lock().expect("no panic"), ["drop", "task", "callback"]);

@@ -113,11 +113,11 @@ impl Engine {
     /// Releases S, does what had to wait for that, and wakes whoever has something to do now.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
         let AfterUnlock { dropped, wakers, times, moved: _ } = std::mem::take(&mut state.after);
-        let alarm = state.alarm();
+        let wakeups = state.wakeups();
         drop(state);
         drop(times);
         crate::scheduler::deferred_calls::drop_all(dropped);
-        self.ring(&alarm);
+        self.notify(&wakeups);
         crate::scheduler::deferred_calls::wake_all(wakers);
     }
 
@@ -125,12 +125,12 @@ impl Engine {
     /// woken for that.
     pub(crate) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
         state.lanes[lane].watchers += 1;
-        let alarm = state.alarm();
+        let wakeups = state.wakeups();
         state.lanes[lane].watchers -= 1;
         let AfterUnlock { times, .. } = std::mem::take(&mut state.after);
         drop(state);
         drop(times);
-        self.ring(&alarm);
+        self.notify(&wakeups);
     }
 
     pub(crate) fn new_hold(&self) -> HoldId {
@@ -157,7 +157,7 @@ impl Engine {
         Ok(slot)
     }
 
-    /// Makes a queue of the context's own for one command, until it is [let go](Self::let_helper_go).
+    /// Makes a queue of the context's own for one command, until it is [let go](Self::release_helper).
     pub(crate) fn helper(&self, label: &str, priority: Priority) -> Result<Slot, Error> {
         let mut state = self.lock();
         state.lost()?;
@@ -166,10 +166,10 @@ impl Engine {
     }
 
     /// Ends a helper once its work is done.
-    pub(crate) fn let_helper_go(&self, slot: Slot) {
+    pub(crate) fn release_helper(&self, slot: Slot) {
         let mut state = self.lock();
         state.queue_mut(slot).open = false;
-        state.reap();
+        state.free_slots();
         self.unlock(state);
     }
 
@@ -179,7 +179,7 @@ impl Engine {
         let queue = state.queue_mut(slot);
         queue.open = false;
         queue.forget_waits();
-        state.reap();
+        state.free_slots();
         if state.lost.is_some() || state.queue(slot).spent() {
             return self.unlock(state);
         }
@@ -198,7 +198,7 @@ impl Engine {
         let wakers = state.wakers.take(WakeCondition::User(hold));
         state.after.wakers.extend(wakers);
         if !self.threads {
-            state.wake_everybody(); // there is something to do for who found nothing
+            state.wake_all_waiters(); // there is something to do for who found nothing
         }
         self.unlock(state);
         #[cfg(target_arch = "wasm32")]

@@ -51,7 +51,7 @@ impl Engine {
         let read = matches!(work, Work::Read { .. });
         let stamp = state.push_work(by, work);
         if !read {
-            self.kick(state, by.slot);
+            self.notify_lane(state, by.slot);
         }
         Ok(stamp)
     }
@@ -68,7 +68,7 @@ impl Engine {
         for (stamp, work) in stamps.into_iter().zip(works) {
             state.push_stamped(by, stamp, work);
         }
-        self.kick(state, by.slot);
+        self.notify_lane(state, by.slot);
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl Engine {
         if let Some(last) = last {
             whole.iter().for_each(|work| ordering::admit::record(&state, by, last, work));
         }
-        self.kick(state, by.slot);
+        self.notify_lane(state, by.slot);
         Ok(stamps)
     }
 
@@ -118,7 +118,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(slot)?;
         if state.wait_log.is_some() {
-            ordering::note_waits::note_asked(&mut state, slot, at, point, clock);
+            ordering::note_waits::note_requested_wait(&mut state, slot, at, point, clock);
         }
         state.queue_mut(slot).clock.join(clock);
         state.note_wait(slot, point, ProfiledCause::Program, at);
@@ -156,7 +156,7 @@ impl Engine {
         let stamp = state.next_stamp();
         state.queue_mut(slot).push(Command { stamp, op });
         state.queue_mut(slot).end_times();
-        self.kick(state, slot);
+        self.notify_lane(state, slot);
         Ok(())
     }
 
@@ -165,7 +165,7 @@ impl Engine {
     /// What nobody has asked for, and is little, can wait for the end of a nap: a program that asks at once submits
     /// it itself, and nobody has to be woken.
     #[inline]
-    pub(crate) fn kick(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
+    pub(crate) fn notify_lane(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let sleeper = state.sleeper(slot);
         drop(state);
         #[cfg(target_arch = "wasm32")]
@@ -276,7 +276,7 @@ impl State {
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
         let (at, rest) = (queue.lane, self.lanes[queue.lane].rest);
-        let rests = rest.is_deep() || (rest == ThreadRest::Napping && queue.urgent());
+        let rests = rest.is_deep() || (rest == ThreadRest::Ticking && queue.urgent());
         if !rests || queue.hold.is_some() || slot == Slot::CONTEXT {
             return None;
         }

@@ -40,22 +40,22 @@ impl Engine {
             std::mem::forget(block);
             return;
         }
-        if !block.is_foreign() {
+        if !block.is_external() {
             state.pool.give(block);
             // Nothing else goes back here: the driver may block for it, and dropping an array never does.
             let surplus = state.pool.over_threshold();
             drop(state);
             if surplus {
-                self.let_surplus_go();
+                self.release_surplus();
             }
             return;
         }
         state.foreign.push(block);
-        self.let_foreign_go(state);
+        self.release_external_blocks(state);
     }
 
     /// Lets go of the blocks on the program's own buffers whose uses nobody has to be ordered after any more.
-    pub(crate) fn let_foreign_go(&self, mut state: MutexGuard<'_, State>) {
+    pub(crate) fn release_external_blocks(&self, mut state: MutexGuard<'_, State>) {
         let blocks = std::mem::take(&mut state.foreign);
         let (over, kept): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| state.is_over(block));
         state.foreign = kept;
@@ -85,11 +85,11 @@ impl Engine {
     }
 
     /// As [`trim`](Self::trim), of what is free beyond what is kept.
-    pub(crate) fn let_surplus_go(&self) -> u64 {
+    pub(crate) fn release_surplus(&self) -> u64 {
         self.give_back(|pool| pool.take_surplus(0))
     }
 
-    /// As [`let_surplus_go`](Self::let_surplus_go), before a block of `size` bytes is made. A threshold of the program's is
+    /// As [`release_surplus`](Self::release_surplus), before a block of `size` bytes is made. A threshold of the program's is
     /// about what is free, so it waits until that block is.
     pub(crate) fn make_room(&self, size: u64) {
         self.give_back(|pool| if pool.threshold.is_none() { pool.take_surplus(size) } else { Vec::new() });

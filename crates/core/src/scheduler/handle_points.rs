@@ -91,10 +91,10 @@ mod tests {
     fn a_handle_in_the_place_of_another_takes_no_memory() {
         for kept in [0, 1, 100, 3000] {
             let mut handles = HandlePoints::default();
-            let mut ring: VecDeque<_> = (0..=kept).map(|_| add(&mut handles, 1)).collect();
+            let mut notify: VecDeque<_> = (0..=kept).map(|_| add(&mut handles, 1)).collect();
             for _ in 0..100_000 {
-                ring.push_back(add(&mut handles, 1));
-                ring.pop_front();
+                notify.push_back(add(&mut handles, 1));
+                notify.pop_front();
             }
             let found = handles.points.len();
             assert!(found <= 2 * (kept + 2) + FEW, "{found} are kept for {} that live", kept + 1);

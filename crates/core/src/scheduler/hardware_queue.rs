@@ -9,7 +9,7 @@ use std::task::Waker;
 
 impl State {
     /// Whether everything up to `point` was submitted, and not all of it is known to be done.
-    fn is_sent(&self, point: Point) -> bool {
+    fn is_submitted(&self, point: Point) -> bool {
         let queue = self.queue(point.slot);
         let mut batches = queue.batches_before(point.stamp, Stamp(0));
         matches!(self.reached(point), Reached::Planned(_))
@@ -18,14 +18,14 @@ impl State {
 
     /// Takes what to wake as a point was submitted, or is over without.
     #[inline]
-    pub(crate) fn due_sent(&mut self) -> Vec<Waker> {
-        if self.wakers.await_submissions() { self.take_sent() } else { Vec::new() }
+    pub(crate) fn due_submitted(&mut self) -> Vec<Waker> {
+        if self.wakers.await_submissions() { self.take_submitted() } else { Vec::new() }
     }
 
     #[cold]
-    fn take_sent(&mut self) -> Vec<Waker> {
+    fn take_submitted(&mut self) -> Vec<Waker> {
         let mut wakers = std::mem::take(&mut self.wakers);
-        let due = wakers.take_sent(|at| self.reached(at) == Reached::Done || self.is_sent(at));
+        let due = wakers.take_submitted(|at| self.reached(at) == Reached::Done || self.is_submitted(at));
         self.wakers = wakers;
         due
     }
@@ -40,12 +40,12 @@ impl Engine {
 
     /// Whether the device has everything up to `point`; else has `waker` called when it does. Whoever asks hears of
     /// the end elsewhere, which may come first.
-    pub(crate) fn attend_sent(&self, point: Point, waker: &Waker) -> bool {
+    pub(crate) fn register_submitted_waker(&self, point: Point, waker: &Waker) -> bool {
         let mut state = self.lock();
-        let sent = state.is_sent(point);
-        if !sent && state.reached(point) != Reached::Done {
-            state.wakers.leave(WakeCondition::sent(point), waker);
+        let submitted = state.is_submitted(point);
+        if !submitted && state.reached(point) != Reached::Done {
+            state.wakers.register(WakeCondition::submitted(point), waker);
         }
-        sent
+        submitted
     }
 }

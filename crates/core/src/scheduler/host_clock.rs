@@ -8,22 +8,22 @@ use crate::scheduler::state::State;
 use fencepost_sync::{Clock, Point};
 
 impl Engine {
-    /// As [`State::tell`].
-    pub(crate) fn tell(&self, point: Point, clock: &Clock, answer: &Result<()>) {
-        self.lock().tell(point, clock, answer);
+    /// As [`State::report_done`].
+    pub(crate) fn report_done(&self, point: Point, clock: &Clock, answer: &Result<()>) {
+        self.lock().report_done(point, clock, answer);
     }
 }
 
 impl State {
     /// What the program was told is over.
     pub(crate) fn host_clock(&self) -> &Clock {
-        &self.told
+        &self.host_clock
     }
 
     /// Tells the program `answer`, which a call for `point` is about to return. The program knows from it that the work is
     /// over, with all that it came after, if the answer is the outcome of the work itself: success, or the error that the
     /// work has ended with. A call that is refused, or that ends because the device is lost, says nothing of the work.
-    pub(crate) fn tell(&mut self, point: Point, clock: &Clock, answer: &Result<()>) {
+    pub(crate) fn report_done(&mut self, point: Point, clock: &Clock, answer: &Result<()>) {
         let outcome = match answer {
             Ok(()) => true,
             Err(error) => self.queue(point.slot).result(point.stamp).is_err_and(|own| own.is(error)),
@@ -34,7 +34,7 @@ impl State {
     }
 
     /// Tells the program that uses of an array are over.
-    pub(crate) fn tell_uses<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
+    pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
         uses.for_each(|earlier| {
             self.note_over(earlier.point(), earlier.origin.as_ref().map(|origin| &origin.clock))
         });
@@ -46,9 +46,9 @@ impl State {
             return;
         }
         if let Some(clock) = clock {
-            self.told.join(clock);
+            self.host_clock.join(clock);
         }
-        self.told.see(point.slot, point.stamp);
+        self.host_clock.see(point.slot, point.stamp);
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
         let (engine, one, two) = engine();
         let (point, clock, stamp) = over(&engine, one, two);
         assert!(!knows(&engine, one, point.stamp) && !knows(&engine, two, stamp));
-        engine.tell(point, &clock, &Ok(()));
+        engine.report_done(point, &clock, &Ok(()));
         assert!(knows(&engine, one, point.stamp) && knows(&engine, two, stamp));
     }
 
@@ -100,13 +100,13 @@ mod tests {
     fn p02_an_error_says_that_the_work_is_over_only_if_it_is_the_works_own() {
         let (engine, one, two) = engine();
         let (point, clock, stamp) = over(&engine, one, two);
-        engine.tell(point, &clock, &Err(refusal()));
+        engine.report_done(point, &clock, &Err(refusal()));
         assert!(!knows(&engine, one, point.stamp), "work that has succeeded");
         let own = refusal();
         engine.lock().fail_queue(one, point.stamp, own.clone());
-        engine.tell(point, &clock, &Err(refusal()));
+        engine.report_done(point, &clock, &Err(refusal()));
         assert!(!knows(&engine, one, point.stamp), "an error of the same kind");
-        engine.tell(point, &clock, &Err(own));
+        engine.report_done(point, &clock, &Err(own));
         assert!(knows(&engine, one, point.stamp) && knows(&engine, two, stamp));
     }
 
@@ -115,7 +115,7 @@ mod tests {
         let (engine, one, two) = engine();
         let (point, clock, stamp) = over(&engine, one, two);
         let later = Point { stamp: Stamp(point.stamp.0 + 1), ..point };
-        engine.tell(later, &clock, &Ok(()));
+        engine.report_done(later, &clock, &Ok(()));
         assert!(!knows(&engine, one, point.stamp) && !knows(&engine, two, stamp));
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 ///
 /// The scheduler makes it while no work that was enqueued before can still touch the range, or write it if the host reads.
 /// Work that is enqueued after it waits on the host until it is dropped. It says nothing to the program before
-/// [`tell`](Self::tell).
+/// [`report_done`](Self::report_done).
 pub(crate) struct HostGuard {
     engine: Arc<Engine>,
     access: HostAccess,
@@ -98,13 +98,13 @@ impl Engine {
 
     /// Has batches end behind what uses `span` and is not planned, as a map waits for that. What it gives is to live as long as
     /// the map may.
-    pub(crate) fn look_for_uses(&self, span: &Span, write: bool) -> Arc<PointHistory> {
+    pub(crate) fn await_uses(&self, span: &Span, write: bool) -> Arc<PointHistory> {
         let (past, mut state) = (Arc::<PointHistory>::default(), self.lock());
         let order = span.block.order();
         for earlier in order.uses.conflicts(span.range(), write) {
             let point = Point { slot: earlier.slot, stamp: earlier.stamp };
             if state.reached(point) == Reached::Unplanned {
-                state.queue_mut(point.slot).look_for(point.stamp, &past);
+                state.queue_mut(point.slot).await_result(point.stamp, &past);
             }
         }
         past
@@ -116,7 +116,7 @@ impl Engine {
         if block.order().host_idle() {
             return true;
         }
-        self.doze(state, deadline.slice());
+        self.park(state, deadline.slice());
         !deadline.over()
     }
 }
@@ -178,10 +178,10 @@ impl Engine {
 
 impl HostGuard {
     /// Tells the program, which is about to be given the bytes of `range`, that what this right had to wait for is over.
-    pub(crate) fn tell(&self, range: Range<u64>) {
+    pub(crate) fn report_done(&self, range: Range<u64>) {
         let mut state = self.engine.lock();
         let order = self.access.block().order();
-        state.tell_uses(order.uses.conflicts(range, self.access.want().writes()));
+        state.report_uses_done(order.uses.conflicts(range, self.access.want().writes()));
     }
 }
 
@@ -196,7 +196,7 @@ impl Drop for HostGuard {
         if idle {
             let id = self.access.block().id;
             if state.release(|hold| hold == Hold::Host(id)) && !self.engine.threads {
-                state.wake_everybody(); // a task that found nothing to do goes on with what was held
+                state.wake_all_waiters(); // a task that found nothing to do goes on with what was held
             }
         }
         self.engine.unlock(state);

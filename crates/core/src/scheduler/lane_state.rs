@@ -24,7 +24,7 @@ pub(crate) enum ThreadRest {
     #[default]
     Awake,
     /// Within a moment: what is not urgent need not wake it.
-    Napping,
+    Ticking,
     /// Never.
     Asleep,
     /// When it is time to ask whether the device is still there: else as asleep.

@@ -15,7 +15,7 @@ impl Engine {
         wasm_bindgen_futures::spawn_local(async move {
             if let Some(engine) = engine.upgrade() {
                 engine.scheduled.store(false, Ordering::Relaxed);
-                engine.turn(Duration::ZERO);
+                engine.make_progress(Duration::ZERO);
             }
         });
     }

@@ -138,14 +138,14 @@ impl State {
         let mut any = [false; 3];
         self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
         let own = self.queue(Slot::CONTEXT);
-        any[own.priority as usize] |= self.own_are_due() && waits(own);
+        any[own.priority as usize] |= self.context_commands_are_due() && waits(own);
         let beside = if let DueCommands::Beside(slot) = due { Some(slot) } else { None };
         for priority in Priority::ORDER {
             let gathers = beside.is_none() && !self.lanes[lane].list(priority).is_empty();
             if gathers || !any[priority as usize] {
                 continue;
             }
-            let queues = self.slots().skip(usize::from(!self.own_are_due()));
+            let queues = self.slots().skip(usize::from(!self.context_commands_are_due()));
             let queues = queues.map(|slot| (slot, self.queue(slot)));
             let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
             let roots: Vec<Point> = match due {
@@ -172,15 +172,15 @@ impl Planner<'_> {
     /// Plans round after round until all is reached or held, or enough was taken.
     fn rounds(&mut self, mut roots: Vec<Point>) -> PlanRest {
         loop {
-            self.begin_with_own(&roots);
+            self.begin_with_context_commands(&roots);
             roots.retain(|root| !self.reach(PlanGoal { slot: root.slot, upto: root.stamp, needed: false }));
             if roots.is_empty() {
                 self.close_all();
                 return PlanRest::default();
             }
-            if self.round == PlanRound::Short && !self.is_looked_for() {
+            if self.round == PlanRound::Short && !self.is_awaited() {
                 self.round = PlanRound::Long;
-                self.together = !self.state.any_is_looked_for();
+                self.together = !self.state.any_is_awaited();
                 continue;
             }
             let stuck = self.open.iter().all(Option::is_none);
@@ -200,9 +200,9 @@ impl Planner<'_> {
     }
 
     /// Whether the program may be looking for a result of what is in the open batches.
-    fn is_looked_for(&self) -> bool {
+    fn is_awaited(&self) -> bool {
         let looks = |open: &OpenBatch| {
-            open.gives || open.firsts().any(|(slot, first)| self.state.is_looked_for(slot, first))
+            open.gives || open.firsts().any(|(slot, first)| self.state.is_awaited(slot, first))
         };
         self.open.iter().flatten().any(looks)
     }
@@ -216,7 +216,7 @@ impl Planner<'_> {
     fn reach(&mut self, root: PlanGoal) -> bool {
         let mut stack = vec![root];
         while let Some(&goal) = stack.last() {
-            match self.look(goal) {
+            match self.step(goal) {
                 FrontStep::Later => return false,
                 FrontStep::Again => {}
                 FrontStep::Reached => {
@@ -241,7 +241,7 @@ impl Planner<'_> {
         }
     }
 
-    fn look(&mut self, goal: PlanGoal) -> FrontStep {
+    fn step(&mut self, goal: PlanGoal) -> FrontStep {
         if self.taken >= LARGEST {
             return FrontStep::Later;
         }
@@ -249,7 +249,7 @@ impl Planner<'_> {
             return self.own(goal.upto);
         }
         let host_uses = self.state.host_uses;
-        let own = self.state.first_own();
+        let own = self.state.first_context_command();
         let queue = self.state.queue_mut(goal.slot);
         if queue.pending.front().is_none_or(|front| front.stamp > goal.upto) {
             return FrontStep::Reached;
@@ -258,7 +258,7 @@ impl Planner<'_> {
             return FrontStep::Held(hold);
         }
         if queue.front_is_dead() {
-            return self.bury(goal);
+            return self.discard(goal);
         }
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Reached };
         if own < front.stamp {
@@ -277,7 +277,7 @@ impl Planner<'_> {
                     self.state.after.wakers.extend(relay.map(|source| source.waker()));
                     FrontStep::Held(hold)
                 }
-                Some(Ok(())) if event.is_sent() => {
+                Some(Ok(())) if event.is_submitted() => {
                     front.op = Op::Work(Work::Behind);
                     FrontStep::Again
                 }
@@ -357,7 +357,7 @@ impl Planner<'_> {
     }
 
     /// Takes what has failed with its queue. It is dropped when S is released: arrays may go with it.
-    fn bury(&mut self, goal: PlanGoal) -> FrontStep {
+    fn discard(&mut self, goal: PlanGoal) -> FrontStep {
         let room = LARGEST.saturating_sub(self.taken).max(1);
         let dead = self.state.queue_mut(goal.slot).pop_dead(goal.upto, room);
         self.taken += dead.len();
@@ -371,7 +371,7 @@ impl Planner<'_> {
     fn end_if_gone(&mut self, slot: Slot) {
         let queue = self.state.queue(slot);
         if !queue.open && queue.spent() {
-            self.state.reap();
+            self.state.free_slots();
         }
     }
 
@@ -436,7 +436,7 @@ impl Planner<'_> {
         let front = queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::Called(id)));
         if let Some(Op::Callback(run)) = front {
             self.state.calls.push_back((id, slot, run));
-            (self.state.after.moved, self.state.calls_told) = (true, false);
+            (self.state.after.moved, self.state.callbacks_announced) = (true, false);
         }
         FrontStep::Held(Hold::Callback(id))
     }
@@ -470,7 +470,7 @@ impl Planner<'_> {
     /// Moves the launches that follow in the queue into the same batch, as many as make nothing in it late: behind a command
     /// of their own queue they need no look of their own.
     fn append_launches(&mut self, goal: PlanGoal) {
-        let own = self.state.first_own();
+        let own = self.state.first_context_command();
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &mut queues[goal.slot.0 as usize];
         let Some(open) = self.open[queue.lane].as_mut() else { return };

@@ -78,7 +78,7 @@ impl Engine {
 
     /// Has a device look at its clock before anything else that is planned from now on, and flushes that; `None` if it has
     /// no clock.
-    pub(crate) fn look_at_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
+    pub(crate) fn sample_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
         let mut state = self.lock();
         if !self.device.caps().timestamps || state.check(Slot::CONTEXT).is_err() {
             return None;
@@ -90,7 +90,7 @@ impl Engine {
         state.plan([point], Priority::Normal);
         self.unlock(state);
         if !self.threads {
-            self.turn(std::time::Duration::ZERO);
+            self.make_progress(std::time::Duration::ZERO);
         }
         Some((point, time))
     }

@@ -78,7 +78,7 @@ pub(crate) struct QueueState {
     /// The batch that is to be done before a caller that waits plans more.
     pub(crate) ahead: Option<Seq>,
     /// The ends that handles stand for, of what is not planned.
-    looked_for: HandlePoints,
+    awaited: HandlePoints,
     /// How far it is known to come after other queues: their batches up to there are among its segments, or done.
     behind: SmallVec<[(Slot, Stamp); 4]>,
     pub(crate) failures: FailureHistory,
@@ -120,7 +120,7 @@ impl QueueState {
             segments: VecDeque::new(),
             own: None,
             ahead: None,
-            looked_for: HandlePoints::default(),
+            awaited: HandlePoints::default(),
             behind: SmallVec::new(),
             failures: FailureHistory::default(),
         }
@@ -162,15 +162,15 @@ impl QueueState {
 
     /// Notes that a handle stands for the end of what is enqueued, as long as `past` lives.
     pub(crate) fn look_for_end(&mut self, past: &Arc<PointHistory>) {
-        self.look_for(self.enqueued, past);
+        self.await_result(self.enqueued, past);
     }
 
     /// Notes that a handle stands for a point, as long as `past` lives.
-    pub(crate) fn look_for(&mut self, stamp: Stamp, past: &Arc<PointHistory>) {
+    pub(crate) fn await_result(&mut self, stamp: Stamp, past: &Arc<PointHistory>) {
         if stamp > self.planned {
-            self.looked_for.add(stamp, past);
+            self.awaited.add(stamp, past);
         } else {
-            self.looked_for.sweep();
+            self.awaited.sweep();
         }
     }
 
@@ -186,7 +186,7 @@ impl QueueState {
 
     /// The first point from `first` on of which the program has a handle.
     pub(crate) fn first_handle(&self, first: Stamp) -> Option<Stamp> {
-        self.looked_for.first(first)
+        self.awaited.first(first)
     }
 
     /// Whether everything that was planned is done.
@@ -324,7 +324,7 @@ impl QueueState {
             }
             self.segments.pop_front();
         }
-        self.looked_for.settle(self.completed);
+        self.awaited.settle(self.completed);
     }
 
     /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.

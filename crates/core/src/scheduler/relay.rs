@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::deferred_calls::{Deferred, in_turn, leave_relay};
+use crate::scheduler::deferred_calls::{Deferred, leave_relay, run_with_deferred};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::FailureWatch;
 use crate::scheduler::signaller::Signaller;
@@ -59,16 +59,16 @@ impl RelaySource {
     }
 
     /// How it ended, if it did; else has `waker` called when it does.
-    fn attend(&self, waker: &Waker) -> Option<Result<()>> {
+    fn register_waker(&self, waker: &Waker) -> Option<Result<()>> {
         match self {
             RelaySource::Point(engine, point, _) => match engine.upgrade() {
-                Some(engine) => engine.attend(*point, waker),
+                Some(engine) => engine.register_waker(*point, waker),
                 None => {
                     Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
                 }
             },
             RelaySource::User(engine, user) => match engine.upgrade() {
-                Some(engine) => engine.attend_user(user, waker),
+                Some(engine) => engine.register_signal_waker(user, waker),
                 None => user.result(),
             },
         }
@@ -84,10 +84,10 @@ impl RelaySource {
 
     /// Whether the device keeps the order by itself, as both contexts submit to one queue and what is waited for is
     /// submitted; else has `waker` called when that is so.
-    fn is_sent(&self, waiter: &Engine, waker: &Waker) -> bool {
+    fn is_submitted(&self, waiter: &Engine, waker: &Waker) -> bool {
         let RelaySource::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
-        engine.is_some_and(|engine| engine.attend_sent(*point, waker))
+        engine.is_some_and(|engine| engine.register_submitted_waker(*point, waker))
     }
 }
 
@@ -110,23 +110,23 @@ impl Relay {
         let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress, abandoned });
         let source: Arc<dyn SignalSource> = relay.clone();
         relay.signaller.state().set_source(Arc::downgrade(&source));
-        relay.look();
+        relay.poll_in_turn();
     }
 
     /// Looks whether it is there, and signals if so; whether that is over.
-    fn look(self: &Arc<Self>) -> bool {
-        in_turn(|| self.look_now())
+    fn poll_in_turn(self: &Arc<Self>) -> bool {
+        run_with_deferred(|| self.poll_source())
     }
 
-    fn look_now(self: &Arc<Self>) -> bool {
+    fn poll_source(self: &Arc<Self>) -> bool {
         let waker = Waker::from(self.clone());
         // Whoever looks meanwhile waits: it may see what this one did not.
         let mut progress = lock(&self.progress);
         if progress.over || self.abandoned.load(Ordering::Relaxed) {
             return true;
         }
-        let Some(arrived) = self.origin.attend(&waker) else {
-            return self.look_whether_sent(progress, &waker);
+        let Some(arrived) = self.origin.register_waker(&waker) else {
+            return self.poll_submitted(progress, &waker);
         };
         let outcome = match (arrived, &mut progress.then) {
             (Ok(()), Some(then)) => match then(&waker) {
@@ -144,14 +144,14 @@ impl Relay {
     }
 
     /// Whether it is over though what it waits for is not: the device has that, and keeps the order.
-    fn look_whether_sent(&self, mut progress: MutexGuard<'_, RelayProgress>, waker: &Waker) -> bool {
-        let sent = progress.then.is_none() && self.origin.is_sent(&self.waiter, waker);
-        progress.over = sent;
+    fn poll_submitted(&self, mut progress: MutexGuard<'_, RelayProgress>, waker: &Waker) -> bool {
+        let submitted = progress.then.is_none() && self.origin.is_submitted(&self.waiter, waker);
+        progress.over = submitted;
         drop(progress);
-        if sent {
+        if submitted {
             self.signaller.send();
         }
-        sent
+        submitted
     }
     fn failed(&self, error: Error) -> Error {
         let object = self.signaller.state().label().to_owned();
@@ -205,25 +205,25 @@ impl Relay {
                 match waited {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
                     Ok(false) => {}
-                    Ok(true) | Err(_) if last.look() => last.await_signal(limit),
+                    Ok(true) | Err(_) if last.poll_in_turn() => last.await_signal(limit),
                     // A batch has to be done first that saves the bytes it wants.
-                    Ok(true) | Err(_) if engine.threads => engine.doze(engine.lock(), BRIEFLY),
-                    Ok(true) | Err(_) => engine.turn(limit),
+                    Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), BRIEFLY),
+                    Ok(true) | Err(_) => engine.make_progress(limit),
                 }
             }
             RelaySource::User(engine, user) => {
                 let idle = idle_context(engine);
                 if let Some(engine) = &idle {
-                    engine.turn(limit);
+                    engine.make_progress(limit);
                 }
                 let state = last.waiter.lock();
                 if user.result().is_some() {
                     drop(state);
-                    if last.look() {
+                    if last.poll_in_turn() {
                         last.await_signal(limit);
                     }
                 } else if idle.is_none() {
-                    last.waiter.doze(state, limit);
+                    last.waiter.park(state, limit);
                 }
             }
         }
@@ -232,15 +232,15 @@ impl Relay {
 
     /// Blocks for at most `limit` while somebody else is about to give the signal.
     fn await_signal(&self, limit: Duration) {
-        self.waiter.doze_while_held(self.signaller.state().hold, limit);
+        self.waiter.park_while_held(self.signaller.state().hold, limit);
     }
 
     /// Has `waker`, which waits in the waiter's context, called when what is waited for is there.
-    fn pass_on(&self, waker: &Waker) {
+    fn forward_waker(&self, waker: &Waker) {
         if let Some(engine) = self.origin.engine() {
-            self.waiter.pass_on(waker, &engine);
+            self.waiter.forward_waker(waker, &engine);
         }
-        drop(self.origin.attend(waker));
+        drop(self.origin.register_waker(waker));
     }
 
     /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
@@ -248,15 +248,15 @@ impl Relay {
     /// # Errors
     /// `WouldDeadlock` if what it waits for comes after a callback that waits for this poll.
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
-        let last = self.last(|relay| relay.pass_on(waker));
+        let last = self.last(|relay| relay.forward_waker(waker));
         match &last.origin {
             RelaySource::Point(engine, point, _) => {
                 let engine = engine.upgrade()?;
                 match engine.poll(*point, waker)? {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Some(error),
                     _ => {
-                        if !last.look() && !engine.threads {
-                            engine.turn(Duration::ZERO);
+                        if !last.poll_in_turn() && !engine.threads {
+                            engine.make_progress(Duration::ZERO);
                         }
                         waker.wake_by_ref();
                     }
@@ -264,7 +264,7 @@ impl Relay {
             }
             RelaySource::User(engine, _) => {
                 if let Some(engine) = idle_context(engine) {
-                    engine.turn(Duration::ZERO);
+                    engine.make_progress(Duration::ZERO);
                     waker.wake_by_ref();
                 }
             }
@@ -274,8 +274,8 @@ impl Relay {
 }
 
 impl Relay {
-    pub(crate) fn look_or_start(self: &Arc<Self>) {
-        if !self.look_now() {
+    pub(crate) fn poll_or_start(self: &Arc<Self>) {
+        if !self.poll_source() {
             self.start();
         }
     }
@@ -297,7 +297,7 @@ impl SignalSource for Relay {
 
 impl Deferred for Relay {
     fn run(self: Arc<Self>) {
-        self.look_or_start();
+        self.poll_or_start();
     }
 }
 
@@ -309,7 +309,7 @@ fn idle_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
 impl Wake for Relay {
     fn wake(self: Arc<Self>) {
         if !leave_relay(&self) {
-            in_turn(|| self.look_or_start());
+            run_with_deferred(|| self.poll_or_start());
         }
     }
 }

@@ -61,7 +61,7 @@ impl Engine {
         state.note_asking(point);
         self.unlock(state);
         if !self.threads {
-            self.turn(Duration::ZERO);
+            self.make_progress(Duration::ZERO);
         }
         let error = self.check_poll(point, waker).or_else(|| self.get_on(point, waker));
         error.map(Err)
@@ -80,9 +80,9 @@ impl Engine {
     }
 
     /// Notes that `waker` waits here for what another context has to do, and was left there too.
-    pub(crate) fn pass_on(&self, waker: &Waker, to: &Arc<Engine>) {
+    pub(crate) fn forward_waker(&self, waker: &Waker, to: &Arc<Engine>) {
         let to: Arc<dyn WakerOwner> = to.clone();
-        self.lock().wakers.pass_on(waker, &to);
+        self.lock().wakers.forward_waker(waker, &to);
     }
 }
 

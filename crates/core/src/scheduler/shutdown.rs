@@ -19,12 +19,12 @@ impl Engine {
             }
         }
         self.lock().closing = true;
-        self.stir();
+        self.notify_due_threads();
     }
 
     /// Whether anything that is enqueued waits for another context.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn waits_across(&self) -> bool {
+    pub(crate) fn waits_for_other_context(&self) -> bool {
         let state = self.lock();
         let mut pending = state.queues.iter().flat_map(|queue| queue.pending.iter());
         pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.source().is_some()))

@@ -63,7 +63,7 @@ pub(crate) struct State {
     /// Callbacks whose turn has come, for the callback thread.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
     /// Whether the tasks of a context without threads were told that callbacks are due.
-    pub(crate) calls_told: bool,
+    pub(crate) callbacks_announced: bool,
     /// The callbacks that run at this moment.
     pub(crate) callbacks: Callbacks,
     /// Queues whose tasks ask again once something else holds the queue back, and what does now.
@@ -88,7 +88,7 @@ pub(crate) struct State {
     policy: Policy,
     /// Commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
-    pub(crate) told: Clock,
+    pub(crate) host_clock: Clock,
     holds: u64,
 }
 
@@ -105,7 +105,7 @@ impl State {
             lost: None,
             closing: false,
             calls: VecDeque::new(),
-            calls_told: false,
+            callbacks_announced: false,
             callbacks: Callbacks::default(),
             asking: Vec::new(),
             wakers: Wakers::default(),
@@ -119,7 +119,7 @@ impl State {
             kernels: KernelNames::default(),
             policy,
             compared: Cell::new(0),
-            told: Clock::default(),
+            host_clock: Clock::default(),
             holds: 0,
         }
     }
@@ -241,7 +241,7 @@ impl State {
     }
 
     /// Marks the slots of queues that are gone and done as free.
-    pub(crate) fn reap(&mut self) {
+    pub(crate) fn free_slots(&mut self) {
         for queue in self.queues.iter_mut().skip(1).filter(|q| !q.open && !q.free) {
             queue.free = queue.spent();
             if queue.free {
@@ -316,7 +316,7 @@ impl State {
             CommandKind::Download => "a download".into(),
             CommandKind::Encode => "commands of the program".into(),
             CommandKind::Map => "a map".into(),
-            CommandKind::Across => "a copy between contexts".into(),
+            CommandKind::BetweenContexts => "a copy between contexts".into(),
             CommandKind::Look => "a look of the context".into(),
         };
         Site { queue, command, location }
@@ -351,12 +351,12 @@ impl State {
         let queues = &self.queues;
         let reached = self.wakers.take_reached(|slot| queues[slot.0 as usize].completed());
         self.after.wakers.extend(reached);
-        let sent = self.due_sent();
-        self.after.wakers.extend(sent);
+        let due = self.due_submitted();
+        self.after.wakers.extend(due);
     }
 
     /// Has everybody who awaits something ask again.
-    pub(crate) fn wake_everybody(&mut self) {
+    pub(crate) fn wake_all_waiters(&mut self) {
         // A callback may signal what tasks wait for, and be one that can run now.
         self.after.wakers.extend(self.wakers.take_of_ends());
     }
@@ -374,9 +374,9 @@ impl State {
                 self.release(|hold| hold == Hold::Drain(slot));
             }
         }
-        wakers.extend(self.due_sent());
+        wakers.extend(self.due_submitted());
         self.batches.trim();
-        self.reap();
+        self.free_slots();
         wakers
     }
 }

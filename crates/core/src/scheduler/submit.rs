@@ -59,7 +59,7 @@ impl Engine {
     fn submit(&self, lane: usize, going: SubmittingBatch, watched: bool) {
         let SubmittingBatch { batch, waits, value, at } = going;
         let Batch { seq, steps, deps, expected, cut: _, refused } = batch;
-        let (steps, sent) = (Arc::new(steps), web_time::Instant::now());
+        let (steps, submitted_at) = (Arc::new(steps), web_time::Instant::now());
         let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
             // Free memory may be what is missing.
@@ -75,10 +75,17 @@ impl Engine {
                 }
                 state.lanes[lane].token = false;
                 state.lanes[lane].timeline.submit(value);
-                state.lanes[lane].submitted.push_back(Submitted { seq, value, steps, keep, expected, sent });
+                state.lanes[lane].submitted.push_back(Submitted {
+                    seq,
+                    value,
+                    steps,
+                    keep,
+                    expected,
+                    submitted_at,
+                });
                 state.batches.set(seq, Status::Submitted(value));
-                let sent = state.due_sent();
-                state.after.wakers.extend(sent);
+                let submitted_at = state.due_submitted();
+                state.after.wakers.extend(submitted_at);
                 state.note_submit(seq, lane, at);
                 if watched && !state.after.has_code() {
                     self.unlock_watched(state, lane);

@@ -13,27 +13,27 @@ use std::time::Duration;
 use web_time::Instant;
 
 /// How long the thread of a lane does not look round while the lane is in use.
-const NAP: Duration = Duration::from_millis(1);
+const TICK: Duration = Duration::from_millis(1);
 /// Naps after the last submission.
-const NAPS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
+const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 
 /// How the thread of a lane has rested since somebody last submitted.
 #[derive(Default)]
 struct IdleTicks {
-    naps: u32,
+    ticks: u32,
     upto: Value,
     /// Whether the last rest was a nap: then the program had the time to ask for what is there.
-    napped: bool,
+    ticked: bool,
 }
 
 impl IdleTicks {
     /// Whether another rest is a nap, in a lane whose next submission has value `pending`.
     fn after(&mut self, pending: Value) -> bool {
         if pending != self.upto {
-            (self.naps, self.upto) = (0, pending);
+            (self.ticks, self.upto) = (0, pending);
         }
-        self.naps += 1;
-        self.naps <= NAPS
+        self.ticks += 1;
+        self.ticks <= TICKS
     }
 }
 
@@ -44,19 +44,19 @@ impl Engine {
         while !is_replaced() {
             self.let_others();
             let mut state = self.lock();
-            while !(state.urgent_for(lane) || (resting.napped && state.something_for(lane))) {
+            while !(state.urgent_for(lane) || (resting.ticked && state.something_for(lane))) {
                 if state.finished() {
                     return;
                 }
-                state = self.rest(lane, state, &mut resting);
+                state = self.park_lane_thread(lane, state, &mut resting);
             }
-            let due = std::mem::take(&mut resting.napped) || state.plans_for(lane);
+            let due = std::mem::take(&mut resting.ticked) || state.plans_for(lane);
             self.submit_next(lane, state, due.then_some(DueCommands::All));
         }
     }
 
     /// Naps as long as the lane is in use, and for a moment more, then sleeps.
-    fn rest<'a>(
+    fn park_lane_thread<'a>(
         &'a self,
         lane: usize,
         mut state: MutexGuard<'a, State>,
@@ -64,30 +64,30 @@ impl Engine {
     ) -> MutexGuard<'a, State> {
         let has_work = state.something_for(lane);
         let at = &mut state.lanes[lane];
-        let nap = resting.after(at.timeline.pending()) || at.untidy || has_work;
-        resting.napped = nap;
-        at.rest = if nap { ThreadRest::Napping } else { ThreadRest::Asleep };
-        let mut state = match nap {
-            true => self.nap(lane, state),
-            false if state.needs_guard(lane) => self.guard(lane, state),
+        let tick = resting.after(at.timeline.pending()) || at.untidy || has_work;
+        resting.ticked = tick;
+        at.rest = if tick { ThreadRest::Ticking } else { ThreadRest::Asleep };
+        let mut state = match tick {
+            true => self.park_for_tick(lane, state),
+            false if state.needs_guard(lane) => self.idle_poll(lane, state),
             false => sleep(&self.work[lane], state),
         };
         state.lanes[lane].rest = ThreadRest::Awake;
-        self.look_round(lane, state)
+        self.idle_round(lane, state)
     }
 
     /// Sleeps for a moment at most, which in a model is over at once.
-    fn nap<'a>(&'a self, lane: usize, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn park_for_tick<'a>(&'a self, lane: usize, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         if cfg!(fencepost_loom) {
             drop(state);
             yield_now();
             return self.lock();
         }
-        sleep_for(&self.work[lane], state, NAP)
+        sleep_for(&self.work[lane], state, TICK)
     }
 
     /// Sleeps for a slice at most, and then asks whether the device is still there.
-    fn guard<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn idle_poll<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.lanes[lane].rest = ThreadRest::Guarding;
         let start = Instant::now();
         let state = sleep_for(&self.work[lane], state, SLICE);
@@ -95,12 +95,12 @@ impl Engine {
             return state;
         }
         drop(state);
-        self.look_for_loss();
+        self.poll_loss();
         self.lock()
     }
 
     /// Does what callers left to do: wakes the completer for what nobody waits for, lets the driver tidy up.
-    fn look_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let unwatched = state.unwatched(lane);
         let at = &mut state.lanes[lane];
         let (completer, untidy) = (at.idle && unwatched, std::mem::take(&mut at.untidy));
@@ -112,7 +112,7 @@ impl Engine {
         if completer {
             self.in_flight[lane].notify_all();
         }
-        let tidied = !untidy || self.device.look_for_loss();
+        let tidied = !untidy || self.device.poll_loss();
         let mut state = self.lock();
         state.lanes[lane].untidy |= !tidied;
         state

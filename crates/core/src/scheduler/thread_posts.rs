@@ -25,7 +25,7 @@ thread_local! {
 
 /// Gives this thread its place at a lane.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) fn take_post(post: LanePost) {
+pub(crate) fn set_post(post: LanePost) {
     POST.with(|own| own.replace(Some(post)));
 }
 
@@ -41,16 +41,16 @@ pub(crate) fn is_replaced() -> bool {
 }
 
 /// Has another thread take the place of this one, if it is a thread of a lane: it is about to wait.
-pub(crate) fn stand_aside() {
+pub(crate) fn replace_lane_thread() {
     if let Some(post) = POST.with(RefCell::take) {
         REPLACED.with(|replaced| replaced.set(true));
         post.0();
     }
 }
 
-/// As [`stand_aside`], in a waker of the program's: it asks for something, and may wait for the answer.
-pub(crate) fn stand_aside_in_a_task() {
+/// As [`replace_lane_thread`], in a waker of the program's: it asks for something, and may wait for the answer.
+pub(crate) fn replace_lane_thread_in_task() {
     if fencepost_sync::in_task() {
-        stand_aside();
+        replace_lane_thread();
     }
 }

@@ -26,13 +26,13 @@ impl ThreadWakeups {
 
 impl State {
     /// Whom to wake, after whatever has changed.
-    pub(crate) fn alarm(&mut self) -> ThreadWakeups {
+    pub(crate) fn wakeups(&mut self) -> ThreadWakeups {
         let over = self.finished();
-        let mut alarm = ThreadWakeups::default();
+        let mut wakeups = ThreadWakeups::default();
         for lane in 0..self.lanes.len() {
             let thread = match self.lanes[lane].rest {
                 ThreadRest::Awake => false,
-                ThreadRest::Napping => over || self.urgent_for(lane),
+                ThreadRest::Ticking => over || self.urgent_for(lane),
                 ThreadRest::Asleep => over || self.something_for(lane) || self.needs_guard(lane),
                 ThreadRest::Guarding => over || self.something_for(lane),
             };
@@ -42,12 +42,12 @@ impl State {
                 at.rest = ThreadRest::Awake;
             }
             at.idle &= !completer;
-            alarm.lanes.push((thread, completer));
+            wakeups.lanes.push((thread, completer));
         }
-        alarm.calls = self.calls_idle && (over || !self.calls.is_empty());
-        self.calls_idle &= !alarm.calls;
-        alarm.callers = self.callers_asleep > 0;
-        alarm
+        wakeups.calls = self.calls_idle && (over || !self.calls.is_empty());
+        self.calls_idle &= !wakeups.calls;
+        wakeups.callers = self.callers_asleep > 0;
+        wakeups
     }
 }
 
@@ -95,34 +95,34 @@ impl State {
         let at = &self.lanes[lane];
         let gathers = |q: &QueueState| !at.ready[q.priority as usize].is_empty();
         let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && !gathers(q) && counts(q);
-        let own = usize::from(!self.own_are_due());
+        let own = usize::from(!self.context_commands_are_due());
         at.has_room(false) && self.queues.iter().skip(own).any(waiting)
     }
 }
 
 impl Engine {
     /// Wakes whoever has something to do now.
-    pub(crate) fn stir(&self) {
+    pub(crate) fn notify_due_threads(&self) {
         self.unlock(self.lock());
     }
 
-    pub(crate) fn ring(&self, alarm: &ThreadWakeups) {
+    pub(crate) fn notify(&self, wakeups: &ThreadWakeups) {
         let wake = |condvar: &Condvar, due: bool| {
             if due {
                 condvar.notify_all();
             }
         };
-        for (lane, &(thread, completer)) in alarm.lanes.iter().enumerate() {
+        for (lane, &(thread, completer)) in wakeups.lanes.iter().enumerate() {
             wake(&self.work[lane], thread);
             wake(&self.in_flight[lane], completer);
         }
-        wake(&self.calls, alarm.calls);
-        wake(&self.done, alarm.callers);
+        wake(&self.calls, wakeups.calls);
+        wake(&self.done, wakeups.callers);
     }
 
     /// Sleeps until something has moved; if nothing has within `limit`, asks whether the device is still there. A sleep of no
     /// time would last as long as the timer of the system is coarse.
-    pub(crate) fn doze(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
+    pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
         let start = Instant::now();
         if !limit.is_zero() {
             state.callers_asleep += 1;
@@ -131,7 +131,7 @@ impl Engine {
         }
         drop(state);
         if start.elapsed() >= limit {
-            self.look_for_loss();
+            self.poll_loss();
         }
     }
 }

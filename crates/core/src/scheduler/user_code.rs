@@ -7,12 +7,12 @@ use std::task::Waker;
 /// Calls `wakers`, one after the other.
 pub(crate) fn wake_each(wakers: Vec<Waker>) {
     for waker in wakers {
-        shielded("a waker", || waker.wake());
+        catch_panic("a waker", || waker.wake());
     }
 }
 
 /// Runs code of the program, to which it makes no difference that the thread signals an event.
-pub(crate) fn shielded(what: &str, run: impl FnOnce()) {
+pub(crate) fn catch_panic(what: &str, run: impl FnOnce()) {
     let _signals = Signals::set(false);
     if catch_unwind(AssertUnwindSafe(run)).is_err() {
         log::error!("{what} of the program panicked");

@@ -40,7 +40,7 @@ struct SignalOutcome {
     result: Option<Result<(), Error>>,
     at: Option<Instant>,
     /// What it stands for is submitted, not done: to the hardware queue of whoever waits.
-    sent: bool,
+    submitted: bool,
 }
 
 /// The wait of a queue for an event of the host.
@@ -91,8 +91,8 @@ impl UserSignal {
     }
 
     /// Whether whoever waits for it has still to come behind what the hardware queue has.
-    pub(crate) fn is_sent(&self) -> bool {
-        lock(&self.outcome).sent
+    pub(crate) fn is_submitted(&self) -> bool {
+        lock(&self.outcome).submitted
     }
 
     /// When it ended, if it did.
@@ -102,7 +102,7 @@ impl UserSignal {
 
     /// Ends the event for a queue that submits to the hardware queue that has what it stands for.
     pub(crate) fn send(&self) {
-        lock(&self.outcome).sent = true;
+        lock(&self.outcome).submitted = true;
         self.complete(Ok(()));
     }
 

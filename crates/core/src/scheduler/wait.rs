@@ -11,7 +11,7 @@ use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::relay::Relay;
 use crate::scheduler::state::{AfterUnlock, State};
-use crate::scheduler::thread_posts::{stand_aside, stand_aside_in_a_task};
+use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in_task};
 use crate::scheduler::user_signal::UserSignal;
 use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::prim::MutexGuard;
@@ -83,13 +83,13 @@ impl State {
     }
 
     /// Has `waker` called when `point` is done.
-    fn attend(&mut self, point: Point, waker: &Waker) {
-        self.wakers.leave(WakeCondition::point(point), waker);
+    fn register_waker(&mut self, point: Point, waker: &Waker) {
+        self.wakers.register(WakeCondition::point(point), waker);
     }
 
     /// Has `waker` called when batch `seq` is done.
-    fn attend_batch(&mut self, seq: Seq, waker: &Waker) {
-        self.wakers.leave(WakeCondition::Batch(seq), waker);
+    fn register_batch_waker(&mut self, seq: Seq, waker: &Waker) {
+        self.wakers.register(WakeCondition::Batch(seq), waker);
     }
 
     /// Whether a lane is idle and has a batch that depends on submitted ones only.
@@ -128,7 +128,7 @@ impl Engine {
         // Even a wait of no time takes one turn: asked again and again, it ends.
         let (mut turned, mut blocked, mut planned) = (false, None, PlanRest::default());
         let _waits = crate::scheduler::thread_state::Signals::set(false);
-        stand_aside();
+        replace_lane_thread();
         loop {
             let mut state = self.lock();
             if let Some(result) = self.over(&mut state, target, &mut planned) {
@@ -138,7 +138,7 @@ impl Engine {
             if turned && deadline.over() {
                 self.unlock(state);
                 if !self.threads {
-                    self.look_for_loss(); // nobody else does
+                    self.poll_loss(); // nobody else does
                 }
                 return Ok(false);
             }
@@ -147,7 +147,7 @@ impl Engine {
                 self.check_wait(target, deadline, &mut blocked)?;
                 state = self.lock();
             }
-            let turn = match state.find(target) {
+            let make_progress = match state.find(target) {
                 TargetState::Done(_) => {
                     self.unlock(state);
                     continue;
@@ -164,7 +164,7 @@ impl Engine {
                     }
                 },
             };
-            self.take_turn(state, turn, deadline)?;
+            self.take_turn(state, make_progress, deadline)?;
             turned = true;
         }
     }
@@ -212,9 +212,14 @@ impl Engine {
         }
     }
 
-    fn take_turn(&self, mut state: MutexGuard<'_, State>, turn: WaitStep, deadline: Deadline) -> Result<()> {
+    fn take_turn(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        make_progress: WaitStep,
+        deadline: Deadline,
+    ) -> Result<()> {
         let slice = deadline.slice();
-        match turn {
+        match make_progress {
             // That may take long, or wait for this lane itself.
             WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
             WaitStep::Native(lane, value) => {
@@ -224,7 +229,7 @@ impl Engine {
                 state.lanes[lane].watchers += watch;
                 self.unlock_quietly(state);
                 self.wait_watched(lane, value, slice, watch);
-                self.stir();
+                self.notify_due_threads();
             }
             WaitStep::Elsewhere(relay) => {
                 self.unlock(state);
@@ -234,9 +239,9 @@ impl Engine {
             _ if self.threads || !state.busy() => {
                 let after = std::mem::take(&mut state.after);
                 if after.is_empty() {
-                    let alarm = state.alarm().without_callers();
-                    self.ring(&alarm);
-                    self.doze(state, slice);
+                    let wakeups = state.wakeups().without_callers();
+                    self.notify(&wakeups);
+                    self.park(state, slice);
                 } else {
                     state.after = after;
                     self.unlock(state);
@@ -246,7 +251,7 @@ impl Engine {
                 self.unlock(state);
                 // Nobody else does anything meanwhile, and how long this thread sleeps on a busy machine must change
                 // nothing.
-                self.turn(deadline.left().min(PATIENCE));
+                self.make_progress(deadline.left().min(PATIENCE));
             }
         }
         Ok(())
@@ -290,7 +295,7 @@ impl Engine {
         let end = state.queue(slot).end(slot);
         if self.threads && state.one_priority() {
             state.queue_mut(slot).ask(end.stamp);
-            self.kick(state, slot); // the lane's thread plans it: what came together makes one batch
+            self.notify_lane(state, slot); // the lane's thread plans it: what came together makes one batch
         } else {
             self.flush_to(state, end);
         }
@@ -335,7 +340,7 @@ impl Engine {
         }
         self.unlock(state);
         if !self.threads {
-            self.turn(Duration::ZERO);
+            self.make_progress(Duration::ZERO);
         }
     }
 
@@ -345,7 +350,7 @@ impl Engine {
         if state.reached(point) != Reached::Done {
             state.lost()?;
             self.flush_to(state, point);
-            self.look_at_all();
+            self.poll_lanes();
             if let Some(relay) = self.held_by(point) {
                 relay.poll(Waker::noop());
             }
@@ -357,13 +362,13 @@ impl Engine {
             return state.lost().map(|()| false);
         }
         let answer = state.queue(point.slot).result(point.stamp);
-        state.tell(point, clock, &answer);
+        state.report_done(point, clock, &answer);
         answer.map(|()| true)
     }
 
     /// The result of a point if it is done; else flushes it and has `waker` called when it is.
     pub(crate) fn poll(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
-        let state = match self.attended(point, waker) {
+        let state = match self.registered(point, waker) {
             Ok(state) => state,
             Err(over) => return Some(over),
         };
@@ -383,24 +388,24 @@ impl Engine {
         if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);
         }
-        self.ask_again(waker);
+        self.repoll(waker);
         None
     }
 
     /// As [`poll`](Self::poll), flushing nothing.
-    pub(crate) fn attend(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
-        self.attended(point, waker).err()
+    pub(crate) fn register_waker(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
+        self.registered(point, waker).err()
     }
 
     /// Has `waker` called when a point is done, and gives S; its result, if it has one.
-    fn attended(&self, point: Point, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
-        stand_aside_in_a_task();
+    fn registered(&self, point: Point, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
+        replace_lane_thread_in_task();
         let mut state = self.lock();
         if state.reached(point) == Reached::Done {
             return Err(state.queue(point.slot).result(point.stamp));
         }
         state.lost().map_err(Err)?;
-        state.attend(point, waker);
+        state.register_waker(point, waker);
         Ok(state)
     }
 
@@ -411,7 +416,7 @@ impl Engine {
             self.flush_to(state, point);
         } else if !self.threads {
             drop(state);
-            self.turn(Duration::ZERO);
+            self.make_progress(Duration::ZERO);
         }
     }
 
@@ -421,17 +426,17 @@ impl Engine {
     }
 
     /// Sleeps until something has moved, if an event of the host holds a queue.
-    pub(crate) fn doze_while_held(&self, hold: HoldId, limit: Duration) {
+    pub(crate) fn park_while_held(&self, hold: HoldId, limit: Duration) {
         let state = self.lock();
         if state.queues.iter().any(|queue| queue.hold == Some(Hold::User(hold))) {
-            self.doze(state, limit);
+            self.park(state, limit);
         }
     }
 
     /// Without threads only a task that asks goes on: as long as there is something to do, or another thread submits, it
     /// asks again at once. In the browser microtasks go on, and a task that asked again at once would keep the device's
     /// answers out.
-    fn ask_again(&self, waker: &Waker) {
+    fn repoll(&self, waker: &Waker) {
         if self.threads || cfg!(target_arch = "wasm32") {
             return;
         }
@@ -446,26 +451,26 @@ impl Engine {
 
     /// How `event` ended, or that the device is lost; else has `waker` called when either is so.
     pub(crate) fn await_user(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
-        stand_aside_in_a_task();
+        replace_lane_thread_in_task();
         let mut state = self.lock();
         if let Some(result) = event.result().or_else(|| state.lost().err().map(Err)) {
             return Some(result);
         }
-        state.wakers.leave(WakeCondition::User(event.hold), waker);
+        state.wakers.register(WakeCondition::User(event.hold), waker);
         self.unlock(state);
         if !self.threads {
-            self.turn(Duration::ZERO);
+            self.make_progress(Duration::ZERO);
         }
-        self.ask_again(waker);
+        self.repoll(waker);
         None
     }
 
     /// Has `waker` called when `event`, of this context, ends; how it did, if it did.
-    pub(crate) fn attend_user(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
+    pub(crate) fn register_signal_waker(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
         let mut state = self.lock();
         let result = event.result();
         if result.is_none() {
-            state.wakers.leave(WakeCondition::User(event.hold), waker);
+            state.wakers.register(WakeCondition::User(event.hold), waker);
         }
         result
     }
@@ -473,9 +478,9 @@ impl Engine {
     /// Whether an event of the host's is over. Gets a context without threads on, as a callback of it may signal it.
     pub(crate) fn is_signalled(&self, event: &UserSignal) -> Result<bool> {
         if event.result().is_none() {
-            self.look_at_all();
+            self.poll_lanes();
             if !self.threads {
-                self.turn(Duration::ZERO);
+                self.make_progress(Duration::ZERO);
             }
         }
         match event.result() {
@@ -485,30 +490,30 @@ impl Engine {
     }
 
     /// As [`poll_batch`](Self::poll_batch), getting nothing on.
-    pub(crate) fn attend_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
+    pub(crate) fn register_batch_waker(&self, seq: Seq, waker: &Waker) -> Result<bool> {
         let mut state = self.lock();
         let done = state.batches.is_done(seq);
         if !done {
             state.lost()?;
-            state.attend_batch(seq, waker);
+            state.register_batch_waker(seq, waker);
         }
         Ok(done)
     }
 
     /// Whether batch `seq` is done; else has `waker` called when it is.
     pub(crate) fn poll_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
-        stand_aside_in_a_task();
+        replace_lane_thread_in_task();
         let mut state = self.lock();
         if state.batches.is_done(seq) {
             return Ok(true);
         }
         state.lost()?;
-        state.attend_batch(seq, waker);
+        state.register_batch_waker(seq, waker);
         drop(state);
         if !self.threads {
-            self.turn(Duration::ZERO);
+            self.make_progress(Duration::ZERO);
         }
-        self.ask_again(waker);
+        self.repoll(waker);
         Ok(false)
     }
 
@@ -533,7 +538,7 @@ impl Engine {
 
     /// Does the work of all threads once, on this one: for contexts that have none. What the program has asked for comes
     /// first; the rest starts when there is nothing else.
-    pub(crate) fn turn(&self, limit: Duration) {
+    pub(crate) fn make_progress(&self, limit: Duration) {
         if !self.plan_and_submit(DueCommands::Asked) && self.lock().idle() {
             self.plan_and_submit(DueCommands::All);
         }
@@ -545,7 +550,7 @@ impl Engine {
             };
             match oldest {
                 Some(value) => self.wait_native(lane, value, limit),
-                None if !limit.is_zero() => self.look_for_loss(),
+                None if !limit.is_zero() => self.poll_loss(),
                 None => {}
             }
         }

@@ -33,7 +33,7 @@ impl WakeCondition {
         WakeCondition::Point(point.slot, point.stamp)
     }
 
-    pub(crate) fn sent(point: Point) -> Self {
+    pub(crate) fn submitted(point: Point) -> Self {
         WakeCondition::Sent(point.slot, point.stamp)
     }
 }
@@ -66,7 +66,7 @@ pub(crate) struct Wakers {
 
 impl Wakers {
     /// Has `waker` called when `place` is reached. The waker that wakes nothing is not kept.
-    pub(crate) fn leave(&mut self, place: WakeCondition, waker: &Waker) {
+    pub(crate) fn register(&mut self, place: WakeCondition, waker: &Waker) {
         if let Some(name) = WakerName::of(waker)
             && self.places.insert((name, place))
         {
@@ -75,7 +75,7 @@ impl Wakers {
     }
 
     /// Notes that `waker` was left with another context too.
-    pub(crate) fn pass_on(&mut self, waker: &Waker, to: &Arc<dyn WakerOwner>) {
+    pub(crate) fn forward_waker(&mut self, waker: &Waker, to: &Arc<dyn WakerOwner>) {
         let Some(name) = WakerName::of(waker) else { return };
         let known = self.beyond.entry(name).or_default();
         if !known.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(to))) {
@@ -121,7 +121,7 @@ impl Wakers {
     }
 
     /// Takes those that wait for the submission of a point for which `due` holds.
-    pub(crate) fn take_sent(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
+    pub(crate) fn take_submitted(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
         let waiting = self.left.range((WakeCondition::FIRST_SENT, WakerName::FIRST)..).map(|(&at, _)| at);
         let is_due = |place| matches!(place, WakeCondition::Sent(slot, stamp) if due(Point { slot, stamp }));
         let at: Vec<(WakeCondition, WakerName)> = waiting.filter(|&(place, _)| is_due(place)).collect();
@@ -212,7 +212,7 @@ mod tests {
     fn a_waker_is_at_a_place_once() {
         let ([first, second], mut all) = (wakers(), Wakers::default());
         for place in PLACES {
-            [&first, &second, &first, Waker::noop()].into_iter().for_each(|waker| all.leave(place, waker));
+            [&first, &second, &first, Waker::noop()].into_iter().for_each(|waker| all.register(place, waker));
         }
         assert_eq!(all.len(), 8);
         for place in PLACES {
@@ -225,7 +225,7 @@ mod tests {
     fn a_waker_leaves_all_places_and_takes_no_other_with_it() {
         let ([first, second], mut all) = (wakers(), Wakers::default());
         for place in PLACES {
-            [&first, &second].into_iter().for_each(|waker| all.leave(place, waker));
+            [&first, &second].into_iter().for_each(|waker| all.register(place, waker));
         }
         assert!(same(&all.remove(&first).0, &[&first; 4]));
         assert!(all.remove(&first).0.is_empty());
@@ -236,7 +236,7 @@ mod tests {
     fn points_are_reached_in_their_own_queue_and_in_order() {
         let ([a, b, c, d], mut all) = (wakers(), Wakers::default());
         for (slot, stamp, waker) in [(1, 3, &a), (1, 4, &b), (2, 3, &c), (4, 9, &d)] {
-            all.leave(WakeCondition::Point(Slot(slot), Stamp(stamp)), waker);
+            all.register(WakeCondition::Point(Slot(slot), Stamp(stamp)), waker);
         }
         assert!(same(&all.take_upto(Slot(1), Stamp(3)), &[&a]));
         let completed = |slot: Slot| Stamp(if slot == Slot(2) { 2 } else { 9 });
@@ -247,17 +247,17 @@ mod tests {
     #[test]
     fn ends_are_told_from_submissions() {
         let ([a, b, c, d], mut all) = (wakers(), Wakers::default());
-        all.leave(PLACES[3], &d);
+        all.register(PLACES[3], &d);
         assert!(all.await_submissions() && !all.await_ends());
         for (place, waker) in PLACES.into_iter().zip([&a, &b, &c]) {
-            all.leave(place, waker);
+            all.register(place, waker);
         }
         assert!(all.await_ends());
         assert!(all.await_point(Slot(1), Stamp(5)) && !all.await_point(Slot(1), Stamp(6)));
         assert!(!all.await_point(Slot(0), Stamp(0)) && !all.await_point(Slot(2), Stamp(0)));
         assert!(same(&all.take_of_ends(), &[&a, &b, &c]));
-        assert!(all.take_sent(|_| false).is_empty());
-        assert!(same(&all.take_sent(|point| point.stamp == Stamp(5)), &[&d]));
+        assert!(all.take_submitted(|_| false).is_empty());
+        assert!(same(&all.take_submitted(|point| point.stamp == Stamp(5)), &[&d]));
         assert!(!all.await_submissions() && all.take_all().is_empty());
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::may_block;
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::thread_posts::stand_aside;
+use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::work::compiled_kernel::KernelInner;
 use fencepost_sync::Late;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
@@ -126,7 +126,7 @@ impl<K> Late<K, Error> for KernelLate<K> {
             // All compilers may be in wakers that wait.
             return Some(self.finish_here());
         }
-        stand_aside();
+        replace_lane_thread();
         let deadline = Deadline::after(limit);
         let mut state = lock(&desk.state);
         loop {

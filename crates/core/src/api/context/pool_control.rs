@@ -77,7 +77,7 @@ impl Context {
     /// ```
     pub fn set_release_threshold(&self, bytes: Option<u64>) {
         self.owner.engine().lock().pool.set_threshold(bytes);
-        self.owner.engine().let_surplus_go();
+        self.owner.engine().release_surplus();
     }
 
     /// Gives all free memory back to the driver that no enqueued or running work uses, and returns how many bytes

@@ -119,7 +119,7 @@ impl Everything {
 impl Drop for Everything {
     /// Nobody looks for the ends any more: the completers have to.
     fn drop(&mut self) {
-        self.owner.engine().stir();
+        self.owner.engine().notify_due_threads();
     }
 }
 
@@ -145,7 +145,7 @@ impl All {
         for Everything { owner, ends, .. } in &mut self.0 {
             for end in ends {
                 let answer = end.over.take().unwrap_or(Ok(()));
-                owner.engine().tell(end.point, &end.past.clock, &answer);
+                owner.engine().report_done(end.point, &end.past.clock, &answer);
                 first = first.and(answer);
             }
         }

@@ -110,7 +110,7 @@ fn lay(owner: &Owner, device: &WgpuDevice, buffer: &wgpu::Buffer, label: Arc<str
     let block = engine.checked(device.block_on(buffer, &label))?;
     let state = engine.lock();
     state.lost()?;
-    engine.let_foreign_go(state);
+    engine.release_external_blocks(state);
     Ok(Storage::new(block, label, owner.clone()))
 }
 

@@ -268,7 +268,7 @@ impl Work {
 
 impl Owner {
     /// A read for the guard of a map, in the context's own order: nothing else can be enqueued for the array.
-    pub(crate) fn read_own<T: Element>(
+    pub(crate) fn read_for_context<T: Element>(
         &self,
         array: &ArrayRef,
         at: &'static Location<'static>,

@@ -255,7 +255,7 @@ impl Device for CpuDevice {
         true
     }
 
-    fn look_for_loss(&self) -> bool {
+    fn poll_loss(&self) -> bool {
         true
     }
 
@@ -309,7 +309,8 @@ impl CpuDevices {
             lane += 1;
         }
         let step = self.lanes[lane].batches[0].take(choice);
-        let outcome = step.map_or(Ok(()), |step| run_shielded(&step.work, &mut self.clock, &self.staging));
+        let outcome =
+            step.map_or(Ok(()), |step| run_catching_panics(&step.work, &mut self.clock, &self.staging));
         self.lost = outcome.err();
         self.finish(lane);
         self.lost.is_none()
@@ -385,7 +386,7 @@ fn cells(block: &Block) -> &CpuMemory {
 }
 
 /// Runs a step. A device whose kernel has panicked is lost, as one whose kernel has hung would be.
-fn run_shielded(
+fn run_catching_panics(
     work: &Work,
     clock: &mut HostClock,
     staging: &Arc<ByteMeter>,
@@ -417,7 +418,7 @@ fn run(work: &Work, clock: &mut HostClock, staging: &Arc<ByteMeter>) {
         }
         Work::Start(time) => time.set(Ticks { start: clock.read(), end: 0 }),
         Work::End(time) => time.end(clock.read()),
-        Work::WgpuCommands(_) => encoded::astray(),
+        Work::WgpuCommands(_) => encoded::unreachable_commands(),
         Work::Publish(_) | Work::Behind | Work::Nothing => {}
     }
 }

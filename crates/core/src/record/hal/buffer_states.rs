@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 
 /// Every buffer is in this state where an encoder starts, and where it ends.
-const HOME: Uses = Uses::STORAGE_READ_WRITE;
+const SETTLED: Uses = Uses::STORAGE_READ_WRITE;
 
 /// A buffer that goes from one state to another, or stays in it and has its writes seen.
 pub(crate) type StateChange<B> = (B, Uses, Uses);
@@ -32,28 +32,28 @@ impl<B: Copy> BufferStates<B> {
                 continue;
             }
             let to = state(touches, touch);
-            let from = self.0.insert(touch.block, (touch.buffer, to)).map_or(HOME, |(_, from)| from);
+            let from = self.0.insert(touch.block, (touch.buffer, to)).map_or(SETTLED, |(_, from)| from);
             if from != to || hazard.is_some() {
                 changes.push((touch.buffer, from, to));
             }
         }
-        for &(buffer, uses) in hazard.into_iter().flatten().filter(|(_, uses)| uses.contains(HOME)) {
-            changes.push((buffer, uses & HOME, HOME));
+        for &(buffer, uses) in hazard.into_iter().flatten().filter(|(_, uses)| uses.contains(SETTLED)) {
+            changes.push((buffer, uses & SETTLED, SETTLED));
         }
         changes
     }
 
     /// The changes back to where everything started.
-    pub(crate) fn home(&mut self) -> SmallVec<[StateChange<B>; 8]> {
-        let away = self.0.drain().filter(|(_, (_, state))| *state != HOME);
-        away.map(|(_, (buffer, state))| (buffer, state, HOME)).collect()
+    pub(crate) fn external_states(&mut self) -> SmallVec<[StateChange<B>; 8]> {
+        let away = self.0.drain().filter(|(_, (_, state))| *state != SETTLED);
+        away.map(|(_, (buffer, state))| (buffer, state, SETTLED)).collect()
     }
 }
 
 /// The one state in which a command finds a block that it may touch in several ways.
 fn state<B>(touches: &[BarrierUse<'_, B>], touch: &BarrierUse<B>) -> Uses {
     let same = touches.iter().filter(|other| other.block == touch.block);
-    if same.clone().all(|other| other.uses == touch.uses) { touch.uses } else { HOME }
+    if same.clone().all(|other| other.uses == touch.uses) { touch.uses } else { SETTLED }
 }
 
 #[cfg(test)]
@@ -71,18 +71,18 @@ mod tests {
     fn a_buffer_is_in_the_state_of_its_use_and_goes_home() {
         let mut states = BufferStates::new();
         let (copy, read) = (touch(Uses::COPY_DST, true), touch(Uses::STORAGE_READ_ONLY, false));
-        assert_eq!(states.admit(&[copy], None)[..], [(1, HOME, Uses::COPY_DST)]);
+        assert_eq!(states.admit(&[copy], None)[..], [(1, SETTLED, Uses::COPY_DST)]);
         assert_eq!(states.admit(&[read], None)[..], [(1, Uses::COPY_DST, Uses::STORAGE_READ_ONLY)]);
         assert!(states.admit(&[read], None).is_empty());
-        assert_eq!(states.home()[..], [(1, Uses::STORAGE_READ_ONLY, HOME)]);
-        assert!(states.home().is_empty());
+        assert_eq!(states.external_states()[..], [(1, Uses::STORAGE_READ_ONLY, SETTLED)]);
+        assert!(states.external_states().is_empty());
     }
 
     #[test]
     fn what_is_read_and_written_by_one_command_is_in_the_state_for_both() {
         let mut states = BufferStates::new();
-        let both = [touch(Uses::STORAGE_READ_ONLY, false), touch(HOME, false)];
+        let both = [touch(Uses::STORAGE_READ_ONLY, false), touch(SETTLED, false)];
         assert!(states.admit(&both, None).is_empty());
-        assert!(states.admit(&both, Some(&[(1, HOME)])).contains(&(1, HOME, HOME)));
+        assert!(states.admit(&both, Some(&[(1, SETTLED)])).contains(&(1, SETTLED, SETTLED)));
     }
 }

@@ -33,7 +33,7 @@ struct Encoder<A: Backend> {
 /// Recorded commands. Goes back to the idle encoders when it is dropped: not before the device has passed it.
 pub(crate) struct RecordedEncoder<A: Backend> {
     encoder: Option<Encoder<A>>,
-    home: IdleEncoders<A>,
+    external_states: IdleEncoders<A>,
 }
 
 impl<A: Backend> Direct<A> {
@@ -113,7 +113,7 @@ impl<A: Backend> Direct<A> {
             }
             None => Encoder { native: self.new_encoder()?, recorded: None },
         };
-        Ok(RecordedEncoder { encoder: Some(encoder), home: self.idle.clone() })
+        Ok(RecordedEncoder { encoder: Some(encoder), external_states: self.idle.clone() })
     }
 
     fn new_encoder(&self) -> Result<A::CommandEncoder, DeviceError> {
@@ -156,6 +156,6 @@ impl<A: Backend> RecordedEncoder<A> {
 
 impl<A: Backend> Drop for RecordedEncoder<A> {
     fn drop(&mut self) {
-        lock(&self.home).extend(self.encoder.take());
+        lock(&self.external_states).extend(self.encoder.take());
     }
 }

@@ -27,7 +27,7 @@ const ANYTHING: Uses = Uses::COPY_SRC
 /// words; what is recorded lives until the submission is complete; a group fits the pipeline's layout.
 pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
-    lent: &'e ExternalHandles<A>,
+    external: &'e ExternalHandles<A>,
     hazards: BarrierTracker<&'e Block>,
     states: BufferStates<&'e Block>,
     in_pass: bool,
@@ -46,12 +46,12 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// For a batch behind `stretch`, where the hazards of the last one have ended.
     pub(crate) fn new(
         encoder: &'e mut A::CommandEncoder,
-        lent: &'e ExternalHandles<A>,
+        external: &'e ExternalHandles<A>,
         stretch: u64,
     ) -> Self {
         Self {
             encoder,
-            lent,
+            external,
             hazards: BarrierTracker::new(stretch, A::EXACT),
             states: BufferStates::new(),
             in_pass: false,
@@ -72,9 +72,9 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         let barrier = self.hazards.admit(touches);
         if A::EXACT {
             let changes = self.states.admit(touches, barrier);
-            change(self.encoder, self.lent, &changes);
+            change(self.encoder, self.external, &changes);
         } else if let Some(barrier) = barrier {
-            order(self.encoder, self.lent, barrier);
+            order(self.encoder, self.external, barrier);
         }
     }
 
@@ -99,11 +99,11 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         if !A::VISIBLE
             && let Some(barrier) = self.hazards.close()
         {
-            order(self.encoder, self.lent, barrier);
+            order(self.encoder, self.external, barrier);
         }
         if A::EXACT {
             // What the host reads there is visible as it is.
-            return change(self.encoder, self.lent, &self.states.home());
+            return change(self.encoder, self.external, &self.states.external_states());
         }
         let from = Uses::STORAGE_READ_WRITE | Uses::COPY_DST;
         let usage = hal::StateTransition { from, to: Uses::MAP_READ };
@@ -223,9 +223,13 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
 }
 
 /// Everything before comes before everything behind, for the buffers of `barrier`.
-fn order<A: Backend>(encoder: &mut A::CommandEncoder, lent: &ExternalHandles<A>, barrier: &Barrier<&Block>) {
+fn order<A: Backend>(
+    encoder: &mut A::CommandEncoder,
+    external: &ExternalHandles<A>,
+    barrier: &Barrier<&Block>,
+) {
     let barriers = barrier.iter().map(|&(block, from)| hal::BufferBarrier {
-        buffer: buffer_of(block, lent),
+        buffer: buffer_of(block, external),
         usage: hal::StateTransition { from, to: ANYTHING },
     });
     // SAFETY: the buffers were made for the uses that were noted of them.
@@ -234,14 +238,14 @@ fn order<A: Backend>(encoder: &mut A::CommandEncoder, lent: &ExternalHandles<A>,
 
 fn change<A: Backend>(
     encoder: &mut A::CommandEncoder,
-    lent: &ExternalHandles<A>,
+    external: &ExternalHandles<A>,
     changes: &[StateChange<&Block>],
 ) {
     if changes.is_empty() {
         return;
     }
     let barriers = changes.iter().map(|&(block, from, to)| hal::BufferBarrier {
-        buffer: buffer_of(block, lent),
+        buffer: buffer_of(block, external),
         usage: hal::StateTransition { from, to },
     });
     // SAFETY: the buffers were made for these uses, and are in the states that they are said to be in.

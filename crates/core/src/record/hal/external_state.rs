@@ -8,7 +8,7 @@
 use crate::device::Device as _;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::memory::block::Memory;
-use crate::memory::external_buffers::bring_home;
+use crate::memory::external_buffers::transition_external;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::external_blocks::{NamedExternal, buffer};
 use std::num::NonZeroU64;
@@ -41,7 +41,7 @@ impl ExternalStates {
         for (_, block) in new {
             self.settle(device, &mut encoder, buffer(block));
         }
-        bring_home(&mut encoder, known.into_iter().map(|(_, block)| buffer(block)));
+        transition_external(&mut encoder, known.into_iter().map(|(_, block)| buffer(block)));
         Some(encoder.finish())
     }
 

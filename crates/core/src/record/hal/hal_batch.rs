@@ -26,7 +26,7 @@ use wgpu::{BufferUses as Uses, hal};
 /// A batch while it is recorded.
 pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) device: &'e WgpuDevice,
-    pub(crate) lent: &'e ExternalHandles<A>,
+    pub(crate) external: &'e ExternalHandles<A>,
     pub(crate) calls: NativeEncoder<'e, A>,
     pub(crate) groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
     pub(crate) kept: Vec<Arc<HalGroup<A>>>,
@@ -72,7 +72,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     }
 
     pub(crate) fn buffer(&self, block: &'e Block) -> &'e A::Buffer {
-        buffer_of(block, self.lent)
+        buffer_of(block, self.external)
     }
 
     /// Has what is recorded come after what wgpu does to a block of the program's own at the head of the submission.
@@ -202,7 +202,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             assert!(part.offset + part.size <= part.block.size, "bug: more is bound than there is");
             binds.push(HalBinding {
                 index,
-                buffer: buffer_of(part.block, self.lent),
+                buffer: buffer_of(part.block, self.external),
                 offset: part.offset,
                 size: part.size,
             });

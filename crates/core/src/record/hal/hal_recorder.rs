@@ -47,7 +47,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     uniforms: Scratch,
     fill: Option<Arc<HalPipeline<A>>>,
     regions: HalRegionKernels<A>,
-    home: ExternalStates,
+    external_states: ExternalStates,
 }
 
 /// How batches get to the device.
@@ -101,10 +101,22 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     fn new(way: HalSubmission<A>) -> Self {
-        let (order, groups, transfers, sizes, times, fill, regions, home) = Default::default();
+        let (order, groups, transfers, sizes, times, fill, regions, external_states) = Default::default();
         let uniforms = Scratch::new(1, "parameters");
         let way = Arc::new(way);
-        Self { way, order, groups, transfers, sizes, times, stretch: 0, uniforms, fill, regions, home }
+        Self {
+            way,
+            order,
+            groups,
+            transfers,
+            sizes,
+            times,
+            stretch: 0,
+            uniforms,
+            fill,
+            regions,
+            external_states,
+        }
     }
 
     /// Records through wgpu, which submits.
@@ -145,18 +157,17 @@ impl<A: Backend> HalRecorder<A> {
         named: &[NamedExternal<'_>],
         read: &(Arc<dyn Fence>, Value),
     ) -> Result<(CommandBuffers, HalBatchResources<A>), Failure> {
-        let home = self.home.commands(device, named);
+        let external_states = self.external_states.commands(device, named);
         let commands = |encoder: &mut A::CommandEncoder| {
-            let lent = ExternalHandles::of(named)?;
-            self.record_steps(device, encoder, steps, named, &lent, read)
+            let external = ExternalHandles::of(named)?;
+            self.record_steps(device, encoder, steps, named, &external, read)
         };
         match crate::driver::hal_encoder::record::<A, _, _>(device.raw(), commands, || {
             ExternalHandles::<A>::check(named)
         }) {
             None => Err(submitter::failure(device, None, true)),
-            Some(recorded) => {
-                recorded.map(|(commands, kept)| (home.into_iter().chain([commands]).collect(), kept))
-            }
+            Some(recorded) => recorded
+                .map(|(commands, kept)| (external_states.into_iter().chain([commands]).collect(), kept)),
         }
     }
 
@@ -177,9 +188,10 @@ impl<A: Backend> HalRecorder<A> {
         }
         let _inside = device.gate().enter();
         let read: (Arc<dyn Fence>, Value) = (direct.fence().clone(), signal);
-        let lent = ExternalHandles::none();
-        let record =
-            |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &named, &lent, &read);
+        let external = ExternalHandles::none();
+        let record = |encoder: &mut A::CommandEncoder| {
+            self.record_steps(device, encoder, steps, &named, &external, &read)
+        };
         let (recorded, kept) = direct.record(record)?;
         direct.submit(Some(&recorded), signal)?;
         Ok((kept, Some(recorded)))
@@ -191,7 +203,7 @@ impl<A: Backend> HalRecorder<A> {
         encoder: &'e mut A::CommandEncoder,
         steps: &'e [Step],
         named: &'e [NamedExternal<'e>],
-        lent: &'e ExternalHandles<A>,
+        external: &'e ExternalHandles<A>,
         read: &(Arc<dyn Fence>, Value),
     ) -> Result<HalBatchResources<A>, Failure> {
         sort(&mut self.order, steps);
@@ -200,9 +212,20 @@ impl<A: Backend> HalRecorder<A> {
             self;
         let key = GroupKey { layout: crate::device::bind_layout::LayoutId::none(), parts: Vec::new() };
         let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
-        let calls = NativeEncoder::new(encoder, lent, *stretch);
-        let mut batch =
-            HalBatch { device, lent, calls, groups, kept, pipelines, uniforms, places, zeroed, key, touches };
+        let calls = NativeEncoder::new(encoder, external, *stretch);
+        let mut batch = HalBatch {
+            device,
+            external,
+            calls,
+            groups,
+            kept,
+            pipelines,
+            uniforms,
+            places,
+            zeroed,
+            key,
+            touches,
+        };
         named.iter().for_each(|(_, block)| batch.come_after(block));
         let mut published: SmallVec<[&A::Buffer; 8]> = SmallVec::new();
         sizes.reset();
@@ -233,7 +256,7 @@ impl<A: Backend> HalRecorder<A> {
                     crate::record::hal::hal_times::end(times, &mut batch.calls);
                     Ok(())
                 }
-                Work::WgpuCommands(_) => encoded::astray(),
+                Work::WgpuCommands(_) => encoded::unreachable_commands(),
                 Work::Behind | Work::Nothing => Ok(()),
             };
             if let Err(error) = outcome {

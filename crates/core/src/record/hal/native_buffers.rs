@@ -9,8 +9,8 @@ use crate::record::hal::external_handles::ExternalHandles;
 ///
 /// # Panics
 /// If the block is another recorder's, or is not lent: a bug.
-pub(crate) fn buffer_of<'a, A: Backend>(block: &'a Block, lent: &'a ExternalHandles<A>) -> &'a A::Buffer {
-    lent.get(block.id).unwrap_or_else(|| native_of::<A>(block))
+pub(crate) fn buffer_of<'a, A: Backend>(block: &'a Block, external: &'a ExternalHandles<A>) -> &'a A::Buffer {
+    external.get(block.id).unwrap_or_else(|| native_of::<A>(block))
 }
 
 /// # Panics

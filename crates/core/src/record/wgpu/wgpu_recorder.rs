@@ -105,7 +105,7 @@ impl WgpuRecorder {
                     passes.end_time();
                     Ok(())
                 }
-                Work::WgpuCommands(_) => encoded::astray(),
+                Work::WgpuCommands(_) => encoded::unreachable_commands(),
                 Work::Behind | Work::Nothing => Ok(()),
             };
             outcome.map_err(|error| Failure { step: Some(at), error, lost: false })?;

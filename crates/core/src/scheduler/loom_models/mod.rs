@@ -93,7 +93,7 @@ impl Model {
     /// Lets the threads end, whatever is left to do.
     fn stop(&self, threads: impl IntoIterator<Item = JoinHandle<()>>) {
         self.engine.lock().closing = true;
-        self.engine.stir();
+        self.engine.notify_due_threads();
         join(threads);
     }
 }

@@ -36,7 +36,8 @@ fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[
                 continue;
             }
             // A copy between contexts is on one side no command of the program's, which could not name it.
-            let is_unnamed = |what: CommandKind| matches!(what, CommandKind::Across | CommandKind::Look);
+            let is_unnamed =
+                |what: CommandKind| matches!(what, CommandKind::BetweenContexts | CommandKind::Look);
             let across = is_unnamed(by.what) || is_unnamed(earlier.what);
             if state.policy() == Policy::Checked && !across {
                 return Err(hazard(state, by, &touch, earlier, &order.label));

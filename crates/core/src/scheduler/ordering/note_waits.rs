@@ -24,7 +24,7 @@ pub(crate) fn note_added(state: &mut State, by: Admission, work: &Work, waits: &
 
 /// Notes a wait of `slot` for `point` that the program asked for, and that changes nothing, if somebody records.
 #[cold]
-pub(crate) fn note_asked(
+pub(crate) fn note_requested_wait(
     state: &mut State,
     slot: Slot,
     at: &'static Location<'static>,

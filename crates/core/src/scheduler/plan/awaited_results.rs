@@ -6,7 +6,7 @@ use fencepost_sync::{Slot, Stamp};
 impl State {
     /// Whether the program may be looking for a result of a command of a queue from `first` on: it has a handle of a point
     /// there, waits for one, or reads soon.
-    pub(crate) fn is_looked_for(&self, slot: Slot, first: Stamp) -> bool {
+    pub(crate) fn is_awaited(&self, slot: Slot, first: Stamp) -> bool {
         self.queue(slot).has_handles(first) || self.wakers.await_point(slot, first)
     }
 
@@ -16,23 +16,23 @@ impl State {
         let queue = self.queue(slot);
         let first = queue.pending.front()?.stamp;
         let alone = self.lanes.len() == 1 && self.one_priority();
-        if slot == Slot::CONTEXT || queue.gives() || !alone || self.looks_beside(slot) {
+        if slot == Slot::CONTEXT || queue.gives() || !alone || self.awaits_beside(slot) {
             return None;
         }
         let points = queue.first_handle(first).into_iter().chain(self.wakers.first_awaited(slot, first));
         Some(points.min().unwrap_or(Stamp(u64::MAX)))
     }
 
-    /// As [`is_looked_for`](Self::is_looked_for), of what is pending on any queue.
-    pub(crate) fn any_is_looked_for(&self) -> bool {
-        self.slots().any(|slot| self.is_pending_looked_for(slot))
+    /// As [`is_awaited`](Self::is_awaited), of what is pending on any queue.
+    pub(crate) fn any_is_awaited(&self) -> bool {
+        self.slots().any(|slot| self.is_pending_awaited(slot))
     }
 
-    fn looks_beside(&self, slot: Slot) -> bool {
-        self.slots().any(|other| other != slot && self.is_pending_looked_for(other))
+    fn awaits_beside(&self, slot: Slot) -> bool {
+        self.slots().any(|other| other != slot && self.is_pending_awaited(other))
     }
 
-    fn is_pending_looked_for(&self, slot: Slot) -> bool {
-        self.queue(slot).pending.front().is_some_and(|front| self.is_looked_for(slot, front.stamp))
+    fn is_pending_awaited(&self, slot: Slot) -> bool {
+        self.queue(slot).pending.front().is_some_and(|front| self.is_awaited(slot, front.stamp))
     }
 }

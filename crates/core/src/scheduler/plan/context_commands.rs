@@ -11,12 +11,12 @@ pub(crate) const MOST: usize = 512;
 
 impl State {
     /// The stamp of the first own command that is not planned; after all others if there is none.
-    pub(crate) fn first_own(&self) -> Stamp {
+    pub(crate) fn first_context_command(&self) -> Stamp {
         self.queue(Slot::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
     }
 
     /// Whether the threads plan the own commands though nothing needs them: the program has asked for them, or they are many.
-    pub(crate) fn own_are_due(&self) -> bool {
+    pub(crate) fn context_commands_are_due(&self) -> bool {
         let queue = self.queue(Slot::CONTEXT);
         queue.is_asked() || queue.pending.len() >= MOST
     }
@@ -24,37 +24,37 @@ impl State {
 
 impl Planner<'_> {
     /// Puts the own commands up to the last of `roots` in front of everything, as far as that makes nothing behind them late.
-    pub(crate) fn begin_with_own(&mut self, roots: &[Point]) {
+    pub(crate) fn begin_with_context_commands(&mut self, roots: &[Point]) {
         if let Some(upto) = roots.iter().map(|root| root.stamp).max()
-            && self.has_only_own()
+            && self.has_only_context_commands()
         {
-            self.drain_own(upto, self.state.lanes[0].costs.bound);
+            self.drain_context_commands(upto, self.state.lanes[0].costs.bound);
         }
     }
 
     /// Plans the own commands up to a stamp. What is in the open batches ends first: its results need none of them.
     pub(crate) fn own(&mut self, upto: Stamp) -> FrontStep {
-        if self.state.first_own() > upto {
+        if self.state.first_context_command() > upto {
             return FrontStep::Reached;
         }
-        if !self.has_only_own() {
+        if !self.has_only_context_commands() {
             return FrontStep::Later;
         }
-        self.drain_own(upto, f32::INFINITY);
+        self.drain_context_commands(upto, f32::INFINITY);
         FrontStep::Again
     }
 
     /// Whether nothing is in the open batches but own commands.
-    fn has_only_own(&self) -> bool {
+    fn has_only_context_commands(&self) -> bool {
         self.open.iter().flatten().all(|open| open.firsts().all(|(slot, _)| slot == Slot::CONTEXT))
     }
 
     /// Moves own commands up to a stamp, of at most so many seconds together, into the open batch of their lane.
-    fn drain_own(&mut self, upto: Stamp, seconds: f32) {
+    fn drain_context_commands(&mut self, upto: Stamp, seconds: f32) {
         let (mut left, mut count) = (seconds, 0);
-        while self.taken < LARGEST && self.state.first_own() <= upto {
+        while self.taken < LARGEST && self.state.first_context_command() <= upto {
             if self.state.queue(Slot::CONTEXT).front_is_dead() {
-                self.bury(crate::scheduler::plan::PlanGoal { slot: Slot::CONTEXT, upto, needed: false });
+                self.discard(crate::scheduler::plan::PlanGoal { slot: Slot::CONTEXT, upto, needed: false });
                 continue;
             }
             let cost = self.cost(Slot::CONTEXT);

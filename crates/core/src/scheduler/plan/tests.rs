@@ -138,7 +138,7 @@ fn e02_a_batch_that_goes_first_takes_what_it_needs_on_other_lanes_with_it() {
         let Reached::Planned(seq) = state.reached(points[waited]) else { panic!("it is planned") };
         state.hurry(seq);
         drop(state);
-        (0..64).for_each(|_| engine.turn(std::time::Duration::ZERO));
+        (0..64).for_each(|_| engine.make_progress(std::time::Duration::ZERO));
         let state = engine.lock();
         assert!(state.lanes.iter().all(|lane| !lane.has_ready()), "waiting for point {waited}");
     }
@@ -419,11 +419,11 @@ fn e05_a_task_is_woken_if_planning_alone_gets_its_queue_there() {
     let point = enqueue(&engine, first, fill(&block()));
     wait_for(&engine, second, point);
     let end = engine.lock().queue(second).end(second);
-    engine.attend(end, &Waker::from(Arc::new(Task)));
+    engine.register_waker(end, &Waker::from(Arc::new(Task)));
     engine.lock().plan([point], Priority::Normal);
     while engine.lock().reached(point) != Reached::Done {
         engine.pump(0);
-        engine.look(0);
+        engine.poll_lane(0);
     }
     let mut state = engine.lock();
     assert!(state.after.wakers.is_empty());

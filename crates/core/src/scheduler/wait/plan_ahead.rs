@@ -71,7 +71,7 @@ mod tests {
         let middle = planned.after.expect("there are many");
         for _ in 0..at_once {
             engine.pump(0);
-            engine.look(0);
+            engine.poll_lane(0);
             let mut state = engine.lock();
             let left = state.lanes[0].ready_len();
             state.plan_target(target, &mut planned);
@@ -130,7 +130,7 @@ mod tests {
             let left = engine.lock().queue(long).pending.len();
             assert!(left > 0, "it comes with the last of the other queue");
             engine.pump(0);
-            engine.look(0);
+            engine.poll_lane(0);
         }
     }
 

@@ -94,7 +94,7 @@ fn e07_a_task_is_woken_once_its_queue_is_held_back_by_a_context_without_threads(
             state.plan_lane(0, DueCommands::All);
             engine.unlock(state);
             while engine.pump(0) {}
-            engine.look(0);
+            engine.poll_lane(0);
         };
         for _ in 0..TURNS {
             go_on(&near);
@@ -211,9 +211,9 @@ fn e05_a_waker_may_wait_on_the_thread_of_a_lane() {
     enqueue(&engine, behind);
     engine.enqueue_callback(behind, Box::new(|| ()), Location::caller()).expect("nothing has failed");
     let wanted = enqueue(&engine, behind);
-    let (tell, told) = channel();
-    let waiting = Waiting(Arc::downgrade(&engine), Mutex::new(Some(wanted)), tell);
-    assert!(engine.attend(there, &Waker::from(Arc::new(waiting))).is_none());
+    let (report_done, told) = channel();
+    let waiting = Waiting(Arc::downgrade(&engine), Mutex::new(Some(wanted)), report_done);
+    assert!(engine.register_waker(there, &Waker::from(Arc::new(waiting))).is_none());
     enqueue(&engine, slot);
     engine.flush(slot).expect("nothing has failed");
     let threads = ContextThreads::start(&engine);
@@ -227,8 +227,8 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
     let slot = queue(&far, Priority::Normal);
     let gate = Signaller::new(&far, "gate");
     far.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
-    let (tell, ran) = channel();
-    let callback = Box::new(move || tell.send(()).expect("it listens"));
+    let (report_done, ran) = channel();
+    let callback = Box::new(move || report_done.send(()).expect("it listens"));
     far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
     let served = enqueue(&far, slot);
     let held = queue(&near, Priority::Normal);
@@ -248,13 +248,14 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
 fn e07_the_thread_of_a_lane_runs_no_callback_of_a_context_without_threads() {
     let (near, far) = (engine(true), engine(false));
     let slot = queue(&far, Priority::Normal);
-    let (tell, ran) = channel();
-    let callback =
-        Box::new(move || tell.send(std::thread::current().name().map(str::to_owned)).expect("it listens"));
+    let (report_done, ran) = channel();
+    let callback = Box::new(move || {
+        report_done.send(std::thread::current().name().map(str::to_owned)).expect("it listens")
+    });
     far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
     let served = enqueue(&far, slot);
     let (task, waker) = Task::new();
-    assert!(far.attend(served, &waker).is_none());
+    assert!(far.register_waker(served, &waker).is_none());
     let held = queue(&near, Priority::Normal);
     wait_across(&near, held, &far, served);
     let point = enqueue(&near, held);

@@ -91,7 +91,7 @@ pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     engine.lock().plan([point], Priority::Normal);
     while engine.lock().reached(point) != Reached::Done {
         engine.pump(0);
-        engine.look(0);
+        engine.poll_lane(0);
     }
     (second, there)
 }
@@ -129,7 +129,7 @@ fn e05_every_task_that_awaits_a_point_is_woken_once() {
     let point = enqueue(&engine, slot);
     let [(one, first), (two, second)] = [Task::new(), Task::new()];
     for waker in [&first, &second, &first] {
-        assert!(engine.attend(point, waker).is_none());
+        assert!(engine.register_waker(point, waker).is_none());
     }
     finish(&engine, point);
     assert_eq!([one.woken(), two.woken()], [1, 1]);
@@ -144,11 +144,11 @@ fn e05_every_task_that_awaits_a_batch_is_woken_once() {
     let seq = batch_of(&engine, point);
     let [(one, first), (two, second)] = [Task::new(), Task::new()];
     for waker in [&first, &second, &first] {
-        assert!(!engine.attend_batch(seq, waker).expect("the device is there"));
+        assert!(!engine.register_batch_waker(seq, waker).expect("the device is there"));
     }
     finish(&engine, point);
     assert_eq!([one.woken(), two.woken()], [1, 1]);
-    assert!(engine.attend_batch(seq, &first).expect("the device is there"));
+    assert!(engine.register_batch_waker(seq, &first).expect("the device is there"));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn e05_a_wait_that_plans_wakes_the_tasks_whose_points_it_comes_by() {
     engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
     let behind = enqueue(&engine, slot);
     let (task, waker) = Task::new();
-    assert!(engine.attend(there, &waker).is_none());
+    assert!(engine.register_waker(there, &waker).is_none());
     assert!(!engine.wait(behind, Deadline::now()).expect("nothing has failed"));
     assert_eq!(task.woken(), 1);
     gate.signal();
@@ -204,7 +204,7 @@ fn e05_a_flush_that_submits_wakes_the_tasks_whose_points_it_comes_by() {
     let (slot, there) = reached_by_planning(&engine);
     enqueue(&engine, slot);
     let (task, waker) = Task::new();
-    assert!(engine.attend(there, &waker).is_none());
+    assert!(engine.register_waker(there, &waker).is_none());
     engine.flush_soon(slot).expect("nothing has failed");
     assert_eq!(task.woken(), 1);
 }
@@ -276,10 +276,10 @@ fn d03_every_wait_ends_with_the_loss() {
             assert!(engine.wait(point, Deadline::after(None)).is_err());
             assert!(engine.is_complete(point, &clock).is_err());
             assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
-            assert!(matches!(engine.attend(point, Waker::noop()), Some(Err(_))));
+            assert!(matches!(engine.register_waker(point, Waker::noop()), Some(Err(_))));
         }
         assert!(engine.wait_batch(seq, Deadline::after(None)).is_err());
-        assert!(engine.attend_batch(seq, Waker::noop()).is_err());
+        assert!(engine.register_batch_waker(seq, Waker::noop()).is_err());
         assert!(engine.poll_batch(seq, Waker::noop()).is_err());
         assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
     }
@@ -293,7 +293,7 @@ fn d03_without_threads_every_wait_for_an_event_of_the_host_sees_the_loss() {
         |engine, _, point| engine.is_complete(point, &Clock::default()).is_err(),
         |engine, event, _| engine.is_signalled(event).is_err(),
         |engine, _, _| {
-            engine.turn(Duration::from_nanos(1));
+            engine.make_progress(Duration::from_nanos(1));
             engine.lock().lost.is_some()
         },
     ];
@@ -318,7 +318,7 @@ fn r01_every_wait_for_what_failed_gives_its_error() {
     assert!(engine.wait(point, Deadline::after(None)).is_err());
     assert!(engine.is_complete(point, &Clock::default()).is_err());
     assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
-    assert!(matches!(engine.attend(point, Waker::noop()), Some(Err(_))));
+    assert!(matches!(engine.register_waker(point, Waker::noop()), Some(Err(_))));
     assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
 }
 
@@ -465,11 +465,11 @@ fn e05_every_task_that_awaits_an_event_of_the_host_is_woken_once() {
     let gate = Signaller::new(&engine, "gate");
     let [(one, first), (two, second)] = [Task::new(), Task::new()];
     for waker in [&first, &second, &first] {
-        assert!(engine.attend_user(gate.state(), waker).is_none());
+        assert!(engine.register_signal_waker(gate.state(), waker).is_none());
     }
     gate.signal();
     assert_eq!([one.woken(), two.woken()], [1, 1]);
-    assert!(engine.attend_user(gate.state(), &first).is_some());
+    assert!(engine.register_signal_waker(gate.state(), &first).is_some());
 }
 
 /// A late result of each kind that has something to wait for, and what ends the wait.

@@ -43,7 +43,7 @@ fn e02_a_batch_is_no_longer_where_anything_else_is_looked_for() {
         enqueue(engine, slot, read);
     };
     let awaited: Look =
-        |engine, _, first| engine.lock().wakers.leave(Awaited::point(first), &Waker::from(Arc::new(Task)));
+        |engine, _, first| engine.lock().wakers.register(Awaited::point(first), &Waker::from(Arc::new(Task)));
     let behind: Look = |engine, _, first| {
         let other = queue(engine, Priority::Normal);
         wait_for(engine, other, first);
@@ -65,65 +65,65 @@ fn e02_a_batch_is_no_longer_where_anything_else_is_looked_for() {
 
 #[test]
 fn e02_long_commands_of_several_queues_share_a_batch_unless_a_result_is_looked_for() {
-    for looked_for in [false, true] {
+    for awaited in [false, true] {
         let engine = paced(0.5);
         let slots = [(); 3].map(|()| queue(&engine, Priority::Normal));
         let ends = slots.map(|slot| enqueue(&engine, slot, launch(&block())));
-        let _handle = looked_for.then(|| engine.marker(slots[1]));
+        let _handle = awaited.then(|| engine.marker(slots[1]));
         let mut state = engine.lock();
         state.plan(ends, Priority::Normal);
-        let expected: &[usize] = if looked_for { &[1, 1, 1] } else { &[3] };
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "looked for: {looked_for}");
+        let expected: &[usize] = if awaited { &[1, 1, 1] } else { &[3] };
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "looked for: {awaited}");
     }
 }
 
 #[test]
 fn e02_a_short_result_that_is_looked_for_is_not_beside_a_long_command_of_another_queue() {
-    for (looked_for, expected) in [(false, vec![2]), (true, vec![1, 1])] {
+    for (awaited, expected) in [(false, vec![2]), (true, vec![1, 1])] {
         let engine = paced(0.5);
         let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
         let ends = [(long, launch as fn(&Arc<Block>) -> Work), (short, fill)]
             .map(|(slot, work)| enqueue(&engine, slot, work(&block())));
-        let _handle = looked_for.then(|| engine.marker(short));
+        let _handle = awaited.then(|| engine.marker(short));
         let mut state = engine.lock();
         state.plan(ends, Priority::Normal);
         assert_eq!(lengths(&mut state, 0, Priority::Normal), expected);
-        let first = if looked_for { ends[1] } else { ends[0] };
+        let first = if awaited { ends[1] } else { ends[0] };
         let in_front = firsts(&mut state, 0, Priority::Normal)[0];
-        assert!(!looked_for || in_front == first.stamp);
+        assert!(!awaited || in_front == first.stamp);
     }
 }
 
 #[test]
 fn e02_short_commands_of_many_queues_share_a_batch_until_they_take_long_together() {
-    for (looked_for, expected) in [(false, vec![48]), (true, vec![3; 16])] {
+    for (awaited, expected) in [(false, vec![48]), (true, vec![3; 16])] {
         let engine = paced(0.3 * BOUND);
         let slots: Vec<Slot> = (0..48).map(|_| queue(&engine, Priority::Normal)).collect();
         let ends: Vec<Point> = slots.iter().map(|&slot| enqueue(&engine, slot, launch(&block()))).collect();
-        let _handles: Vec<_> = slots.iter().filter(|_| looked_for).map(|&slot| engine.marker(slot)).collect();
+        let _handles: Vec<_> = slots.iter().filter(|_| awaited).map(|&slot| engine.marker(slot)).collect();
         let mut state = engine.lock();
         state.plan(ends, Priority::Normal);
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "looked for: {looked_for}");
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "looked for: {awaited}");
     }
 }
 
 /// Another queue's long command would make late what waits for the first one.
 #[test]
 fn e02_a_long_command_runs_beside_no_other_if_a_result_behind_it_is_looked_for() {
-    for looked_for in [false, true] {
+    for awaited in [false, true] {
         let engine = paced(0.5);
         let [first, behind, other] = [(); 3].map(|()| queue(&engine, Priority::Normal));
         let long = enqueue(&engine, first, launch(&block()));
         wait_for(&engine, behind, long);
         let short = enqueue(&engine, behind, fill(&block()));
         let last = enqueue(&engine, other, launch(&block()));
-        let _handle = looked_for.then(|| engine.marker(behind));
+        let _handle = awaited.then(|| engine.marker(behind));
         let mut state = engine.lock();
         state.plan([long, last, short], Priority::Normal);
-        let expected: &[usize] = if looked_for { &[2, 1] } else { &[3] };
+        let expected: &[usize] = if awaited { &[2, 1] } else { &[3] };
         let mut lengths = lengths(&mut state, 0, Priority::Normal);
         lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
-        assert_eq!(lengths, expected, "looked for: {looked_for}");
+        assert_eq!(lengths, expected, "looked for: {awaited}");
     }
 }
 
@@ -176,7 +176,7 @@ fn e02_what_a_map_waits_for_is_looked_for() {
         let block = block();
         let ends = [(long, launch(&crate::scheduler::plan::tests::block())), (short, fill(&block))]
             .map(|(slot, work)| enqueue(&engine, slot, work));
-        let _past = mapped.then(|| engine.look_for_uses(&span(&block), false));
+        let _past = mapped.then(|| engine.await_uses(&span(&block), false));
         let mut state = engine.lock();
         state.plan(ends, Priority::Normal);
         assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "mapped: {mapped}");
@@ -190,7 +190,7 @@ fn e02_what_a_map_waits_for_is_looked_for_and_not_what_comes_behind() {
     enqueue(&engine, slot, fill(&block));
     let ends: Vec<Point> =
         (0..9).map(|_| enqueue(&engine, slot, launch(&crate::scheduler::plan::tests::block()))).collect();
-    let _past = engine.look_for_uses(&span(&block), false);
+    let _past = engine.await_uses(&span(&block), false);
     let mut state = engine.lock();
     state.plan([ends[8]], Priority::Normal);
     assert_eq!(lengths(&mut state, 0, Priority::Normal), [4, 6]);

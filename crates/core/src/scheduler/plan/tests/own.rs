@@ -55,7 +55,7 @@ fn e01_own_commands_that_take_no_time_share_the_first_batch_whatever_their_place
     assert_eq!(lengths(&mut state, 0, Priority::Normal), [3]);
 }
 
-fn enqueue_own(engine: &Engine, count: usize) {
+fn enqueue_for_context(engine: &Engine, count: usize) {
     for _ in 0..count {
         enqueue(engine, Slot::CONTEXT, fill(&block()));
     }
@@ -66,11 +66,11 @@ fn q10_a_planning_takes_so_many_own_commands_and_no_more() {
     let engine = paced(0.0);
     engine.lock().lanes[0].costs.expect(&fill(&block()), 0.0);
     let slot = queue(&engine, Priority::Normal);
-    enqueue_own(&engine, 3 * MOST);
+    enqueue_for_context(&engine, 3 * MOST);
     let end = enqueue(&engine, slot, fill(&block()));
     let mut state = engine.lock();
     for left in [2 * MOST, MOST, 0] {
-        assert!(state.own_are_due() || left == 0, "{left} are left");
+        assert!(state.context_commands_are_due() || left == 0, "{left} are left");
         drop(state.plan([end], Priority::Normal));
         assert_eq!(state.queue(Slot::CONTEXT).pending.len(), left);
     }
@@ -81,7 +81,7 @@ fn q10_a_planning_takes_so_many_own_commands_and_no_more() {
 #[test]
 fn q10_many_own_commands_are_planned_though_nothing_needs_them() {
     let engine = paced(0.0);
-    enqueue_own(&engine, MOST);
+    enqueue_for_context(&engine, MOST);
     let mut state = engine.lock();
     assert!(state.something_for(0));
     state.plan_lane(0, DueCommands::All);
