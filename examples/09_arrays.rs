@@ -18,10 +18,10 @@ fn sum(ctx: &Context, x: &DeviceArray<u32>) -> Result<Pending<Vec<u32>>> {
     let mut x = x.handle();
     while x.len() > 1 {
         let mut sums = ctx.zeros([x.len().div_ceil(256)])?;
-        ctx.launch(&kernel, Grid::threads([x.len()]), Sum { x: &x, sums: &mut sums })?;
+        ctx.current_queue().launch(&kernel, Grid::threads([x.len()]), Sum { x: &x, sums: &mut sums })?;
         x = sums;
     }
-    Ok(ctx.read(&x))
+    Ok(ctx.current_queue().read(&x))
 }
 
 /// Replaces the elements of an array by its running sum.
@@ -29,17 +29,21 @@ fn scan(ctx: &Context, x: &mut DeviceArray<u32>) -> Result<()> {
     let (scan_blocks, carry) = (ctx.kernel::<Scan>()?, ctx.kernel::<Carry>()?);
     let mut sums = ctx.zeros([x.len().div_ceil(256)])?;
     let grid = Grid::threads([x.len()]);
-    ctx.launch(&scan_blocks, grid, Scan { x, sums: &mut sums })?;
+    ctx.current_queue().launch(&scan_blocks, grid, Scan { x, sums: &mut sums })?;
     if sums.len() > 1 {
         scan(ctx, &mut sums)?;
-        ctx.launch(&carry, grid, Carry { sums: &sums, x })?;
+        ctx.current_queue().launch(&carry, grid, Carry { sums: &sums, x })?;
     }
     Ok(())
 }
 
 fn histogram(ctx: &Context, x: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
     let mut counts = ctx.zeros([64])?;
-    ctx.launch(&ctx.kernel::<Count>()?, Grid::threads([x.len()]), Count { x, counts: &mut counts })?;
+    ctx.current_queue().launch(
+        &ctx.kernel::<Count>()?,
+        Grid::threads([x.len()]),
+        Count { x, counts: &mut counts },
+    )?;
     Ok(counts)
 }
 
@@ -49,7 +53,7 @@ fn product(ctx: &Context, a: &DeviceArray<f32, 2>, b: &DeviceArray<f32, 2>) -> R
     let mut c = ctx.zeros([rows, columns])?;
     let grid = Grid::threads([columns, rows]); // neighbours along the grid's first dimension are neighbours in memory
     let [m, k, n] = [rows, inner, columns].map(|size| size as u32);
-    ctx.launch(
+    ctx.current_queue().launch(
         &ctx.kernel::<Multiply>()?,
         grid,
         Multiply { rows: m, inner: k, columns: n, a, b, c: &mut c },
@@ -60,7 +64,11 @@ fn product(ctx: &Context, a: &DeviceArray<f32, 2>, b: &DeviceArray<f32, 2>) -> R
 fn transpose(ctx: &Context, x: &DeviceArray<f32, 2>) -> Result<DeviceArray<f32, 2>> {
     let [rows, columns] = x.shape();
     let (mut y, size) = (ctx.zeros([columns, rows])?, [columns as u32, rows as u32]);
-    ctx.launch(&ctx.kernel::<Transpose>()?, Grid::threads(size), Transpose { size, x, y: &mut y })?;
+    ctx.current_queue().launch(
+        &ctx.kernel::<Transpose>()?,
+        Grid::threads(size),
+        Transpose { size, x, y: &mut y },
+    )?;
     Ok(y)
 }
 
@@ -80,12 +88,12 @@ fn main() -> Result<()> {
     // The calls enqueue in order on the context's default queue. The results can be waited for in any order.
     let x = ctx.array(&numbers)?;
     let total = sum(&ctx, &x)?;
-    let counts = ctx.read(&histogram(&ctx, &x)?);
+    let counts = ctx.current_queue().read(&histogram(&ctx, &x)?);
     let c = product(&ctx, &a, &b)?;
-    let (c, turned) = (ctx.read(&c), ctx.read(&transpose(&ctx, &c)?));
+    let (c, turned) = (ctx.current_queue().read(&c), ctx.current_queue().read(&transpose(&ctx, &c)?));
     let mut running = x;
     scan(&ctx, &mut running)?;
-    let running = ctx.read(&running).wait()?;
+    let running = ctx.current_queue().read(&running).wait()?;
 
     let totals = numbers.iter().scan(0, |total, x| {
         *total += x;

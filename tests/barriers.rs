@@ -84,7 +84,7 @@ fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize
         }
     }
     let all = ctx.queue("all");
-    queues.iter().for_each(|queue| all.join(queue).unwrap()); // the wait for `all` plans every queue
+    queues.iter().for_each(|queue| all.wait_for_queue(queue).unwrap()); // the wait for `all` plans every queue
     let before = SEEN.load(Ordering::SeqCst);
     gate.signal();
     all.finish().wait().unwrap();

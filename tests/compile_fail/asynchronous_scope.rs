@@ -2,5 +2,5 @@
 
 fn main() {
     let (ctx, queue) = fencepost::doctest();
-    let _ = queue.scope(async || ctx.marker().await);
+    let _ = queue.scope(async || ctx.current_queue().marker().await);
 }

@@ -44,8 +44,8 @@ fn two_threads(subject: &Subject) {
             thread::spawn(move || {
                 queue.make_current();
                 let mut x = ctx.zeros([N]).unwrap();
-                ctx.fill(&mut x, 6_u32).unwrap();
-                let read = ctx.read(&x);
+                ctx.current_queue().fill(&mut x, 6_u32).unwrap();
+                let read = ctx.current_queue().read(&x);
                 drop(queue);
                 read.wait().unwrap()
             })
@@ -63,10 +63,10 @@ fn dropped_handle(subject: &Subject) {
     let other = queue.clone();
     queue.scope(|| {
         drop(other);
-        ctx.fill(&mut x, 3_u32).unwrap();
+        ctx.current_queue().fill(&mut x, 3_u32).unwrap();
         assert_eq!(ctx.current_queue().label(), "main");
     });
     drop(queue);
     ctx.synchronize().wait().unwrap();
-    assert_eq!(ctx.read(&x).wait().unwrap(), [3; N]);
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [3; N]);
 }

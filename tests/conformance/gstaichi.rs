@@ -60,7 +60,7 @@ fn branches(subject: &Subject) {
                 branch.launch(&mix, Grid::threads([N]), Mix { a, b: at as u32, x: &ones, y }).unwrap();
             }
         }
-        queue.join(&branch).unwrap();
+        queue.wait_for_queue(&branch).unwrap();
     }
     let [x, y] = &mut arrays;
     queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();

@@ -18,11 +18,11 @@ fn host_reads(subject: &Subject) {
     let ctx = subject.ctx();
     let (iota, mut x) = (ctx.kernel::<Iota>().unwrap(), ctx.zeros([N]).unwrap());
     for start in 0..5 {
-        ctx.launch(&iota, Grid::threads([N]), Iota { start, step: 2, out: &mut x }).unwrap();
+        ctx.current_queue().launch(&iota, Grid::threads([N]), Iota { start, step: 2, out: &mut x }).unwrap();
         let expected: Vec<u32> = (0..N as u32).map(|i| start + 2 * i).collect();
         assert_eq!(*x.map_read().wait().unwrap(), expected);
         x.map_write().wait().unwrap()[0] = 77;
-        assert_eq!(ctx.read(&x.slice(0..2).unwrap()).wait().unwrap(), [77, expected[1]]);
+        assert_eq!(ctx.current_queue().read(&x.slice(0..2).unwrap()).wait().unwrap(), [77, expected[1]]);
     }
 }
 
@@ -38,9 +38,11 @@ fn threads(subject: &Subject) {
                 queue.make_current();
                 let mut y = ctx.full([N], id).unwrap();
                 for _ in 0..50 {
-                    ctx.launch(mix, Grid::threads([N]), Mix { a: 1, b: id, x: ones, y: &mut y }).unwrap();
+                    ctx.current_queue()
+                        .launch(mix, Grid::threads([N]), Mix { a: 1, b: id, x: ones, y: &mut y })
+                        .unwrap();
                 }
-                assert_eq!(ctx.read(&y).wait().unwrap(), [id + 50 * (id + 1); N]);
+                assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [id + 50 * (id + 1); N]);
             });
         }
     });

@@ -26,7 +26,7 @@ const N: usize = 100_000;
 /// Adds 1 to every element of `y` on the current queue.
 fn increment(ctx: &Context, y: &mut DeviceArray<u32>) {
     let (mix, zero) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());
-    ctx.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y }).unwrap();
+    ctx.current_queue().launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y }).unwrap();
 }
 
 /// Makes three arrays in the order of the current queue.
@@ -36,15 +36,15 @@ fn arrays(ctx: &Context) -> [DeviceArray<u32>; 3] {
 
 fn count_and_copy(ctx: &Context, [a, b, c]: &mut [DeviceArray<u32>; 3]) {
     increment(ctx, a);
-    ctx.copy(a, b).unwrap();
+    ctx.current_queue().copy(a, b).unwrap();
     increment(ctx, a);
-    ctx.copy(a, c).unwrap();
+    ctx.current_queue().copy(a, c).unwrap();
     increment(ctx, a);
 }
 
 fn check(ctx: &Context, arrays: &[DeviceArray<u32>; 3]) {
     for (array, value) in arrays.iter().zip([3, 1, 2]) {
-        assert_eq!(ctx.read(array).wait().unwrap(), [value; N]);
+        assert_eq!(ctx.current_queue().read(array).wait().unwrap(), [value; N]);
     }
 }
 
@@ -92,7 +92,7 @@ fn diamond(subject: &Subject, after: After) {
     let [top, left, right] = ["top", "left", "right"].map(|label| ctx.queue(label));
     let mix = ctx.kernel::<Mix>().unwrap();
     let add = |x: &DeviceArray<u32>, y: &mut DeviceArray<u32>| {
-        ctx.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();
+        ctx.current_queue().launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();
     };
     let one = ctx.full([N], 1_u32).unwrap();
     let [mut a, mut b, mut c, mut d] = [0; 4].map(|_| ctx.zeros([N]).unwrap());
@@ -153,7 +153,7 @@ fn idle(subject: &Subject) {
     ctx.synchronize().wait().unwrap();
     ctx.default_queue().finish().wait().unwrap();
     ctx.event().wait().unwrap();
-    ctx.marker().wait().unwrap();
+    ctx.current_queue().marker().wait().unwrap();
     ctx.synchronize().wait().unwrap();
 }
 
@@ -165,10 +165,10 @@ fn ping_pong(subject: &Subject) {
         for (ctx, x) in contexts.iter().zip(&mut arrays) {
             ctx.scope(|| {
                 let ctx = Context::current().unwrap();
-                ctx.upload(&host, x).unwrap();
+                ctx.current_queue().upload(&host, x).unwrap();
                 increment(&ctx, x);
                 ctx.synchronize().wait().unwrap();
-                ctx.read_into(x, &mut host).unwrap();
+                ctx.current_queue().read_into(x, &mut host).unwrap();
             });
         }
     }

@@ -2,7 +2,6 @@
 
 use super::machine::Machine;
 use super::op::{Every, Pick, Rows};
-use super::target::Target;
 use fencepost::prelude::*;
 use fencepost::{Element, Error, ReadMap, Region, Result, WriteMap, region};
 use std::ops::Range;
@@ -85,15 +84,15 @@ impl Held {
         }
     }
 
-    pub fn fill(&mut self, to: &Target, value: u32) -> Result<()> {
+    pub fn fill(&mut self, to: &CommandQueue, value: u32) -> Result<()> {
         typed!(self, array => to.fill(array, bytemuck::cast(value)))
     }
 
-    pub fn upload(&mut self, to: &Target, words: &[u32]) -> Result<()> {
+    pub fn upload(&mut self, to: &CommandQueue, words: &[u32]) -> Result<()> {
         typed!(self, array => to.upload(bytemuck::cast_slice(words), array))
     }
 
-    pub fn copy_to(&self, to: &Target, dst: &mut Held) -> Result<()> {
+    pub fn copy_to(&self, to: &CommandQueue, dst: &mut Held) -> Result<()> {
         match (self, dst) {
             (Held::U32(src), Held::U32(dst)) => to.copy(src, dst),
             (Held::I32(src), Held::I32(dst)) => to.copy(src, dst),
@@ -103,7 +102,7 @@ impl Held {
         }
     }
 
-    pub fn read(&self, to: &Target) -> Reading {
+    pub fn read(&self, to: &CommandQueue) -> Reading {
         match self {
             Held::U32(array) => Reading::U32(to.read(array)),
             Held::I32(array) => Reading::I32(to.read(array)),

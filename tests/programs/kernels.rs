@@ -2,7 +2,6 @@
 
 use super::held::Held;
 use super::op;
-use super::target::{Target, on};
 use fencepost::prelude::*;
 use fencepost::{DynKernel, Element, HostBuffer, Kernel, Result};
 use std::cell::OnceCell;
@@ -118,7 +117,7 @@ impl Kernels {
     pub fn launch_dyn(
         &self,
         ctx: &Context,
-        to: &Target,
+        to: &CommandQueue,
         kernel: &op::Kernel,
         x: &Held,
         y: &mut Held,
@@ -126,18 +125,10 @@ impl Kernels {
         let op::Kernel::Mix { a, b, .. } = *kernel else { unreachable!("bug: a launch of another kernel") };
         let (kernel, grid) = (self.mixed(ctx)?, Grid::threads([x.memory().max(y.memory())]));
         match (x, y) {
-            (Held::U32(x), Held::U32(y)) => {
-                on!(to, to => to.launch_dyn(&kernel, grid, args![a = a, b = b, x = x, y = y]))
-            }
-            (Held::Table(x), Held::U32(y)) => {
-                on!(to, to => to.launch_dyn(&kernel, grid, args![y = y, x = x, b = b, a = a]))
-            }
-            (Held::U32(x), Held::Table(y)) => {
-                on!(to, to => to.launch_dyn(&kernel, grid, args![a = a, b = b, x = x, y = y]))
-            }
-            (Held::Table(x), Held::Table(y)) => {
-                on!(to, to => to.launch_dyn(&kernel, grid, args![a, b, x, y]))
-            }
+            (Held::U32(x), Held::U32(y)) => to.launch_dyn(&kernel, grid, args![a = a, b = b, x = x, y = y]),
+            (Held::Table(x), Held::U32(y)) => to.launch_dyn(&kernel, grid, args![y = y, x = x, b = b, a = a]),
+            (Held::U32(x), Held::Table(y)) => to.launch_dyn(&kernel, grid, args![a = a, b = b, x = x, y = y]),
+            (Held::Table(x), Held::Table(y)) => to.launch_dyn(&kernel, grid, args![a, b, x, y]),
             _ => unreachable!("bug: a launch with elements of other types"),
         }
     }
@@ -146,7 +137,7 @@ impl Kernels {
     pub fn launch(
         &self,
         ctx: &Context,
-        to: &Target,
+        to: &CommandQueue,
         kernel: &op::Kernel,
         reads: &[Held],
         out: &mut Held,

@@ -4,7 +4,6 @@ use super::awaiting::Waits;
 use super::held::{Guard, Held, Reading};
 use super::kernels::Kernels;
 use super::op::{Ctx, Id, Maker, Op, Scope, Ty, Wait};
-use super::target::Target;
 use fencepost::prelude::*;
 use fencepost::{Error, Kind, Priority, QueueOptions, Result, ScopeOptions, UserEvent};
 use std::collections::BTreeMap;
@@ -110,7 +109,7 @@ impl Machine {
             }
             Op::Within { scopes, op, .. } => self.within(scopes, op),
             _ => match op.queue() {
-                Some(q) => self.work(&Target::Queue(self.queues[&q].clone()), op),
+                Some(q) => self.work(&self.queues[&q].clone(), op),
                 None if op.host_touch().is_some() => self.touch(op),
                 None => self.order(op),
             },
@@ -158,7 +157,7 @@ impl Machine {
         match scopes {
             [] => {
                 let q = op.queue().expect("it is a verb");
-                self.work(&Target::Current(self.home(q).ctx.clone()), op)
+                self.work(&self.home(q).ctx.current_queue(), op)
             }
             [Scope { q, waits }, inner @ ..] => {
                 let (queue, options) = (self.queues[q].clone(), ScopeOptions { wait: *waits });
@@ -193,7 +192,7 @@ impl Machine {
                 self.queues[&q].wait_for(&events)?;
             }
             Op::WaitForQueue { q, other } => self.queues[&q].wait_for_queue(&self.queues[&other])?,
-            Op::Join { q, other } => self.queues[&q].join(&self.queues[&other])?,
+            Op::Join { q, other } => self.queues[&q].wait_for_queue(&self.queues[&other])?,
             Op::WaitEvent { e, how: Wait::Look } => return self.events[&e].is_complete().map(told),
             Op::WaitEvent { e, how } => {
                 return self.wait(self.events[&e].done(), how).map(|done| told(done.is_some()));
@@ -270,7 +269,7 @@ impl Machine {
 
     /// Returns the memory of an array, read on `queue`.
     pub fn elements(&mut self, queue: &CommandQueue, a: Id) -> Result<Vec<u32>> {
-        let elements = match self.arrays[&a].read(&Target::Queue(queue.clone())) {
+        let elements = match self.arrays[&a].read(queue) {
             Reading::U32(pending) => self.get(pending),
             Reading::I32(pending) => self.get(pending).map(bytemuck::cast_vec),
             Reading::F32(pending) => self.get(pending).map(bytemuck::cast_vec),

@@ -30,7 +30,6 @@ mod regressions;
 mod repeat;
 mod run;
 mod shrink;
-mod target;
 mod touch;
 mod waiting;
 mod working;

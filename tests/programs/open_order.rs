@@ -29,5 +29,5 @@ fn last_word(seed: u64) -> Result<u32> {
     }
     ctx.flush()?;
     ctx.synchronize().wait()?;
-    Ok(ctx.read(&x).wait()?[0])
+    Ok(ctx.current_queue().read(&x).wait()?[0])
 }

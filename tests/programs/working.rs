@@ -3,14 +3,13 @@
 use super::held::Held;
 use super::machine::{Machine, Outcome};
 use super::op::{Contents, How, Id, Maker, Op, Part, Ty, elements};
-use super::target::Target;
 use fencepost::prelude::*;
 use fencepost::{Element, Result};
 use wgpu::BufferUsages as Usages;
 
 impl Machine {
     /// Enqueues work on memory.
-    pub(super) fn work(&mut self, to: &Target, op: &Op) -> Result<Outcome> {
+    pub(super) fn work(&mut self, to: &CommandQueue, op: &Op) -> Result<Outcome> {
         match *op {
             Op::Fill { dst, value, .. } => self.slice(dst)?.fill(to, value)?,
             Op::Upload { dst, seed, .. } => {
@@ -151,7 +150,7 @@ impl Machine {
         self.types[&a].elements(seed, len)
     }
 
-    fn launch(&self, to: &Target, op: &Op) -> Result<()> {
+    fn launch(&self, to: &CommandQueue, op: &Op) -> Result<()> {
         let &Op::Launch { q, ref kernel, how } = op else { unreachable!("bug: no launch") };
         let (reads, write) = kernel.parts();
         let reads: Vec<Held> = reads.into_iter().map(|part| self.slice(part)).collect::<Result<_>>()?;

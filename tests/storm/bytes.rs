@@ -80,7 +80,7 @@ impl Worker<'_> {
         let mut part = self.arrays[at].array.slice(range.clone())?;
         if self.rng.u32(..6) == 0 {
             let ctx = &self.world.homes[lane.home].ctx;
-            lane.queue.scope(|| ctx.fill(&mut part, value))?;
+            lane.queue.scope(|| ctx.current_queue().fill(&mut part, value))?;
         } else {
             lane.queue.fill(&mut part, value)?;
         }

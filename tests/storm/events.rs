@@ -80,7 +80,7 @@ impl Worker<'_> {
             let other = self.some_lane();
             match self.rng.bool() {
                 true => lane.queue.wait_for_queue(&other.queue)?,
-                false => lane.queue.join(&other.queue)?,
+                false => lane.queue.wait_for_queue(&other.queue)?,
             }
             return Ok(());
         }

@@ -25,8 +25,8 @@ fn current() -> String {
 fn work(value: u32) -> fencepost::Result<Vec<u32>> {
     let ctx = Context::current()?;
     let mut x = ctx.zeros([10])?;
-    ctx.fill(&mut x, value)?;
-    ctx.read(&x).wait()
+    ctx.current_queue().fill(&mut x, value)?;
+    ctx.current_queue().read(&x).wait()
 }
 
 fn inside(subject: &Subject) {

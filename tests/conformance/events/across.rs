@@ -174,7 +174,7 @@ fn for_a_queue(s: &Subject) {
         let x = from.full([N], 3_u32).unwrap();
         let filled = from.marker();
         to.wait_for_queue(&from).unwrap();
-        to.join(&from).unwrap();
+        to.wait_for_queue(&from).unwrap();
         gate.signal();
         to.finish().wait().unwrap();
         assert!(filled.is_complete().unwrap(), "{names}");

@@ -205,7 +205,7 @@ fn copies(subject: &Subject) {
 fn two_instances(subject: &Subject) {
     let contexts = [(); 2].map(|()| {
         let (device, queue) = raw::open(subject);
-        let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+        let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
         subject.watch(&ctx);
         ctx
     });

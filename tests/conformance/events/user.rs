@@ -49,7 +49,7 @@ fn others_go_on(subject: &Subject) {
         third.wait_for_queue(&other).unwrap();
         third.fill(&mut y.slice(0..1).unwrap(), 99).unwrap();
         third.callback(|| ()).unwrap();
-        other.join(&third).unwrap();
+        other.wait_for_queue(&third).unwrap();
         let read = other.read(&y).wait().unwrap();
         assert_eq!((read[0], &read[1..]), (99, &[round; N - 1][..]));
         other.fill(&mut y, 0).unwrap();

@@ -71,7 +71,7 @@ fn submits_nothing(subject: &Subject) {
     first.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
     second.wait_for(&[first.marker(), ctx.event()]).unwrap();
     second.wait_for_queue(&first).unwrap();
-    second.join(&first).unwrap();
+    second.wait_for_queue(&first).unwrap();
     assert_eq!(counted.submissions(), before);
     assert_eq!(ran.load(Ordering::SeqCst), 0);
     second.finish().wait().unwrap();

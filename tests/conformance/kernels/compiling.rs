@@ -23,8 +23,8 @@ const N: usize = 100;
 
 fn launched(ctx: &Context, mix: &Kernel<Mix<'static>>) -> Vec<u32> {
     let (x, mut y) = (ctx.full([N], 3_u32).unwrap(), ctx.zeros([N]).unwrap());
-    ctx.launch(mix, Grid::threads([N]), Mix { a: 5, b: 7, x: &x, y: &mut y }).unwrap();
-    ctx.read(&y).wait().unwrap()
+    ctx.current_queue().launch(mix, Grid::threads([N]), Mix { a: 5, b: 7, x: &x, y: &mut y }).unwrap();
+    ctx.current_queue().read(&y).wait().unwrap()
 }
 
 fn later(s: &Subject) {
@@ -90,8 +90,8 @@ fn anew(s: &Subject) {
         ctx.host_kernel("given", Arc::new(host)).unwrap();
         let kernel = ctx.kernel_from(TEXT, "given").unwrap();
         let mut x = ctx.zeros::<u32, 1>([1]).unwrap();
-        ctx.launch_dyn(&kernel, Grid::groups([1]), args![&mut x]).unwrap();
-        assert_eq!(ctx.read(&x).wait().unwrap(), [value]);
+        ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![&mut x]).unwrap();
+        assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [value]);
     }
 }
 
@@ -122,8 +122,8 @@ fn files(s: &Subject) {
         .with_file("one.wgsl", "const ONE = 1u;");
     let kernel = ctx.kernel_from_source(&source, MAIN.entry, &[]).unwrap();
     let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
-    ctx.launch_dyn(&kernel, Grid::groups([4]), args![&mut x]).unwrap();
-    assert_eq!(ctx.read(&x).wait().unwrap(), [1, 2, 5, 10]);
+    ctx.current_queue().launch_dyn(&kernel, Grid::groups([4]), args![&mut x]).unwrap();
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [1, 2, 5, 10]);
     let wrong = source.with_file("one.wgsl", "const ONE = 1u;\n\nconst TWO: u32 = 1.5;");
     let error = ctx.kernel_from_source(&wrong, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
     assert!(error.starts_with("one.wgsl:3:"), "{error}");

@@ -59,8 +59,8 @@ fn run(s: &Subject, recorder: RecorderChoice, folder: &Path) {
     for workgroup in [32.0, 64.0] {
         let mix = ctx.kernel_with::<Mix>(&[("WORKGROUP", workgroup)]).unwrap();
         let (x, mut y) = (ctx.full([N], 3_u32).unwrap(), ctx.zeros([N]).unwrap());
-        ctx.launch(&mix, Grid::threads([N]), Mix { a: 5, b: 7, x: &x, y: &mut y }).unwrap();
-        assert_eq!(ctx.read(&y).wait().unwrap(), [mixed(0, 5, 3, 7); N]);
+        ctx.current_queue().launch(&mix, Grid::threads([N]), Mix { a: 5, b: 7, x: &x, y: &mut y }).unwrap();
+        assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [mixed(0, 5, 3, 7); N]);
     }
 }
 

@@ -43,10 +43,10 @@ fn exact(s: &Subject) {
         let table = own.array(&counted(12, 0)).unwrap().reshape([3, 4]).unwrap();
         let mut column = other.zeros::<u32, 1>([3]).unwrap();
         queue.copy_region(&table, region![.., 1], &mut column, region![..]).unwrap();
-        assert_eq!(other.read(&column).wait().unwrap(), [7, 35, 63], "{name}");
+        assert_eq!(other.current_queue().read(&column).wait().unwrap(), [7, 35, 63], "{name}");
         let mut padded = other.zeros_padded::<u32, 1>([3], [8]).unwrap();
         queue.copy(&column, &mut padded).unwrap();
-        assert_eq!(other.read(&padded).wait().unwrap(), [7, 35, 63], "{name}");
+        assert_eq!(other.current_queue().read(&padded).wait().unwrap(), [7, 35, 63], "{name}");
     }
 }
 

@@ -60,7 +60,7 @@ fn get_and_set(s: &Subject) {
         queue.set(&mut x, [1, 2, 3], 77).unwrap();
         queue.set(&mut x, [0, 0, 4], 55).unwrap();
         assert_eq!(queue.get(&x, [1, 2, 3]).wait().unwrap(), 77);
-        assert_eq!(ctx.get(&x, [0, 0, 4]).wait().unwrap(), 55);
+        assert_eq!(ctx.current_queue().get(&x, [0, 0, 4]).wait().unwrap(), 55);
         let mut expected = [0; 30];
         (expected[28], expected[4]) = (77, 55);
         assert_eq!(queue.read(&x).wait().unwrap(), expected);
@@ -72,7 +72,7 @@ fn get_and_set(s: &Subject) {
         );
     }
     let mut number = ctx.zeros::<f32, 0>([]).unwrap();
-    ctx.set(&mut number, [], 2.5).unwrap();
+    ctx.current_queue().set(&mut number, [], 2.5).unwrap();
     assert_eq!(queue.get(&number, []).wait().unwrap(), 2.5);
 }
 

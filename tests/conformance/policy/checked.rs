@@ -119,7 +119,7 @@ fn what_orders(s: &Subject) {
     let knowledge: [(&str, Order); 8] = [
         ("wait_for a marker", |one, two| two.wait_for(&one.marker()).unwrap()),
         ("wait_for_queue", |one, two| two.wait_for_queue(one).unwrap()),
-        ("join", |one, two| two.join(one).unwrap()),
+        ("join", |one, two| two.wait_for_queue(one).unwrap()),
         ("finish", |one, _| one.finish().wait().unwrap()),
         ("a marker's wait", |one, _| one.marker().wait().unwrap()),
         ("is_complete", |one, _| while !one.is_complete().unwrap() {}),

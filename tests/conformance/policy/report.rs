@@ -92,7 +92,7 @@ fn redundant(s: &Subject) {
     gate.signal();
     two.fill(&mut x, 2).unwrap();
     two.finish().wait().unwrap();
-    one.join(&two).unwrap();
+    one.wait_for_queue(&two).unwrap();
     let report = ctx.wait_report();
     assert!(report.added.is_empty(), "{report}");
     let found: Vec<_> = report

@@ -3,6 +3,7 @@
 use crate::common::kernels::{Mix, mixed};
 use crate::common::program::Program;
 use crate::common::{Case, Subject, case, raw};
+use fencepost::AdoptOptions;
 use fencepost::prelude::*;
 
 const NO_DEVICE: &str = "there is no wgpu device";
@@ -21,7 +22,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 500;
 
 fn adopt(subject: &Subject, device: &wgpu::Device, queue: &wgpu::Queue) -> Context {
-    let ctx = Context::from_wgpu(device.clone(), queue.clone(), Policy::Ordered);
+    let ctx = Context::adopt(device.clone(), queue.clone(), AdoptOptions::default()).unwrap();
     subject.watch(&ctx);
     ctx
 }

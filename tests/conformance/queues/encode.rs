@@ -5,7 +5,7 @@ use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};
 use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
-use fencepost::{Kernel, Kind, QueueOptions};
+use fencepost::{AdoptOptions, Kernel, Kind, QueueOptions};
 use std::time::Duration;
 use wgpu::{BufferSlice, BufferUsages as Usages, CommandEncoder};
 
@@ -272,7 +272,7 @@ const ENCODING: &[Verb<Encodes>] = &[
 
 fn adopt(subject: &Subject) -> Context {
     let (device, queue) = raw::open(subject);
-    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
     subject.watch(&ctx);
     ctx
 }
@@ -379,7 +379,7 @@ impl Machine<'_> {
 
     fn check(&self, seed: u64) {
         for (at, (array, expected)) in self.arrays.iter().zip(&self.expected).enumerate() {
-            let found = self.ctx.read(array).wait().unwrap();
+            let found = self.ctx.current_queue().read(array).wait().unwrap();
             assert_eq!(&found, expected, "array {at}, seed {seed}");
         }
     }

@@ -4,7 +4,7 @@ use super::encode::copy;
 use crate::common::program::{FOR_ARRAYS, beside};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{Kind, Result};
+use fencepost::{AdoptOptions, Kind, Result};
 use wgpu::BufferUsages as Usages;
 
 const NO_DEVICE: &str = "there is no wgpu device";
@@ -160,7 +160,7 @@ fn panics(subject: &Subject) {
 fn another_device(subject: &Subject) {
     let [(device, queue), (other, _other_queue)] = raw::open_two(subject);
     let (another_instance, _another_queue) = raw::open(subject);
-    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
     subject.watch(&ctx);
     for theirs in [other, another_instance] {
         let (wrong, right) = (ctx.queue("wrong"), ctx.queue("right"));

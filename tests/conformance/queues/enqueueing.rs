@@ -54,7 +54,7 @@ const VERBS: &[Verb<Things>] = &[
     ("launch behind a copy", |t| t.launch(1, 0)),
     ("download", |t| t.queue.download(&t.y, &mut t.result).unwrap()),
     ("callback", |t| t.queue.callback(|| ()).unwrap()),
-    ("fork and join", |t| t.queue.join(&t.queue.fork("side")).unwrap()),
+    ("fork and join", |t| t.queue.wait_for_queue(&t.queue.fork("side")).unwrap()),
     ("read", |t| t.late.read = Some(t.queue.read(&t.y))),
     ("marker", |t| t.late.end = Some(t.queue.marker())),
     ("finish", |t| t.late.finished = Some(t.queue.finish())),

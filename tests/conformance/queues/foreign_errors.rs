@@ -65,7 +65,7 @@ fn half_a_word(subject: &Subject) {
 
 fn another_device(subject: &Subject) {
     let [(device, queue), (other, other_queue)] = raw::open_two(subject);
-    let ctx = Context::from_wgpu(device, queue, Policy::Ordered);
+    let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
     subject.watch(&ctx);
     let other = Program { device: other, queue: other_queue };
     let error = refused(&ctx, &other.buffer(16), 16);

@@ -37,7 +37,7 @@ fn join(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     child.wait_for(&gate.event()).unwrap();
     child.fill(&mut x, 1_u32).unwrap();
-    parent.join(&child).unwrap();
+    parent.wait_for_queue(&child).unwrap();
     let later = ctx.user_event("later");
     child.wait_for(&later.event()).unwrap();
     child.fill(&mut x, 2).unwrap();
@@ -69,7 +69,7 @@ fn tree(subject: &Subject) {
             })
             .collect();
         let before = expected;
-        children.iter().for_each(|(child, _)| root.join(child).unwrap());
+        children.iter().for_each(|(child, _)| root.wait_for_queue(child).unwrap());
         for (i, (_, own)) in (0..4).zip(&children) {
             root.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: own, y: &mut sum }).unwrap();
             expected = expected.wrapping_mul(3).wrapping_add(before.wrapping_mul(i + 2).wrapping_add(round));

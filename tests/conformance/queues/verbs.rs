@@ -43,19 +43,23 @@ impl Bench {
 type Verb = (&'static str, fn(&Bench, &Context, &mut DeviceArray<u32>) -> Result<()>);
 
 const VERBS: &[Verb] = &[
-    ("launch", |b, ctx, x| ctx.launch(&b.mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &b.other(), y: x })),
-    ("launch_dyn", |b, ctx, x| ctx.launch_dyn(&b.looks, Grid::threads([N]), args![&mut b.other(), x])),
-    ("upload", |_, ctx, x| ctx.upload(&[7; N], x)),
-    ("upload pinned", |b, ctx, x| ctx.upload(&b.upload, x)),
-    ("upload_range", |b, ctx, x| ctx.upload_range(&b.upload, 0..N, x)),
-    ("copy from", |b, ctx, x| ctx.copy(x, &mut b.other())),
-    ("copy to", |b, ctx, x| ctx.copy(&b.other(), x)),
-    ("fill", |_, ctx, x| ctx.fill(x, 3)),
-    ("set", |_, ctx, x| ctx.set(x, [5], 3)),
-    ("get", |_, ctx, x| given(ctx.get(x, [5]))),
-    ("download", |b, ctx, x| ctx.download(x, &mut b.ctx.pinned([N])?)),
-    ("read", |_, ctx, x| given(ctx.read(x))),
-    ("read_with", |_, ctx, x| given(ctx.read_with(x, vec![0; N]))),
+    ("launch", |b, ctx, x| {
+        ctx.current_queue().launch(&b.mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &b.other(), y: x })
+    }),
+    ("launch_dyn", |b, ctx, x| {
+        ctx.current_queue().launch_dyn(&b.looks, Grid::threads([N]), args![&mut b.other(), x])
+    }),
+    ("upload", |_, ctx, x| ctx.current_queue().upload(&[7; N], x)),
+    ("upload pinned", |b, ctx, x| ctx.current_queue().upload(&b.upload, x)),
+    ("upload_range", |b, ctx, x| ctx.current_queue().upload_range(&b.upload, 0..N, x)),
+    ("copy from", |b, ctx, x| ctx.current_queue().copy(x, &mut b.other())),
+    ("copy to", |b, ctx, x| ctx.current_queue().copy(&b.other(), x)),
+    ("fill", |_, ctx, x| ctx.current_queue().fill(x, 3)),
+    ("set", |_, ctx, x| ctx.current_queue().set(x, [5], 3)),
+    ("get", |_, ctx, x| given(ctx.current_queue().get(x, [5]))),
+    ("download", |b, ctx, x| ctx.current_queue().download(x, &mut b.ctx.pinned([N])?)),
+    ("read", |_, ctx, x| given(ctx.current_queue().read(x))),
+    ("read_with", |_, ctx, x| given(ctx.current_queue().read_with(x, vec![0; N]))),
 ];
 
 /// Returns an error if the read was not enqueued. The read is not waited for, so the host is told nothing.
@@ -92,13 +96,14 @@ fn reads(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     queue.make_current();
     queue.wait_for(&gate.event()).unwrap();
-    ctx.fill(&mut x, 5_u32).unwrap();
-    let (first, second) = (ctx.read(&x), ctx.read_with(&x, Vec::with_capacity(N)));
-    ctx.fill(&mut x, 6).unwrap();
+    ctx.current_queue().fill(&mut x, 5_u32).unwrap();
+    let (first, second) =
+        (ctx.current_queue().read(&x), ctx.current_queue().read_with(&x, Vec::with_capacity(N)));
+    ctx.current_queue().fill(&mut x, 6).unwrap();
     gate.signal();
     assert_eq!((first.wait().unwrap(), second.wait().unwrap()), (vec![5; N], vec![5; N]));
     let mut out = [0; N];
-    ctx.read_into(&x, &mut out).unwrap();
+    ctx.current_queue().read_into(&x, &mut out).unwrap();
     assert_eq!(out, [6; N]);
 }
 
@@ -108,8 +113,8 @@ fn marker(subject: &Subject) {
     ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     queue.wait_for(&gate.event()).unwrap();
     queue.callback(|| ()).unwrap();
-    assert!(ctx.marker().is_complete().unwrap(), "the default queue has no work");
-    let held = queue.scope(|| ctx.marker());
+    assert!(ctx.current_queue().marker().is_complete().unwrap(), "the default queue has no work");
+    let held = queue.scope(|| ctx.current_queue().marker());
     assert!(!held.is_complete().unwrap());
     gate.signal();
     held.wait().unwrap();
@@ -123,9 +128,9 @@ fn record_and_wait(subject: &Subject) {
     first.wait_for(&gate.event()).unwrap();
     first.callback(|| ()).unwrap();
     let no_wait = fencepost::ScopeOptions { wait: false };
-    first.scope_with(no_wait, || ctx.record(&event)).unwrap();
+    first.scope_with(no_wait, || ctx.current_queue().record(&event)).unwrap();
     assert!(!event.is_complete().unwrap());
-    second.scope_with(no_wait, || ctx.wait_for(&event)).unwrap();
+    second.scope_with(no_wait, || ctx.current_queue().wait_for(&event)).unwrap();
     let waits = second.marker();
     assert!(!waits.is_complete().unwrap(), "the queue that was current waits");
     assert!(ctx.default_queue().marker().is_complete().unwrap(), "the default queue does not wait");
@@ -152,7 +157,7 @@ fn foreign(subject: &Subject) {
     let verbs = || VERBS.iter().filter(|(name, _)| !name.contains("copy"));
     let mut refused: Vec<(&str, Result<()>)> =
         verbs().map(|&(name, verb)| (name, verb(&bench, &ctx, &mut theirs))).collect();
-    refused.push(("read_into", ctx.read_into(&theirs, &mut [0; N])));
+    refused.push(("read_into", ctx.current_queue().read_into(&theirs, &mut [0; N])));
     // Here the verb belongs to the other context, and the arguments do not.
     for &(name, verb) in verbs().filter(|(name, _)| !name.contains("read") && *name != "upload") {
         if !["fill", "set", "get"].contains(&name) {

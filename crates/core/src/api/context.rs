@@ -2,7 +2,6 @@
 
 pub(crate) mod compile_job;
 pub(crate) mod current;
-pub(crate) mod current_verbs;
 pub(crate) mod kernel_later;
 pub(crate) mod kernels;
 pub(crate) mod pool_control;
@@ -91,29 +90,11 @@ impl Context {
         })))
     }
 
-    /// A context on a wgpu device and queue of the program's own.
+    /// Makes a context on a wgpu device and queue of the program.
     ///
-    /// The program may go on using both; wgpu orders the submissions of one queue as they are made. The context uses
-    /// wgpu's own means only: no native fence, no memory that stays mapped. The handlers of the device for errors and
-    /// for its loss stay the program's. [`adopt`](Self::adopt) does the same with more to say.
-    ///
-    /// # Example
-    /// ```no_run
-    /// use fencepost::{Context, Policy};
-    /// # let (device, queue): (wgpu::Device, wgpu::Queue) = panic!("not run");
-    /// let ctx = Context::from_wgpu(device.clone(), queue.clone(), Policy::Ordered);
-    /// ctx.queue("beside the program's own work").finish().wait()?;
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue, policy: Policy) -> Context {
-        let info = AdapterInfo::of_device(&device);
-        let open = OpenOptions { native: false, alone: false, ..OpenOptions::default() };
-        let device = WgpuDevice::adopt(device, queue, open);
-        let lanes = open_lanes(&device).expect("only what is native can be refused");
-        Self::on_wgpu(device, lanes, policy, info, true)
-    }
-
-    /// As [`from_wgpu`](Self::from_wgpu), with options.
+    /// The program may go on using both: wgpu orders the submissions of one queue as they are made. The handlers of the device
+    /// for errors and for its loss stay those of the program. With the default options the context works through wgpu only: no
+    /// native fence, no memory that stays mapped.
     ///
     /// # Errors
     /// `Setting` if the recorder is to be chosen by a variable that names none; `Device` if the driver refuses what a
@@ -123,6 +104,9 @@ impl Context {
     /// ```no_run
     /// use fencepost::{AdoptOptions, Context, RecorderChoice};
     /// # let (device, queue): (wgpu::Device, wgpu::Queue) = panic!("not run");
+    /// let ctx = Context::adopt(device.clone(), queue.clone(), AdoptOptions::default())?;
+    /// ctx.queue("beside the work of the program").finish().wait()?;
+    ///
     /// let options = AdoptOptions { alone: true, recorder: RecorderChoice::Direct, ..AdoptOptions::default() };
     /// let ctx = Context::adopt(device, queue, options)?;
     /// # Ok::<(), fencepost::Error>(())

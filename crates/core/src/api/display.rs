@@ -13,7 +13,6 @@ use crate::runtime::pending::Pending;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::priority::Priority;
 use fencepost_kernels::Element;
-use fencepost_sync::Slot;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -56,30 +55,15 @@ impl Context {
         array: &DeviceArray<T, D>,
         part: &ArrayPart,
     ) -> Result<Vec<T>> {
-        let reading = self.read_aside(array, part, Vec::new(), None, Location::caller());
+        let reading = self.read_aside(array, part, Location::caller());
         Pending::late(reading?).wait()
     }
 
-    /// A read of the default queue that under `Unchecked` comes after everything enqueued so far. If it fails, nothing is enqueued.
-    pub(crate) fn read_behind_all<T: Element, const D: usize>(
-        &self,
-        array: &DeviceArray<T, D>,
-        part: &ArrayPart,
-        out: Vec<T>,
-        at: &'static Location<'static>,
-    ) -> Result<Reading<T>> {
-        let queue = self.default_queue();
-        let slot = queue.slot()?;
-        self.read_aside(array, part, out, Some(slot), at)
-    }
-
-    /// Reads in a place of its own; `behind` comes after the read.
+    /// Reads a part on a queue of its own, after the commands that the policy orders before it.
     fn read_aside<T: Element, const D: usize>(
         &self,
         array: &DeviceArray<T, D>,
         part: &ArrayPart,
-        out: Vec<T>,
-        behind: Option<Slot>,
         at: &'static Location<'static>,
     ) -> Result<Reading<T>> {
         same_context(&self.owner, part.owner(), || format!("array `{}`", array.label()))?;
@@ -87,9 +71,8 @@ impl Context {
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.come_after_all(slot, at);
         let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
-        let reading = maker.read_part(part, out).and_then(|reading| {
+        let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
             engine.flush_soon(slot)?;
-            behind.into_iter().for_each(|behind| engine.come_after(behind, slot, at));
             Ok(reading)
         });
         engine.release_helper(slot);

@@ -45,14 +45,6 @@ impl Event {
         between(start, self).map_or_else(|error| Pending::ready(Err(error)), Pending::late)
     }
 
-    /// The seconds that the device takes from this event to `end`; negative if `end` comes first.
-    ///
-    /// # Errors
-    /// As [`seconds_since`](Self::seconds_since).
-    pub fn seconds_till(&self, end: &Event) -> Pending<f64> {
-        end.seconds_since(self)
-    }
-
     /// Its end and its time, if it has one.
     fn timed(&self) -> Result<TimedPoint> {
         let not_measured = |object: String, reason: &str| Kind::NotMeasured { object, reason: reason.into() };

@@ -244,7 +244,7 @@ impl CommandQueue {
     /// let mut x = queue.full([4], 1_u32)?;
     /// let side = queue.fork("side");
     /// side.fill(&mut x, 2)?;             // after the first fill
-    /// queue.join(&side)?;
+    /// queue.wait_for_queue(&side)?;
     /// assert_eq!(queue.read(&x).wait()?, [2; 4]);
     /// # drop(ctx);
     /// # Ok::<(), fencepost::Error>(())
@@ -254,15 +254,6 @@ impl CommandQueue {
         let options = QueueOptions { label: label.into(), ..self.inner.options.clone() };
         let slot = self.owner().engine().new_queue(label, options.priority, options.timing);
         CommandQueue::new(self.owner().clone(), slot, options)
-    }
-
-    /// *Enqueues* a wait for everything on `other`: what is enqueued here later comes after it.
-    ///
-    /// # Errors
-    /// As [`wait_for`](Self::wait_for).
-    #[track_caller]
-    pub fn join(&self, other: &CommandQueue) -> Result<()> {
-        self.wait_for_queue(other)
     }
 
     /// *Enqueues* a host function: it runs on the context's callback thread after everything before it, and what

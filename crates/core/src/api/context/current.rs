@@ -4,7 +4,6 @@ use crate::api::context::Context;
 use crate::api::queue::{CommandQueue, WeakQueue};
 use crate::error::{Kind, Result};
 use crate::runtime::owner::{Owner, WeakOwner};
-use crate::scheduler::ordering::policy::Policy;
 use fencepost_sync::prim::thread_local;
 use std::cell::RefCell;
 use std::panic::Location;
@@ -59,16 +58,16 @@ impl CommandQueue {
     /// ```
     /// # let (ctx, _) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 1>([4])?;
-    /// ctx.fill(&mut x, 1)?;                          // the default queue
+    /// ctx.current_queue().fill(&mut x, 1)?;          // the default queue
     /// let side = ctx.queue("side");
-    /// side.scope(|| ctx.fill(&mut x, 2))?;           // `side`, after the first fill
+    /// side.scope(|| ctx.current_queue().fill(&mut x, 2))?;    // `side`, after the first fill
     /// ctx.current_queue().wait_for_queue(&side)?;
-    /// assert_eq!(ctx.read(&x).wait()?, [2; 4]);
+    /// assert_eq!(ctx.current_queue().read(&x).wait()?, [2; 4]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     /// ```compile_fail
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let later = queue.scope(async || ctx.marker().await);
+    /// let later = queue.scope(async || ctx.current_queue().marker().await);
     /// ```
     #[track_caller]
     pub fn scope<T: Unpin>(&self, f: impl FnOnce() -> T) -> T {
@@ -137,13 +136,6 @@ impl Context {
         current_queue(&self.owner).unwrap_or_else(|| self.default_queue())
     }
 
-    /// The queue for a read that names none; `None` where nothing but everything enqueued so far says what it reads: under
-    /// `Unchecked`, without a current queue.
-    pub(crate) fn reading_queue(&self) -> Option<CommandQueue> {
-        let trusted = || self.owner.engine().lock().policy() == Policy::Unchecked;
-        current_queue(&self.owner).or_else(|| (!trusted()).then(|| self.default_queue()))
-    }
-
     /// Runs `f` with this context as the current one of this thread, which [`current`](Self::current) gives. At the end, a
     /// panic included, the one from before is current again. Scopes nest. Nothing is enqueued, and no queue changes. As a
     /// [queue's scope](CommandQueue::scope) it takes no asynchronous function.
@@ -153,7 +145,7 @@ impl Context {
     /// use fencepost::Context;
     /// fn ones() -> fencepost::Result<Vec<u32>> {
     ///     let ctx = Context::current()?;
-    ///     ctx.read(&ctx.full([2], 1)?).wait()
+    ///     ctx.current_queue().read(&ctx.full([2], 1)?).wait()
     /// }
     /// # let (ctx, _) = fencepost::doctest();
     /// assert_eq!(ctx.scope(ones)?, [1, 1]);

@@ -85,7 +85,7 @@ impl Context {
     /// use fencepost::Context;
     /// let ctx = Context::new().wait()?;
     /// let corners = ctx.shared_array::<[f32; 2], 1>([3], wgpu::BufferUsages::VERTEX)?;
-    /// assert_eq!(ctx.read(&corners).wait()?, [[0.0; 2]; 3]);
+    /// assert_eq!(ctx.current_queue().read(&corners).wait()?, [[0.0; 2]; 3]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
