@@ -2,6 +2,7 @@
 
 use super::results::On;
 use super::{raw, spin};
+use fencepost::testing::{self, CpuFaults, DeviceSwitches};
 use fencepost::{
     AdapterChoice, AdapterInfo, AdoptOptions, CommandQueue, Context, ContextOptions, ContextWatch,
     CpuOptions, Policy,
@@ -31,10 +32,10 @@ pub struct Subject {
     watches: Arc<Mutex<Vec<ContextWatch>>>,
 }
 
-/// Returns the options of contexts. With `FENCEPOST_TEST_MEMORY=discrete` no device shares its memory with the host.
-pub fn context_options() -> ContextOptions {
+/// Returns the switches of contexts. With `FENCEPOST_TEST_MEMORY=discrete` no device shares its memory with the host.
+pub fn device_switches() -> DeviceSwitches {
     let discrete = env::var("FENCEPOST_TEST_MEMORY").is_ok_and(|value| value == "discrete");
-    ContextOptions { shared_memory: !discrete, ..ContextOptions::default() }
+    DeviceSwitches { shared_memory: !discrete, ..DeviceSwitches::default() }
 }
 
 impl Place {
@@ -126,17 +127,30 @@ impl Subject {
 
     /// Opens a fresh context with options. The CPU recorder uses only the policy.
     pub fn options(&self, change: impl FnOnce(&mut ContextOptions)) -> Context {
-        let mut options = context_options();
-        change(&mut options);
+        self.options_and_switches(|options, _| change(options))
+    }
+
+    /// Opens a fresh context with switches.
+    pub fn switched(&self, change: impl FnOnce(&mut DeviceSwitches)) -> Context {
+        self.options_and_switches(|_, switches| change(switches))
+    }
+
+    /// Opens a fresh context with options and switches. The CPU recorder uses only the policy.
+    pub fn options_and_switches(
+        &self,
+        change: impl FnOnce(&mut ContextOptions, &mut DeviceSwitches),
+    ) -> Context {
+        let (mut options, mut switches) = (ContextOptions::default(), device_switches());
+        change(&mut options, &mut switches);
         let ctx = match self.place.device {
             Device::Adapter(index, _) => {
                 options.adapter = AdapterChoice::Index(index);
-                Context::with_options(options).wait().expect("the adapter opens")
+                testing::open(options, switches).wait().expect("the adapter opens")
             }
             Device::Cpu(seed) => {
-                let delays = seed > 1;
-                let cpu = CpuOptions { seed, lanes: seed as usize, delays, ..CpuOptions::default() };
-                Context::on_cpu_with(cpu, options.policy)
+                let cpu = CpuOptions { seed, lanes: seed as usize, ..CpuOptions::default() };
+                let faults = CpuFaults { delays: seed > 1, ..CpuFaults::default() };
+                testing::on_cpu(cpu, faults, options.policy)
             }
         };
         self.watch(&ctx);

@@ -46,7 +46,7 @@ pub fn check_but(known: impl Fn(&str) -> bool) -> Result<(), String> {
 
 #[cfg(feature = "validation")]
 pub fn messages() -> Vec<String> {
-    fencepost::validation_messages()
+    fencepost::testing::validation_messages()
 }
 
 #[cfg(not(feature = "validation"))]

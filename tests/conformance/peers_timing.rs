@@ -21,7 +21,7 @@ const N: usize = 1 << 14;
 
 /// Follows Warp's `test_scoped_timer_cuda_timing`.
 fn scoped_timer(subject: &Subject) {
-    let ctx = subject.options(|options| options.shared_memory = false);
+    let ctx = subject.switched(|switches| switches.shared_memory = false);
     let queue = ctx.queue("queue");
     let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.zeros([N]).unwrap());
     let profiler = ctx.profile();

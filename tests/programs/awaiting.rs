@@ -1,5 +1,6 @@
 //! Runs programs in which no thread blocks: a small executor awaits every result.
 
+use fencepost::testing::CpuFaults;
 use super::case::{Adapter, Cpu};
 use super::common::subject::{self, Subject};
 use super::held::Reading;
@@ -77,7 +78,7 @@ impl Place for WithOrWithoutThreads {
             Self::With(adapter) => adapter.open_second(),
             Self::Without(_, policy) => {
                 let options = CpuOptions { threads: false, ..CpuOptions::default() };
-                Cpu { options, policy: *policy }.open()
+                Cpu { options, faults: CpuFaults::default(), policy: *policy }.open()
             }
         }
     }

@@ -4,26 +4,29 @@ use super::generate::{Style, program};
 use super::op::Op;
 use super::run::{Place, run};
 use super::shrink::shrink;
+use crate::common::subject::device_switches;
 use fastrand::Rng;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{Context, ContextOptions, CpuOptions, Policy};
 
 /// Counts the runs of a smaller program before it counts as correct. With threads the order of its work is random.
 const TRIES: usize = 4;
 
-/// `Cpu` is the CPU recorder with the options of a seed.
+/// `Cpu` is the CPU recorder with the options and the faults of a seed.
 #[derive(Clone)]
 pub struct Cpu {
     pub options: CpuOptions,
+    pub faults: CpuFaults,
     pub policy: Policy,
 }
 
 impl Place for Cpu {
     fn open(&self) -> Result<Context, String> {
-        Ok(Context::on_cpu_with(self.options, self.policy))
+        Ok(testing::on_cpu(self.options, self.faults, self.policy))
     }
 
     fn open_second(&self) -> Result<Context, String> {
-        Ok(Context::on_cpu_with(second_options(&self.options), self.policy))
+        Ok(testing::on_cpu(second_options(&self.options), self.faults, self.policy))
     }
 
     fn policy(&self) -> Policy {
@@ -44,7 +47,7 @@ pub struct Adapter {
 
 impl Place for Adapter {
     fn open(&self) -> Result<Context, String> {
-        Context::with_options(self.options.clone()).wait().map_err(|error| error.to_string())
+        testing::open(self.options.clone(), device_switches()).wait().map_err(|error| error.to_string())
     }
 
     /// Opens the second context on the same adapter, or on the CPU recorder.
@@ -65,16 +68,14 @@ impl Place for Adapter {
     }
 }
 
-/// Returns the options of the CPU recorder for a seed: one to four lanes, with or without threads, with or
-/// without delays.
-pub fn cpu_options(seed: u64) -> CpuOptions {
-    let mut rng = Rng::with_seed(seed ^ 0xC0DE);
-    CpuOptions {
-        seed,
-        lanes: rng.usize(1..=4),
-        threads: rng.u32(0..3) > 0,
-        delays: rng.u32(0..4) == 0,
-        ..CpuOptions::default()
+impl Cpu {
+    /// Returns the CPU recorder of a seed: one to four lanes, with or without threads, with or without delays.
+    pub fn of_seed(seed: u64, policy: Policy) -> Self {
+        let mut rng = Rng::with_seed(seed ^ 0xC0DE);
+        let (lanes, threads) = (rng.usize(1..=4), rng.u32(0..3) > 0);
+        let options = CpuOptions { seed, lanes, threads, ..CpuOptions::default() };
+        let faults = CpuFaults { delays: rng.u32(0..4) == 0, ..CpuFaults::default() };
+        Self { options, faults, policy }
     }
 }
 

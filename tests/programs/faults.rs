@@ -2,8 +2,9 @@
 //! whose driver fails calls. Other programs have delays or abandon their user events. Every result must equal the
 //! oracle's, or be an error that the fault may cause.
 
-use super::case::{Adapter, Cpu, Trial, cpu_options};
+use super::case::{Adapter, Cpu, Trial};
 use super::common::refusing::{self, Driver, Rule};
+use super::common::subject::device_switches;
 use super::generate::{Style, program};
 use super::legal::Legal;
 use super::machine::{Machine, Outcome};
@@ -12,7 +13,8 @@ use super::oracle::Oracle;
 use super::run::{compare, guarded, run};
 use fastrand::Rng;
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Context, ContextOptions, CpuOptions, Error, Kind, RecorderChoice};
+use fencepost::testing;
+use fencepost::{AdoptOptions, Context, ContextOptions, Error, Kind, RecorderChoice};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -97,8 +99,13 @@ impl Where {
     /// Opens a context. Returns also the driver, if the driver is to fail calls.
     fn open(&self, seed: u64) -> Result<(Context, Option<Arc<Driver>>), String> {
         let opened = match self {
-            Where::Cpu => Ok((Context::on_cpu(options(seed)), None)),
-            Where::Adapter(options) => Context::with_options(options.clone()).wait().map(|ctx| (ctx, None)),
+            Where::Cpu => {
+                let Cpu { options, faults, policy } = faulty_cpu(seed);
+                Ok((testing::on_cpu(options, faults, policy), None))
+            }
+            Where::Adapter(options) => {
+                testing::open(options.clone(), device_switches()).wait().map(|ctx| (ctx, None))
+            }
             Where::Driver(adapter, recorder) => self.adopt(adapter, *recorder, seed),
         };
         opened.map_err(|error| error.to_string())
@@ -124,7 +131,7 @@ impl Where {
 
     fn threads(&self, seed: u64) -> bool {
         match self {
-            Where::Cpu => options(seed).threads,
+            Where::Cpu => faulty_cpu(seed).options.threads,
             Where::Adapter(_) => true,
             Where::Driver(..) => !seed.is_multiple_of(3),
         }
@@ -146,7 +153,7 @@ impl Where {
     /// Runs a program on a place without faults.
     fn run_whole(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
         match self {
-            Where::Cpu => run(&Cpu { options: cpu_options(seed), policy: Policy::Ordered }, ops),
+            Where::Cpu => run(&Cpu::of_seed(seed, Policy::Ordered), ops),
             Where::Adapter(options) => run(&Adapter { options: options.clone(), seed }, ops),
             Where::Driver(..) => Ok(()), // every other program opens a new device
         }
@@ -200,14 +207,15 @@ fn unsaved(error: &Error) -> bool {
     matches!(error.kind(), Kind::Device { message, .. } if message.contains("should have copied the bytes failed"))
 }
 
-fn options(seed: u64) -> CpuOptions {
-    let (options, mut rng) = (cpu_options(seed), Rng::with_seed(seed ^ 0xFA17));
+fn faulty_cpu(seed: u64) -> Cpu {
+    let (mut cpu, mut rng) = (Cpu::of_seed(seed, Policy::Ordered), Rng::with_seed(seed ^ 0xFA17));
     match Where::Cpu.fault(seed) {
-        Fault::Refusals => CpuOptions { refusals: rng.f64() * 0.3, ..options },
-        Fault::Memory => CpuOptions { memory: rng.u64(0..8192), ..options },
-        Fault::Loss => CpuOptions { lost_after: Some(rng.u64(0..40)), ..options },
-        Fault::Abandoned | Fault::Delays | Fault::Driver => options,
+        Fault::Refusals => cpu.faults.refusals = rng.f64() * 0.3,
+        Fault::Memory => cpu.options.memory = rng.u64(0..8192),
+        Fault::Loss => cpu.faults.lost_after = Some(rng.u64(0..40)),
+        Fault::Abandoned | Fault::Delays | Fault::Driver => {}
     }
+    cpu
 }
 
 /// `Faults` holds a program that is running.

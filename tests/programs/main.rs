@@ -38,11 +38,11 @@ mod working;
 mod common;
 
 use awaiting::{Awaiting, WithOrWithoutThreads};
-use case::{Adapter, Cpu, Matching, cpu_options, run_all};
+use case::{Adapter, Cpu, Matching, run_all};
 use common::full::{full, seeds};
 use common::refusing;
 use common::results::{self, CPU, NOTHING, On};
-use common::subject::{Place, context_options};
+use common::subject::Place;
 use faults::{Faulty, Where};
 use fencepost::{AdapterChoice, ContextOptions, Policy, RecorderChoice};
 use libtest_mimic::{Completion, Trial};
@@ -123,7 +123,7 @@ fn half_of(count: u64, half: u64) -> Range<u64> {
 
 fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     trial(format!("p08_{name}_programs_match_the_oracle_{half}"), CPU, move || {
-        let place = |seed| Cpu { options: cpu_options(seed), policy };
+        let place = |seed| Cpu::of_seed(seed, policy);
         run_all(half_of(ON_CPU, half), &Matching { policy, pinned: true, encodes: false, place })
     })
 }
@@ -135,7 +135,7 @@ fn awaited(count: u64) -> u64 {
 
 fn awaited_on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     trial(format!("p08_{name}_programs_that_await_match_the_oracle_{half}"), CPU, move || {
-        let place = |seed| Awaiting { place: Cpu { options: cpu_options(seed), policy }, seed };
+        let place = |seed| Awaiting { place: Cpu::of_seed(seed, policy), seed };
         run_all(half_of(awaited(ON_CPU), half), &Matching { policy, pinned: false, encodes: false, place })
     })
 }
@@ -186,7 +186,7 @@ fn ignored(name: String, on: On<'_>, reason: &'static str) -> Trial {
 
 /// Returns the options of contexts on an adapter.
 fn options(index: usize, policy: Policy) -> ContextOptions {
-    ContextOptions { adapter: AdapterChoice::Index(index), policy, ..context_options() }
+    ContextOptions { adapter: AdapterChoice::Index(index), policy, ..ContextOptions::default() }
 }
 
 fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> Trial {

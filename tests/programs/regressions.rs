@@ -1,7 +1,7 @@
 //! Holds the smallest programs that once failed. Each is named by the property that must hold. They run with
 //! many orders.
 
-use super::case::{Cpu, cpu_options};
+use super::case::Cpu;
 use super::common::results::CPU;
 use super::op::{Contents, How, Id, Kernel, Maker, Op, Part, Ty, Wait};
 use super::run::run;
@@ -44,7 +44,7 @@ pub fn trials() -> Vec<Trial> {
 fn trial(name: &str, policy: Policy, ops: Vec<Op>) -> Trial {
     super::trial(format!("p08_{name}"), CPU, move || {
         for seed in 0..SEEDS {
-            let place = Cpu { options: cpu_options(seed), policy };
+            let place = Cpu::of_seed(seed, policy);
             run(&place, &ops).map_err(|what| format!("with the options of seed {seed}: {what}"))?;
         }
         Ok(())

@@ -1,13 +1,14 @@
 //! Tests rule R02: without threads a seed determines every result.
 
-use super::case::{Trial, cpu_options};
+use super::case::{Cpu, Trial};
 use super::generate::{Style, program};
 use super::legal::Legal;
 use super::machine::{Machine, Outcome};
 use super::op::{Op, Wait};
 use super::run::guarded;
 use fastrand::Rng;
-use fencepost::{Context, CpuOptions, Policy};
+use fencepost::testing::{self, CpuFaults};
+use fencepost::{CpuOptions, Policy};
 
 /// Runs each program twice.
 pub struct Repeated;
@@ -45,10 +46,11 @@ fn timeless(op: Op) -> Op {
 
 /// Returns the results of every operation, on a device that fails some submissions.
 fn trace(seed: u64, ops: &[Op]) -> Result<Vec<String>, String> {
-    let options = CpuOptions { threads: false, delays: false, refusals: 0.05, ..cpu_options(seed) };
+    let options = CpuOptions { threads: false, ..Cpu::of_seed(seed, Policy::Ordered).options };
+    let faults = CpuFaults { refusals: 0.05, ..CpuFaults::default() };
     let ops = ops.to_vec();
     guarded(move |watch| {
-        let ctx = Context::on_cpu(options);
+        let ctx = testing::on_cpu(options, faults, Policy::Ordered);
         let _ = watch.send(ctx.watch());
         let (mut machine, mut legal, mut trace) =
             (Machine::new(vec![ctx.clone()], false, true), Legal::default(), Vec::new());

@@ -3,6 +3,7 @@
 use super::common::raw;
 use super::common::refusing::{self, Driver, Rule, Seen};
 use super::common::subject::Subject;
+use fencepost::testing::{self, DeviceSwitches};
 use fencepost::{AdoptOptions, Context, RecorderChoice, Result};
 use std::sync::Arc;
 
@@ -35,9 +36,9 @@ impl Bed {
     pub fn context(&self, threads: bool) -> Result<Context> {
         let (device, queue, _) = &self.opened;
         let (recorder, alone) = (self.recorder, !self.by_wgpu());
-        let options =
-            AdoptOptions { recorder, alone, threads, immediates: threads, ..AdoptOptions::default() };
-        let ctx = Context::adopt(device.clone(), queue.clone(), options)?;
+        let options = AdoptOptions { recorder, alone, threads, ..AdoptOptions::default() };
+        let switches = DeviceSwitches { immediates: threads, ..DeviceSwitches::default() };
+        let ctx = testing::adopt(device.clone(), queue.clone(), options, switches)?;
         self.subject.watch(&ctx);
         Ok(ctx)
     }

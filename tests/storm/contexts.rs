@@ -1,9 +1,10 @@
 //! Opens contexts, and watches them until they have ended.
 
 use super::common::raw;
-use super::common::subject::{Place, Subject, context_options};
+use super::common::subject::{Place, Subject, device_switches};
 use super::common::watchdog::in_time;
 use super::seed::{Device, Drawn};
+use fencepost::testing;
 use fencepost::{AdapterChoice, AdoptOptions, Context, ContextOptions, ContextWatch, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -18,13 +19,16 @@ pub fn open(drawn: &Drawn, at: usize, watches: &Watches) -> Result<Context> {
     let home = drawn.homes[at];
     let place = || drawn.place.clone().expect("bug: an adapter without a place");
     let ctx = match home.device {
-        Device::Cpu(options) => Context::on_cpu_with(options, home.policy),
+        Device::Cpu(options, faults) => testing::on_cpu(options, faults, home.policy),
         Device::Adapter { shared } => {
-            let options = context_options();
-            let shared_memory = options.shared_memory && shared;
-            let options =
-                ContextOptions { shared_memory, policy: home.policy, adapter: choice(&place()), ..options };
-            Context::with_options(options).wait()?
+            let mut switches = device_switches();
+            switches.shared_memory &= shared;
+            let options = ContextOptions {
+                policy: home.policy,
+                adapter: choice(&place()),
+                ..ContextOptions::default()
+            };
+            testing::open(options, switches).wait()?
         }
         Device::Adopted => {
             let (device, queue) = raw::open(&Subject::new(place()));

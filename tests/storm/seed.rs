@@ -2,6 +2,7 @@
 
 use super::common::subject::Place;
 use fastrand::Rng;
+use fencepost::testing::CpuFaults;
 use fencepost::{CpuOptions, Policy};
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ pub enum Device {
     },
     /// The context adopts a wgpu device of the program, without threads.
     Adopted,
-    Cpu(CpuOptions),
+    Cpu(CpuOptions, CpuFaults),
 }
 
 impl Device {
@@ -55,7 +56,7 @@ impl Device {
         match self {
             Device::Adapter { .. } => true,
             Device::Adopted => false,
-            Device::Cpu(options) => options.threads,
+            Device::Cpu(options, _) => options.threads,
         }
     }
 }
@@ -95,19 +96,15 @@ fn home(rng: &mut Rng, seed: u64, at: usize, adapter: bool) -> HomeOf {
         (true, 0, kind) => Device::Adapter { shared: kind > 1 },
         (true, _, 0) => Device::Adopted,
         (true, _, kind @ 1..4) => Device::Adapter { shared: kind > 1 },
-        _ => Device::Cpu(cpu(rng, seed ^ at as u64)),
+        _ => cpu(rng, seed ^ at as u64),
     };
     HomeOf { device, policy }
 }
 
-fn cpu(rng: &mut Rng, seed: u64) -> CpuOptions {
-    CpuOptions {
-        seed,
-        lanes: rng.usize(1..=4),
-        threads: rng.u32(..4) > 0,
-        delays: rng.u32(..4) == 0,
-        ..CpuOptions::default()
-    }
+fn cpu(rng: &mut Rng, seed: u64) -> Device {
+    let (lanes, threads) = (rng.usize(1..=4), rng.u32(..4) > 0);
+    let faults = CpuFaults { delays: rng.u32(..4) == 0, ..CpuFaults::default() };
+    Device::Cpu(CpuOptions { seed, lanes, threads, ..CpuOptions::default() }, faults)
 }
 
 /// Returns the number of threads from the environment variable, if it is set.

@@ -4,6 +4,7 @@ use super::array::{Access, Owned};
 use super::waits::Done;
 use super::worker::Worker;
 use super::world::Lane;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{Context, CpuOptions, Policy};
 
 impl Worker<'_> {
@@ -39,13 +40,10 @@ impl Worker<'_> {
 
     /// Opens a context on the CPU recorder that other threads do not use.
     fn guest(&mut self) -> Context {
-        let options = CpuOptions {
-            seed: self.rng.u64(..),
-            lanes: self.rng.usize(1..=2),
-            delays: self.rng.u32(..4) == 0,
-            ..CpuOptions::default()
-        };
-        let ctx = Context::on_cpu_with(options, Policy::Ordered);
+        let (seed, lanes) = (self.rng.u64(..), self.rng.usize(1..=2));
+        let faults = CpuFaults { delays: self.rng.u32(..4) == 0, ..CpuFaults::default() };
+        let ctx =
+            testing::on_cpu(CpuOptions { seed, lanes, ..CpuOptions::default() }, faults, Policy::Ordered);
         self.world.watches.add(&ctx);
         ctx
     }

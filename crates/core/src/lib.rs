@@ -26,12 +26,11 @@ pub use crate::api::context::Context;
 pub use crate::api::context::current::ScopeOptions;
 pub use crate::api::grid::{Grid, GridNumber};
 pub use crate::api::queue::encode::AccessList;
+#[doc(hidden)]
+pub use crate::api::testing;
 pub use crate::device::adapter::adapters;
 pub use crate::device::adapter_choice::AdapterChoice;
 pub use crate::device::adapter_info::{AdapterInfo, AdapterKind};
-#[cfg(feature = "validation")]
-#[doc(hidden)]
-pub use crate::device::instance::validation_messages;
 pub use crate::error::site::Site;
 pub use crate::error::{Error, Kind, PoolLimit, Result};
 pub use crate::runtime::event::{Event, EventOptions, Events};

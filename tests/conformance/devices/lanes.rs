@@ -3,6 +3,7 @@
 use super::same_results::same;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{CpuOptions, Kind};
 
 pub fn cases() -> Vec<Case> {
@@ -16,8 +17,8 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn on_lanes(s: &Subject, lanes: usize, seed: u64, policy: Policy) -> Context {
-    let options = CpuOptions { seed, lanes, delays: true, ..CpuOptions::default() };
-    let ctx = Context::on_cpu_with(options, policy);
+    let faults = CpuFaults { delays: true, ..CpuFaults::default() };
+    let ctx = testing::on_cpu(CpuOptions { seed, lanes, ..CpuOptions::default() }, faults, policy);
     s.watch(&ctx);
     ctx
 }

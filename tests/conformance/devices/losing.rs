@@ -2,6 +2,7 @@
 
 use crate::common::{Subject, raw};
 use fencepost::prelude::*;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{AdoptOptions, CpuOptions, DynKernel, Error, HostBuffer, RecorderChoice};
 use std::sync::Arc;
 
@@ -95,7 +96,11 @@ fn breaker(ctx: &Context) -> Breaker {
 /// Returns a context on the CPU recorder that loses its device after `steps` steps.
 pub fn lost_after(s: &Subject, steps: u64) -> Context {
     let lanes = s.place().lanes() as usize;
-    let ctx = Context::on_cpu(CpuOptions { lost_after: Some(steps), lanes, ..CpuOptions::default() });
+    let ctx = testing::on_cpu(
+        CpuOptions { lanes, ..CpuOptions::default() },
+        CpuFaults { lost_after: Some(steps), ..CpuFaults::default() },
+        Policy::default(),
+    );
     s.watch(&ctx);
     ctx
 }

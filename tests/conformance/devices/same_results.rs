@@ -3,21 +3,22 @@
 use crate::common::kernels::{Iota, Mix, Spin, mixed};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{CpuOptions, Kernel};
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("d04_a_mixed_program_gives_the_same_bytes_on_every_device", |s| same(&s.ctx())),
         case("d04_without_native_fences_and_memory_the_bytes_are_the_same", |s| {
-            same(&s.options(|options| options.native = false));
+            same(&s.switched(|switches| switches.native = false));
         })
         .gpu_only("the CPU recorder has neither"),
         case("d04_without_immediates_the_bytes_are_the_same", |s| {
-            same(&s.options(|options| options.immediates = false));
+            same(&s.switched(|switches| switches.immediates = false));
         })
         .gpu_only("the CPU recorder has none"),
         case("d04_without_native_fences_and_immediates_the_bytes_are_the_same", |s| {
-            same(&s.options(|options| (options.native, options.immediates) = (false, false)));
+            same(&s.switched(|switches| (switches.native, switches.immediates) = (false, false)));
         })
         .gpu_only("the CPU recorder has neither"),
         case("d04_twenty_seeds_of_the_cpu_recorder_give_the_same_bytes", seeds)
@@ -28,7 +29,11 @@ pub fn cases() -> Vec<Case> {
 fn seeds(subject: &Subject) {
     for seed in 0..20 {
         let lanes = seed as usize % 4 + 1;
-        let ctx = Context::on_cpu(CpuOptions { seed, lanes, delays: true, ..CpuOptions::default() });
+        let ctx = testing::on_cpu(
+            CpuOptions { seed, lanes, ..CpuOptions::default() },
+            CpuFaults { delays: true, ..CpuFaults::default() },
+            Policy::default(),
+        );
         subject.watch(&ctx);
         same(&ctx);
     }

@@ -3,6 +3,7 @@
 use crate::common::full::full;
 use crate::common::partners::{self, partners, without_threads};
 use crate::common::{Case, Subject, case, dump};
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{CommandQueue, Context, CpuOptions, Kind, Policy};
 use std::sync::mpsc::channel;
 
@@ -272,7 +273,11 @@ fn failures(s: &Subject) {
 
 /// Returns a context on the CPU recorder that loses its device at the first step.
 fn doomed(s: &Subject, threads: bool) -> Context {
-    let ctx = Context::on_cpu(CpuOptions { lost_after: Some(0), threads, ..CpuOptions::default() });
+    let ctx = testing::on_cpu(
+        CpuOptions { threads, ..CpuOptions::default() },
+        CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
+        Policy::default(),
+    );
     s.watch(&ctx);
     ctx
 }

@@ -183,7 +183,7 @@ fn parameters(s: &Subject) {
 
 fn carriers(s: &Subject) {
     for immediates in [true, false] {
-        let ctx = s.options(|options| options.immediates = immediates);
+        let ctx = s.switched(|switches| switches.immediates = immediates);
         (1..5).for_each(|scale| spread(s, &ctx, scale));
     }
 }

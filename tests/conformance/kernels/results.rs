@@ -84,9 +84,9 @@ fn integers(s: &Subject) {
 fn ways(s: &Subject) {
     for (immediates, native) in [(true, true), (false, true), (true, false), (false, false)] {
         for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
-            let ctx = s.options(|options| {
-                options.immediates = immediates;
-                options.native = native;
+            let ctx = s.options_and_switches(|options, switches| {
+                switches.immediates = immediates;
+                switches.native = native;
                 options.recorder = recorder;
             });
             assert_eq!(mixed(&ctx), expected(), "immediates: {immediates}, native: {native}, {recorder:?}");

@@ -4,6 +4,7 @@ use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::partners::{each_pair, each_pair_with, every_pair, partners};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{CpuOptions, Kind, QueueOptions};
 use std::cell::Cell;
 use std::time::Duration;
@@ -327,9 +328,10 @@ fn failures(s: &Subject) {
     for threads in [true, false] {
         // The device is lost at a step of the fill or of one of the pieces.
         for lost_after in [0, 1, 3, 5] {
-            let options = CpuOptions { lost_after: Some(lost_after), threads, ..CpuOptions::default() };
+            let options = CpuOptions { threads, ..CpuOptions::default() };
+            let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
             for from_lost in [true, false] {
-                let (lost, ctx) = (Context::on_cpu(options), s.ctx());
+                let (lost, ctx) = (testing::on_cpu(options, faults, Policy::default()), s.ctx());
                 s.watch(&lost);
                 let queue = ctx.queue("q");
                 let (mut theirs, mut ours) = (lost.zeros([LARGE]).unwrap(), ctx.zeros([LARGE]).unwrap());
@@ -410,12 +412,14 @@ fn seeds(s: &Subject) {
                 seed: 2 * seed + at,
                 lanes: rng.usize(1..4),
                 threads: rng.bool(),
+                ..CpuOptions::default()
+            };
+            let faults = CpuFaults {
                 delays: true,
                 refusals: if rng.bool() { 0.0 } else { 0.2 },
                 lost_after: (rng.u32(..4) == 0).then(|| rng.u64(..30)),
-                ..CpuOptions::default()
             };
-            let ctx = Context::on_cpu(options);
+            let ctx = testing::on_cpu(options, faults, Policy::default());
             s.watch(&ctx);
             ctx
         };

@@ -3,6 +3,7 @@
 use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{CpuOptions, Kind, region};
 use std::time::Duration;
 
@@ -94,7 +95,11 @@ fn checked(s: &Subject) {
 fn fails(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
         let (own, third) = (s.ctx(), s.ctx());
-        let lost = Context::on_cpu(CpuOptions { lost_after: Some(1), ..CpuOptions::default() });
+        let lost = testing::on_cpu(
+            CpuOptions::default(),
+            CpuFaults { lost_after: Some(1), ..CpuFaults::default() },
+            Policy::default(),
+        );
         s.watch(&lost);
         let queue = third.queue("third");
         let (mut x, mut y) = (lost.zeros::<u32, 1>([1000]).unwrap(), other.zeros([1000]).unwrap());

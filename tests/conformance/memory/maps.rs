@@ -35,7 +35,7 @@ const NOW: Duration = Duration::ZERO;
 
 /// Maps memory that the host reaches, for which nothing has to be submitted.
 fn map_later(s: &Subject) {
-    let ctx = s.options(|options| options.shared_memory = true);
+    let ctx = s.switched(|switches| switches.shared_memory = true);
     later::on_its_queue_of(
         s,
         &ctx,
@@ -56,7 +56,7 @@ fn map_later(s: &Subject) {
 /// has just made, and a map of an array that the host does not reach.
 fn behind_batches(s: &Subject) {
     for shared_memory in [true, false] {
-        let ctx = s.options(|options| options.shared_memory &= shared_memory);
+        let ctx = s.switched(|switches| switches.shared_memory &= shared_memory);
         let queues = [Priority::Low, Priority::Normal, Priority::High].map(|priority| {
             ctx.queue_with(QueueOptions { label: "q".into(), priority, ..QueueOptions::default() })
         });

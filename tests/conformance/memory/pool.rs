@@ -130,7 +130,7 @@ fn zeros(s: &Subject) {
 /// Releases memory to the driver, which may hand it out again with its old bytes.
 fn given_back(s: &Subject) {
     let shared = [true, false];
-    for ctx in shared.map(|shared| s.options(|options| options.shared_memory &= shared)) {
+    for ctx in shared.map(|shared| s.switched(|switches| switches.shared_memory &= shared)) {
         let queue = ctx.queue("q");
         for round in 1..=4_u32 {
             let full: Vec<_> = (0..8).map(|_| queue.full([N], round).unwrap()).collect();

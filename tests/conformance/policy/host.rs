@@ -126,7 +126,10 @@ fn kernel_behind(s: &Subject) {
     for policy in ALL {
         later::on_its_queue_of(
             s,
-            &s.options(|options| (options.policy, options.shared_memory) = (policy, true)),
+            &s.options_and_switches(|options, switches| {
+                options.policy = policy;
+                switches.shared_memory = true;
+            }),
             &[
                 ("a read", read),
                 ("a read of a slice", |at| {

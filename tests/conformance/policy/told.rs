@@ -173,7 +173,10 @@ fn failed_map(s: &Subject) {
 
 /// Maps memory that the host does not reach, for which the device makes a copy first.
 fn late_map(s: &Subject) {
-    let ctx = s.options(|options| (options.policy, options.shared_memory) = (Policy::Checked, false));
+    let ctx = s.options_and_switches(|options, switches| {
+        options.policy = Policy::Checked;
+        switches.shared_memory = false;
+    });
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
     for turn in 0..5 {
         let mut x = ctx.zeros([N]).unwrap();

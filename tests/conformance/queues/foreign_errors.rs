@@ -3,7 +3,7 @@
 use crate::common::program::{FOR_ARRAYS, Program, beside};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, CpuOptions, Error, Kind, Policy, RecorderChoice};
+use fencepost::{AdoptOptions, CpuOptions, Error, Kind, RecorderChoice};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::BufferUsages as Usages;
 

@@ -102,7 +102,7 @@ fn held(subject: &Subject) {
 
 /// Checks that all work of the device lies between the call that enqueues it and the end of the wait for it.
 fn around(subject: &Subject) {
-    let ctx = subject.options(|options| options.shared_memory = false);
+    let ctx = subject.switched(|switches| switches.shared_memory = false);
     let (queue, spin) = (timed(&ctx, "watched"), ctx.kernel::<Spin>().unwrap());
     let mut x = queue.zeros([N]).unwrap();
     queue.finish().wait().unwrap();

@@ -87,7 +87,7 @@ fn longer(subject: &Subject) {
 
 fn transfers(subject: &Subject) {
     const LARGE: usize = 1 << 20;
-    let ctx = subject.options(|options| options.shared_memory = false);
+    let ctx = subject.switched(|switches| switches.shared_memory = false);
     let queue = timed(&ctx, "watched");
     let (mut x, mut y) = (queue.zeros::<u32, 1>([LARGE]).unwrap(), queue.zeros::<u32, 1>([LARGE]).unwrap());
     queue.finish().wait().unwrap();

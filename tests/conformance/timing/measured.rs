@@ -7,6 +7,7 @@ use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
 use crate::devices::losing::{doomed, lost as noticed, own};
 use fencepost::prelude::*;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeasured};
 
 pub fn cases() -> Vec<Case> {
@@ -30,7 +31,7 @@ const N: usize = 1 << 14;
 
 /// Lets the device do all work, because the host does not reach the memory.
 fn boundaries(subject: &Subject) {
-    each_kind(&subject.options(|options| options.shared_memory = false));
+    each_kind(&subject.switched(|switches| switches.shared_memory = false));
 }
 
 fn boundaries_alone(subject: &Subject) {
@@ -143,7 +144,11 @@ fn no_timestamps(subject: &Subject) {
 }
 
 fn failed(subject: &Subject) {
-    let ctx = Context::on_cpu(CpuOptions { refusals: 1.0, threads: false, ..CpuOptions::default() });
+    let ctx = testing::on_cpu(
+        CpuOptions { threads: false, ..CpuOptions::default() },
+        CpuFaults { refusals: 1.0, ..CpuFaults::default() },
+        Policy::default(),
+    );
     subject.watch(&ctx);
     let queue = ctx.queue("q");
     let profiler = ctx.profile();

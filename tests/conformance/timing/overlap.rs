@@ -19,7 +19,7 @@ const N: usize = 1 << 16;
 /// Profiles a copy on one queue and a launch on another, which both start when a gate opens, and a fill on a queue that
 /// waits for both.
 fn profiled(subject: &Subject, ordered: bool) -> Profile {
-    let ctx = subject.options(|options| options.shared_memory = false);
+    let ctx = subject.switched(|switches| switches.shared_memory = false);
     let (copies, launches, joined) = (ctx.queue("copies"), ctx.queue("launches"), ctx.queue("joined"));
     let mix = ctx.kernel::<Mix>().unwrap();
     let (x, mut y) = (copies.full([N], 1_u32).unwrap(), copies.zeros([N]).unwrap());

@@ -4,6 +4,7 @@ use super::{no_memory, refusing_context, timed};
 use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
+use fencepost::testing::{self, CpuFaults};
 use fencepost::{AdoptOptions, CpuOptions, Event, Kind, QueueOptions, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
@@ -61,7 +62,11 @@ fn no_work(subject: &Subject) {
 }
 
 fn failed(subject: &Subject) {
-    let ctx = Context::on_cpu(CpuOptions { refusals: 1.0, threads: false, ..CpuOptions::default() });
+    let ctx = testing::on_cpu(
+        CpuOptions { threads: false, ..CpuOptions::default() },
+        CpuFaults { refusals: 1.0, ..CpuFaults::default() },
+        Policy::default(),
+    );
     subject.watch(&ctx);
     let queue = timed(&ctx, "watched");
     let start = queue.marker();

@@ -14,6 +14,7 @@ use crate::api::queue::{CommandQueue, QueueOptions};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
 use crate::device::adapter_info::AdapterInfo;
+use crate::device::open::DeviceSwitches;
 use crate::device::open::OpenOptions;
 use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
 use crate::device::{Lane, adapter};
@@ -21,6 +22,7 @@ use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder as cpu;
+use crate::record::cpu::cpu_recorder::CpuFaults;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::record::open_lanes::open_lanes;
@@ -76,12 +78,15 @@ impl Context {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_options(options: ContextOptions) -> Pending<Context> {
+        Self::open(options, DeviceSwitches::default())
+    }
+
+    pub(crate) fn open(options: ContextOptions, switches: DeviceSwitches) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
             let adapter = adapter::choose(&options.adapter).await?;
-            let ContextOptions { immediates, native, shared_memory, lateness, kernel_folder, .. } = options;
             let way = options.recorder.or_variable()?.way(&adapter.get_info());
-            let open =
-                OpenOptions { immediates, native, shared_memory, way, alone: true, lateness, kernel_folder };
+            let ContextOptions { lateness, kernel_folder, .. } = options;
+            let open = OpenOptions { switches, way, alone: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
@@ -112,16 +117,25 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: AdoptOptions) -> Result<Context> {
-        let AdoptOptions { policy, immediates, recorder, alone, threads, lateness, kernel_folder } = options;
+        Self::adopt_with(device, queue, options, DeviceSwitches::default())
+    }
+
+    pub(crate) fn adopt_with(
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        options: AdoptOptions,
+        switches: DeviceSwitches,
+    ) -> Result<Context> {
+        let AdoptOptions { policy, recorder, alone, threads, lateness, kernel_folder } = options;
         let chosen = recorder.or_variable()?;
         let way = if chosen == RecorderChoice::Auto {
             SubmitPath::Wgpu
         } else {
             chosen.way(&device.adapter_info())
         };
-        let native = alone || way != SubmitPath::Wgpu;
-        let open =
-            OpenOptions { immediates, native, way, alone, lateness, kernel_folder, ..OpenOptions::default() };
+        let native = switches.native && (alone || way != SubmitPath::Wgpu);
+        let switches = DeviceSwitches { native, ..switches };
+        let open = OpenOptions { switches, way, alone, lateness, kernel_folder };
         let info = AdapterInfo::of_device(&device);
         let device = WgpuDevice::adopt(device, queue, open);
         let lanes = open_lanes(&device)?;
@@ -173,7 +187,12 @@ impl Context {
     /// As [`on_cpu`](Self::on_cpu), with a policy.
     #[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
     pub fn on_cpu_with(options: CpuOptions, policy: Policy) -> Context {
-        let (device, lanes) = cpu::open(&options);
+        Self::on_faulty_cpu(options, CpuFaults::default(), policy)
+    }
+
+    #[cfg(cpu)]
+    pub(crate) fn on_faulty_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
+        let (device, lanes) = cpu::open_with(&options, &faults);
         let engine = Engine::new(device.clone(), lanes, policy, options.threads);
         Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()))
     }

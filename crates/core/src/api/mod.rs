@@ -14,3 +14,4 @@ pub(crate) mod padded_arrays;
 pub(crate) mod profile_report;
 pub(crate) mod profiler;
 pub(crate) mod queue;
+pub mod testing;

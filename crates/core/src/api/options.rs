@@ -26,15 +26,6 @@ pub struct ContextOptions {
     pub adapter: AdapterChoice,
     /// What to do about uses of the same bytes that the program leaves unordered.
     pub policy: Policy,
-    /// Whether values of a launch may travel as immediates where the adapter has them; else they go through a
-    /// uniform buffer. The results are the same.
-    pub immediates: bool,
-    /// Whether what lies below wgpu may be used: memory that the host keeps mapped, native recorders with their fences.
-    /// Else wgpu's own means serve alone. The results are the same.
-    pub native: bool,
-    /// Whether arrays may lie in memory that the host reaches where it is, on devices that share theirs with the host;
-    /// else uploads and reads are copied, as on a discrete device. The results are the same.
-    pub shared_memory: bool,
     /// What records the work for the device.
     pub recorder: RecorderChoice,
     /// How much device time late a result may be reported, so that later work shares its submission: 1 ms (rule E02). More
@@ -54,16 +45,7 @@ pub struct ContextOptions {
 impl Default for ContextOptions {
     fn default() -> Self {
         let (adapter, policy, recorder, kernel_folder) = Default::default();
-        Self {
-            adapter,
-            policy,
-            immediates: true,
-            native: true,
-            shared_memory: true,
-            recorder,
-            lateness: CostModel::LATENESS,
-            kernel_folder,
-        }
+        Self { adapter, policy, recorder, lateness: CostModel::LATENESS, kernel_folder }
     }
 }
 
@@ -79,8 +61,6 @@ impl Default for ContextOptions {
 pub struct AdoptOptions {
     /// What to do about uses of the same bytes that the program leaves unordered.
     pub policy: Policy,
-    /// As [`ContextOptions::immediates`].
-    pub immediates: bool,
     /// What records the work for the device.
     pub recorder: RecorderChoice,
     /// The program submits nothing to the queue as long as the context lives: then submissions may go past wgpu, with a native
@@ -99,6 +79,6 @@ impl Default for AdoptOptions {
     fn default() -> Self {
         let (policy, recorder, kernel_folder) = Default::default();
         let lateness = CostModel::LATENESS;
-        Self { policy, immediates: true, recorder, alone: false, threads: true, lateness, kernel_folder }
+        Self { policy, recorder, alone: false, threads: true, lateness, kernel_folder }
     }
 }

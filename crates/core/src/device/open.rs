@@ -16,38 +16,36 @@ use std::sync::Arc;
 use std::time::Duration;
 use wgpu::Features;
 
-/// How a device is opened; tests switch things off.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenOptions {
-    /// Small parameters travel as immediates where the device has them; else by the uniform ring.
-    pub(crate) immediates: bool,
-    /// Native fences and mapped memory where the device has them; else wgpu alone.
-    pub(crate) native: bool,
-    /// Arrays lie in memory that the host reaches where device and host share theirs; else as on a discrete device.
-    pub(crate) shared_memory: bool,
-    /// Who records and submits.
-    pub(crate) way: SubmitPath,
-    /// Nobody else submits to the queue.
-    pub(crate) alone: bool,
-    /// How much device time late a result may be.
-    pub(crate) lateness: Duration,
-    /// Where compiled kernels are kept for the next run.
-    pub(crate) kernel_folder: Option<PathBuf>,
+/// Selects means of a device that change the cost of work and never its results. Tests switch them off.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceSwitches {
+    /// Passes small parameters as immediates where the device has them; otherwise they go through the uniform ring.
+    pub immediates: bool,
+    /// Uses native fences, native recorders and mapped memory where the device has them; otherwise wgpu alone.
+    pub native: bool,
+    /// Places arrays in memory that the host reaches where device and host share theirs; otherwise copies them, as for a
+    /// discrete device.
+    pub shared_memory: bool,
 }
 
-impl Default for OpenOptions {
+impl Default for DeviceSwitches {
     fn default() -> Self {
-        let (way, lateness) = (SubmitPath::Wgpu, CostModel::LATENESS);
-        Self {
-            immediates: true,
-            native: true,
-            shared_memory: true,
-            way,
-            alone: true,
-            lateness,
-            kernel_folder: None,
-        }
+        Self { immediates: true, native: true, shared_memory: true }
     }
+}
+
+/// Selects how a device is opened.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenOptions {
+    pub(crate) switches: DeviceSwitches,
+    /// Selects what records and submits.
+    pub(crate) way: SubmitPath,
+    /// Is `true` if only the context submits to the queue.
+    pub(crate) alone: bool,
+    /// Bounds the device time by which a result may be late.
+    pub(crate) lateness: Duration,
+    /// Keeps compiled kernels for the next run.
+    pub(crate) kernel_folder: Option<PathBuf>,
 }
 
 impl WgpuDevice {
@@ -98,16 +96,16 @@ fn assemble(
     let gate = GlGate::new(info.backend);
     let native = native_backend(info.backend);
     let hardware = native.and_then(|native| native.address(&device));
-    let native = native.filter(|_| options.native);
+    let native = native.filter(|_| options.switches.native);
     let way = way(&options, native.is_some());
     let reach = native.map_or(HostReach::Nothing, |native| reach(native, &device, info, way));
-    let reach = if options.shared_memory { reach } else { reach.min(HostReach::Staging) };
-    let caps = caps(&device, info, options.immediates);
+    let reach = if options.switches.shared_memory { reach } else { reach.min(HostReach::Staging) };
+    let caps = caps(&device, info, options.switches.immediates);
     let shared = !options.alone;
     let kernel_folder = kernel_folder(&device, info, way, options.kernel_folder);
     // GL runs a submission inside the call. On an adopted queue the work of others may come before, behind which some drivers
     // block.
-    let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
+    let async_submit = options.alone && options.switches.native && info.backend != wgpu::Backend::Gl;
     let pace = match info.backend {
         _ if options.lateness == Duration::MAX => CostModel::Unknown,
         wgpu::Backend::Noop => CostModel::Instant,

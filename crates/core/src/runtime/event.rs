@@ -206,13 +206,19 @@ fn foreign(object: impl FnOnce() -> String) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::api::context::Context;
+    use crate::Policy;
+    use crate::testing::CpuFaults;
+
     use crate::error::Kind;
     use crate::record::cpu::cpu_recorder::CpuOptions;
 
     #[test]
     fn the_marker_of_a_queue_made_on_a_lost_device_says_so() {
-        let ctx = Context::on_cpu(CpuOptions { lost_after: Some(0), ..CpuOptions::default() });
+        let ctx = crate::api::testing::on_cpu(
+            CpuOptions::default(),
+            CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
+            Policy::default(),
+        );
         let first = ctx.queue("first");
         let made = first.full::<u32, 1>([4], 7).and_then(|_| first.finish().wait());
         assert!(matches!(made.unwrap_err().kind(), Kind::DeviceLost { .. }));

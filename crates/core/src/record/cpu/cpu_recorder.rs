@@ -49,28 +49,25 @@ pub struct CpuOptions {
     pub lanes: usize,
     /// Whether lanes have threads. Without, nothing happens but in calls that flush or wait.
     pub threads: bool,
-    /// Whether steps take their time now and then.
-    pub delays: bool,
-    /// The share of submissions that are refused, 0 to 1.
-    pub refusals: f64,
-    /// After how many steps the device is lost.
-    pub lost_after: Option<u64>,
     /// Bytes that can be allocated in all; what an upload is staged in must fit beside what is allocated.
     pub memory: u64,
 }
 
 impl Default for CpuOptions {
     fn default() -> Self {
-        Self {
-            seed: 0,
-            lanes: 1,
-            threads: true,
-            delays: false,
-            refusals: 0.0,
-            lost_after: None,
-            memory: 1 << 34,
-        }
+        Self { seed: 0, lanes: 1, threads: true, memory: 1 << 34 }
     }
+}
+
+/// The faults that the CPU recorder injects, for tests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuFaults {
+    /// Delays steps now and then.
+    pub delays: bool,
+    /// Is the share of submissions that the device refuses, 0 to 1.
+    pub refusals: f64,
+    /// Counts the steps after which the device is lost.
+    pub lost_after: Option<u64>,
 }
 
 /// The device of the CPU recorder.
@@ -117,14 +114,20 @@ struct CpuFence {
     lane: usize,
 }
 
-/// Opens a CPU device.
+/// Opens a CPU device without faults.
+#[cfg(test)]
 pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
+    open_with(options, &CpuFaults::default())
+}
+
+/// Opens a CPU device that injects faults.
+pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
     let count = options.lanes.max(1);
     let device = Arc::new(CpuDevice::new(options.memory));
     let world = Arc::new(Mutex::new(CpuDevices {
         rng: fastrand::Rng::with_seed(options.seed),
-        delays: options.delays,
-        steps_left: options.lost_after,
+        delays: faults.delays,
+        steps_left: faults.lost_after,
         lost: None,
         lanes: (0..count).map(|_| CpuLane::default()).collect(),
         clock: HostClock { epoch: Instant::now(), last: 0 },
@@ -135,21 +138,21 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
             world: world.clone(),
             lane,
             rng: fastrand::Rng::with_seed(options.seed ^ (lane as u64 + 1) << 32),
-            refusals: options.refusals,
+            refusals: faults.refusals,
         }),
         fence: Arc::new(CpuFence { world: world.clone(), lane }),
         async_submit: true,
-        pace: pace(options, lane as u64),
+        pace: pace(options, faults, lane as u64),
     };
     (device, (0..count).map(lane).collect())
 }
 
 /// Without threads, the same calls make the same batches, however long they take.
-fn pace(options: &CpuOptions, lane: u64) -> CostModel {
-    match options {
-        CpuOptions { delays: true, seed, .. } => CostModel::Drawn(seed.rotate_left(17) ^ lane),
-        CpuOptions { threads: true, .. } => CostModel::Measured(CostModel::LATENESS),
-        _ => CostModel::Unknown,
+fn pace(options: &CpuOptions, faults: &CpuFaults, lane: u64) -> CostModel {
+    match options.threads {
+        _ if faults.delays => CostModel::Drawn(options.seed.rotate_left(17) ^ lane),
+        true => CostModel::Measured(CostModel::LATENESS),
+        false => CostModel::Unknown,
     }
 }
 

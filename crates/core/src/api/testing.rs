@@ -1,0 +1,43 @@
+//! Switches and faults for tests. No version of the crate promises to keep them.
+
+use crate::api::context::Context;
+use crate::api::options::{AdoptOptions, ContextOptions};
+pub use crate::device::open::DeviceSwitches;
+use crate::error::Result;
+#[cfg(feature = "cpu")]
+pub use crate::record::cpu::cpu_recorder::CpuFaults;
+#[cfg(feature = "cpu")]
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::runtime::pending::Pending;
+#[cfg(feature = "cpu")]
+use crate::scheduler::ordering::policy::Policy;
+
+#[cfg(feature = "validation")]
+pub use crate::device::instance::validation_messages;
+
+/// Opens an adapter as [`Context::with_options`] does, without the means that are switched off.
+///
+/// # Errors
+/// The errors of `with_options`.
+pub fn open(options: ContextOptions, switches: DeviceSwitches) -> Pending<Context> {
+    Context::open(options, switches)
+}
+
+/// Makes a context on a wgpu device as [`Context::adopt`] does, without the means that are switched off.
+///
+/// # Errors
+/// The errors of `adopt`.
+pub fn adopt(
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    options: AdoptOptions,
+    switches: DeviceSwitches,
+) -> Result<Context> {
+    Context::adopt_with(device, queue, options, switches)
+}
+
+/// Makes a context on the CPU recorder as [`Context::on_cpu_with`] does, with faults that are drawn from the seed.
+#[cfg(feature = "cpu")]
+pub fn on_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
+    Context::on_faulty_cpu(options, faults, policy)
+}
