@@ -1,12 +1,12 @@
 //! Runs programs in which no thread blocks: a small executor awaits every result.
 
-use fencepost::testing::CpuFaults;
 use super::case::{Adapter, Cpu};
 use super::common::subject::{self, Subject};
 use super::held::Reading;
 use super::machine::Machine;
 use super::op::Id;
 use super::run::Place;
+use fencepost::testing::CpuFaults;
 use fencepost::{Context, CpuOptions, Pending, Policy, Result};
 use std::future::Future;
 use std::pin::Pin;

@@ -29,16 +29,6 @@ pub(crate) struct LaneValue {
     pub(crate) value: Value,
 }
 
-/// Puts the places of `steps` into `order`: levels first, then the order of the calls.
-pub(crate) fn sort(order: &mut Vec<usize>, steps: &[Step]) {
-    order.clear();
-    order.extend(0..steps.len());
-    // The steps of one queue are in order as they come.
-    if !steps.is_sorted_by_key(|step| (step.level, step.stamp)) {
-        order.sort_unstable_by_key(|&at| (steps[at].level, steps[at].stamp, at));
-    }
-}
-
 /// Why a batch was not submitted.
 pub(crate) struct Failure {
     /// The step that could not be encoded, if it was one.

@@ -4,12 +4,12 @@ use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::error::Kind;
 use crate::record::submitter;
-use crate::record::wgpu::passes::CommandBuffers;
+use crate::record::submitter::CommandBuffers;
 use crate::work::step::{Step, Work};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The program's commands, if that is what a batch is.
-pub(crate) fn commands(steps: &[Step]) -> Option<CommandBuffers> {
+pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     match steps {
         [Step { work: Work::WgpuCommands(encoded), .. }] => Some(encoded.take().into()),
         _ => None,
@@ -30,10 +30,4 @@ pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<Comm
     };
     catch_unwind(submit).map_err(panicked)?;
     if device.is_known() { Ok(CommandBuffers::new()) } else { Err(submitter::failure(device, None, true)) }
-}
-
-/// # Panics
-/// Always: they are alone in their batch, and no batch of the CPU recorder's.
-pub(crate) fn unreachable_commands() -> ! {
-    unreachable!("bug: commands of the program among others")
 }

@@ -2,7 +2,7 @@
 
 use crate::driver::caps::Caps;
 use crate::error::Result;
-use crate::work::compiled_kernel::Recipe;
+use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnRange};
 use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -21,8 +21,26 @@ const EACH: u64 = 4;
 /// Bytes of a binding in which the kernels can count.
 const MOST: u64 = 1 << 32;
 
+/// Records a copy: row by row where there are few or long rows, else by a kernel.
+///
+/// # Errors
+/// `Compile`, out of memory.
+pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e RegionCopy) -> Result<()> {
+    let caps = commands.caps();
+    if row_by_row(copy, caps) {
+        commands.copy_rows(copy);
+        return Ok(());
+    }
+    let kernel = RegionUnit::of(&copy.rows).kernel();
+    pieces(&copy.rows, caps, &mut |piece| {
+        let range = |block, RegionBinding { offset, size }, write| OwnRange { block, offset, size, write };
+        let ranges = [range(&copy.src.block, piece.src, false), range(&copy.dst.block, piece.dst, true)];
+        commands.dispatch_own(kernel, bytemuck::cast_slice(&piece.params), &ranges, piece.groups)
+    })
+}
+
 /// Whether to copy row by row. wgpu does not copy within one buffer.
-pub(crate) fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
+fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
     let rows = &copy.rows;
     let cheap = rows.count() <= FEW || (caps.software && rows.row >= LONG && rows.count() <= MANY);
     cheap && rows.is_words() && !Arc::ptr_eq(&copy.src.block, &copy.dst.block)
@@ -30,7 +48,7 @@ pub(crate) fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
 
 /// What a kernel copies at a time: as much as everything lies on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RegionUnit {
+enum RegionUnit {
     Word,
     Half,
     Byte,
@@ -53,13 +71,10 @@ impl RegionUnit {
         }
     }
 
-    /// Compiles its kernel.
-    pub(crate) fn with_recipe<T>(self, compile: impl FnOnce(&Recipe<'_>) -> Result<T>) -> Result<T> {
+    fn kernel(self) -> OwnKernel {
         match self {
-            RegionUnit::Word => Recipe::own("copy_words", include_str!("copy_words.wgsl"), compile),
-            RegionUnit::Half | RegionUnit::Byte => {
-                Recipe::own("copy_small", include_str!("copy_small.wgsl"), compile)
-            }
+            RegionUnit::Word => OwnKernel::CopyWords,
+            RegionUnit::Half | RegionUnit::Byte => OwnKernel::CopySmall,
         }
     }
 }
@@ -91,11 +106,7 @@ struct RegionPart {
 ///
 /// # Errors
 /// Those of `dispatch`.
-pub(crate) fn pieces(
-    rows: &Rows,
-    caps: &Caps,
-    dispatch: &mut impl FnMut(&RegionPiece) -> Result<()>,
-) -> Result<()> {
+fn pieces(rows: &Rows, caps: &Caps, dispatch: &mut impl FnMut(&RegionPiece) -> Result<()>) -> Result<()> {
     let unit = RegionUnit::of(rows);
     let whole = |bytes: u64| bytes / unit.bytes();
     let axes = rows.axes.iter().map(|axis| RowAxis {
@@ -168,6 +179,7 @@ impl RegionPart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use crate::memory::region::Region;
     use crate::memory::region_iter::{PaddedShape, StridedRegion};
     use crate::record::cpu::cpu_recorder as cpu;
@@ -233,14 +245,6 @@ mod tests {
             found.sort_unstable();
             expected.sort_unstable();
             assert_eq!(found, expected, "{shape:?} of {size} bytes");
-        }
-    }
-
-    #[test]
-    fn the_kernels_are_valid() {
-        for unit in [RegionUnit::Word, RegionUnit::Half, RegionUnit::Byte] {
-            let check = |recipe: &Recipe<'_>| Ok(recipe.interface.params.as_ref().map(|params| params.size));
-            assert_eq!(unit.with_recipe(check).unwrap(), Some(64));
         }
     }
 }

@@ -8,9 +8,12 @@ use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::{Error, Kind};
 use crate::record::lane_fence::LaneFence;
 use crate::record::mapped_buffers::DownloadBuffer;
-use crate::record::wgpu::passes::CommandBuffers;
 use fencepost_sync::Value;
+use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// A batch, recorded: mostly one.
+pub(crate) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
 
 /// Submits for one lane of a wgpu device.
 #[derive(Clone)]

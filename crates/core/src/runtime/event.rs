@@ -206,8 +206,8 @@ fn foreign(object: impl FnOnce() -> String) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Policy;
-    use crate::testing::CpuFaults;
+    use crate::record::cpu::cpu_recorder::CpuFaults;
+    use crate::scheduler::ordering::policy::Policy;
 
     use crate::error::Kind;
     use crate::record::cpu::cpu_recorder::CpuOptions;

@@ -115,8 +115,7 @@ mod tests {
     use crate::scheduler::engine::Engine;
     use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::priority::Priority;
-    use crate::scheduler::relay::Relay;
-    use crate::scheduler::relay::RelaySource;
+    use crate::scheduler::relay::{Relay, RelaySource};
     use crate::scheduler::signaller::Signaller;
     use crate::scheduler::user_signal::UserSignal;
     use fencepost_sync::Bell;

@@ -11,15 +11,16 @@ use crate::memory::block::{Allocate, Block, Memory};
 use crate::memory::byte_meter::{ByteMeter, MeteredVec};
 use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::Heap;
-use crate::memory::read_slot::{ReadState, Readback};
+use crate::memory::read_slot::{ReadSlot, ReadState, Readback};
 use crate::memory::staged_bytes::Staged;
 use crate::record::cpu::run_order::Running;
-use crate::record::program_commands as encoded;
+use crate::record::walk::{WorkVisitor, visit};
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
+use crate::work::span::{Pattern, Span};
 use crate::work::step::{Step, Work};
-use crate::work::time_slot::Ticks;
+use crate::work::time_slot::{Ticks, TimeSlot};
 use fencepost_kernels::{HostBuffer, HostKernel};
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
@@ -395,34 +396,64 @@ fn run_catching_panics(
     staging: &Arc<ByteMeter>,
 ) -> std::result::Result<(), Lost> {
     let kernel = if let Work::Launch(launch) = work { &*launch.kernel().name } else { "none" };
-    let outcome = catch_unwind(AssertUnwindSafe(|| run(work, clock, staging)));
-    outcome.map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
+    let mut visitor = CpuVisitor { clock, staging };
+    let outcome = catch_unwind(AssertUnwindSafe(|| visit(&mut visitor, 0, work)));
+    outcome
+        .map(|done| debug_assert!(done.is_ok(), "bug: a step of the CPU recorder fails"))
+        .map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
 }
 
-fn run(work: &Work, clock: &mut HostClock, staging: &Arc<ByteMeter>) {
-    match work {
-        Work::Launch(launch) => run_launch(launch),
-        Work::Copy { src, dst } => cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range())),
-        Work::Region(copy) => run_region(copy),
-        Work::Fill { dst, pattern } => {
-            let size = dst.size as usize;
-            let bytes = pattern.bytes().repeat(size.div_ceil(pattern.bytes().len()));
-            cells(&dst.block).write(dst.offset, &bytes[..size]);
-        }
-        Work::Upload { src, dst } => {
-            let Staged::Host(bytes) = src.staged() else {
-                unreachable!("bug: device staging in a batch of the CPU recorder")
-            };
-            cells(&dst.block).write(dst.offset, bytes);
-        }
-        Work::Read { src, slot } => {
-            let bytes = MeteredVec::new(cells(&src.block).copy(src.range()), staging);
-            slot.set(ReadState::Staged(Arc::new(CpuBytes(bytes))));
-        }
-        Work::Start(time) => time.set(Ticks { start: clock.read(), end: 0 }),
-        Work::End(time) => time.end(clock.read()),
-        Work::WgpuCommands(_) => encoded::unreachable_commands(),
-        Work::Publish(_) | Work::Behind | Work::Nothing => {}
+/// Does one step on host bytes.
+struct CpuVisitor<'a> {
+    clock: &'a mut HostClock,
+    staging: &'a Arc<ByteMeter>,
+}
+
+impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
+    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
+        run_launch(launch);
+        Ok(())
+    }
+
+    fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
+        cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range()));
+        Ok(())
+    }
+
+    fn region(&mut self, copy: &'e RegionCopy) -> Result<()> {
+        run_region(copy);
+        Ok(())
+    }
+
+    fn fill(&mut self, dst: &'e Span, pattern: &'e Pattern) -> Result<()> {
+        let size = dst.size as usize;
+        let bytes = pattern.bytes().repeat(size.div_ceil(pattern.bytes().len()));
+        cells(&dst.block).write(dst.offset, &bytes[..size]);
+        Ok(())
+    }
+
+    fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()> {
+        let Staged::Host(bytes) = src else {
+            unreachable!("bug: device staging in a batch of the CPU recorder")
+        };
+        cells(&dst.block).write(dst.offset, bytes);
+        Ok(())
+    }
+
+    fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()> {
+        let bytes = MeteredVec::new(cells(&src.block).copy(src.range()), self.staging);
+        slot.set(ReadState::Staged(Arc::new(CpuBytes(bytes))));
+        Ok(())
+    }
+
+    fn publish(&mut self, _: &'e Arc<Block>) {}
+
+    fn start_time(&mut self, _: u32, time: &'e Arc<TimeSlot>) {
+        time.set(Ticks { start: self.clock.read(), end: 0 });
+    }
+
+    fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
+        time.end(self.clock.read());
     }
 }
 

@@ -5,6 +5,7 @@ use crate::device::bind_layout::LayoutId;
 use crate::device::hal_pipeline::{HalGroup, HalPipeline, HalQueries};
 use crate::driver::backend::Backend;
 use crate::memory::block::Block;
+use crate::record::dispatch::GroupCount;
 use crate::record::hal::barriers::{Barrier, BarrierTracker, BarrierUse};
 use crate::record::hal::buffer_states::{BufferStates, StateChange};
 use crate::record::hal::external_handles::ExternalHandles;
@@ -33,13 +34,6 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
     in_pass: bool,
     /// What is set in the open pass.
     pipeline: Option<LayoutId>,
-}
-
-/// How many workgroups a dispatch has.
-pub(crate) enum Size<'a, A: Backend> {
-    Groups([u32; 3]),
-    /// As three words of this buffer say.
-    Indirect(&'a A::Buffer, u64),
 }
 
 impl<'e, A: Backend> NativeEncoder<'e, A> {
@@ -151,7 +145,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         group: &HalGroup<A>,
         offsets: &[u32],
         immediates: &[u32],
-        size: &Size<'_, A>,
+        size: &GroupCount<'_, A::Buffer>,
     ) {
         self.begin_pass();
         if self.pipeline.replace(pipeline.id) != Some(pipeline.id) {
@@ -166,9 +160,9 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
         match size {
             // SAFETY: everything is set; launches keep within the device's limit.
-            Size::Groups(groups) => unsafe { self.encoder.dispatch_workgroups(*groups) },
+            GroupCount::Fixed(groups) => unsafe { self.encoder.dispatch_workgroups(*groups) },
             // SAFETY: as above, and the numbers in the buffer were limited by a dispatch before.
-            Size::Indirect(buffer, offset) => unsafe {
+            GroupCount::Indirect(buffer, offset) => unsafe {
                 self.encoder.dispatch_workgroups_indirect(buffer, *offset);
             },
         }

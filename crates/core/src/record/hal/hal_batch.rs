@@ -1,8 +1,7 @@
 //! A batch while the native recorder records it.
 
-use crate::device::Device as _;
 use crate::device::bind_groups::{BindGroups, GroupKey};
-use crate::device::bind_layout::ParameterPath;
+use crate::device::bind_layout::{LayoutId, ParameterPath};
 use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
@@ -10,15 +9,13 @@ use crate::error::{Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
+use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::hal::barriers::BarrierUse;
-use crate::record::hal::encoder::{NativeEncoder, Size};
+use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::ZeroFills;
-use crate::record::wgpu::wgpu_fill as fill;
-use crate::record::wgpu::wgpu_fill::{PIECE, WORDS_EACH, WORKGROUP};
-use crate::work::span::{Pattern, Span};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
@@ -40,28 +37,42 @@ pub(crate) struct HalBatch<'e, A: Backend> {
 }
 
 /// A dispatch, resolved to blocks.
-pub(crate) struct Dispatch<'a, A: Backend, P> {
+pub(crate) struct HalDispatch<'a, A: Backend, P> {
     pub(crate) pipeline: &'a HalPipeline<A>,
     pub(crate) params: &'a [u8],
     /// What is bound, in the order of the interface.
     pub(crate) parts: P,
-    pub(crate) size: Size<'a, A>,
+    pub(crate) size: GroupCount<'a, A::Buffer>,
 }
 
 /// What a dispatch binds, part by part.
-pub(crate) trait BoundRanges<'p>: Iterator<Item = Part<'p>> + Clone {}
+pub(crate) trait BoundRanges<'p>: Iterator<Item = BoundRange<'p>> + Clone {}
 
-impl<'p, P: Iterator<Item = Part<'p>> + Clone> BoundRanges<'p> for P {}
-
-/// A range of a block.
-#[derive(Clone, Copy)]
-pub(crate) struct Part<'a> {
-    pub(crate) block: &'a Block,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-}
+impl<'p, P: Iterator<Item = BoundRange<'p>> + Clone> BoundRanges<'p> for P {}
 
 impl<'e, A: Backend> HalBatch<'e, A> {
+    pub(crate) fn new(
+        device: &'e WgpuDevice,
+        external: &'e ExternalHandles<A>,
+        calls: NativeEncoder<'e, A>,
+        groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
+        places: &'e mut Scratch,
+    ) -> Self {
+        Self {
+            device,
+            external,
+            calls,
+            groups,
+            kept: Vec::new(),
+            pipelines: Vec::new(),
+            uniforms: Vec::new(),
+            places,
+            zeroed: ZeroFills::default(),
+            key: GroupKey { layout: LayoutId::none(), parts: Vec::new() },
+            touches: Vec::new(),
+        }
+    }
+
     /// Orders what is recorded next behind what it depends on: what it uses of which blocks, and whether it writes.
     pub(crate) fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
         self.touches.clear();
@@ -93,35 +104,6 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.touches.push(touch);
     }
 
-    pub(crate) fn fill(
-        &mut self,
-        kernel: &mut Option<Arc<HalPipeline<A>>>,
-        dst: &'e Span,
-        pattern: &Pattern,
-    ) -> Result<()> {
-        let size = dst.size.next_multiple_of(4);
-        if pattern.is_zero() {
-            self.admit(&[(&dst.block, Uses::COPY_DST, true)]);
-            self.calls.clear(self.buffer(&dst.block), dst.offset..dst.offset + size);
-            return Ok(());
-        }
-        self.admit(&[(&dst.block, Uses::STORAGE_READ_WRITE, true)]);
-        let pipeline = self.own(kernel, |device| {
-            fill::with_recipe(|recipe| HalPipeline::new(device.compile_target(), recipe))
-        })?;
-        let caps = self.device.caps();
-        for piece in fill::pieces(dst.offset, size, caps.binding_alignment, PIECE.min(caps.max_binding)) {
-            let groups = u64::from(piece.count).div_ceil(WORKGROUP * WORDS_EACH) as u32;
-            self.dispatch(&Dispatch {
-                pipeline: &pipeline,
-                params: &fill::params(pattern, piece),
-                parts: [Part { block: &dst.block, offset: piece.offset, size: piece.size }].into_iter(),
-                size: Size::Groups([groups, 1, 1]),
-            })?;
-        }
-        Ok(())
-    }
-
     /// A kernel of the recorder's own, compiled when it is first needed and kept as long as a batch uses it.
     pub(crate) fn own(
         &mut self,
@@ -136,7 +118,10 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(kernel.insert(made).clone())
     }
 
-    pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<()> {
+    pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(
+        &mut self,
+        dispatch: &HalDispatch<'_, A, P>,
+    ) -> Result<()> {
         let carry = dispatch.pipeline.carry;
         let uniform = matches!(carry, ParameterPath::Uniform { .. });
         let group = if uniform { self.with_uniform(dispatch)? } else { self.cached(dispatch)? };
@@ -158,7 +143,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     /// A group with the values of this launch in memory of their own.
     fn with_uniform<'p, P: BoundRanges<'p>>(
         &mut self,
-        dispatch: &Dispatch<'_, A, P>,
+        dispatch: &HalDispatch<'_, A, P>,
     ) -> Result<Arc<HalGroup<A>>> {
         let piece = crate::record::hal::hal_batch::staged(self.device, dispatch.params)?;
         let staged = native::<A>(piece.memory());
@@ -177,7 +162,10 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     }
 
     /// The group of what is bound, made once.
-    fn cached<'p, P: BoundRanges<'p>>(&mut self, dispatch: &Dispatch<'_, A, P>) -> Result<Arc<HalGroup<A>>> {
+    fn cached<'p, P: BoundRanges<'p>>(
+        &mut self,
+        dispatch: &HalDispatch<'_, A, P>,
+    ) -> Result<Arc<HalGroup<A>>> {
         self.key.layout = dispatch.pipeline.id;
         self.key.parts.clear();
         for part in dispatch.parts.clone() {
@@ -194,7 +182,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     /// A group of what is bound and the values at a place.
     fn make<'p, P: BoundRanges<'p>>(
         &self,
-        dispatch: &Dispatch<'_, A, P>,
+        dispatch: &HalDispatch<'_, A, P>,
         uniform: Option<(&A::Buffer, u64)>,
     ) -> Result<Arc<HalGroup<A>>> {
         let mut binds: SmallVec<[HalBinding<'_, A>; 8]> = SmallVec::new();

@@ -3,8 +3,8 @@
 use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
 use crate::error::Result;
-use crate::record::hal::encoder::Size;
-use crate::record::hal::hal_batch::{Dispatch, HalBatch, Part};
+use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
 use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::native_of;
 use crate::work::compiled_kernel::Pipeline;
@@ -25,12 +25,13 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             }
         }
         self.calls.admit(&self.touches);
-        let parts = launch.bindings.iter().map(|b| Part { block: &b.block, offset: b.offset, size: b.size });
+        let parts =
+            launch.bindings.iter().map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size });
         let size = match &limited {
-            None => Size::Groups(launch.groups),
-            Some((block, offset)) => Size::Indirect(native_of::<A>(block), *offset),
+            None => GroupCount::Fixed(launch.groups),
+            Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
         };
-        let done = self.dispatch(&Dispatch { pipeline, params: launch.params.bytes(), parts, size });
+        let done = self.dispatch(&HalDispatch { pipeline, params: launch.params.bytes(), parts, size });
         if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
             self.calls.separate(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }

@@ -1,42 +1,56 @@
 //! Batches through wgpu-hal: barriers of our own, on memory of our own, in encoders that wgpu submits.
 
-use crate::device::bind_groups::{BindGroups, GroupKey};
+use crate::device::Device as _;
+use crate::device::bind_groups::BindGroups;
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
-use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
+use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
+use crate::driver::caps::Caps;
+use crate::driver::hal_encoder;
 use crate::error::Result;
+use crate::memory::block::Block;
+use crate::memory::read_slot::ReadSlot;
+use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
+use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::external_blocks::{NamedExternal, blame};
-use crate::record::hal::direct::Direct;
+use crate::record::fill::fill;
+use crate::record::hal::direct::{Direct, RecordedEncoder};
 use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::external_state::ExternalStates;
-use crate::record::hal::hal_batch::HalBatch;
-use crate::record::hal::hal_regions::HalRegionKernels;
-use crate::record::hal::hal_times::HalTimePages;
-use crate::record::hal::hal_transfers::HalTransfers;
+use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
+use crate::record::hal::hal_times;
+use crate::record::hal::hal_times::{HalTimePage, HalTimePages};
+use crate::record::hal::hal_transfers::{HalTransferResources, HalTransfers};
 use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::lane_fence::LaneFence;
-use crate::record::submitter::Submitter;
-use crate::record::wgpu::passes::CommandBuffers;
-use crate::record::{external_blocks as foreign, program_commands as encoded, submitter};
-use crate::work::step::{Step, Work};
+use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnKernels, OwnRange};
+use crate::record::region_kernels::copy_region;
+use crate::record::submitter::{CommandBuffers, Submitter};
+use crate::record::walk::{StepOrder, WorkVisitor};
+use crate::record::{external_blocks, program_commands, submitter};
+use crate::work::kernel_launch::Launch;
+use crate::work::region_copy::RegionCopy;
+use crate::work::span::{Pattern, Span};
+use crate::work::step::Step;
+use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Value;
 use fencepost_sync::backend::{Fence, HalFence};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
-use wgpu::hal;
+use wgpu::{BufferUses as Uses, hal};
 
 /// Records the batches of one lane.
 pub(crate) struct HalRecorder<A: Backend> {
     way: Arc<HalSubmission<A>>,
-    /// The order of the steps being recorded; kept for its memory.
-    order: Vec<usize>,
+    order: StepOrder,
     groups: BindGroups<Arc<HalGroup<A>>>,
     transfers: HalTransfers,
     sizes: IndirectGroups<A>,
@@ -45,8 +59,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     stretch: u64,
     /// For parameters, where the device does not read them from staging memory.
     uniforms: Scratch,
-    fill: Option<Arc<HalPipeline<A>>>,
-    regions: HalRegionKernels<A>,
+    kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
 }
 
@@ -67,7 +80,7 @@ impl<A: Backend> HalSubmission<A> {
 
     /// Has wgpu submit what the program has recorded, and the fence follow it.
     fn send(&self, commands: CommandBuffers, signal: Value) -> Result<Keep, Failure> {
-        let record = || encoded::send(self.device(), commands).map(|rest| (rest, ()));
+        let record = || program_commands::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
             HalSubmission::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
             HalSubmission::Direct(direct) => {
@@ -81,8 +94,8 @@ impl<A: Backend> HalSubmission<A> {
 /// What must live until a submission is complete.
 struct HalBatchResources<A: Backend> {
     _groups: Vec<Arc<HalGroup<A>>>,
-    _transfers: crate::record::hal::hal_transfers::HalTransferResources,
-    _times: Vec<crate::record::hal::hal_times::HalTimePage<A>>,
+    _transfers: Option<HalTransferResources>,
+    _times: Vec<HalTimePage<A>>,
     /// Kernels of our own in it.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _uniforms: Vec<StagingPiece<WgpuMemory>>,
@@ -101,21 +114,17 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     fn new(way: HalSubmission<A>) -> Self {
-        let (order, groups, transfers, sizes, times, fill, regions, external_states) = Default::default();
-        let uniforms = Scratch::new(1, "parameters");
-        let way = Arc::new(way);
         Self {
-            way,
-            order,
-            groups,
-            transfers,
-            sizes,
-            times,
+            way: Arc::new(way),
+            order: StepOrder::default(),
+            groups: BindGroups::default(),
+            transfers: HalTransfers::default(),
+            sizes: IndirectGroups::default(),
+            times: HalTimePages::default(),
             stretch: 0,
-            uniforms,
-            fill,
-            regions,
-            external_states,
+            uniforms: Scratch::new(1, "parameters"),
+            kernels: OwnKernels::default(),
+            external_states: ExternalStates::default(),
         }
     }
 
@@ -127,7 +136,7 @@ impl<A: Backend> HalRecorder<A> {
         signal: Value,
     ) -> Result<HalBatchResources<A>, Failure> {
         let (device, read) = (submitter.device(), (submitter.fence().shared(), signal));
-        let named = foreign::named(device, steps);
+        let named = external_blocks::named(device, steps);
         let kept = submitter.submit(signal, || self.encode(device, steps, &named, &read), |_| &[])?;
         ExternalStates::done(&named);
         Ok(kept)
@@ -162,9 +171,7 @@ impl<A: Backend> HalRecorder<A> {
             let external = ExternalHandles::of(named)?;
             self.record_steps(device, encoder, steps, named, &external, read)
         };
-        match crate::driver::hal_encoder::record::<A, _, _>(device.raw(), commands, || {
-            ExternalHandles::<A>::check(named)
-        }) {
+        match hal_encoder::record::<A, _, _>(device.raw(), commands, || ExternalHandles::<A>::check(named)) {
             None => Err(submitter::failure(device, None, true)),
             Some(recorded) => recorded
                 .map(|(commands, kept)| (external_states.into_iter().chain([commands]).collect(), kept)),
@@ -177,9 +184,9 @@ impl<A: Backend> HalRecorder<A> {
         direct: &Direct<A>,
         steps: &[Step],
         signal: Value,
-    ) -> Result<(HalBatchResources<A>, Option<crate::record::hal::direct::RecordedEncoder<A>>), Failure> {
+    ) -> Result<(HalBatchResources<A>, Option<RecordedEncoder<A>>), Failure> {
         let device = direct.device();
-        let named = foreign::named(device, steps);
+        let named = external_blocks::named(device, steps);
         if !named.is_empty() {
             return self.beside_wgpu(direct, steps, &named, signal).map(|kept| (kept, None));
         }
@@ -204,81 +211,154 @@ impl<A: Backend> HalRecorder<A> {
         steps: &'e [Step],
         named: &'e [NamedExternal<'e>],
         external: &'e ExternalHandles<A>,
-        read: &(Arc<dyn Fence>, Value),
+        read: &'e (Arc<dyn Fence>, Value),
     ) -> Result<HalBatchResources<A>, Failure> {
-        sort(&mut self.order, steps);
         device.take_gone(|block| self.groups.forget(block));
-        let Self { order, groups, transfers, sizes, times, stretch, uniforms: places, fill, regions, .. } =
-            self;
-        let key = GroupKey { layout: crate::device::bind_layout::LayoutId::none(), parts: Vec::new() };
-        let (kept, pipelines, uniforms, zeroed, touches) = Default::default();
+        self.sizes.reset();
+        self.uniforms.reset();
+        let (order, stretch) = (&self.order, &mut self.stretch);
         let calls = NativeEncoder::new(encoder, external, *stretch);
-        let mut batch = HalBatch {
-            device,
-            external,
-            calls,
-            groups,
-            kept,
-            pipelines,
-            uniforms,
-            places,
-            zeroed,
-            key,
-            touches,
-        };
+        let mut batch = HalBatch::new(device, external, calls, &mut self.groups, &mut self.uniforms);
         named.iter().for_each(|(_, block)| batch.come_after(block));
-        let mut published: SmallVec<[&A::Buffer; 8]> = SmallVec::new();
-        sizes.reset();
-        times.reset();
-        batch.places.reset();
-        for &at in order.iter() {
-            let outcome = match &steps[at].work {
-                Work::Launch(launch) => batch.launch(sizes, launch),
-                Work::Copy { src, dst } => transfers.copy(&mut batch, src, dst),
-                Work::Region(copy) => batch.region(regions, copy),
-                Work::Fill { dst, pattern } => batch.fill(fill, dst, pattern),
-                Work::Upload { src, dst } => transfers.upload(&mut batch, src.staged(), dst),
-                Work::Read { src, slot } => transfers.read(&mut batch, src, slot, read),
-                Work::Publish(block) => {
-                    published.extend(block.view().map(|_| native_of::<A>(block)));
-                    Ok(())
-                }
-                Work::Start(time) => {
-                    crate::record::hal::hal_times::start(
-                        times,
-                        device,
-                        &mut batch.calls,
-                        (steps[at].level, time),
-                    );
-                    Ok(())
-                }
-                Work::End(_) => {
-                    crate::record::hal::hal_times::end(times, &mut batch.calls);
-                    Ok(())
-                }
-                Work::WgpuCommands(_) => encoded::unreachable_commands(),
-                Work::Behind | Work::Nothing => Ok(()),
-            };
-            if let Err(error) = outcome {
-                batch.calls.end_pass();
-                *stretch = batch.calls.stretch();
-                transfers.finish();
-                return Err(Failure { step: Some(at), error, lost: false });
-            }
+        let mut visitor = HalVisitor {
+            batch,
+            transfers: &mut self.transfers,
+            sizes: &mut self.sizes,
+            times: &mut self.times,
+            kernels: &mut self.kernels,
+            read,
+            published: SmallVec::new(),
+        };
+        if order.times {
+            visitor.times.reset();
         }
-        let HalBatch { mut calls, kept, pipelines, uniforms, zeroed, .. } = batch;
-        let timed = crate::record::hal::hal_times::finish(times, device, &mut calls, transfers, read);
-        *stretch = calls.stretch();
-        calls.publish(published.into_iter().chain(transfers.published::<A>()));
-        let _transfers = transfers.finish();
-        let _times = timed.map_err(|error| Failure { step: None, error, lost: false })?;
+        if let Err(failure) = order.walk(steps, &mut visitor) {
+            visitor.batch.calls.end_pass();
+            *stretch = visitor.batch.calls.stretch();
+            visitor.transfers.finish();
+            return Err(failure);
+        }
+        let timed = visitor.finish(order);
+        *stretch = visitor.batch.calls.stretch();
+        let transfers = order.more_than_launches.then(|| visitor.transfers.finish());
+        let HalBatch { kept, pipelines, uniforms, zeroed, .. } = visitor.batch;
         Ok(HalBatchResources {
             _groups: kept,
-            _transfers,
-            _times,
+            _transfers: transfers,
+            _times: timed?,
             _pipelines: pipelines,
             _uniforms: uniforms,
             zeroed,
+        })
+    }
+}
+
+/// Records the steps of one batch.
+struct HalVisitor<'e, A: Backend> {
+    batch: HalBatch<'e, A>,
+    transfers: &'e mut HalTransfers,
+    sizes: &'e mut IndirectGroups<A>,
+    times: &'e mut HalTimePages<A>,
+    kernels: &'e mut OwnKernels<HalPipeline<A>>,
+    /// The fence and the value that complete the reads of the batch.
+    read: &'e (Arc<dyn Fence>, Value),
+    published: SmallVec<[&'e A::Buffer; 8]>,
+}
+
+impl<A: Backend> HalVisitor<'_, A> {
+    /// Ends the recording: copies the times, and makes the bytes that the host reads visible to it.
+    fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
+        if !order.more_than_launches {
+            return Ok(Vec::new());
+        }
+        let (batch, transfers) = (&mut self.batch, &mut *self.transfers);
+        let timed = match order.times {
+            true => hal_times::finish(self.times, batch.device, &mut batch.calls, transfers, self.read),
+            false => Ok(Vec::new()),
+        };
+        batch.calls.publish(self.published.iter().copied().chain(transfers.published::<A>()));
+        timed.map_err(|error| Failure { step: None, error, lost: false })
+    }
+}
+
+impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
+    #[inline]
+    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
+        self.batch.launch(self.sizes, launch)
+    }
+
+    fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
+        self.transfers.copy(&mut self.batch, src, dst)
+    }
+
+    fn region(&mut self, copy: &'e RegionCopy) -> Result<()> {
+        copy_region(self, copy)
+    }
+
+    fn fill(&mut self, dst: &'e Span, pattern: &'e Pattern) -> Result<()> {
+        fill(self, dst, pattern)
+    }
+
+    fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()> {
+        self.transfers.upload(&mut self.batch, src, dst)
+    }
+
+    fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()> {
+        self.transfers.read(&mut self.batch, src, slot, self.read)
+    }
+
+    fn publish(&mut self, block: &'e Arc<Block>) {
+        self.published.extend(block.view().map(|_| native_of::<A>(block)));
+    }
+
+    fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
+        hal_times::start(self.times, self.batch.device, &mut self.batch.calls, (level, time));
+    }
+
+    fn end_time(&mut self, _: &'e Arc<TimeSlot>) {
+        hal_times::end(self.times, &mut self.batch.calls);
+    }
+}
+
+impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
+    fn caps(&self) -> &'e Caps {
+        self.batch.device.caps()
+    }
+
+    fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>) {
+        self.batch.admit(&[(block, Uses::COPY_DST, true)]);
+        self.batch.calls.clear(self.batch.buffer(block), range);
+    }
+
+    fn copy_rows(&mut self, copy: &'e RegionCopy) {
+        let (src, dst) = (&copy.src.block, &copy.dst.block);
+        self.batch.admit(&[(src, Uses::COPY_SRC, false), (dst, Uses::COPY_DST, true)]);
+        let (src, dst) = (self.batch.buffer(src), self.batch.buffer(dst));
+        self.batch.calls.copy_rows(src, dst, copy.rows.row, copy.rows.iter());
+    }
+
+    /// Orders the dispatches of one copy too: they share no word, and the ranges that are bound for them may overlap.
+    fn dispatch_own(
+        &mut self,
+        kernel: OwnKernel,
+        params: &[u8],
+        ranges: &[OwnRange<'e>],
+        groups: u32,
+    ) -> Result<()> {
+        let uses: SmallVec<[_; 2]> =
+            ranges.iter().map(|range| (range.block, Uses::STORAGE_READ_WRITE, range.write)).collect();
+        self.batch.admit(&uses);
+        let device = self.batch.device;
+        let pipeline =
+            self.kernels.get(kernel, |recipe| HalPipeline::new(device.compile_target(), recipe))?;
+        self.batch.pipelines.push(pipeline.clone());
+        let bound =
+            |range: &OwnRange<'e>| BoundRange { block: range.block, offset: range.offset, size: range.size };
+        self.batch.dispatch(&HalDispatch {
+            pipeline: &pipeline,
+            params,
+            parts: ranges.iter().map(bound),
+            size: GroupCount::Fixed([groups, 1, 1]),
         })
     }
 }
@@ -291,7 +371,8 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         signal: Value,
     ) -> Result<Keep, Failure> {
         let way = self.way.clone();
-        if let Some(commands) = encoded::commands(steps) {
+        self.order.sort(steps);
+        if let Some(commands) = program_commands::of(steps) {
             return way.send(commands, signal).map_err(|failure| blame(way.device(), steps, failure));
         }
         let keep: Box<dyn KeepAlive> = match &*way {

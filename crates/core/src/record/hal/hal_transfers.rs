@@ -10,7 +10,7 @@ use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::hal::hal_batch::{HalBatch, gone, staged};
 use crate::record::hal::native_buffers::native;
-use crate::record::wgpu::wgpu_transfers::{DETOUR, PinnedRead, detour_pieces, words};
+use crate::record::staged_copy::{DETOUR, PinnedRead, detour_pieces, words};
 use crate::work::span::Span;
 use fencepost_sync::Value;
 use fencepost_sync::backend::Fence;

@@ -5,8 +5,8 @@ use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
 use crate::error::Result;
 use crate::memory::block::Block;
-use crate::record::hal::encoder::Size;
-use crate::record::hal::hal_batch::{Dispatch, HalBatch, Part};
+use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::work::compiled_kernel::Recipe;
@@ -52,14 +52,14 @@ impl<A: Backend> IndirectGroups<A> {
         let start = span.offset / caps.binding_alignment * caps.binding_alignment;
         let params = [((span.offset - start) / 4) as u32, caps.max_groups];
         let limited = [
-            Part { block: &span.block, offset: start, size: span.offset + span.size - start },
-            Part { block: &place, offset, size: 16 },
+            BoundRange { block: &span.block, offset: start, size: span.offset + span.size - start },
+            BoundRange { block: &place, offset, size: 16 },
         ];
-        batch.dispatch(&Dispatch {
+        batch.dispatch(&HalDispatch {
             pipeline: &kernel,
             params: bytemuck::cast_slice(&params),
             parts: limited.into_iter(),
-            size: Size::Groups([1; 3]),
+            size: GroupCount::Fixed([1; 3]),
         })?;
         let more = if A::EXACT { Uses::empty() } else { Uses::STORAGE_READ_WRITE };
         batch.calls.separate(native_of::<A>(&place), Uses::STORAGE_READ_WRITE, Uses::INDIRECT | more);

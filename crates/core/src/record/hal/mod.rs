@@ -9,7 +9,6 @@ pub(crate) mod external_state;
 pub(crate) mod hal_batch;
 pub(crate) mod hal_launch;
 pub(crate) mod hal_recorder;
-pub(crate) mod hal_regions;
 pub(crate) mod hal_times;
 pub(crate) mod hal_transfers;
 pub(crate) mod indirect;

@@ -2,8 +2,6 @@
 
 pub(crate) mod passes;
 pub(crate) mod uniforms;
-pub(crate) mod wgpu_fill;
 pub(crate) mod wgpu_recorder;
-pub(crate) mod wgpu_regions;
 pub(crate) mod wgpu_times;
 pub(crate) mod wgpu_transfers;

@@ -6,6 +6,8 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
 use crate::memory::block::{Block, Memory};
+use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::submitter::CommandBuffers;
 use crate::record::wgpu::uniforms::{UniformSlot, Uniforms};
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
@@ -13,9 +15,6 @@ use std::num::NonZeroU64;
 /// Passes of one encoder. wgpu makes native command buffers for each, never gives them back, and resets all of an
 /// encoder's whenever it is used again: one long batch would slow every later one.
 const MOST_PASSES: usize = 16;
-
-/// A batch, recorded: mostly one.
-pub(crate) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
 
 /// The commands of a batch while they are recorded.
 pub(crate) struct Passes<'a> {
@@ -55,29 +54,13 @@ enum PassTimeStart {
 }
 
 /// A dispatch, resolved to blocks.
-pub(crate) struct Dispatch<'a> {
+pub(crate) struct WgpuDispatch<'a> {
     pub(crate) pipeline: &'a WgpuPipeline,
     /// Whether it binds one block both to a readable and to a writable binding.
     pub(crate) mixed: bool,
     pub(crate) params: &'a [u8],
-    pub(crate) parts: &'a [Part<'a>],
-    pub(crate) size: Size<'a>,
-}
-
-/// What is bound, in the order of the interface.
-#[derive(Clone, Copy)]
-pub(crate) struct Part<'a> {
-    pub(crate) block: &'a Block,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-}
-
-/// How many workgroups a dispatch has.
-#[derive(Clone, Copy)]
-pub(crate) enum Size<'a> {
-    Groups([u32; 3]),
-    /// As three words of this buffer say.
-    Indirect(&'a wgpu::Buffer, u64),
+    pub(crate) parts: &'a [BoundRange<'a>],
+    pub(crate) size: GroupCount<'a, wgpu::Buffer>,
 }
 
 impl<'a> Passes<'a> {
@@ -172,7 +155,7 @@ impl<'a> Passes<'a> {
     ///
     /// # Errors
     /// `Compile` if it needs a form of the kernel that the driver rejects; out of memory.
-    pub(crate) fn dispatch(&mut self, dispatch: &Dispatch<'_>) -> Result<()> {
+    pub(crate) fn dispatch(&mut self, dispatch: &WgpuDispatch<'_>) -> Result<()> {
         let variant = dispatch.pipeline.variant(dispatch.mixed)?;
         let carry = dispatch.pipeline.carry();
         let slot = match carry {
@@ -202,14 +185,14 @@ impl<'a> Passes<'a> {
             pass.set_immediates(0, dispatch.params);
         }
         match dispatch.size {
-            Size::Groups([x, y, z]) => pass.dispatch_workgroups(x, y, z),
-            Size::Indirect(buffer, offset) => pass.dispatch_workgroups_indirect(buffer, offset),
+            GroupCount::Fixed([x, y, z]) => pass.dispatch_workgroups(x, y, z),
+            GroupCount::Indirect(buffer, offset) => pass.dispatch_workgroups_indirect(buffer, offset),
         }
         self.key = self.bound.replace(key);
         Ok(())
     }
 
-    fn key_of(&mut self, layout: LayoutId, parts: &[Part<'_>], slot: Option<UniformSlot>) -> GroupKey {
+    fn key_of(&mut self, layout: LayoutId, parts: &[BoundRange<'_>], slot: Option<UniformSlot>) -> GroupKey {
         let mut key = self.key.take().unwrap_or(GroupKey { layout, parts: Vec::new() });
         key.layout = layout;
         key.parts.clear();
@@ -222,7 +205,7 @@ impl<'a> Passes<'a> {
         &mut self,
         key: &GroupKey,
         layout: &wgpu::BindGroupLayout,
-        dispatch: &Dispatch<'_>,
+        dispatch: &WgpuDispatch<'_>,
         slot: Option<UniformSlot>,
     ) -> wgpu::BindGroup {
         let (device, uniforms) = (self.device, &*self.uniforms);

@@ -1,38 +1,48 @@
 //! Batches on wgpu alone: safe, portable, the browser's too.
 
+use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
-use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder, sort};
+use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
+use crate::driver::caps::Caps;
 use crate::error::Result;
+use crate::memory::block::Block;
+use crate::memory::read_slot::ReadSlot;
+use crate::memory::staged_bytes::Staged;
+use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::external_blocks::blame;
+use crate::record::fill::fill;
 use crate::record::lane_fence::LaneFence;
-use crate::record::program_commands as encoded;
-use crate::record::submitter::Submitter;
-use crate::record::wgpu::passes::{CommandBuffers, Dispatch, Part, Passes, Size, buffer_of};
+use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnKernels, OwnRange};
+use crate::record::program_commands;
+use crate::record::region_kernels::copy_region;
+use crate::record::submitter::{CommandBuffers, Submitter};
+use crate::record::walk::{StepOrder, WorkVisitor};
+use crate::record::wgpu::passes::{Passes, WgpuDispatch, buffer_of};
 use crate::record::wgpu::uniforms::Uniforms;
-use crate::record::wgpu::wgpu_fill::FillKernel;
-use crate::record::wgpu::wgpu_regions::WgpuRegionKernels;
-use crate::record::wgpu::wgpu_times::WgpuTimePages;
-use crate::record::wgpu::wgpu_transfers::WgpuTransfers;
+use crate::record::wgpu::wgpu_times;
+use crate::record::wgpu::wgpu_times::{WgpuTimePage, WgpuTimePages};
+use crate::record::wgpu::wgpu_transfers::{WgpuTransferResources, WgpuTransfers};
 use crate::work::compiled_kernel::Pipeline;
 use crate::work::kernel_launch::Launch;
-use crate::work::span::Span;
+use crate::work::region_copy::RegionCopy;
+use crate::work::span::{Pattern, Span};
 use crate::work::step::{Step, Work};
+use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Value;
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Records the batches of one lane of a wgpu device.
 pub(crate) struct WgpuRecorder {
     submitter: Submitter,
-    /// The order of the steps being recorded; kept for its memory.
-    order: Vec<usize>,
+    order: StepOrder,
     uniforms: Uniforms,
     transfers: WgpuTransfers,
     times: WgpuTimePages,
-    fill: FillKernel,
-    regions: WgpuRegionKernels,
+    kernels: OwnKernels<WgpuPipeline>,
 }
 
 /// A batch, recorded.
@@ -43,21 +53,23 @@ struct RecordedBatch {
 }
 
 /// What must live until a submission is complete, if anything.
-type WgpuBatchResources = (
-    Option<crate::record::wgpu::wgpu_transfers::WgpuTransferResources>,
-    Vec<crate::record::wgpu::wgpu_times::WgpuTimePage>,
-);
+type WgpuBatchResources = (Option<WgpuTransferResources>, Vec<WgpuTimePage>);
 
 impl WgpuRecorder {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
         let (uniforms, transfers) = (Uniforms::new(device.raw()), WgpuTransfers::new(&device));
-        let (order, times, fill, regions) = Default::default();
-        let submitter = Submitter::new(device, fence);
-        Self { submitter, order, uniforms, transfers, times, fill, regions }
+        Self {
+            submitter: Submitter::new(device, fence),
+            order: StepOrder::default(),
+            uniforms,
+            transfers,
+            times: WgpuTimePages::default(),
+            kernels: OwnKernels::default(),
+        }
     }
 
     fn record(&mut self, steps: &[Step], signal: Value) -> Result<RecordedBatch, Failure> {
-        sort(&mut self.order, steps);
+        self.order.sort(steps);
         self.uniforms.reset();
         self.times.reset();
         let device = self.submitter.device().clone();
@@ -73,55 +85,129 @@ impl WgpuRecorder {
         groups: &mut BindGroups,
         steps: &[Step],
         signal: Value,
-    ) -> Result<(CommandBuffers, Vec<crate::record::wgpu::wgpu_times::WgpuTimePage>), Failure> {
-        let Self { submitter, order, uniforms, transfers, times, fill, regions } = self;
-        let side_by_side = several_queues(steps);
-        let mut passes = Passes::new(device, groups, uniforms);
-        let mut level = None;
-        let mut published: SmallVec<[&wgpu::Buffer; 8]> = SmallVec::new();
-        for &at in order.iter() {
-            let step = &steps[at];
-            if side_by_side && level.replace(step.level) != Some(step.level) {
-                passes.end_pass(); // what the next level waits for is one barrier then
-            }
-            let outcome = match &step.work {
-                Work::Launch(launch) => record_launch(&mut passes, transfers, launch),
-                Work::Copy { src, dst } => transfers.copy(&mut passes, src, dst),
-                Work::Region(copy) => regions.record(&mut passes, copy),
-                Work::Fill { dst, pattern } => fill.record(&mut passes, dst, pattern),
-                Work::Upload { src, dst } => transfers.upload(&mut passes, src.staged(), dst),
-                Work::Read { src, slot } => {
-                    transfers.read(&mut passes, src, slot, (submitter.fence(), signal))
-                }
-                Work::Publish(block) => {
-                    published.extend(block.view().map(|_| buffer_of(block)));
-                    Ok(())
-                }
-                Work::Start(time) => {
-                    crate::record::wgpu::wgpu_times::start(times, &mut passes, step.level, time);
-                    Ok(())
-                }
-                Work::End(_) => {
-                    passes.end_time();
-                    Ok(())
-                }
-                Work::WgpuCommands(_) => encoded::unreachable_commands(),
-                Work::Behind | Work::Nothing => Ok(()),
-            };
-            outcome.map_err(|error| Failure { step: Some(at), error, lost: false })?;
-        }
-        let whole = |error| Failure { step: None, error, lost: false };
-        let pages = crate::record::wgpu::wgpu_times::finish(
-            times,
-            &mut passes,
+    ) -> Result<(CommandBuffers, Vec<WgpuTimePage>), Failure> {
+        let Self { submitter, order, uniforms, transfers, times, kernels } = self;
+        let mut visitor = WgpuVisitor {
+            passes: Passes::new(device, groups, uniforms),
             transfers,
-            (submitter.fence(), signal),
-        )
-        .map_err(whole)?;
-        publish(&mut passes, published.into_iter().chain(transfers.published()));
-        let steps = passes.finish();
+            times,
+            kernels,
+            read: (submitter.fence(), signal),
+            side_by_side: several_queues(steps),
+            published: SmallVec::new(),
+        };
+        order.walk(steps, &mut visitor)?;
+        let whole = |error| Failure { step: None, error, lost: false };
+        let (steps, pages) = visitor.finish().map_err(whole)?;
         let head = load_parameters(device, uniforms, transfers).map_err(whole)?;
         Ok((head.into_iter().chain(steps).collect(), pages))
+    }
+}
+
+/// Records the steps of one batch.
+struct WgpuVisitor<'e> {
+    passes: Passes<'e>,
+    transfers: &'e mut WgpuTransfers,
+    times: &'e mut WgpuTimePages,
+    kernels: &'e mut OwnKernels<WgpuPipeline>,
+    /// The fence and the value that complete the reads of the batch.
+    read: (&'e LaneFence, Value),
+    /// Is `true` if launches of several queues come together: then each level has passes of its own.
+    side_by_side: bool,
+    published: SmallVec<[&'e wgpu::Buffer; 8]>,
+}
+
+impl WgpuVisitor<'_> {
+    /// Ends the recording: copies the times, and makes the bytes that the host reads visible to it.
+    fn finish(mut self) -> Result<(CommandBuffers, Vec<WgpuTimePage>)> {
+        let pages = wgpu_times::finish(self.times, &mut self.passes, self.transfers, self.read)?;
+        publish(&mut self.passes, self.published.iter().copied().chain(self.transfers.published()));
+        Ok((self.passes.finish(), pages))
+    }
+}
+
+impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
+    /// Ends the pass, so that the steps of the next level come behind one barrier.
+    fn level(&mut self, _: u32) {
+        if self.side_by_side {
+            self.passes.end_pass();
+        }
+    }
+
+    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
+        record_launch(&mut self.passes, self.transfers, launch)
+    }
+
+    fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
+        self.transfers.copy(&mut self.passes, src, dst)
+    }
+
+    fn region(&mut self, copy: &'e RegionCopy) -> Result<()> {
+        copy_region(self, copy)
+    }
+
+    fn fill(&mut self, dst: &'e Span, pattern: &'e Pattern) -> Result<()> {
+        fill(self, dst, pattern)
+    }
+
+    fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()> {
+        self.transfers.upload(&mut self.passes, src, dst)
+    }
+
+    fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()> {
+        self.transfers.read(&mut self.passes, src, slot, self.read)
+    }
+
+    fn publish(&mut self, block: &'e Arc<Block>) {
+        self.published.extend(block.view().map(|_| buffer_of(block)));
+    }
+
+    fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
+        wgpu_times::start(self.times, &mut self.passes, level, time);
+    }
+
+    fn end_time(&mut self, _: &'e Arc<TimeSlot>) {
+        self.passes.end_time();
+    }
+}
+
+impl<'e> OwnCommands<'e> for WgpuVisitor<'e> {
+    fn caps(&self) -> &'e Caps {
+        self.passes.device.caps()
+    }
+
+    fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>) {
+        let size = range.end - range.start;
+        self.passes.encoder().clear_buffer(buffer_of(block), range.start, Some(size));
+    }
+
+    fn copy_rows(&mut self, copy: &'e RegionCopy) {
+        let (src, dst) = (buffer_of(&copy.src.block), buffer_of(&copy.dst.block));
+        for (from, to) in copy.rows.iter() {
+            self.passes.encoder().copy_buffer_to_buffer(src, from, dst, to, Some(copy.rows.row));
+        }
+    }
+
+    fn dispatch_own(
+        &mut self,
+        kernel: OwnKernel,
+        params: &[u8],
+        ranges: &[OwnRange<'e>],
+        groups: u32,
+    ) -> Result<()> {
+        let device = self.passes.device;
+        let pipeline =
+            self.kernels.get(kernel, |recipe| WgpuPipeline::new(device.compile_target(), recipe))?;
+        let bound =
+            |range: &OwnRange<'e>| BoundRange { block: range.block, offset: range.offset, size: range.size };
+        let parts: SmallVec<[BoundRange<'_>; 2]> = ranges.iter().map(bound).collect();
+        self.passes.dispatch(&WgpuDispatch {
+            pipeline: &pipeline,
+            mixed: false, // every binding of these kernels is writable
+            params,
+            parts: &parts,
+            size: GroupCount::Fixed([groups, 1, 1]),
+        })
     }
 }
 
@@ -133,10 +219,9 @@ impl Recorder for WgpuRecorder {
         signal: Value,
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
-        let record = || match encoded::commands(steps) {
-            Some(commands) => {
-                encoded::send(submitter.device(), commands).map(|rest| (rest, WgpuBatchResources::default()))
-            }
+        let record = || match program_commands::of(steps) {
+            Some(commands) => program_commands::send(submitter.device(), commands)
+                .map(|rest| (rest, WgpuBatchResources::default())),
             None => self.record(steps, signal).map(|RecordedBatch { commands, kept }| (commands, kept)),
         };
         let submitted = submitter.submit(signal, record, downloads);
@@ -162,18 +247,18 @@ fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch:
     let aside;
     let size = match &launch.indirect {
         None if launch.groups.contains(&0) => return Ok(()),
-        None => Size::Groups(launch.groups),
+        None => GroupCount::Fixed(launch.groups),
         Some(span) if writes(launch, pipeline, span) || !readable(span) => {
             aside = transfers.aside(passes, span)?;
-            Size::Indirect(&aside, 0)
+            GroupCount::Indirect(&aside, 0)
         }
-        Some(span) => Size::Indirect(buffer_of(&span.block), span.offset),
+        Some(span) => GroupCount::Indirect(buffer_of(&span.block), span.offset),
     };
     let bindings = launch.bindings.iter();
-    let parts: SmallVec<[Part<'_>; 8]> =
-        bindings.map(|b| Part { block: &b.block, offset: b.offset, size: b.size }).collect();
+    let parts: SmallVec<[BoundRange<'_>; 8]> =
+        bindings.map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size }).collect();
     let mixed = pipeline.both_ways() && mixed(launch, pipeline);
-    passes.dispatch(&Dispatch { pipeline, mixed, params: launch.params.bytes(), parts: &parts, size })
+    passes.dispatch(&WgpuDispatch { pipeline, mixed, params: launch.params.bytes(), parts: &parts, size })
 }
 
 /// # Panics

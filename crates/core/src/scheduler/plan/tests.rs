@@ -26,8 +26,7 @@ use fencepost_sync::Clock;
 use std::ops::RangeBounds;
 use std::panic::Location;
 use std::sync::Arc;
-use std::task::Wake;
-use std::task::Waker;
+use std::task::{Wake, Waker};
 
 /// An engine without threads, so that nothing is planned or submitted unasked.
 fn engine(lanes: usize) -> Arc<Engine> {

@@ -1,0 +1,83 @@
+//! Fills: zeros by the encoder, other patterns by a kernel.
+
+use crate::error::Result;
+use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnRange};
+use crate::work::span::{Pattern, Span};
+
+/// Bytes that one dispatch fills, at most: a number of workgroups that every device takes, which is below 65536.
+const PIECE: u64 = 32 << 20;
+const WORKGROUP: u64 = 64;
+const WORDS_EACH: u64 = 4;
+
+/// A part of a fill: a binding, and the words in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct FillPiece {
+    offset: u64,
+    size: u64,
+    first: u32,
+    count: u32,
+}
+
+/// Records the fill of `dst`, rounded up to whole words.
+///
+/// # Errors
+/// `Compile`, out of memory.
+pub(crate) fn fill<'e>(commands: &mut impl OwnCommands<'e>, dst: &'e Span, pattern: &Pattern) -> Result<()> {
+    let size = dst.size.next_multiple_of(4);
+    if pattern.is_zero() {
+        commands.clear(&dst.block, dst.offset..dst.offset + size);
+        return Ok(());
+    }
+    let caps = commands.caps();
+    for piece in pieces(dst.offset, size, caps.binding_alignment, PIECE.min(caps.max_binding)) {
+        let groups = u64::from(piece.count).div_ceil(WORKGROUP * WORDS_EACH) as u32;
+        let range = OwnRange { block: &dst.block, offset: piece.offset, size: piece.size, write: true };
+        commands.dispatch_own(OwnKernel::FillWords, &params(pattern, piece), &[range], groups)?;
+    }
+    Ok(())
+}
+
+/// Pieces of at most `most` bytes. All but the first start on an aligned offset, which is a multiple of the pattern.
+fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<Item = FillPiece> {
+    let most = (most / alignment).max(1) * alignment;
+    let (start, end) = (offset / alignment * alignment, offset + size);
+    (start..end).step_by(most as usize).map(move |bound| {
+        let (from, to) = (bound.max(offset), end.min(bound + most));
+        FillPiece {
+            offset: bound,
+            size: to - bound,
+            first: ((from - bound) / 4) as u32,
+            count: ((to - from) / 4) as u32,
+        }
+    })
+}
+
+/// The shader's `Params`; the pattern is turned so that it starts with the piece's first word.
+fn params(pattern: &Pattern, piece: FillPiece) -> [u8; 32] {
+    let mut params = [0; 32];
+    for (at, byte) in params[..16].iter_mut().enumerate() {
+        *byte = pattern.bytes()[at % pattern.bytes().len()];
+    }
+    params[16..20].copy_from_slice(&piece.first.to_le_bytes());
+    params[20..24].copy_from_slice(&piece.count.to_le_bytes());
+    params
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_the_range_once() {
+        for (offset, size) in [(0, 16), (4, 252), (260, 4), (36, 4096), (256, 1 << 20)] {
+            let mut at = offset;
+            for piece in pieces(offset, size, 256, 1000) {
+                assert_eq!(piece.offset % 256, 0);
+                assert!(piece.size <= 768);
+                assert_eq!(piece.offset + u64::from(piece.first) * 4, at);
+                at += u64::from(piece.count) * 4;
+            }
+            assert_eq!(at, offset + size);
+        }
+    }
+}

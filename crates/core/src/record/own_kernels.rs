@@ -1,0 +1,109 @@
+//! The kernels with which recorders fill, and copy regions.
+
+use crate::driver::caps::Caps;
+use crate::error::Result;
+use crate::memory::block::Block;
+use crate::work::compiled_kernel::Recipe;
+use crate::work::region_copy::RegionCopy;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A kernel of a recorder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OwnKernel {
+    FillWords,
+    CopyWords,
+    CopySmall,
+}
+
+impl OwnKernel {
+    fn source(self) -> (&'static str, &'static str) {
+        match self {
+            OwnKernel::FillWords => ("fill_words", include_str!("fill_words.wgsl")),
+            OwnKernel::CopyWords => ("copy_words", include_str!("copy_words.wgsl")),
+            OwnKernel::CopySmall => ("copy_small", include_str!("copy_small.wgsl")),
+        }
+    }
+}
+
+/// The kernels of one recorder, each compiled by its first use.
+pub(crate) struct OwnKernels<P>([Option<Arc<P>>; 3]);
+
+impl<P> Default for OwnKernels<P> {
+    fn default() -> Self {
+        Self([None, None, None])
+    }
+}
+
+impl<P> OwnKernels<P> {
+    /// Returns a kernel, compiled by `compile` if this is its first use.
+    ///
+    /// # Errors
+    /// The error of `compile`.
+    pub(crate) fn get(
+        &mut self,
+        kernel: OwnKernel,
+        compile: impl FnOnce(&Recipe<'_>) -> Result<P>,
+    ) -> Result<Arc<P>> {
+        let place = &mut self.0[kernel as usize];
+        if let Some(made) = place {
+            return Ok(made.clone());
+        }
+        let (entry, text) = kernel.source();
+        let made = Arc::new(Recipe::own(entry, text, compile)?);
+        Ok(place.insert(made).clone())
+    }
+}
+
+/// A range of a block that a kernel of the recorder binds.
+pub(crate) struct OwnRange<'e> {
+    pub(crate) block: &'e Arc<Block>,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) write: bool,
+}
+
+/// Records the commands that fills and copies of regions consist of.
+pub(crate) trait OwnCommands<'e> {
+    fn caps(&self) -> &'e Caps;
+
+    /// Sets a range of whole words to zero.
+    fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>);
+
+    /// Copies the rows one by one.
+    fn copy_rows(&mut self, copy: &'e RegionCopy);
+
+    /// Dispatches a kernel with one dimension of workgroups.
+    ///
+    /// # Errors
+    /// `Compile` at the first use of the kernel; out of memory.
+    fn dispatch_own(
+        &mut self,
+        kernel: OwnKernel,
+        params: &[u8],
+        ranges: &[OwnRange<'e>],
+        groups: u32,
+    ) -> Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_is_valid_and_is_compiled_once() {
+        let (mut kernels, mut compiled) = (OwnKernels::<Option<u32>>::default(), 0);
+        for (kernel, params) in
+            [(OwnKernel::FillWords, 32), (OwnKernel::CopyWords, 64), (OwnKernel::CopySmall, 64)]
+        {
+            for _ in 0..2 {
+                let made = kernels.get(kernel, |recipe| {
+                    compiled += 1;
+                    Ok(recipe.interface.params.as_ref().map(|params| params.size))
+                });
+                assert_eq!(*made.unwrap(), Some(params), "{kernel:?}");
+            }
+        }
+        assert_eq!(compiled, 3);
+    }
+}

@@ -1,0 +1,118 @@
+//! The one walk over the commands of a batch.
+
+use crate::device::recorder::Failure;
+use crate::error::Result;
+use crate::memory::block::Block;
+use crate::memory::read_slot::ReadSlot;
+use crate::memory::staged_bytes::Staged;
+use crate::work::kernel_launch::Launch;
+use crate::work::region_copy::RegionCopy;
+use crate::work::span::{Pattern, Span};
+use crate::work::step::{Step, Work};
+use crate::work::time_slot::TimeSlot;
+use std::sync::Arc;
+
+/// Records each kind of work. A recorder implements it; the walk calls it.
+pub(crate) trait WorkVisitor<'e> {
+    /// Begins a level: its steps depend only on the steps of lower levels.
+    fn level(&mut self, _level: u32) {}
+
+    fn launch(&mut self, launch: &'e Launch) -> Result<()>;
+
+    fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()>;
+
+    fn region(&mut self, copy: &'e RegionCopy) -> Result<()>;
+
+    fn fill(&mut self, dst: &'e Span, pattern: &'e Pattern) -> Result<()>;
+
+    fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()>;
+
+    /// Copies `src` to staging memory and stores the place in `slot`.
+    fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()>;
+
+    /// Makes what was written to `block` visible to the host.
+    fn publish(&mut self, block: &'e Arc<Block>);
+
+    /// Notes the time before the next step of this level.
+    fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>);
+
+    /// Notes the time after the last step.
+    fn end_time(&mut self, time: &'e Arc<TimeSlot>);
+}
+
+/// Calls the visitor for one step.
+///
+/// # Panics
+/// At commands of the program, which are alone in their batch: a bug.
+#[inline]
+pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'e Work) -> Result<()> {
+    match work {
+        Work::Launch(launch) => return visitor.launch(launch),
+        Work::Copy { src, dst } => return visitor.copy(src, dst),
+        Work::Region(copy) => return visitor.region(copy),
+        Work::Fill { dst, pattern } => return visitor.fill(dst, pattern),
+        Work::Upload { src, dst } => return visitor.upload(src.staged(), dst),
+        Work::Read { src, slot } => return visitor.read(src, slot),
+        Work::Publish(block) => visitor.publish(block),
+        Work::Start(time) => visitor.start_time(level, time),
+        Work::End(time) => visitor.end_time(time),
+        Work::WgpuCommands(_) => unreachable!("bug: commands of the program among others"),
+        Work::Behind | Work::Nothing => {}
+    }
+    Ok(())
+}
+
+/// The order in which a recorder visits the steps of a batch, and the kinds of work in it.
+#[derive(Default)]
+pub(crate) struct StepOrder {
+    /// Is kept from batch to batch for its memory.
+    order: Vec<usize>,
+    /// Is `true` if the batch has other work than launches.
+    pub(crate) more_than_launches: bool,
+    /// Is `true` if the batch notes times.
+    pub(crate) times: bool,
+}
+
+impl StepOrder {
+    /// Orders the steps by level, then as they come, which is the order of the calls.
+    pub(crate) fn sort(&mut self, steps: &[Step]) {
+        self.order.clear();
+        self.order.extend(0..steps.len());
+        (self.more_than_launches, self.times) = (false, false);
+        let mut last = (0, fencepost_sync::Stamp(0));
+        let mut sorted = true;
+        for step in steps {
+            let place = (step.level, step.stamp);
+            sorted &= last <= place;
+            last = place;
+            self.more_than_launches |= !matches!(step.work, Work::Launch(_));
+            self.times |= matches!(step.work, Work::Start(_));
+        }
+        if !sorted {
+            self.order.sort_unstable_by_key(|&at| (steps[at].level, steps[at].stamp, at));
+        }
+    }
+
+    /// Visits every step.
+    ///
+    /// # Errors
+    /// The error of the first step that the visitor could not record, with its place in `steps`.
+    #[inline]
+    pub(crate) fn walk<'e>(
+        &self,
+        steps: &'e [Step],
+        visitor: &mut impl WorkVisitor<'e>,
+    ) -> Result<(), Failure> {
+        let mut level = None;
+        for &at in &self.order {
+            let step = &steps[at];
+            if level.replace(step.level) != Some(step.level) {
+                visitor.level(step.level);
+            }
+            if let Err(error) = visit(visitor, step.level, &step.work) {
+                return Err(Failure { step: Some(at), error, lost: false });
+            }
+        }
+        Ok(())
+    }
+}
