@@ -57,12 +57,19 @@ pub(crate) enum Command {
     /// Checks the rules that rustc and clippy do not know: the places of `unsafe`, lengths, unfinished work
     #[command(after_help = "Example:\n  cargo xtask lint")]
     Lint,
-    /// Prints which rooms of the core crate import which, floor by floor
-    #[command(after_help = "Examples:\n  cargo xtask floors\n  cargo xtask floors --files")]
+    /// Prints the rooms of the core crate, floor by floor, and the imports between them
+    #[command(
+        after_help = "Examples:\n  cargo xtask floors\n  cargo xtask floors --files\n  cargo xtask floors --write\n\n\
+        The rooms are those of docs/floors.txt. `cargo xtask lint` fails on an import that goes up and on files that import\n\
+        each other."
+    )]
     Floors {
         /// Print each import instead, as `from:line to name`
-        #[arg(long)]
+        #[arg(long, conflicts_with = "write")]
         files: bool,
+        /// Draw docs/architecture.svg
+        #[arg(long)]
+        write: bool,
     },
     /// Runs the loom models of the crates sync and core
     #[command(after_help = "Examples:\n  cargo xtask model\n  LOOM_MAX_PREEMPTIONS=3 cargo xtask model wait")]

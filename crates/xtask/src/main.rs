@@ -11,6 +11,7 @@ mod demo;
 mod deny;
 mod environment;
 mod features;
+mod floors;
 mod guide;
 mod lint;
 mod model;
@@ -66,7 +67,7 @@ fn run(command: Command) -> Result<bool> {
             return Ok(test::test(&workspace, &options));
         }
         Command::Lint => lint::lint(&workspace),
-        Command::Floors { files } => lint::floors::command(&workspace, files),
+        Command::Floors { files, write } => floors::command(&workspace, &floors::Options { files, write }),
         Command::Model { filter } => model::model(&workspace, &filter),
         Command::Semantics { adapters, json, mode, no_model, filter } => {
             let (request, models) = (adapters.request(false), !no_model);

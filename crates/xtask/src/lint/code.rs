@@ -9,6 +9,33 @@ pub(super) fn code_only(source: &str) -> String {
     blanker.out
 }
 
+/// A comment or a string of a source.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Prose<'a> {
+    /// Is the line on which it starts.
+    pub(super) line: usize,
+    pub(super) is_comment: bool,
+    /// Holds the text with its `//`, `/*` or quotes.
+    pub(super) text: &'a str,
+}
+
+/// Returns every comment and every string of `source`, in order.
+pub(super) fn prose(source: &str) -> Vec<Prose<'_>> {
+    let (mut found, mut rest, mut line) = (Vec::new(), source, 1);
+    while !rest.is_empty() {
+        let (is_comment, text) = match (comment(rest), raw_string(rest).or_else(|| string(rest))) {
+            (Some(length), _) => (true, Some(&rest[..length])),
+            (None, Some(length)) => (false, Some(&rest[..length])),
+            (None, None) => (false, None),
+        };
+        found.extend(text.map(|text| Prose { line, is_comment, text }));
+        let length = text.map_or_else(|| character(rest).unwrap_or_else(|| word(rest)), str::len);
+        line += rest[..length].matches('\n').count();
+        rest = &rest[length..];
+    }
+    found
+}
+
 struct Blanker<'a> {
     rest: &'a str,
     out: String,
@@ -149,6 +176,20 @@ mod tests {
             words(r"let x: &'a str = ['{', '\'', b'}', 'é'];"),
             ["let", "x:", "&'a", "str", "=", "[", ",", ",", ",", "];"]
         );
+    }
+
+    #[test]
+    fn prose_is_every_comment_and_string_with_its_line() {
+        let found = prose("// one\nlet a = \"two // no comment\"; 'x' /* three\n four */ r#\"five\"#");
+        let found: Vec<_> = found.iter().map(|prose| (prose.line, prose.is_comment, prose.text)).collect();
+        let three = "/* three\n four */";
+        let expected = [
+            (1, true, "// one"),
+            (2, false, "\"two // no comment\""),
+            (2, true, three),
+            (3, false, "r#\"five\"#"),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

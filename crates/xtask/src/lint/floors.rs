@@ -1,13 +1,199 @@
-//! The floors of the core crate.
+//! The floors of the core crate: an import goes down, and no two files import each other.
 
-use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use super::imports::imports;
+use anyhow::{Result, bail};
+
+use super::imports::{Import, imports};
+use super::rules::Finding;
 use crate::workspace::Workspace;
 
-pub(crate) fn command(workspace: &Workspace, _files: bool) -> Result<()> {
-    for import in imports(&workspace.path("crates/core/src"))? {
-        println!("{}:{}\t{}\t{}", import.from, import.line, import.to, import.name);
+/// The crate that has floors, and the list of them.
+pub(super) const SRC: &str = "crates/core/src";
+pub(super) const LIST: &str = "docs/floors.txt";
+
+/// A room: a folder of the crate, or a file at its root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) name: String,
+    /// Says in one sentence what the room does.
+    pub(crate) sentence: String,
+}
+
+/// The rooms, the top floor first.
+#[derive(Debug, Clone)]
+pub(crate) struct Floors(Vec<Room>);
+
+impl Floors {
+    /// Reads the list.
+    ///
+    /// # Errors
+    /// The list cannot be read, or a line has no sentence.
+    pub(crate) fn read(workspace: &Workspace) -> Result<Self> {
+        Self::parse(&std::fs::read_to_string(workspace.path(LIST))?)
     }
-    Ok(())
+
+    fn parse(list: &str) -> Result<Self> {
+        let lines = list.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+        let room = |line: &str| match line.split_once(' ') {
+            Some((name, sentence)) => Ok(Room { name: name.into(), sentence: sentence.trim().into() }),
+            None => bail!("{LIST}: room `{line}` has no sentence"),
+        };
+        lines.map(room).collect::<Result<_>>().map(Self)
+    }
+
+    pub(crate) fn rooms(&self) -> &[Room] {
+        &self.0
+    }
+
+    /// Returns the floor of a file, counted from the top.
+    fn floor(&self, file: &str) -> Option<usize> {
+        let room = room_of(file);
+        self.0.iter().position(|own| own.name == room)
+    }
+}
+
+/// Returns the room that a file lies in.
+pub(crate) fn room_of(file: &str) -> &str {
+    file.split('/').next().unwrap_or(file).trim_end_matches(".rs")
+}
+
+/// Returns every import of the core crate that goes up, every circle, and every room without a floor, by file.
+///
+/// # Errors
+/// The sources or the list cannot be read.
+pub(super) fn check(workspace: &Workspace) -> Result<Vec<(String, Finding)>> {
+    let floors = Floors::read(workspace)?;
+    Ok(broken(&floors, &core_imports(workspace)?))
+}
+
+/// Returns the imports of the core crate.
+///
+/// # Errors
+/// The sources cannot be read.
+pub(crate) fn core_imports(workspace: &Workspace) -> Result<Vec<Import>> {
+    imports(Path::new(&workspace.path(SRC)))
+}
+
+fn broken(floors: &Floors, imports: &[Import]) -> Vec<(String, Finding)> {
+    let mut findings = Vec::new();
+    let mut add = |file: &str, line, what| findings.push((format!("{SRC}/{file}"), Finding { line, what }));
+    let mut unknown = BTreeSet::new();
+    for import in imports.iter().filter(|import| import.from != "lib.rs") {
+        let (from, to) = (floors.floor(&import.from), floors.floor(&import.to));
+        for (file, floor) in [(&import.from, from), (&import.to, to)] {
+            if floor.is_none() && unknown.insert(room_of(file)) {
+                add(file, 1, format!("room `{}` is not in {LIST}: give it a floor", room_of(file)));
+            }
+        }
+        if let (Some(above), Some(below)) = (to, from)
+            && above < below
+        {
+            let Import { from, to, name, line } = import;
+            let what = format!(
+                "{from} imports `{name}` of {to}: room `{}` lies above room `{}`, and an import goes down",
+                room_of(to),
+                room_of(from)
+            );
+            add(from, *line, what);
+        }
+    }
+    for circle in circles(imports) {
+        let what = format!("these files import each other: {} -> {}", circle.join(" -> "), circle[0]);
+        add(&circle[0], 1, what);
+    }
+    findings
+}
+
+/// Returns one path of imports around each group of files that import each other.
+fn circles(imports: &[Import]) -> Vec<Vec<String>> {
+    let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for import in imports {
+        next.entry(&import.from).or_default().insert(&import.to);
+    }
+    let reaches = |from: &str| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from.to_owned()]);
+        while let Some(file) = open.pop() {
+            for &to in next.get(file.as_str()).into_iter().flatten() {
+                if seen.insert(to.to_owned()) {
+                    open.push(to.to_owned());
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&str, BTreeSet<String>> = next.keys().map(|&file| (file, reaches(file))).collect();
+    let (mut found, mut told) = (Vec::new(), BTreeSet::new());
+    for (&file, all) in &reached {
+        if !all.contains(file) || told.contains(file) {
+            continue;
+        }
+        let group: BTreeSet<&str> = all
+            .iter()
+            .map(String::as_str)
+            .filter(|to| reached.get(to).is_some_and(|back| back.contains(file)))
+            .collect();
+        found.push(around(file, &next, &group));
+        told.extend(group);
+    }
+    found
+}
+
+/// Returns the shortest path from a file back to itself inside its group.
+fn around(file: &str, next: &BTreeMap<&str, BTreeSet<&str>>, group: &BTreeSet<&str>) -> Vec<String> {
+    let mut paths = std::collections::VecDeque::from([vec![file]]);
+    let mut seen = BTreeSet::new();
+    while let Some(path) = paths.pop_front() {
+        for &to in next[path[path.len() - 1]].iter().filter(|to| group.contains(*to)) {
+            if to == file {
+                return path.into_iter().map(str::to_owned).collect();
+            }
+            if seen.insert(to) {
+                paths.push_back([path.as_slice(), &[to]].concat());
+            }
+        }
+    }
+    vec![file.to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn import(from: &str, to: &str) -> Import {
+        Import { from: from.into(), line: 3, to: to.into(), name: "Item".into() }
+    }
+
+    fn found(imports: &[Import]) -> Vec<String> {
+        let floors =
+            Floors::parse("# top\napi   Programs call it.\nlow It lies below.\n").expect("it is a list");
+        broken(&floors, imports).into_iter().map(|(_, finding)| finding.what).collect()
+    }
+
+    #[test]
+    fn an_import_goes_down() {
+        assert!(found(&[import("api/a.rs", "low/b.rs"), import("api/a.rs", "api/c.rs")]).is_empty());
+        let up = found(&[import("low/b.rs", "api/a.rs")]);
+        assert!(up[0].starts_with("low/b.rs imports `Item` of api/a.rs") && up.len() == 1, "{up:?}");
+    }
+
+    #[test]
+    fn a_circle_is_found_once_with_every_file_of_it() {
+        let imports = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "c")];
+        let imports = imports.map(|(from, to)| import(&format!("low/{from}.rs"), &format!("low/{to}.rs")));
+        let found = found(&imports);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("low/a.rs -> low/b.rs -> low/c.rs -> low/a.rs"), "{found:?}");
+    }
+
+    #[test]
+    fn a_room_without_a_floor_is_found() {
+        assert!(found(&[import("attic/a.rs", "low/b.rs")])[0].contains("room `attic` is not in"));
+    }
+
+    #[test]
+    fn a_room_needs_a_sentence() {
+        assert!(Floors::parse("api\n").is_err());
+    }
 }

@@ -2,8 +2,10 @@
 
 mod code;
 pub(crate) mod floors;
-mod imports;
+pub(crate) mod imports;
+mod names;
 mod rules;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,52 +14,83 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::Workspace;
 
-/// Checks every Rust file of the workspace and prints what breaks a rule.
+/// Checks every Rust file, shader and page of the workspace and prints what breaks a rule.
 ///
 /// # Errors
-/// If anything breaks a rule, or a file cannot be read.
+/// Anything breaks a rule, or a file cannot be read.
 pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
-    let files = rust_files(workspace)?;
-    let mut broken = 0;
-    for file in &files {
-        let source = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let path = relative(workspace.root(), file);
-        for finding in rules::check(&path, &source) {
-            eprintln!("{path}:{}: {}", finding.line, finding.what);
-            broken += 1;
-        }
+    let words = words::Words::new();
+    let sources = read(workspace, &files(workspace, &[".rs"])?)?;
+    let mut findings = Vec::new();
+    for (path, source) in &sources {
+        let found = rules::check(path, source).into_iter().chain(words.of_code(path, source));
+        findings.extend(found.map(|finding| (path.clone(), finding)));
     }
-    if broken > 0 {
-        bail!("{broken} broken rules in {} files", files.len());
+    for (path, source) in read(workspace, &files(workspace, &[".wgsl"])?)? {
+        findings.extend(words.of_code(&path, &source).into_iter().map(|finding| (path.clone(), finding)));
     }
-    eprintln!("lint: {} files keep the rules", files.len());
+    for (path, source) in read(workspace, &pages(workspace)?)? {
+        findings.extend(words.of_page(&source).into_iter().map(|finding| (path.clone(), finding)));
+    }
+    findings.extend(names::check(&sources));
+    findings.extend(floors::check(workspace)?);
+    for (path, finding) in &findings {
+        eprintln!("{path}:{}: {}", finding.line, finding.what);
+    }
+    if !findings.is_empty() {
+        bail!("{} broken rules in {} files", findings.len(), sources.len());
+    }
+    eprintln!("lint: {} files keep the rules", sources.len());
     Ok(())
+}
+
+fn read(workspace: &Workspace, files: &[PathBuf]) -> Result<Vec<(String, String)>> {
+    let read = |file: &PathBuf| {
+        let source = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        Ok((relative(workspace.root(), file), source))
+    };
+    files.iter().map(read).collect()
 }
 
 fn relative(root: &Path, file: &Path) -> String {
     file.strip_prefix(root).unwrap_or(file).to_string_lossy().replace('\\', "/")
 }
 
-/// Every Rust file below the folders that hold code, sorted.
-fn rust_files(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+/// Returns every file with one of the endings below the folders that hold code, sorted.
+fn files(workspace: &Workspace, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for folder in ["crates", "benches", "examples", "tests"].map(|name| workspace.path(name)) {
         if folder.is_dir() {
-            collect(&folder, &mut files).with_context(|| format!("cannot read {}", folder.display()))?;
+            collect(&folder, endings, &mut files)
+                .with_context(|| format!("cannot read {}", folder.display()))?;
         }
     }
     files.sort();
     Ok(files)
 }
 
+/// Returns the pages of the book and those at the root, sorted. Each package has copies of some.
+fn pages(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    let mut pages = Vec::new();
+    collect(&workspace.path("docs"), &[".md"], &mut pages)?;
+    for entry in fs::read_dir(workspace.root())? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "md") {
+            pages.push(path);
+        }
+    }
+    pages.sort();
+    Ok(pages)
+}
+
 /// Compile-fail cases break rules on purpose, and build outputs are not ours.
-fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn collect(dir: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() && !matches!(name.as_str(), "target" | "compile_fail") {
-            collect(&path, files)?;
-        } else if name.ends_with(".rs") {
+            collect(&path, endings, files)?;
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
             files.push(path);
         }
     }
@@ -77,7 +110,7 @@ mod tests {
             fs::write(path, "").expect("written");
         }
         let mut files = Vec::new();
-        collect(dir.path(), &mut files).expect("readable");
+        collect(dir.path(), &[".rs"], &mut files).expect("readable");
         files.sort();
         assert_eq!(files, [dir.path().join("a.rs"), dir.path().join("deep/d.rs")]);
     }

@@ -1,0 +1,132 @@
+//! `cargo xtask floors`: the rooms of the core crate and the imports between them, in text and as a drawing.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::lint::floors::{Floors, core_imports, room_of};
+use crate::workspace::Workspace;
+
+/// The drawing, made from the list of floors and from the imports.
+const DRAWING: &str = "docs/architecture.svg";
+
+/// What the command line asks for.
+pub(crate) struct Options {
+    pub(crate) files: bool,
+    pub(crate) write: bool,
+}
+
+/// Prints the imports, or writes the drawing.
+///
+/// # Errors
+/// The sources or the list cannot be read; the drawing cannot be written.
+pub(crate) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
+    if options.files {
+        for import in core_imports(workspace)? {
+            println!("{}:{}\t{}\t{}", import.from, import.line, import.to, import.name);
+        }
+        return Ok(());
+    }
+    let (floors, counts) = (Floors::read(workspace)?, counts(workspace)?);
+    if options.write {
+        let path = workspace.path(DRAWING);
+        return fs::write(&path, drawing(&floors, &counts))
+            .with_context(|| format!("cannot write {}", path.display()));
+    }
+    for room in floors.rooms() {
+        println!("{:<10} {}", room.name, room.sentence);
+        let below = counts.iter().filter(|((from, _), _)| *from == room.name);
+        let below: Vec<String> = below.map(|((_, to), count)| format!("{to} {count}")).collect();
+        println!("           imports: {}", below.join(", "));
+    }
+    Ok(())
+}
+
+/// Returns whether the drawing is the one of today's imports.
+///
+/// # Errors
+/// The sources, the list or the drawing cannot be read.
+pub(crate) fn is_drawn(workspace: &Workspace) -> Result<bool> {
+    let path = workspace.path(DRAWING);
+    let drawn = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(drawn == drawing(&Floors::read(workspace)?, &counts(workspace)?))
+}
+
+/// Counts the imports between two rooms.
+type Counts = BTreeMap<(String, String), usize>;
+
+fn counts(workspace: &Workspace) -> Result<Counts> {
+    let mut counts = Counts::new();
+    for import in core_imports(workspace)?.iter().filter(|import| import.from != "lib.rs") {
+        let (from, to) = (room_of(&import.from), room_of(&import.to));
+        if from != to {
+            *counts.entry((from.to_owned(), to.to_owned())).or_default() += 1;
+        }
+    }
+    Ok(counts)
+}
+
+const WIDTH: usize = 960;
+const ROOM: usize = 44;
+const GAP: usize = 14;
+const LEFT: usize = 24;
+/// Is where the rooms end and the arrows begin.
+const EDGE: usize = 760;
+
+/// Draws each room as a bar, the top floor first, and each import between rooms as a line at the right that goes down.
+fn drawing(floors: &Floors, counts: &Counts) -> String {
+    let rooms = floors.rooms();
+    let top = |at: usize| 20 + at * (ROOM + GAP);
+    let height = top(rooms.len()) + 10;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\">\n\
+         <title>The rooms of the core crate; an import goes down</title>\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+    );
+    for (at, room) in rooms.iter().enumerate() {
+        let (y, hue) = (top(at), 205 + 8 * at);
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{}\" height=\"{ROOM}\" rx=\"6\" fill=\"hsl({hue} 55% 92%)\" stroke=\"hsl({hue} 35% 55%)\"/>\n\
+             <text x=\"{}\" y=\"{}\" font-size=\"16\" font-weight=\"bold\">{}</text>\n\
+             <text x=\"{}\" y=\"{}\" font-size=\"12.5\">{}</text>",
+            EDGE - LEFT,
+            LEFT + 12,
+            y + 27,
+            room.name,
+            LEFT + 116,
+            y + 27,
+            room.sentence
+        );
+    }
+    let place = |name: &str| rooms.iter().position(|room| room.name == name);
+    let arrows: Vec<(usize, usize)> =
+        counts.keys().filter_map(|(from, to)| Some((place(from)?, place(to)?))).collect();
+    for (from, to) in arrows {
+        let x = EDGE + 12 + 13 * from;
+        let (start, end) = (top(from) + 12, top(to) + ROOM / 2);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{EDGE} {start} H{x} V{end} H{}\" fill=\"none\" stroke=\"hsl({} 45% 45%)\"/>\n\
+             <path d=\"M{EDGE} {end} l7 -4 v8 z\" fill=\"hsl({} 45% 45%)\"/>",
+            EDGE + 6,
+            205 + 8 * from,
+            205 + 8 * from
+        );
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drawing_is_that_of_the_imports() {
+        let workspace = Workspace::find().expect("the tests run in the workspace");
+        assert!(is_drawn(&workspace).expect("it can be read"), "run `cargo xtask floors --write`");
+    }
+}

@@ -1,0 +1,249 @@
+//! Words that are out: of prose, of the beginnings of sentences, of identifiers.
+
+use super::code::{Prose, code_only, is_word, prose};
+use super::rules::Finding;
+
+/// The list, one word a line.
+const LIST: &str = include_str!("words.txt");
+
+/// Every word of the list, by its use.
+pub(super) struct Words {
+    prose: Vec<&'static str>,
+    heads: Vec<&'static str>,
+    /// Holds each part of an identifier that is out, and the term for it.
+    names: Vec<(&'static str, &'static str)>,
+}
+
+impl Words {
+    /// # Panics
+    /// If a line of the list has another form: a bug of the list.
+    pub(super) fn new() -> Self {
+        let mut words = Self { prose: Vec::new(), heads: Vec::new(), names: Vec::new() };
+        for line in LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            match line.split(' ').collect::<Vec<_>>()[..] {
+                ["prose", word] => words.prose.push(word),
+                ["head", word] => words.heads.push(word),
+                ["name", part, term] => words.names.push((part, term)),
+                _ => panic!("bug: `{line}` in words.txt"),
+            }
+        }
+        words
+    }
+
+    /// Returns the words of a Rust file or a shader that are out.
+    pub(super) fn of_code(&self, path: &str, source: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut block = Sentences::default();
+        for prose in prose(source) {
+            self.check(&prose, &mut block, &mut findings);
+        }
+        let code = code_only(source);
+        findings.extend(self.functions(&code));
+        if ["crates/core/src/", "crates/sync/src/"].iter().any(|of| path.starts_with(of)) {
+            findings.extend(self.identifiers(&code));
+        }
+        findings
+    }
+
+    /// Returns the words of a page that are out. Code, also in backticks, is left out.
+    pub(super) fn of_page(&self, source: &str) -> Vec<Finding> {
+        let (mut findings, mut in_code, mut sentences) = (Vec::new(), false, Sentences::default());
+        for (at, line) in source.lines().enumerate() {
+            if line.trim_start().starts_with("```") {
+                in_code = !in_code;
+            }
+            if in_code || line.starts_with('#') || line.trim_start().starts_with('|') {
+                sentences.end();
+                continue;
+            }
+            if line.trim().is_empty() {
+                sentences.end();
+            }
+            let text = without_code(line);
+            findings.extend(self.in_prose(&text).map(|what| Finding { line: at + 1, what }));
+            let text = text.trim_start().trim_start_matches([
+                '-', '*', '>', ' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.',
+            ]);
+            findings.extend(sentences.heads(text, &self.heads).map(|what| Finding { line: at + 1, what }));
+        }
+        findings
+    }
+
+    fn check(&self, prose: &Prose<'_>, block: &mut Sentences, findings: &mut Vec<Finding>) {
+        if !prose.is_comment {
+            findings.extend(self.in_prose(prose.text).map(|what| Finding { line: prose.line, what }));
+            return;
+        }
+        for (at, line) in prose.text.lines().enumerate() {
+            let text = line.trim_start().trim_start_matches(['/', '!', '*']).trim_start();
+            if text.is_empty()
+                || text.starts_with('#')
+                || text.starts_with("```")
+                || !block.continues(prose.line + at)
+            {
+                block.end();
+            }
+            block.line = prose.line + at;
+            let text = without_code(text);
+            findings.extend(self.in_prose(&text).map(|what| Finding { line: prose.line + at, what }));
+            findings
+                .extend(block.heads(&text, &self.heads).map(|what| Finding { line: prose.line + at, what }));
+        }
+    }
+
+    fn in_prose<'a>(&'a self, text: &'a str) -> impl Iterator<Item = String> + 'a {
+        let words = text.split(|c: char| !is_word(c) && c != '\'');
+        words
+            .filter(|word| self.prose.iter().any(|out| word.eq_ignore_ascii_case(out)))
+            .map(|word| format!("`{word}` is out: name the thread, the call or the thing"))
+    }
+
+    /// Returns the functions whose names have a word that is out.
+    fn functions(&self, code: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (at, line) in code.lines().enumerate() {
+            for name in line.split("fn ").skip(1) {
+                let name: &str = &name[..name.find(|c| !is_word(c)).unwrap_or(name.len())];
+                let out = name.split('_').find(|part| self.prose.contains(part));
+                findings.extend(out.map(|part| Finding {
+                    line: at + 1,
+                    what: format!(
+                        "`{part}` in the name of `{name}` is out: name the thread, the call or the thing"
+                    ),
+                }));
+            }
+        }
+        findings
+    }
+
+    fn identifiers(&self, code: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (at, line) in code.lines().enumerate() {
+            for identifier in line.split(|c| !is_word(c)).filter(|word| !word.is_empty()) {
+                let parts = parts(identifier);
+                let out = self.names.iter().find(|(part, _)| parts.iter().any(|own| own == part));
+                findings.extend(out.map(|(part, term)| Finding {
+                    line: at + 1,
+                    what: format!("`{part}` in `{identifier}` is out: the term is `{term}`"),
+                }));
+            }
+        }
+        findings
+    }
+}
+
+/// Returns the parts of an identifier in small letters, of `snake_case` and of `CamelCase`.
+fn parts(identifier: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut small = false;
+    for c in identifier.chars() {
+        if c == '_' || (c.is_uppercase() && small) {
+            parts.push(String::new());
+        }
+        small = c.is_lowercase() || c.is_numeric();
+        if c != '_' {
+            parts.last_mut().expect("there is one").extend(c.to_lowercase());
+        }
+    }
+    parts
+}
+
+/// Replaces code in backticks by spaces.
+fn without_code(line: &str) -> String {
+    let mut inside = false;
+    let blank = |c: char| {
+        if c == '`' {
+            inside = !inside;
+        }
+        if inside || c == '`' { ' ' } else { c }
+    };
+    line.chars().map(blank).collect()
+}
+
+/// Finds the beginnings of sentences in the lines of a block.
+#[derive(Default)]
+struct Sentences {
+    line: usize,
+    /// Is `true` if the block goes on inside a sentence.
+    inside: bool,
+}
+
+impl Sentences {
+    fn end(&mut self) {
+        self.inside = false;
+    }
+
+    fn continues(&self, line: usize) -> bool {
+        line == self.line + 1 || line == self.line
+    }
+
+    /// Returns the words that begin a sentence on this line and are out. A question may begin with them.
+    fn heads<'a>(&mut self, text: &'a str, out: &'a [&str]) -> impl Iterator<Item = String> + 'a {
+        let mut found = Vec::new();
+        let mut rest = text.trim_end();
+        while !rest.is_empty() {
+            let end = rest
+                .find(['.', '?', '!'])
+                .filter(|&at| rest[at + 1..].starts_with([' ', ')', '*']) || at + 1 == rest.len());
+            let (sentence, after) = end.map_or((rest, ""), |at| rest.split_at(at + 1));
+            let first = sentence.trim_start().split(|c| !is_word(c)).next().unwrap_or_default();
+            if !self.inside && out.contains(&first) && !sentence.ends_with('?') {
+                found.push(format!("`{first}` begins a sentence: begin with the thing or the verb"));
+            }
+            self.inside = end.is_none();
+            rest = after.trim_start();
+        }
+        found.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(source: &str) -> Vec<usize> {
+        Words::new().of_code("crates/core/src/a.rs", source).iter().map(|finding| finding.line).collect()
+    }
+
+    fn person() -> String {
+        ["who", "ever"].concat()
+    }
+
+    #[test]
+    fn a_word_is_out_of_comments_strings_and_names_of_functions() {
+        let person = person();
+        assert_eq!(
+            lines_of(&format!("// {person} waits\nlet a = \"{person}\";\nfn {person}_waits() {{}}")),
+            [1, 2, 3]
+        );
+        assert!(lines_of(&format!("// `{person}` is quoted\nlet {person} = 1;")).is_empty());
+    }
+
+    #[test]
+    fn a_headless_clause_is_found_wherever_the_sentence_begins() {
+        let head = ["Whe", "ther"].concat();
+        assert_eq!(lines_of(&format!("/// {head} it is idle.\nfn a() {{}}")), [1]);
+        assert_eq!(lines_of(&format!("// One sentence\n// ends here. {head} it is idle.\n")), [2]);
+        assert!(lines_of(&format!("// The caller asks\n// {head} or not.\n")).is_empty());
+        assert!(lines_of(&format!("// {head} it is idle?\n")).is_empty());
+    }
+
+    #[test]
+    fn identifiers_are_split_into_their_parts() {
+        assert_eq!(parts("snake_case"), ["snake", "case"]);
+        assert_eq!(parts("CamelCase2"), ["camel", "case2"]);
+        let out = ["do", "ze"].concat();
+        assert_eq!(lines_of(&format!("self.{out}_while_held();")), [1]);
+        assert!(lines_of(&format!("self.{out}n();")).is_empty());
+    }
+
+    #[test]
+    fn pages_are_read_without_code_headings_and_tables() {
+        let (person, head) = (person(), ["Wh", "at"].concat());
+        let page = format!(
+            "# {head} there is\n\n{head} is small waits.\n\n```rust\n// {person}\n```\n| {head} |\n\nA {person}.\n"
+        );
+        let lines: Vec<_> = Words::new().of_page(&page).iter().map(|finding| finding.line).collect();
+        assert_eq!(lines, [3, 10]);
+    }
+}
