@@ -1,9 +1,37 @@
-//! From logical queues to submissions.
+//! The scheduler turns the commands of queues into batches, and batches into submissions.
 //!
-//! Every command gets a context-wide stamp when it is enqueued, and a wait refers only to a smaller stamp: planning
-//! ends, and no cycle of waits can be built. Planning moves commands from queues to batches, pumping submits
-//! batches, completion is noted when a lane's fence has moved. One lock, S, guards all bookkeeping; it is never
-//! held across device calls, waits, user code or drops of arrays.
+//! # The life of a command
+//!
+//! A verb enqueues a command: it gets a *stamp* and goes to the end of the list of its queue (`enqueue.rs`). Planning moves
+//! commands from queues into *batches* (`plan.rs`). The holder of a lane's token submits a batch (`submit.rs`). A batch completes
+//! as a whole, when the fence of its lane passes the batch's value (`complete.rs`). Blocking calls plan and submit up to the point
+//! that they wait for, and then wait for the fence on their own thread (`wait.rs`).
+//!
+//! # Invariants
+//!
+//! 1. **Stamps order everything.** Each command gets a stamp of the context, and stamps only grow. A wait refers to a smaller stamp
+//!    than its own. Therefore planning ends, and no cycle of waits exists.
+//! 2. **A device waits only for submitted work.** A submission names only values of other lanes that are submitted already. A
+//!    command that waits for a user event, a host callback or another context stays in the list of its queue, on the host. Therefore
+//!    all submissions have one order in which each depends only on earlier ones, no deadlock exists on the device, and a held queue
+//!    delays no other queue.
+//! 3. **The state lock S guards bookkeeping only.** No thread holds S across a call of the device, a wait, code of the program, or
+//!    the drop of an array. Under S a thread takes only locks that guard one value during one call, such as the uses of a block, the
+//!    outcome of a signal or the place of a read, and it takes no lock under those. No thread holds the S of two contexts. Wakers,
+//!    callbacks and drops are collected in `State::after` and run after S is released.
+//! 4. **The token of a lane is the right to submit.** It is a flag in S. Only the lane thread waits for it. A failed submission gives
+//!    its value back, so the values of a lane have no gap.
+//! 5. **Enqueueing neither submits nor blocks.** Only the calls of `wait.rs` block, and `flush` starts work and returns.
+//! 6. **Some submission is always possible.** The unsubmitted batch with the smallest number depends only on submitted batches. So as
+//!    long as batches are planned, a thread with a free token can submit one.
+//! 7. **A native wait is for a submitted value**, in slices of at most 100 ms. After each slice the waiter polls for the loss of the
+//!    device.
+//! 8. **Progress only grows.** For each lane `completed <= submitted < pending`; for each queue `completed <= planned <= enqueued`,
+//!    as stamps. `debug_assert`s check both.
+//! 9. **A result is late by a bounded device time.** A batch ends before a command that would delay a result in it by more than the
+//!    bound of rule E02, as `command_costs.rs` estimates it. A cut changes no order: barriers reach across the submissions of a lane.
+//!
+//! The loom models in `loom_models/` check 1 to 6 in every interleaving of the threads; the random programs check the results.
 
 pub(crate) mod all_queues;
 pub(crate) mod batch;
