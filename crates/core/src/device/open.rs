@@ -1,4 +1,4 @@
-//! Opening a device, or taking over the caller's.
+//! Opens a device, or adopts a device of the program.
 
 use crate::device::CostModel;
 use crate::device::kernel_folder::KernelFolder;
@@ -16,22 +16,24 @@ use std::sync::Arc;
 use std::time::Duration;
 use wgpu::Features;
 
-/// How a device is opened; tests switch things off.
+/// Sets the way in which a device is opened. Tests switch features off.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenOptions {
-    /// Small parameters travel as immediates where the device has them; else by the uniform ring.
+    /// Is `true` if small parameters go through immediates on devices that have them. Otherwise they go through the
+    /// uniform ring.
     pub(crate) immediates: bool,
-    /// Native fences and mapped memory where the device has them; else wgpu alone.
+    /// Is `true` if native fences and mapped memory are used on devices that have them. Otherwise only wgpu is used.
     pub(crate) native: bool,
-    /// Arrays lie in memory that the host reaches where device and host share theirs; else as on a discrete device.
+    /// Is `true` if arrays are in mapped memory on devices that share the host's memory. Otherwise they are placed as
+    /// on a discrete device.
     pub(crate) shared_memory: bool,
-    /// Who records and submits.
+    /// Names the code that records and submits.
     pub(crate) way: SubmitPath,
-    /// Nobody else submits to the queue.
+    /// Is `true` if no other code submits to the queue.
     pub(crate) alone: bool,
-    /// How much device time late a result may be.
+    /// Limits the device time by which a result may be late.
     pub(crate) lateness: Duration,
-    /// Where compiled kernels are kept for the next run.
+    /// Names the folder in which compiled kernels are kept for the next run.
     pub(crate) kernel_folder: Option<PathBuf>,
 }
 
@@ -54,15 +56,15 @@ impl WgpuDevice {
     /// Opens an adapter with one lane.
     ///
     /// # Errors
-    /// `Device` if the driver refuses.
+    /// Returns `Device` if the driver refuses.
     pub(crate) async fn open(adapter: &wgpu::Adapter, options: OpenOptions) -> Result<Arc<Self>> {
         let info = adapter.get_info();
         let requested = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("fencepost"),
             required_features: features(adapter.features(), options.kernel_folder.is_some()),
             required_limits: limits(adapter.limits()),
-            // wgpu would take hundreds of megabytes at once for what it allocates, which is little: most arrays lie in
-            // memory that is allocated here.
+            // By default wgpu would allocate hundreds of megabytes at once, and needs little, because this crate
+            // allocates the memory of most arrays itself.
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         });
@@ -76,17 +78,15 @@ impl WgpuDevice {
         Ok(assemble(device, queue, &info, Some(lost), options))
     }
 
-    /// Takes over the caller's device and queue; none of its handlers are touched.
-    ///
-    /// # Errors
-    /// `Device` if the driver refuses what is native of the options.
+    /// Adopts the caller's device and queue, and sets none of its handlers.
     pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: OpenOptions) -> Arc<Self> {
         let info = device.adapter_info();
         assemble(device, queue, &info, None, options)
     }
 }
 
-/// Of a device that tells of its loss by the flag, or that tells nobody.
+/// Makes the device of a context. `told` is the loss flag that a callback raises, or `None` if no callback is
+/// installed.
 fn assemble(
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -105,8 +105,8 @@ fn assemble(
     let caps = caps(&device, info, options.immediates);
     let shared = !options.alone;
     let kernel_folder = kernel_folder(&device, info, way, options.kernel_folder);
-    // GL runs a submission inside the call. On an adopted queue the work of others may come before, behind which some drivers
-    // block.
+    // GL executes a submission inside the call. On an adopted queue earlier work of the program may block the call on
+    // some drivers.
     let async_submit = options.alone && options.native && info.backend != wgpu::Backend::Gl;
     let pace = match info.backend {
         _ if options.lateness == Duration::MAX => CostModel::Unknown,
@@ -131,7 +131,7 @@ fn assemble(
     }))
 }
 
-/// Where compiled kernels are kept, for devices whose driver gives them out.
+/// Returns the folder of compiled kernels, if the driver of the device returns compiled kernels.
 fn kernel_folder(
     device: &wgpu::Device,
     info: &wgpu::AdapterInfo,
@@ -140,15 +140,15 @@ fn kernel_folder(
 ) -> Option<Arc<KernelFolder>> {
     let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
     let driver = native_backend(info.backend)?.driver_key(device)?;
-    // The wgpu recorder's data begin with a head of wgpu's own. Another version of wgpu, which a version of this crate
-    // names exactly, may make other code of a kernel.
+    // The wgpu recorder's data begin with a header of wgpu. A version of this crate names one exact version of wgpu,
+    // and another version of wgpu may compile a kernel to other code.
     let (past_wgpu, version) = (way != SubmitPath::Wgpu, env!("CARGO_PKG_VERSION"));
     let device =
         format!("{}|{:x}|{:x}|{driver:x?}|{past_wgpu}|{version}", info.name, info.vendor, info.device);
     Some(Arc::new(KernelFolder::new(path, device)))
 }
 
-/// The way that is wanted, or the one that comes closest.
+/// Returns the submit path that the options name, or the closest one that the device supports.
 fn way(options: &OpenOptions, native: bool) -> SubmitPath {
     match options.way {
         _ if !native => SubmitPath::Wgpu,
@@ -157,14 +157,16 @@ fn way(options: &OpenOptions, native: bool) -> SubmitPath {
     }
 }
 
-/// Errors that no scope of ours catches come from elsewhere, or late in the browser: they must not panic.
+/// Sets the handlers of a device that this crate opened. An error outside this crate's scopes, or a late one in the
+/// browser, must not panic.
 fn listen(device: &wgpu::Device, lost: &LostFlag) {
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {}", reasons(&error))));
     let lost = lost.clone();
     device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
 }
 
-/// Asked of the device itself, by mapping a few bytes. wgpu takes only Vulkan's memory from us.
+/// Returns the memory that the host can keep mapped, which the function finds by mapping a few bytes. wgpu takes
+/// foreign memory on Vulkan only.
 fn reach(
     native: &dyn NativeBackend,
     device: &wgpu::Device,
@@ -183,7 +185,7 @@ fn reach(
     if one_memory && reaches(Heap::Device) { most } else { HostReach::Staging }
 }
 
-/// Whatever of this the adapter has. `keeps` says that compiled kernels are kept.
+/// Returns the features that this crate uses and the adapter has. `keeps` is `true` if compiled kernels are kept.
 fn features(has: Features, keeps: bool) -> Features {
     let caches = if keeps { Features::PIPELINE_CACHE } else { Features::empty() };
     let timing = Features::TIMESTAMP_QUERY
@@ -199,7 +201,7 @@ fn features(has: Features, keeps: bool) -> Features {
     has & (timing | numbers | groups | caches | Features::IMMEDIATES)
 }
 
-/// All that the adapter offers; more than eight bind groups make wgpu stumble, and one is used.
+/// Returns all limits of the adapter, but at most eight bind groups: wgpu fails with more, and this crate uses one.
 fn limits(has: wgpu::Limits) -> wgpu::Limits {
     wgpu::Limits { max_bind_groups: has.max_bind_groups.min(8), ..has }
 }
@@ -214,7 +216,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, immediates: bool) -> Ca
         max_binding: limits.max_storage_buffer_binding_size,
         binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
         max_bindings: limits.max_storage_buffers_per_shader_stage,
-        // Some drivers claim to take billions, and then allocate for them.
+        // Some drivers report billions and then allocate for that many.
         max_binding_index: limits.max_bindings_per_bind_group.min(1000),
         max_groups: limits.max_compute_workgroups_per_dimension,
         max_workgroup: [
