@@ -235,7 +235,7 @@ impl WgpuDevice {
         }
         let chunk = |size| {
             let made = self.native(BufferRequest { heap, mapped, size, label })?;
-            made.ok_or_else(|| self.refused(label, "the device no longer allocates mapped memory"))
+            made.ok_or_else(|| self.refused(label, "the device is lost"))
         };
         arena.take(size, chunk).map(Some)
     }
@@ -324,11 +324,11 @@ impl WgpuDevice {
     /// Allocates device memory that wgpu does not track, for the native recorder. Its bytes may have any value.
     ///
     /// # Errors
-    /// Returns `OutOfMemory`, or `Device` if the device no longer allocates memory.
+    /// Returns `OutOfMemory`, or `Device` if the device is lost and the loss is not reported yet.
     #[cfg(native)]
     pub(crate) fn scratch(&self, size: u64, label: &str) -> Result<WgpuMemory> {
         let made = self.native(BufferRequest { heap: Heap::Device, mapped: false, size, label })?;
-        made.ok_or_else(|| self.refused(label, "the device no longer allocates memory"))
+        made.ok_or_else(|| self.refused(label, "the device is lost"))
     }
 
     fn sweep(&self, groups: &mut BindGroups) {
@@ -471,8 +471,6 @@ impl Allocate for WgpuDevice {
         if !self.past_wgpu() {
             return WgpuMemory::plain(&self.device, &self.gate, plain).map(Memory::Wgpu);
         }
-        self.native(plain)?
-            .map(Memory::Wgpu)
-            .ok_or_else(|| self.refused(label, "the device no longer allocates memory"))
+        self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.refused(label, "the device is lost"))
     }
 }
