@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Serialises calls of a wgpu device on GL.
 ///
 /// On GL a submission may last as long as its work, and a thread that calls wgpu meanwhile panics after some seconds.
-/// There each call of wgpu holds the lock `turn`. An object that is dropped by a thread without the lock stays in
-/// `dead` until the next thread takes the lock.
+/// There each call of wgpu holds the lock `turn`. An object that is dropped goes to `dead`, and the next thread that
+/// takes the lock drops the objects in it.
 pub(crate) struct GlGate {
     turn: Arc<Mutex<()>>,
     one_at_a_time: bool,
@@ -54,7 +54,7 @@ impl GlGate {
         }
     }
 
-    /// Drops an object of wgpu's without a wait. On GL the next thread that has the lock drops the object.
+    /// Drops a wgpu object without a wait. On GL the next thread that takes the lock drops it.
     pub(crate) fn drop_in_turn(&self, object: impl Send + 'static) {
         if self.one_at_a_time {
             lock(&self.dead).push(Box::new(object));

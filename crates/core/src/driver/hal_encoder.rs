@@ -1,10 +1,10 @@
-//! Native commands in a command encoder of wgpu's.
+//! Native commands in a wgpu command encoder.
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
 use wgpu::hal;
 
-/// Records native commands into a new encoder of wgpu's, and finishes the encoder if `check` returns no error
-/// afterwards. Returns `None` if the device is lost.
+/// Records native commands into a new wgpu encoder, and finishes the encoder if `check` returns no error afterwards.
+/// Returns `None` if the device is lost.
 pub(crate) fn record<A: hal::Api, T, E>(
     device: &wgpu::Device,
     commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, E>,

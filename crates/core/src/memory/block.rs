@@ -51,7 +51,7 @@ pub(crate) struct BlockState {
     /// Is `true` if the host reads this block in place. Every batch that writes the block then makes its writes
     /// visible to the host.
     pub(crate) host_reads: bool,
-    /// Is `true` if the batch of the last planned write makes that write visible to the host.
+    /// Is `true` if the host sees the last planned write when its batch is complete, and while no write is planned yet.
     pub(crate) visible: bool,
     /// Is `true` while no command has written the block: all bytes are zero.
     pub(crate) fresh: bool,
@@ -158,9 +158,12 @@ impl fmt::Debug for Block {
 
 /// Allocates the memory of a device.
 pub(crate) trait Allocate {
-    /// Allocates `size` bytes, which are zero.
+    /// Allocates `size` bytes, which are zero before the first command uses them.
+    ///
+    /// The caller passes a multiple of 16 above 0. After `OutOfMemory` it frees memory and calls once more, so a failed
+    /// call has no effect. Any thread may call this, without the state lock S.
     ///
     /// # Errors
-    /// `OutOfMemory` or `TooLarge`, naming `label`.
+    /// Returns `OutOfMemory` or `TooLarge`, which name `label`, or `DeviceLost`.
     fn allocate(&self, heap: Heap, size: u64, label: &str) -> Result<Memory>;
 }

@@ -26,7 +26,7 @@ pub(crate) struct NativeMemory {
     blank: AtomicBool,
 }
 
-/// Holds the address of a mapped buffer. Access to the bytes needs a [`HostRight`], a [`StagingClaim`] or both.
+/// Holds the address of a mapped buffer. Access to the bytes needs a [`HostRight`] or a [`StagingClaim`].
 pub(crate) struct HostView {
     bytes: NonNull<u8>,
     size: u64,

@@ -45,7 +45,7 @@ const LITTLE: u64 = 16 << 20;
 #[derive(Default)]
 pub(crate) struct Pool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,
-    /// Counts the blocks that became free so far. The count is the age of the latest one.
+    /// Counts the blocks that became free so far.
     turn: u64,
     lately: RecentPeak,
     stats: PoolStats,
@@ -59,7 +59,7 @@ pub(crate) struct Pool {
 
 /// Holds a block without an array.
 struct Free {
-    /// Counts from the first block that became free: a smaller number is longer ago.
+    /// Holds the pool's `turn` at which the block became free: a smaller number is longer ago.
     since: u64,
     block: Arc<Block>,
 }
