@@ -1,4 +1,4 @@
-//! The ids of bind group layouts, and the way of parameters to a shader.
+//! The ids of bind group layouts, and the path of parameters to a shader.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ impl LayoutId {
     }
 }
 
-/// Names the way in which the parameters of a launch reach the shader.
+/// Names the path of a launch's parameters to the shader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParameterPath {
     Nothing,

@@ -28,7 +28,7 @@ pub(crate) struct KernelFile {
 }
 
 impl KernelFolder {
-    /// Makes the name of a folder. `device` names the device, its driver and the submit path.
+    /// Describes the folder at `path`. `device` names the device, its driver and the submit path.
     pub(crate) fn new(path: PathBuf, device: String) -> Self {
         // The path is absolute because the program may change its working directory later.
         Self { path: std::path::absolute(&path).unwrap_or(path), device }

@@ -99,7 +99,7 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) ->
     wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::COMPUTE, ty, count: None }
 }
 
-/// Returns the way of the parameters, the bytes of immediates, and the module for that way. The way is immediates if
+/// Returns the path of the parameters, the bytes of immediates, and the module for that path. The path is immediates if
 /// they fit and can hold the values, and the uniform ring otherwise.
 fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (ParameterPath, u32, wgpu::naga::Module) {
     let plain = || module.naga().clone();

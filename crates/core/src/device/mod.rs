@@ -1,7 +1,7 @@
-//! The contract of a back end: the traits `Device` and `Recorder`, and the type `Lane`.
+//! The contract of a new backend: the traits `Device` and `Recorder`, and the type `Lane`.
 //!
-//! A new back end implements [`Device`], one [`Recorder`] for each lane and one [`Fence`] for each lane. The scheduler
-//! calls them as the method documentation says.
+//! A new backend implements [`Device`], one [`Recorder`] for each lane and one [`Fence`] for each lane. The
+//! documentation of each method says what the caller guarantees and what the implementer does.
 
 pub(crate) mod adapter;
 pub(crate) mod adapter_choice;
@@ -34,13 +34,15 @@ use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Is the device of a context: its limits, its memory and its compiler. The recorders and the fences of its lanes are
-/// apart from it.
+/// Represents the device of a context: its limits, its memory and its compiler. The lanes of the device are separate
+/// objects.
 ///
 /// Any thread of the program or of the context may call a method, and several threads may call at the same time. The
-/// caller does not hold the state lock S, except for `caps`, `recorder`, `hardware` and `nanoseconds_a_tick`, which
-/// return at once. When the device is lost, a method that can fail returns `DeviceLost`, and the fences of all lanes
-/// return [`Lost`](fencepost_sync::Lost).
+/// caller does not hold the state lock S. It may hold S only for `caps`, `recorder`, `hardware` and
+/// `nanoseconds_a_tick`, which return at once.
+///
+/// When the device is lost, the fences of all lanes return [`Lost`](fencepost_sync::Lost). A method that can fail may
+/// then return any error, which the caller replaces by `DeviceLost`.
 pub(crate) trait Device: Allocate + Send + Sync {
     /// Returns the limits and abilities of the device. The result is the same for each call. The enqueuing calls check
     /// their arguments against it, so a recorder never receives a command that exceeds it.
@@ -93,7 +95,7 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// Drops all objects cached for `block`, such as bind groups.
     ///
     /// The pool calls this once for each block whose memory goes back to the driver, and drops its reference to the
-    /// block afterwards. No command in flight uses the block. The implementer must not block: if a cache is locked, it
+    /// block afterwards. No command in flight uses the block. The implementer returns soon: if a cache is locked, it
     /// drops the objects in a later call.
     fn forget(&self, block: &Block);
 
@@ -104,8 +106,8 @@ pub(crate) trait Device: Allocate + Send + Sync {
 
     /// Calls [`tick`](Self::tick), and checks for device loss if the driver reports a loss only when asked.
     ///
-    /// The scheduler calls this about every 100 ms while a thread or a task waits. The implementer may limit the rate
-    /// of its checks. A loss that it finds is reported by the fences of the lanes. The return value is that of `tick`.
+    /// The scheduler calls this every 100 ms or more often while a thread or a task waits. The implementer may limit
+    /// the rate of its checks. The fences of the lanes report a loss that it finds. The return value is that of `tick`.
     fn poll_loss(&self) -> bool;
 
     /// Returns `true` if the device is lost, and checks that now.
@@ -118,7 +120,7 @@ pub(crate) trait Device: Allocate + Send + Sync {
 
 /// Joins the recorder and the fence of one hardware queue.
 ///
-/// The back end makes one lane for each hardware queue, and the context owns it. Submissions of one lane execute as if
+/// The backend makes one lane for each hardware queue, and the context owns it. Submissions of one lane execute as if
 /// in submission order, and their values rise.
 pub(crate) struct Lane {
     /// Records and submits. Only the thread that holds the lane's token calls it.

@@ -24,8 +24,7 @@ pub(crate) trait Recorder: Send {
     ///
     /// The implementer guarantees:
     /// - A step executes after all steps of lower levels. Steps of one level are independent and may execute in any
-    ///   order, except the steps of one stamp: `Work::Start` comes before its command, and `Work::End` and
-    ///   `Work::Publish` after it.
+    ///   order, except that the steps of one stamp execute in the order of `steps`.
     /// - A recorder may ignore the levels and use a weaker order. A step then executes after the earlier steps of its
     ///   queue, the earlier steps of the context's own queue, and the steps in `Step::after`.
     /// - The device starts the submission after the other lanes have passed their values in `waits`, and after the
@@ -35,7 +34,7 @@ pub(crate) trait Recorder: Send {
     ///   once the fence has passed `signal`.
     /// - For `Work::Start` and `Work::End` the time slot holds the ticks, or their place, by then.
     /// - For `Work::Publish` the host sees the writes to the block once the fence has passed `signal`.
-    /// - The fence passes `signal` also if no step needs the device.
+    /// - The fence passes `signal` even if no step needs the device.
     ///
     /// # Errors
     /// Returns a [`Failure`] if nothing was submitted. The implementer then keeps no clone of `steps` and signals

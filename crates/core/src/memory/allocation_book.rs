@@ -15,6 +15,8 @@ pub(crate) struct AllocationBook {
     pages: Mutex<AllocationPages>,
 }
 
+/// Holds the arrays and the counts of a book. `live_bytes` is the sum of the bytes in `live`, and
+/// `live_bytes <= peak_bytes`.
 #[derive(Default)]
 pub(crate) struct AllocationPages {
     next: u64,

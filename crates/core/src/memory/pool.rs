@@ -41,7 +41,8 @@ impl PoolStats {
 /// Counts the free bytes that the pool always keeps unless the program sets a threshold.
 const LITTLE: u64 = 16 << 20;
 
-/// Holds the free blocks by heap and size, and the statistics of all blocks.
+/// Holds the free blocks by heap and size, and the statistics of all blocks. `stats.free` is the sum of the sizes in
+/// `free`.
 #[derive(Default)]
 pub(crate) struct Pool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,

@@ -80,7 +80,8 @@ impl ReadSlot {
         std::ptr::eq(self, Arc::as_ptr(other)) || lock(&self.parts).iter().any(|(_, part)| part.owns(other))
     }
 
-    /// Takes back the place that a refused submission set: its staging memory has no bytes.
+    /// Replaces `Staged` by `Staging`. The submission that set the place was refused, so its staging memory has no
+    /// bytes.
     pub(crate) fn unstage(&self) {
         let mut place = lock(&self.place);
         if matches!(*place, ReadState::Staged(_)) {

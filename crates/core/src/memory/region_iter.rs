@@ -42,7 +42,8 @@ impl<'a> PaddedShape<'a> {
         }
     }
 
-    /// Returns `true` if arrays of both shapes with the same number of elements have the same layout in memory.
+    /// Returns `true` if an array of this shape and one of `other`, with the same number of elements, have the same
+    /// layout in memory.
     pub(crate) fn lies_as(&self, other: PaddedShape<'_>) -> bool {
         self == &other || (self.is_full() && other.is_full())
     }

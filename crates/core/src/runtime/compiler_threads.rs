@@ -18,6 +18,7 @@ pub(crate) type CompileTask = Box<dyn FnOnce(&Engine) + Send>;
 #[derive(Clone, Default)]
 pub(crate) struct CompilerThreads(Arc<Mutex<CompileQueue>>);
 
+/// Holds the tasks that no thread has started, and counts the threads: `threads <= MOST`.
 #[derive(Default)]
 struct CompileQueue {
     tasks: VecDeque<CompileTask>,

@@ -18,8 +18,8 @@ use std::time::Duration;
 /// cancels no work.
 pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 
-/// Registers the waker of a late result in a context. The result has one waker there, for each task that polls it, and
-/// the drop removes it.
+/// Registers the waker of a late result in a context. The result has one waker there, even if several tasks poll it,
+/// and the drop removes the waker.
 #[derive(Default)]
 pub(crate) struct WakerRegistration {
     bell: Bell,

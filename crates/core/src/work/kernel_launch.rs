@@ -74,7 +74,7 @@ impl Launch {
         self.kernel.as_ref().expect("bug: the launch is complete")
     }
 
-    /// Returns `true` if the launches differ only in their values and their arrays.
+    /// Returns `true` if the launches differ only in their values and their arrays, and the arrays have equal sizes.
     #[inline]
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let kernel = |launch: &Self| launch.kernel.as_ref().map(Arc::as_ptr);

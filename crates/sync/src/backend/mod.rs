@@ -1,4 +1,4 @@
-//! Fences, which report the progress of a device and wait for it. Each back end has one file.
+//! Fences, which report the progress of a device and wait for it. Each backend has one file.
 
 #[cfg(native)]
 mod hal;
