@@ -38,7 +38,8 @@ pub(crate) trait Recorder: Send {
     ///
     /// # Errors
     /// Returns a [`Failure`] if nothing was submitted. The implementer then keeps no clone of `steps` and signals
-    /// nothing.
+    /// nothing. If [`Failure::lost`] is `true`, the submission may have reached the device, so the implementer leaks
+    /// the objects that it uses.
     fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value)
     -> Result<Keep, Failure>;
 }
