@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// not delayed meanwhile.
 ///
 /// Clones signal the same event. When the last clone is dropped unsignalled, the event completes with
-/// [`Kind::Abandoned`], and the queues that wait for it fail with that error. Like every handle, a user event keeps its
-/// context alive. If only a callback that waits for the user event holds it, it is never signalled and the context
-/// never ends.
+/// [`Kind::Abandoned`](crate::Kind::Abandoned), and the queues that wait for it fail with that error. Like every
+/// handle, a user event keeps its context alive. If only a callback that waits for the user event holds it, it is never
+/// signalled and the context never ends.
 ///
 /// # Example
 /// ```
