@@ -1,4 +1,4 @@
-//! Which devices this machine has, and which of them is meant.
+//! The adapters of this machine, and the choice of one.
 
 use crate::device::adapter_choice::{AdapterChoice, no_adapter};
 use crate::device::adapter_info::{AdapterInfo, describe, kind};
@@ -7,28 +7,29 @@ use crate::error::Result;
 use std::env;
 use wgpu::Backend;
 
-/// The variable that chooses an adapter: a part of its name and backend, or its place in [`adapters`].
+/// Names the environment variable that chooses an adapter, by a part of its name and backend or by its index in
+/// [`adapters`].
 const CHOICE: &str = "FENCEPOST_ADAPTER";
 
-/// Returns what this machine has, in the order in which `Auto` prefers it: discrete, integrated, virtual, software;
-/// of one kind Vulkan, Metal and DX12 before GL.
+/// Returns the adapters of this machine, in the order in which `Auto` prefers them: discrete, integrated, virtual,
+/// unknown, software. Among adapters of one kind, those of Vulkan, Metal and DX12 come before those of GL.
 ///
-/// In the browser, which asks its user first, the list is empty.
+/// In the browser the list is empty, because a browser does not enumerate adapters.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterInfo> {
     crate::device::gl_instance::one_at_a_time(|| pollster::block_on(sorted()).iter().map(describe).collect())
 }
 
-/// Returns what this machine has: in the browser, which tells only who asks for a device, nothing.
+/// Returns an empty list: a browser does not enumerate adapters.
 #[cfg(target_arch = "wasm32")]
 pub fn adapters() -> Vec<AdapterInfo> {
     Vec::new()
 }
 
-/// The adapter that is meant.
+/// Returns the adapter that `choice` names.
 ///
 /// # Errors
-/// `NoAdapter`, with what there is.
+/// Returns `NoAdapter`, which lists the adapters of this machine.
 pub(crate) async fn choose(choice: &AdapterChoice) -> Result<wgpu::Adapter> {
     let choice = match (choice, env::var(CHOICE)) {
         (AdapterChoice::Auto, Ok(value)) => value.parse().unwrap_or_default(),
@@ -54,7 +55,7 @@ async fn find(choice: &AdapterChoice) -> Result<wgpu::Adapter> {
     }
 }
 
-/// The browser's own choice.
+/// Returns the adapter that the browser chooses.
 #[cfg(target_arch = "wasm32")]
 async fn any() -> Result<wgpu::Adapter> {
     let options = wgpu::RequestAdapterOptions {
@@ -64,10 +65,10 @@ async fn any() -> Result<wgpu::Adapter> {
     instance().request_adapter(&options).await.map_err(|_| no_adapter(&AdapterChoice::Auto, &[]))
 }
 
-/// All adapters that can compute, the preferred first.
+/// Returns all adapters that can compute, the preferred ones first.
 async fn sorted() -> Vec<wgpu::Adapter> {
     if !has_interface() {
-        return Vec::new(); // wgpu panics without any
+        return Vec::new(); // wgpu panics without a backend
     }
     let mut adapters = instance().enumerate_adapters(backends()).await;
     let computes = wgpu::DownlevelFlags::COMPUTE_SHADERS;

@@ -1,4 +1,4 @@
-//! Which adapter is meant.
+//! The choice of an adapter.
 
 use crate::device::adapter_info::{AdapterInfo, AdapterKind};
 use crate::device::driver_remedy::remedy;
@@ -6,7 +6,7 @@ use crate::error::{Error, Kind};
 use std::fmt;
 use std::str::FromStr;
 
-/// Which adapter to open.
+/// Names the adapter to open.
 ///
 /// # Example
 /// ```
@@ -14,26 +14,25 @@ use std::str::FromStr;
 /// assert_eq!("1".parse(), Ok(AdapterChoice::Index(1)));
 /// assert_eq!("llvmpipe".parse(), Ok(AdapterChoice::Name("llvmpipe".into())));
 ///
-/// // Whatever else an adapter must have:
-/// let fits = |adapter: &fencepost::AdapterInfo| adapter.max_array >= 1 << 30;
-/// let choice = fencepost::adapters().iter().position(fits).map(AdapterChoice::Index);
+/// // A closure checks any other property of an adapter:
 /// # drop(choice);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdapterChoice {
-    /// What `FENCEPOST_ADAPTER` says, else the first of [`adapters`](crate::adapters).
+    /// Takes the adapter that `FENCEPOST_ADAPTER` names, or the first of [`adapters`](crate::adapters) without that
+    /// variable.
     #[default]
     Auto,
-    /// The first whose name and backend, written one after the other, contain this in any case of letters.
+    /// Takes the first adapter whose name and backend, joined by a space, contain this text in any case.
     Name(String),
-    /// The one at this place of [`adapters`](crate::adapters).
+    /// Takes the adapter at this index of [`adapters`](crate::adapters).
     Index(usize),
-    /// The first of this kind; as a text `discrete`, `integrated`, `virtual` or `software`.
+    /// Takes the first adapter of this kind. The text form is `discrete`, `integrated`, `virtual` or `software`.
     Kind(AdapterKind),
 }
 
 impl AdapterChoice {
-    /// The place of the adapter that is meant.
+    /// Returns the index of the chosen adapter.
     pub(crate) fn find(&self, known: &[AdapterInfo]) -> Option<usize> {
         match self {
             Self::Auto => (!known.is_empty()).then_some(0),
@@ -73,7 +72,8 @@ impl fmt::Display for AdapterChoice {
     }
 }
 
-/// The error for a choice that nothing fits, with what there is; if there is nothing, with what to install.
+/// Returns the error for a choice that no adapter fits. The error lists the adapters, or the packages to install if
+/// there are none.
 pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
     let list: Vec<String> =
         known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
@@ -105,19 +105,19 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_a_place_and_is_checked() {
+    fn a_number_is_an_index_and_is_checked() {
         assert_eq!(found("2"), Some(2));
         assert_eq!(found("3"), None);
         assert_eq!(found(" "), Some(0));
     }
 
     #[test]
-    fn a_kind_is_the_first_of_it() {
+    fn a_kind_chooses_the_first_adapter_of_that_kind() {
         assert_eq!((found("software"), found("discrete")), (Some(0), None));
     }
 
     #[test]
-    fn what_there_is_not_is_an_error_that_lists_what_there_is() {
+    fn the_error_for_an_unknown_adapter_lists_the_known_ones() {
         let error = no_adapter(&AdapterChoice::Name("x".into()), &[adapter("Swift", "Vulkan")]);
         assert_eq!(error.to_string(), "no adapter fits `x`; this machine has: 0: Swift (Vulkan, software, )");
     }

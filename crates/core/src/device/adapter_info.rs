@@ -1,9 +1,9 @@
-//! An adapter, and its abilities.
+//! The description of an adapter.
 
 use std::fmt;
 use wgpu::{Backend, DeviceType, Features};
 
-/// What an adapter is and can do. The limits are those that errors speak of.
+/// Describes an adapter and its limits. Errors name the same limits.
 ///
 /// # Example
 /// ```
@@ -15,42 +15,43 @@ use wgpu::{Backend, DeviceType, Features};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdapterInfo {
-    /// As its driver calls it.
+    /// Holds the name that the driver reports.
     pub name: String,
-    /// The graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`.
+    /// Names the graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`.
     pub backend: &'static str,
-    /// What sort of device it is.
+    /// Names the kind of device.
     pub kind: AdapterKind,
-    /// The driver, with its version where it tells.
+    /// Names the driver, with its version if the driver reports one.
     pub driver: String,
-    /// The optional abilities of kernels that it has.
+    /// Lists the optional abilities of kernels that the adapter supports.
     pub abilities: Vec<&'static str>,
-    /// Bytes of the largest array.
+    /// Limits the bytes of an array.
     pub max_array: u64,
-    /// Bytes of the largest argument: a larger array is given in slices.
+    /// Limits the bytes of an argument. A launch takes a larger array in slices.
     pub max_binding: u64,
-    /// Bytes on a multiple of which an argument must start.
+    /// Holds the alignment of an argument: its offset in bytes is a multiple of this number.
     pub binding_alignment: u64,
-    /// Arrays that one launch binds, at most.
+    /// Limits the arrays that one launch binds.
     pub max_bindings: u32,
-    /// Workgroups in each dimension of a grid, at most.
+    /// Limits the workgroups of a grid in each dimension.
     pub max_groups: u32,
-    /// Invocations in a workgroup, at most.
+    /// Limits the invocations of a workgroup.
     pub max_invocations: u32,
-    /// Invocations in a workgroup in each dimension, at most.
+    /// Limits the invocations of a workgroup in each dimension.
     pub max_workgroup: [u32; 3],
-    /// Bytes of workgroup memory, at most.
+    /// Limits the bytes of workgroup memory.
     pub max_workgroup_memory: u64,
-    /// Invocations of the smallest and of the largest subgroup; `None` where the driver does not say.
+    /// Holds the invocations of the smallest and of the largest subgroup. It is `None` if the driver does not report
+    /// them.
     pub subgroup: Option<[u32; 2]>,
-    /// Bytes of values that a launch carries without a buffer; 0 where there are none.
+    /// Limits the bytes of parameters that a launch passes without a buffer. It is 0 if the adapter has no immediates.
     pub max_immediates: u32,
-    /// Bytes of memory of the device itself, where the driver says: Vulkan's do. An adapter that shares the host's memory counts
-    /// that.
+    /// Counts the bytes of the device's own memory, which Vulkan drivers report and others do not. For an adapter that
+    /// shares the host's memory it counts that memory.
     pub memory: Option<u64>,
-    /// The vendor's number on the bus, or 0.
+    /// Holds the vendor's number on the bus, or 0.
     pub vendor_id: u32,
-    /// The device's number among those of its vendor, or 0.
+    /// Holds the device's number among those of its vendor, or 0.
     pub device_id: u32,
 }
 
@@ -59,12 +60,12 @@ impl AdapterInfo {
         describe(adapter)
     }
 
-    /// What a device of the program's own tells.
+    /// Describes a device that the program made.
     pub(crate) fn of_device(device: &wgpu::Device) -> Self {
         from_parts(device.adapter_info(), device.features(), &device.limits())
     }
 
-    /// The CPU recorder's.
+    /// Describes the CPU recorder.
     #[cfg(cpu)]
     pub(crate) fn cpu_recorder() -> Self {
         Self {
@@ -90,19 +91,19 @@ impl AdapterInfo {
     }
 }
 
-/// What sort of device an adapter is, the likely fastest first.
+/// Names the kind of an adapter. The kinds are ordered by expected speed, the fastest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum AdapterKind {
-    /// A card with memory of its own.
+    /// The adapter is a card with its own memory.
     Discrete,
-    /// A part of the processor, with the same memory.
+    /// The adapter is a part of the processor and shares its memory.
     Integrated,
-    /// One that is handed through to this virtual machine.
+    /// The adapter is passed through to this virtual machine.
     Virtual,
-    /// The driver does not say.
+    /// The driver does not report the kind.
     Unknown,
-    /// The processor itself.
+    /// The adapter is software on the processor.
     Software,
 }
 

@@ -1,24 +1,26 @@
-//! Bind groups made once and used again, without keeping a dead buffer alive.
+//! A cache of bind groups that keeps no dropped buffer alive.
 
 use crate::device::bind_layout::LayoutId;
 use crate::memory::heap::BlockId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The most groups kept; over that, all go and are made again when needed.
+/// Limits the cached groups. When the limit is reached, the cache drops all groups and makes them again on demand.
 const MOST: usize = 8192;
 
-/// What is bound: a layout, and for each binding the block, its offset and its size.
+/// Names the contents of a group: a layout, and for each binding the block, its offset and its size.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct GroupKey {
     pub(crate) layout: LayoutId,
     pub(crate) parts: Vec<(BlockId, u64, u64)>,
 }
 
-/// All groups of a device, found by what they bind.
+/// Holds the cached groups of a device by their contents.
+///
+/// Each number in `users` has an entry in `keys`, and each key in `keys` has a group in `groups`.
 pub(crate) struct BindGroups<G = wgpu::BindGroup> {
     groups: FxHashMap<GroupKey, (u64, G)>,
     keys: FxHashMap<u64, GroupKey>,
-    /// The groups that bind a block, by number.
+    /// Lists the numbers of the groups that bind a block.
     users: FxHashMap<BlockId, FxHashSet<u64>>,
     next: u64,
 }
@@ -31,13 +33,13 @@ impl<G> Default for BindGroups<G> {
 }
 
 impl<G: Clone> BindGroups<G> {
-    /// The group of `key`, if it was made.
+    /// Returns the group of `key`, if it is cached.
     #[cfg(native)]
     pub(crate) fn known(&self, key: &GroupKey) -> Option<&G> {
         self.groups.get(key).map(|(_, group)| group)
     }
 
-    /// The group of `key`, made by `make` if there is none.
+    /// Returns the group of `key`, and calls `make` if it is not cached.
     pub(crate) fn get(&mut self, key: &GroupKey, make: impl FnOnce() -> G) -> G {
         if let Some((_, group)) = self.groups.get(key) {
             return group.clone();
@@ -72,7 +74,7 @@ impl<G: Clone> BindGroups<G> {
         }
     }
 
-    /// Drops all.
+    /// Drops all groups.
     pub(crate) fn clear(&mut self) {
         self.groups.clear();
         self.keys.clear();
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_block_is_kept_by_nothing() {
+    fn no_group_keeps_a_dropped_block() {
         let mut groups = BindGroups::default();
         let made: Vec<Rc<()>> = (0..3).map(|_| Rc::new(())).collect();
         groups.get(&key(&[1, 2]), || made[0].clone());

@@ -1,13 +1,13 @@
-//! The names of bind group layouts, and how parameters reach a shader.
+//! The ids of bind group layouts, and the path of parameters to a shader.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Names a bind group layout for as long as the process lives.
+/// Identifies a bind group layout. No two layouts of a process share an id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LayoutId(u32);
 
 impl LayoutId {
-    /// Names none.
+    /// Returns an id that no layout has.
     #[cfg(native)]
     pub(crate) fn none() -> Self {
         Self(u32::MAX)
@@ -24,12 +24,12 @@ impl LayoutId {
     }
 }
 
-/// How the values of a launch reach the shader.
+/// Names the path of a launch's parameters to the shader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParameterPath {
     Nothing,
     Immediates,
-    /// By the uniform ring, at this binding; so many bytes, rounded up to 16.
+    /// The uniform ring holds the parameters. They are bound at `index`, and `size` is their bytes rounded up to 16.
     Uniform {
         index: u32,
         size: u32,

@@ -1,6 +1,6 @@
-//! What brings an adapter to a machine that has none.
+//! Advice for a machine without an adapter.
 
-/// What brings a software adapter to Linux: a word of `ID` and `ID_LIKE` in /etc/os-release, and the command.
+/// Lists the Linux packages of a software adapter: a word of `ID` or `ID_LIKE` in /etc/os-release, and the command.
 const PACKAGES: [(&str, &str); 5] = [
     ("debian", "apt-get install mesa-vulkan-drivers"),
     ("fedora", "dnf install mesa-vulkan-drivers"),
@@ -9,7 +9,7 @@ const PACKAGES: [(&str, &str); 5] = [
     ("alpine", "apk add mesa-vulkan-swrast"),
 ];
 
-/// What to do on this machine.
+/// Returns the advice for this machine.
 pub(crate) fn remedy() -> String {
     if !crate::device::instance::has_interface() {
         return "the program is built without a graphics interface of this system: switch on the feature `vulkan`, `metal`, `dx12` \
@@ -21,7 +21,7 @@ pub(crate) fn remedy() -> String {
     of(std::env::consts::OS, release.as_deref().unwrap_or_default())
 }
 
-/// What to do on a system, given its /etc/os-release.
+/// Returns the advice for a system with the given /etc/os-release.
 fn of(system: &str, release: &str) -> String {
     let driver = "the driver of its graphics card";
     let software = match system {
@@ -34,7 +34,8 @@ fn of(system: &str, release: &str) -> String {
     format!("install {driver}{software}; `Context::on_cpu` needs none and runs built-in kernels")
 }
 
-/// The command for a system. Distributions that derive from one of those in the list name it in `ID_LIKE`.
+/// Returns the command for a Linux distribution. A distribution that derives from one in the list names that one in
+/// `ID_LIKE`.
 fn package(release: &str) -> Option<&'static str> {
     let value = |line: &str| {
         let value = line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE="));
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_is_not_known_is_told_what_to_look_for() {
+    fn the_advice_for_an_unknown_system_names_the_driver() {
         assert!(of("linux", "VERSION_ID=debian\n").contains("lavapipe"));
         assert!(!of("windows", "").contains("lavapipe"));
     }

@@ -1,17 +1,20 @@
-//! GL, where what one instance finds may not be used by two threads at once.
+//! GL adapters, which two threads must not use at once if one instance finds them.
 
 use std::sync::{Mutex, PoisonError};
 use wgpu::{Backend, Backends};
 
-/// Runs `f` while no other thread looks for adapters: every GL adapter that the process's instance finds shares one
-/// context, which can be current on one thread only, if only for a moment while it is looked at or dropped.
+/// Runs `f` while no other thread enumerates adapters.
+///
+/// All GL adapters that the process's instance finds share one GL context, which can be current on one thread only.
+/// Even an enumeration or a drop makes the context current for a moment.
 pub(crate) fn one_at_a_time<R>(f: impl FnOnce() -> R) -> R {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     f()
 }
 
-/// The same adapter; a GL one from an instance of its own, so that its device shares its context with no other.
+/// Returns the same adapter. A GL adapter is found again by an instance of its own, so its device shares its GL context
+/// with no other device.
 pub(crate) async fn own(adapter: wgpu::Adapter) -> wgpu::Adapter {
     let info = adapter.get_info();
     if info.backend != Backend::Gl {

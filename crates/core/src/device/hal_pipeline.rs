@@ -1,5 +1,5 @@
-//! Pipelines and bind groups of wgpu-hal's, on a device that wgpu opened.
-#![allow(unsafe_code, reason = "objects that wgpu itself does not know")]
+//! Pipelines and bind groups of wgpu-hal, on a device that wgpu opened.
+#![allow(unsafe_code, reason = "native objects that wgpu does not track")]
 
 use crate::device::bind_layout::{LayoutId, ParameterPath};
 use crate::device::kernel_folder::KernelFile;
@@ -17,7 +17,7 @@ use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, Device as _};
 use wgpu::naga::valid::ValidationFlags;
 
-/// What is bound at one index: a buffer of hal's, from where, and how many bytes.
+/// Binds a native buffer at one index, from `offset` on.
 pub(crate) struct HalBinding<'a, A: Backend> {
     pub(crate) index: u32,
     pub(crate) buffer: &'a A::Buffer,
@@ -25,24 +25,24 @@ pub(crate) struct HalBinding<'a, A: Backend> {
     pub(crate) size: u64,
 }
 
-/// A compiled kernel.
+/// Holds a compiled kernel.
 pub(crate) struct HalPipeline<A: Backend> {
     pub(crate) id: LayoutId,
     pub(crate) carry: ParameterPath,
-    /// The index of each binding, in the order of the interface.
+    /// Lists the index of each binding, in the order of the interface.
     pub(crate) indices: Vec<u32>,
-    /// Whether the shader declares each binding writable.
+    /// Is `true` for each binding that the shader declares writable.
     writable: Vec<bool>,
     origin: Arc<KernelOrigin>,
-    /// With every storage binding writable: for launches that bind one buffer both ways, where a buffer has to be in
-    /// the one state of its use.
+    /// Holds the form with every storage binding writable. A launch that binds one buffer both to a readable and to a
+    /// writable binding uses it, on a backend where a buffer must be in exactly one state.
     both_ways: OnceLock<Box<Self>>,
     gate: Arc<GlGate>,
-    /// There until the drop.
+    /// Is `Some` until the drop.
     parts: Option<PipelineParts<A>>,
 }
 
-/// The native objects of a pipeline, as far as they were made.
+/// Holds the native objects of a pipeline that are made so far.
 struct PipelineParts<A: Backend> {
     device: wgpu::Device,
     pipeline: Option<A::ComputePipeline>,
@@ -51,19 +51,19 @@ struct PipelineParts<A: Backend> {
     shader: Option<A::ShaderModule>,
 }
 
-/// What a group has to bind. No group may outlive it.
+/// Holds the layout of a bind group. A group holds a reference to its layout, so no group outlives it.
 struct GroupLayout<A: Backend> {
     native: Option<A::BindGroupLayout>,
     device: wgpu::Device,
 }
 
-/// A bind group. It names buffers and keeps none of them.
+/// Holds a bind group. The group refers to buffers and keeps none of them alive.
 pub(crate) struct HalGroup<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,
 }
 
-/// Queries for times.
+/// Holds timestamp queries.
 pub(crate) struct HalQueries<A: Backend> {
     native: Option<A::QuerySet>,
     count: u32,
@@ -80,7 +80,7 @@ impl<A: Backend> HalPipeline<A> {
     /// Compiles one entry point for a device of `A`.
     ///
     /// # Errors
-    /// As the wgpu recorder's pipelines.
+    /// Returns the errors of [`WgpuPipeline::new`](crate::device::wgpu_pipeline::WgpuPipeline::new).
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
         check(target.caps, recipe.interface)?;
         let origin = Arc::new(KernelOrigin::new(target, recipe));
@@ -97,7 +97,7 @@ impl<A: Backend> HalPipeline<A> {
         let writable = origin.bindings.iter().map(|&(_, _, writable)| writable || all_writable).collect();
         let (id, carry, device, gate) = (LayoutId::next(), origin.carry, device.clone(), gate.clone());
         let mut parts = PipelineParts { device, pipeline: None, layout: None, groups: None, shader: None };
-        // What was made before something fails goes with the parts.
+        // If a later object fails, the drop of `parts` destroys the earlier ones.
         parts.make(&origin, all_writable).map_err(|unmade| unmade.error(&origin.kernel))?;
         Ok(Self {
             id,
@@ -111,10 +111,10 @@ impl<A: Backend> HalPipeline<A> {
         })
     }
 
-    /// The form for a launch.
+    /// Returns the form of the pipeline for a launch.
     ///
     /// # Errors
-    /// `Compile` if the form is made now and the driver rejects it.
+    /// Returns `Compile` if this call makes the form and the driver rejects it.
     pub(crate) fn form(&self, bindings: &[BoundArray]) -> Result<&Self> {
         if !A::EXACT || !self.mixes(bindings) {
             return Ok(self);
@@ -126,17 +126,18 @@ impl<A: Backend> HalPipeline<A> {
         Ok(self.both_ways.get_or_init(|| Box::new(made)))
     }
 
-    /// Whether one block is bound both to a readable and to a writable binding.
+    /// Returns `true` if one block is bound both to a readable and to a writable binding.
     fn mixes(&self, bindings: &[BoundArray]) -> bool {
         let same = |a: usize, b: usize| Arc::ptr_eq(&bindings[a].block, &bindings[b].block);
         (0..bindings.len()).any(|a| (0..a).any(|b| self.writable[a] != self.writable[b] && same(a, b)))
     }
 
     fn parts(&self) -> &PipelineParts<A> {
-        self.parts.as_ref().expect("they live as long as the pipeline")
+        self.parts.as_ref().expect("the parts live until the drop of the pipeline")
     }
 
-    /// What a launch does to its argument at `at`; nothing if it is bound and not used.
+    /// Returns the use of the argument at `at`, and whether it is a write. Returns `None` if the kernel does not use
+    /// the argument.
     pub(crate) fn uses(&self, at: usize, bound: &BoundArray) -> Option<(Uses, bool)> {
         let write = bound.used?.writes();
         let read_only = A::EXACT && !self.writable[at];
@@ -145,24 +146,24 @@ impl<A: Backend> HalPipeline<A> {
     }
 
     pub(crate) fn pipeline(&self) -> &A::ComputePipeline {
-        self.parts().pipeline.as_ref().expect("bug: an unfinished pipeline was given out")
+        self.parts().pipeline.as_ref().expect("bug: an unfinished pipeline is in use")
     }
 
     pub(crate) fn layout(&self) -> &A::PipelineLayout {
-        self.parts().layout.as_ref().expect("bug: an unfinished pipeline was given out")
+        self.parts().layout.as_ref().expect("bug: an unfinished pipeline is in use")
     }
 
-    /// A group of these buffers, each of which is longer than its binding's smallest size.
+    /// Makes a group of these buffers, each of which is longer than its binding's smallest size.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(crate) fn group(
         &self,
         binds: &[HalBinding<'_, A>],
     ) -> std::result::Result<Arc<HalGroup<A>>, hal::DeviceError> {
-        // SAFETY: the handle is only used to make a group of our own.
+        // SAFETY: the code uses the handle only to make a group that `HalGroup` destroys.
         let raw = unsafe { self.parts().device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
-        let layout = self.parts().groups.clone().expect("bug: an unfinished pipeline was given out");
+        let layout = self.parts().groups.clone().expect("bug: an unfinished pipeline is in use");
         let mut order: Vec<usize> = (0..binds.len()).collect();
         order.sort_unstable_by_key(|&at| binds[at].index);
         let entry = |&at: &usize| hal::BindGroupEntry {
@@ -182,7 +183,8 @@ impl<A: Backend> HalPipeline<A> {
             acceleration_structures: &[],
             external_textures: &[],
         };
-        // SAFETY: every binding of the layout once, in order, within the buffers and aligned, as launches check.
+        // SAFETY: the entries name every binding of the layout once and in order. Launches check that each range is
+        // aligned and inside its buffer.
         let native = unsafe { raw.create_bind_group(&desc) }?;
         Ok(Arc::new(HalGroup { native: Some(native), layout }))
     }
@@ -195,7 +197,7 @@ impl<A: Backend> PipelineParts<A> {
         all_writable: bool,
     ) -> std::result::Result<(), PipelineFailure> {
         let device = self.device.clone();
-        // SAFETY: the handle is only used to make objects of our own.
+        // SAFETY: the code uses the handle only to make objects that this type destroys.
         let raw = unsafe { device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
         let label = Some(origin.kernel.as_str());
         let shader = naga_shader(&device, origin, all_writable)?;
@@ -212,12 +214,12 @@ impl<A: Backend> PipelineParts<A> {
             bind_group_layouts: &[Some(groups.native())],
             immediate_size: origin.immediates,
         };
-        // SAFETY: one group layout of this device, and immediates within its limit.
+        // SAFETY: the group layout belongs to this device, and the immediates are within its limit.
         let layout = unsafe { raw.create_pipeline_layout(&desc) }?;
         let layout = self.layout.insert(layout);
         let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
         let desc = hal::ShaderModuleDescriptor { label, runtime_checks };
-        // SAFETY: the module was validated, and keeps all its checks.
+        // SAFETY: the module is validated and keeps all its runtime checks.
         let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) };
         let shader = self.shader.insert(shader?);
         let constants = origin.constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
@@ -231,16 +233,16 @@ impl<A: Backend> PipelineParts<A> {
         let loaded = file.as_ref().and_then(KernelFile::load);
         let cache = file.as_ref().and_then(|_| pipeline_cache::<A>(&raw, loaded.as_deref()));
         let desc = hal::ComputePipelineDescriptor { label, layout: &*layout, stage, cache: cache.as_ref() };
-        // SAFETY: made from this device's own layout and shader, whose interface the layout was made from.
+        // SAFETY: the layout and the shader belong to this device, and the layout was made from the shader's interface.
         let pipeline = unsafe { raw.create_compute_pipeline(&desc) };
         if let (Some(file), Some(cache)) = (file, cache) {
-            // SAFETY: a cache of this device.
+            // SAFETY: the cache belongs to this device.
             let data = unsafe { raw.pipeline_cache_get_data(&cache) };
-            // Some drivers give more each time for the same kernel: what was there stays.
+            // Some drivers return more data each time for the same kernel, so an existing file stays as it is.
             if let (Some(data), None, Ok(_)) = (data, loaded, &pipeline) {
                 file.keep(&data);
             }
-            // SAFETY: the pipeline is made, and nothing else uses the cache.
+            // SAFETY: the pipeline is made, and no other code uses the cache.
             unsafe { raw.destroy_pipeline_cache(cache) };
         }
         self.pipeline = Some(pipeline?);
@@ -248,29 +250,29 @@ impl<A: Backend> PipelineParts<A> {
     }
 }
 
-/// What the driver made before, for it to take up; an empty one if it does not want that. The kernel is compiled without
-/// one if the driver has none.
+/// Makes a pipeline cache from the data of an earlier run, or an empty one if the driver refuses the data. Returns
+/// `None` if the driver has no pipeline cache; the kernel is then compiled without one.
 fn pipeline_cache<A: Backend>(raw: &A::Device, loaded: Option<&[u8]>) -> Option<A::PipelineCache> {
     let make = |data| {
         let desc = hal::PipelineCacheDescriptor { label: Some("kernel"), data };
-        // SAFETY: the bytes are those of a cache of this device and driver: name, length and checksum of the file say so,
-        // and the driver compares what it wrote at their beginning.
+        // SAFETY: the bytes come from a cache of this device and driver: the name, the length and the checksum of the
+        // file say so. The driver compares the header that it wrote.
         unsafe { raw.create_pipeline_cache(&desc) }.ok()
     };
     loaded.and_then(|data| make(Some(data))).or_else(|| make(None))
 }
 
-/// As [`pipeline_cache`], of wgpu's own, for a device that has the feature.
+/// Makes a pipeline cache of wgpu for a device with the feature, as [`pipeline_cache`] does.
 pub(crate) fn portable_cache(device: &wgpu::Device, data: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
     let desc = wgpu::PipelineCacheDescriptor { label: Some("kernel"), data, fallback: true };
-    // SAFETY: the bytes are those of a cache of this device and driver: name, length and checksum of the file say so, and
-    // wgpu and the driver compare what they wrote at their beginning.
+    // SAFETY: the bytes come from a cache of this device and driver: the name, the length and the checksum of the file
+    // say so. wgpu and the driver compare the headers that they wrote.
     Some(unsafe { device.create_pipeline_cache(&desc) })
 }
 
-/// Why there is no pipeline.
+/// Is the reason why a pipeline could not be made.
 enum PipelineFailure {
-    /// The driver could not, whatever the shader.
+    /// The driver failed for a reason apart from the shader.
     Refused(hal::DeviceError),
     Rejected(String),
 }
@@ -310,16 +312,16 @@ impl From<hal::PipelineError> for PipelineFailure {
 
 impl<A: Backend> HalGroup<A> {
     pub(crate) fn native(&self) -> &A::BindGroup {
-        self.native.as_ref().expect("it lives as long as the group")
+        self.native.as_ref().expect("the native group lives until the drop")
     }
 }
 
 impl<A: Backend> Drop for HalGroup<A> {
     fn drop(&mut self) {
-        // SAFETY: the handle is only used to destroy a group of our own.
+        // SAFETY: the code uses the handle only to destroy the group of this type.
         let raw = unsafe { self.layout.device.as_hal::<A>() };
         if let (Some(raw), Some(native)) = (raw, self.native.take()) {
-            // SAFETY: whoever recorded it keeps it until its submission is complete.
+            // SAFETY: a submission keeps the groups that it uses until it is complete, so no submission uses this one.
             unsafe { raw.destroy_bind_group(native) };
         }
     }
@@ -327,16 +329,16 @@ impl<A: Backend> Drop for HalGroup<A> {
 
 impl<A: Backend> GroupLayout<A> {
     fn native(&self) -> &A::BindGroupLayout {
-        self.native.as_ref().expect("it lives as long as the layout")
+        self.native.as_ref().expect("the native layout lives until the drop")
     }
 }
 
 impl<A: Backend> Drop for GroupLayout<A> {
     fn drop(&mut self) {
-        // SAFETY: the handle is only used to destroy a layout of our own.
+        // SAFETY: the code uses the handle only to destroy the layout of this type.
         let raw = unsafe { self.device.as_hal::<A>() };
         if let (Some(raw), Some(native)) = (raw, self.native.take()) {
-            // SAFETY: its groups keep it, and they are gone.
+            // SAFETY: each group keeps its layout, so all groups of this layout are destroyed.
             unsafe { raw.destroy_bind_group_layout(native) };
         }
     }
@@ -350,12 +352,12 @@ impl<A: Backend> Drop for HalPipeline<A> {
 
 impl<A: Backend> Drop for PipelineParts<A> {
     fn drop(&mut self) {
-        // SAFETY: the handle is only used to destroy objects of our own.
+        // SAFETY: the code uses the handle only to destroy the objects of this type.
         let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return };
         let Self { pipeline, layout, shader, .. } = self;
-        // SAFETY: launches keep their kernel until their submission is complete.
+        // SAFETY: a launch keeps its kernel until its submission is complete, so no submission uses the pipeline.
         pipeline.take().into_iter().for_each(|pipeline| unsafe { raw.destroy_compute_pipeline(pipeline) });
-        // SAFETY: as above, and the pipeline that used it is gone.
+        // SAFETY: as above, and the pipeline that used the layout is destroyed.
         layout.take().into_iter().for_each(|layout| unsafe { raw.destroy_pipeline_layout(layout) });
         // SAFETY: as above.
         shader.take().into_iter().for_each(|shader| unsafe { raw.destroy_shader_module(shader) });
@@ -363,24 +365,24 @@ impl<A: Backend> Drop for PipelineParts<A> {
 }
 
 impl<A: Backend> HalQueries<A> {
-    /// Makes `count` of them.
+    /// Makes `count` timestamp queries.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(crate) fn new(device: &wgpu::Device, count: u32) -> Result<Self> {
         let gone = || hal::DeviceError::Lost;
-        // SAFETY: the handle is only used to make queries of our own.
+        // SAFETY: the code uses the handle only to make queries that this type destroys.
         let raw = unsafe { device.as_hal::<A>() };
         let desc =
             wgpu::wgt::QuerySetDescriptor { label: Some("times"), ty: wgpu::QueryType::Timestamp, count };
-        // SAFETY: the device has timestamps, or nothing would be timed.
+        // SAFETY: the device has the timestamp feature, because only such a device records times.
         let made = raw.ok_or_else(gone).and_then(|raw| unsafe { raw.create_query_set(&desc) });
         let native = made.map_err(|error| refused(&error, "queries for times", 8 * u64::from(count)))?;
         Ok(Self { native: Some(native), count, device: device.clone() })
     }
 
     pub(crate) fn native(&self) -> &A::QuerySet {
-        self.native.as_ref().expect("they are there until the drop")
+        self.native.as_ref().expect("the native queries live until the drop")
     }
 
     pub(crate) fn count(&self) -> u32 {
@@ -390,16 +392,16 @@ impl<A: Backend> HalQueries<A> {
 
 impl<A: Backend> Drop for HalQueries<A> {
     fn drop(&mut self) {
-        // SAFETY: the handle is only used to destroy queries of our own.
+        // SAFETY: the code uses the handle only to destroy the queries of this type.
         let raw = unsafe { self.device.as_hal::<A>() };
         if let (Some(raw), Some(native)) = (raw, self.native.take()) {
-            // SAFETY: whoever recorded them keeps them until its submission is complete.
+            // SAFETY: a submission keeps the queries that it uses until it is complete, so no submission uses these.
             unsafe { raw.destroy_query_set(native) };
         }
     }
 }
 
-/// The shader, validated for what the device can do, as wgpu does it.
+/// Returns the shader, validated for the abilities of the device as wgpu validates it.
 fn naga_shader(
     device: &wgpu::Device,
     origin: &KernelOrigin,
@@ -409,7 +411,7 @@ fn naga_shader(
     if all_writable {
         make_writable(&mut module);
     }
-    let downlevel = wgpu::DownlevelFlags::all(); // what it limits has nothing to do with compute
+    let downlevel = wgpu::DownlevelFlags::all(); // these flags limit no compute feature
     let mut validator =
         wgpu_naga_bridge::create_validator(device.features(), downlevel, ValidationFlags::all());
     let info = validator.validate(&module).map_err(|error| PipelineFailure::Rejected(reasons(&error)))?;

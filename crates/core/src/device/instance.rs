@@ -3,10 +3,10 @@
 use std::env;
 use std::sync::OnceLock;
 
-/// The variable that has the drivers' validation layers watch, if it is 1.
+/// Names the environment variable that switches the drivers' validation layers on if its value is 1.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
 
-/// Whether the program was built with a graphics interface of this system.
+/// Returns `true` if the program was built with a graphics interface of this system.
 pub(crate) fn has_interface() -> bool {
     wgpu::Instance::enabled_backend_features().intersects(backends())
 }
@@ -16,13 +16,14 @@ pub(crate) fn backends() -> wgpu::Backends {
     B::VULKAN | B::METAL | B::DX12 | B::GL | B::BROWSER_WEBGPU
 }
 
-/// The one instance of the process.
+/// Returns the one instance of the process.
 pub(crate) fn instance() -> &'static wgpu::Instance {
     static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
     INSTANCE.get_or_init(|| make_instance(backends()))
 }
 
-/// What the layers say comes through only with debug names, to which layers of before 2024 object themselves.
+/// Makes an instance. wgpu passes the messages of the validation layers on only with debug names, and layers from
+/// before 2024 report errors about those names themselves.
 pub(crate) fn make_instance(backends: wgpu::Backends) -> wgpu::Instance {
     let mut flags = wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
     if env::var(VALIDATION).is_ok_and(|value| value == "1") {
@@ -32,8 +33,8 @@ pub(crate) fn make_instance(backends: wgpu::Backends) -> wgpu::Instance {
     wgpu::Instance::new(wgpu::InstanceDescriptor { backends, flags, ..descriptor })
 }
 
-/// What the validation layers complained about since the last call. Only with the feature `validation`, a debug
-/// build of wgpu-hal and `FENCEPOST_VALIDATION=1` is anybody listening.
+/// Returns the messages of the validation layers since the last call. There are messages only with the feature
+/// `validation`, a debug build of wgpu-hal and `FENCEPOST_VALIDATION=1`.
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub fn validation_messages() -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What a driver made of kernels, in files for the next run of a program.
+//! A folder of compiled kernels for the next run of a program.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fs::{self, File};
@@ -6,35 +6,35 @@ use std::hash::Hash;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// How a file begins: the name of its form, then the key, then the checksum of what follows.
+/// Holds the first bytes of a file. The key and the checksum of the data follow.
 const MAGIC: [u8; 8] = *b"fencekn1";
 const HEAD: usize = MAGIC.len() + 2 * size_of::<u128>();
 
-/// Bytes of a file, at most: a larger one is none of ours.
+/// Limits the bytes of a file. This crate writes no larger file.
 const MOST: u64 = 256 << 20;
 
-/// A folder with one file for each form of a kernel.
+/// Names a folder with one file for each form of a kernel.
 #[derive(Debug)]
 pub(crate) struct KernelFolder {
     path: PathBuf,
-    /// The device with its driver: no other one can use the files.
+    /// Names the device and its driver, because no other device or driver can use the files.
     device: String,
 }
 
-/// Where one form of a kernel is kept.
+/// Names the file of one form of a kernel.
 pub(crate) struct KernelFile {
     path: PathBuf,
     key: u128,
 }
 
 impl KernelFolder {
-    /// `device` names the device, its driver, and the way of talking to it.
+    /// Describes the folder at `path`. `device` names the device, its driver and the submit path.
     pub(crate) fn new(path: PathBuf, device: String) -> Self {
-        // The program may change its working folder later.
+        // The path is absolute because the program may change its working directory later.
         Self { path: std::path::absolute(&path).unwrap_or(path), device }
     }
 
-    /// The file of what `form` describes in full.
+    /// Returns the file of the form that `form` describes in full.
     pub(crate) fn file(&self, form: &impl Hash) -> KernelFile {
         let mut hasher = SipHasher13::new();
         (&self.device, form).hash(&mut hasher);
@@ -44,28 +44,28 @@ impl KernelFolder {
 }
 
 impl KernelFile {
-    /// What was kept: none if there is no file, or if it is damaged.
+    /// Returns the data of the file, or `None` if there is no file or the file is damaged.
     pub(crate) fn load(&self) -> Option<Vec<u8>> {
         match read(&self.path) {
             Ok(bytes) => {
                 let data = self.unpack(bytes);
                 if data.is_none() {
-                    log::warn!("{}: damaged, and made anew", self.path.display());
+                    log::warn!("{}: the file is damaged; the kernel is compiled again", self.path.display());
                 }
                 data
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                log::warn!("{}: {error}; the kernel is compiled anew", self.path.display());
+                log::warn!("{}: {error}; the kernel is compiled again", self.path.display());
                 None
             }
         }
     }
 
-    /// Keeps what the driver gave. The program goes on without a file that cannot be written.
+    /// Writes the driver's data to the file. If the write fails, the program continues without the file.
     pub(crate) fn keep(&self, data: &[u8]) {
         if let Err(error) = self.write(data) {
-            log::warn!("{}: {error}; the kernel is not kept for the next run", self.path.display());
+            log::warn!("{}: {error}; the kernel is not stored for the next run", self.path.display());
         }
     }
 
@@ -87,9 +87,9 @@ impl KernelFile {
         head
     }
 
-    /// Writes beside the place and renames, so that no other program reads a part.
+    /// Writes a temporary file and renames it, so that no other program reads an incomplete file.
     fn write(&self, data: &[u8]) -> io::Result<()> {
-        // Programs in containers have the same numbers of processes.
+        // The name is random because programs in containers may have equal process ids.
         let beside = self.path.with_extension(format!("{:016x}.part", fastrand::u64(..)));
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
@@ -98,16 +98,16 @@ impl KernelFile {
         let written =
             write_all(file, &[&self.head(data), data]).and_then(|()| fs::rename(&beside, &self.path));
         if written.is_err() {
-            fs::remove_file(&beside).ok(); // it may not be there
+            fs::remove_file(&beside).ok(); // the temporary file may be missing
         }
         written
     }
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // Asked before: to open a pipe waits for its other end.
+    // The check comes before the open, because the open of a pipe blocks until the other end is open.
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no plain file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
@@ -129,7 +129,7 @@ mod tests {
     impl Temporary {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("fencepost-{name}-{}", std::process::id()));
-            fs::remove_dir_all(&path).ok(); // of a run that was killed
+            fs::remove_dir_all(&path).ok(); // the folder of a run that was killed
             Self(path)
         }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_there_for_the_same_device_and_the_same_kernel_only() {
+    fn a_file_is_loaded_for_the_same_device_and_kernel_only() {
         let here = Temporary::new("kept");
         let folder = here.folder("a");
         let file = folder.file(&("text", 1));
@@ -157,12 +157,12 @@ mod tests {
         {
             assert_eq!(other.load(), None);
             fs::copy(&file.path, &other.path).expect("the folder can be written");
-            assert_eq!(other.load(), None, "a file under another's name");
+            assert_eq!(other.load(), None, "a file under the name of another");
         }
     }
 
     #[test]
-    fn a_damaged_file_is_none_and_is_made_anew() {
+    fn a_damaged_file_is_not_loaded_and_is_replaced() {
         let here = Temporary::new("damaged");
         let file = here.folder("a").file(&"k");
         file.keep(DATA);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_anew_takes_the_place_of_what_was_and_leaves_nothing_beside_it() {
+    fn a_second_write_replaces_the_file_and_leaves_no_other() {
         let here = Temporary::new("anew");
         let file = here.folder("a").file(&"k");
         file.keep(DATA);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_used_is_no_failure() {
+    fn an_unusable_folder_is_not_an_error() {
         let here = Temporary::new("no-folder");
         fs::create_dir_all(&here.0).expect("a folder");
         fs::write(here.0.join("made"), "a file where a folder should be").expect("a file");
@@ -205,7 +205,7 @@ mod tests {
         fs::create_dir(&taken.path).expect("a folder where a file should be");
         taken.keep(DATA);
         assert_eq!(taken.load(), None);
-        assert_eq!(fs::read_dir(&here.0).expect("it is there").count(), 2, "no part is left");
+        assert_eq!(fs::read_dir(&here.0).expect("it is there").count(), 2, "no temporary file is left");
         #[cfg(unix)]
         {
             let pipe = KernelFolder::new(here.0.clone(), "a".into()).file(&"pipe");

@@ -1,4 +1,4 @@
-//! What every form of a kernel is compiled from, and whether a device can run it.
+//! The source of every form of a kernel, and the check that a device can run the kernel.
 
 use crate::device::bind_layout::ParameterPath;
 use crate::device::kernel_folder::{KernelFile, KernelFolder};
@@ -10,28 +10,28 @@ use fencepost_kernels::{Access, Interface, Module, Needs};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// The parts of a device that a compiler needs.
+/// Holds the parts of a device that a compiler needs.
 #[derive(Clone, Copy)]
 pub(crate) struct CompileTarget<'a> {
     pub(crate) device: &'a wgpu::Device,
     pub(crate) gate: &'a Arc<GlGate>,
     pub(crate) caps: &'a Caps,
-    /// Keeps what the driver compiles for the next run.
+    /// Stores compiled kernels for the next run.
     pub(crate) folder: Option<&'a Arc<KernelFolder>>,
 }
 
-/// What a compiled form is made from.
+/// Holds the source from which each form of a kernel is compiled.
 pub(crate) struct KernelOrigin {
     pub(crate) device: wgpu::Device,
     pub(crate) kernel: String,
     pub(crate) source: wgpu::naga::Module,
     pub(crate) text: String,
-    /// Index, smallest size and whether the shader declares it writable.
+    /// Lists each binding: its index, its smallest size, and `true` if the shader declares it writable.
     pub(crate) bindings: Vec<(u32, u64, bool)>,
     pub(crate) carry: ParameterPath,
     pub(crate) immediates: u32,
     pub(crate) constants: Vec<(String, f64)>,
-    /// Where the driver's work is kept for the next run.
+    /// Names the folder of compiled kernels, if the context has one.
     folder: Option<Arc<KernelFolder>>,
 }
 
@@ -54,7 +54,7 @@ impl KernelOrigin {
         }
     }
 
-    /// Where what the driver makes of one form is kept, if it is.
+    /// Returns the file of one form, if the context has a folder of compiled kernels.
     pub(crate) fn file(&self, all_writable: bool) -> Option<KernelFile> {
         let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name, value.to_bits())).collect();
         let carried = match self.carry {
@@ -66,7 +66,7 @@ impl KernelOrigin {
         self.folder.as_ref().map(|folder| folder.file(&form))
     }
 
-    /// What is bound where, in the order of the indices.
+    /// Returns the entries of the bind group layout in the order of their indices.
     pub(crate) fn entries(&self, all_writable: bool) -> Vec<wgpu::BindGroupLayoutEntry> {
         let storage = |&(binding, size, writable): &(u32, u64, bool)| {
             let ty = wgpu::BufferBindingType::Storage { read_only: !(writable || all_writable) };
@@ -99,7 +99,8 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) ->
     wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::COMPUTE, ty, count: None }
 }
 
-/// Immediates where they fit and can hold the values, else the uniform ring.
+/// Returns the path of the parameters, the bytes of immediates, and the module for that path. The path is immediates if
+/// they fit and can hold the values, and the uniform ring otherwise.
 fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (ParameterPath, u32, wgpu::naga::Module) {
     let plain = || module.naga().clone();
     let Some(params) = &interface.params else { return (ParameterPath::Nothing, 0, plain()) };
@@ -127,10 +128,10 @@ pub(crate) fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of parameters that go through the uniform ring, at most: all devices have room for so many.
+/// Limits the bytes of parameters that go through the uniform ring. Every device has room for this many.
 const MOST_PARAMETERS: u32 = 16 << 10;
 
-/// What the kernel needs and the device lacks.
+/// Returns the first ability that the kernel needs and the device lacks.
 fn missing(caps: &Caps, needs: Needs) -> Option<&'static str> {
     let abilities = [
         (needs.f16, caps.f16, "16-bit floats"),

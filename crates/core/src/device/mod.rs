@@ -1,4 +1,7 @@
-//! A hardware queue and the device it belongs to.
+//! The contract of a new backend: the traits `Device` and `Recorder`, and the type `Lane`.
+//!
+//! A new backend implements [`Device`], one [`Recorder`] for each lane and one [`Fence`] for each lane. The
+//! documentation of each method says what the caller guarantees and what the implementer does.
 
 pub(crate) mod adapter;
 pub(crate) mod adapter_choice;
@@ -31,74 +34,123 @@ use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a context needs of a device besides its lanes.
+/// Represents the device of a context: its limits, its memory and its compiler. The lanes of the device are separate
+/// objects.
+///
+/// Any thread of the program or of the context may call a method, and several threads may call at the same time. The
+/// caller does not hold the state lock S. It may hold S only for `caps`, `recorder`, `hardware` and
+/// `nanoseconds_a_tick`, which return at once.
+///
+/// When the device is lost, the fences of all lanes return [`Lost`](fencepost_sync::Lost). A method that can fail may
+/// then return any error, which the caller replaces by `DeviceLost`.
 pub(crate) trait Device: Allocate + Send + Sync {
-    /// What it can do.
+    /// Returns the limits and abilities of the device. The result is the same for each call. The enqueuing calls check
+    /// their arguments against it, so a recorder never receives a command that exceeds it.
     fn caps(&self) -> &Caps;
 
-    /// What records for it, for messages.
+    /// Returns the name of the recorder, for messages and profiles.
     fn recorder(&self) -> &'static str;
 
-    /// What tells the device below wgpu from every other, if anything does: it has one queue, which may be other
-    /// contexts' as well.
+    /// Returns a number that identifies the native device, or `None` if the implementer cannot identify it.
+    ///
+    /// If the devices of two contexts return the same number, their submissions go to one hardware queue. The scheduler
+    /// then orders work of one context after work of the other by submission order alone. An implementer returns a
+    /// number only if that holds.
     fn hardware(&self) -> Option<usize>;
 
-    /// Whether pinned memory can be had, to which the host keeps a pointer.
+    /// Returns `true` if the device has pinned memory. The implementer then gives each block of `Heap::Upload` and
+    /// `Heap::Download` memory that the host can access in place. If it returns `false`, a pinned array is ordinary
+    /// host memory, and the caller requests no such block.
     fn pinned(&self) -> bool;
 
-    /// Staging memory of `size` bytes that `fill` has filled.
+    /// Returns staging memory of `size` bytes, for an upload.
+    ///
+    /// The implementer calls `fill` with `size` bytes before it returns. A recorder reads the memory when it submits
+    /// the upload, and the caller drops the memory after that submission is complete. After `OutOfMemory` the caller
+    /// frees memory and calls once more, so a failed call has no effect.
+    ///
+    /// # Errors
+    /// Returns `OutOfMemory`, `DeviceLost`, or `Device` with the driver's message.
     fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged>;
 
-    /// Bytes of staging memory that hold something, and of what is kept for later.
+    /// Returns the bytes of staging memory in use and the bytes kept for later use.
     fn staging(&self) -> (u64, u64);
 
-    /// Gives back staging memory that is kept for later use; the bytes of that.
+    /// Frees the staging memory that is kept for later use, and returns its bytes. The implementer does not free
+    /// staging memory in use.
     fn trim_staging(&self) -> u64;
 
-    /// Compiles one entry point.
+    /// Compiles one entry point. The caller has parsed and reflected the module. The implementer checks that the device
+    /// supports the kernel, and returns a pipeline for the recorders of its lanes. The call may take long.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` or `TooManyParameters` if the device does not support the kernel, `NoReference` if the CPU
+    /// recorder has no function for it, `Compile` if the driver rejects it, and `DeviceLost`.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline>;
 
-    /// What a tick of its clock is.
+    /// Returns the length of a tick of the device's clock in nanoseconds. The caller multiplies a difference of two
+    /// [`Ticks`](crate::work::time_slot::Ticks) by it.
     fn nanoseconds_a_tick(&self) -> f64;
 
-    /// Drops whatever is cached for a block that is about to go.
+    /// Drops all objects cached for `block`, such as bind groups.
+    ///
+    /// The pool calls this once for each block whose memory goes back to the driver, and drops its reference to the
+    /// block afterwards. No command in flight uses the block. The implementer returns soon: if a cache is locked, it
+    /// drops the objects in a later call.
     fn forget(&self, block: &Block);
 
-    /// Lets the driver's housekeeping run and returns at once; false if another call is in its way.
+    /// Runs the driver's callbacks and deferred frees, and returns without blocking.
+    ///
+    /// Returns `false` if another call has locked the driver. The caller then calls again later.
     fn tick(&self) -> bool;
 
-    /// [Ticks](Self::tick), and asks now and then whether the device is still there: a driver reports some losses only when it
-    /// is asked. Its fences say it then.
+    /// Calls [`tick`](Self::tick), and checks for device loss if the driver reports a loss only when asked.
+    ///
+    /// The scheduler calls this every 100 ms or more often while a thread or a task waits. The implementer may limit
+    /// the rate of its checks. The fences of the lanes report a loss that it finds. The return value is that of `tick`.
     fn poll_loss(&self) -> bool;
 
-    /// Asks now whether the device is gone.
+    /// Returns `true` if the device is lost, and checks that now.
+    ///
+    /// The caller calls this after a call of the device has failed, and reports `DeviceLost` in place of the error if
+    /// the fences then return [`Lost`](fencepost_sync::Lost). An implementer whose fences find every loss themselves
+    /// returns `false`.
     fn is_gone(&self) -> bool;
 }
 
-/// A hardware queue: who records for it, and how far it is.
+/// Joins the recorder and the fence of one hardware queue.
+///
+/// The backend makes one lane for each hardware queue, and the context owns it. Submissions of one lane execute as if
+/// in submission order, and their values rise.
 pub(crate) struct Lane {
+    /// Records and submits. Only the thread that holds the lane's token calls it.
     pub(crate) recorder: Box<dyn Recorder>,
+    /// Reports the values that the recorder's submissions signal. Any number of threads call it at the same time.
     pub(crate) fence: Arc<dyn Fence>,
-    /// Whether submitting to an idle queue returns before the work is done, so that a waiting caller may submit
-    /// itself and see its timeout kept.
+    /// Is `true` if a submission to an idle queue returns before its work is complete. A waiting thread then submits by
+    /// itself and still returns at its timeout. If it is `false`, the lane thread submits.
     pub(crate) async_submit: bool,
+    /// Says how the scheduler estimates the device time of a command.
     pub(crate) pace: CostModel,
 }
 
-/// How it is known what a lane's commands take.
+/// Names the source of the estimated device time of a lane's commands. The scheduler ends a batch early if the time of
+/// later commands would delay a result in it too much.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CostModel {
-    /// From the time that their batches took; a batch ends before a result in it is so much device time late.
+    /// The scheduler learns the times from the measured times of batches. A batch ends before a result in it would be
+    /// late by this much device time.
     Measured(Duration),
-    /// The device does nothing: what was seen once takes no time.
+    /// The device executes nothing: a command that was seen once is expected to take no time.
     Instant,
-    /// From a seed: now and then a command counts as a long one, the same ones in each run.
+    /// A random generator with this seed draws the times. Now and then a command counts as long, the same commands in
+    /// each run.
     Drawn(u64),
-    /// Not at all: no command counts as long.
+    /// The times are unknown, and no command counts as long.
     Unknown,
 }
 
 impl CostModel {
-    /// How much device time late a result may be, unless the program says otherwise.
+    /// Limits the device time by which a result may be late, unless the program sets another limit.
     pub(crate) const LATENESS: Duration = Duration::from_millis(1);
 }

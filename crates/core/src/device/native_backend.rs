@@ -1,4 +1,4 @@
-//! What the rest of a context needs of a graphics interface below wgpu.
+//! The operations of a graphics interface below wgpu that the other modules need.
 
 #[cfg(native)]
 use crate::device::hal_pipeline::HalPipeline;
@@ -17,15 +17,15 @@ use crate::work::compiled_kernel::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
 
-/// A backend behind a trait object.
+/// Is a backend behind a trait object.
 pub(crate) trait NativeBackend: Send + Sync {
-    /// The most of a device's memory that the host can reach for good.
+    /// Returns the largest part of a device's memory that the host can keep mapped.
     fn reach(&self) -> HostReach;
 
-    /// Memory that wgpu does not know; `None` if there is none of the sort.
+    /// Allocates memory that wgpu does not track. Returns `None` if the device has no such memory.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     fn allocate(
         &self,
         device: &wgpu::Device,
@@ -35,20 +35,21 @@ pub(crate) trait NativeBackend: Send + Sync {
     /// Compiles one entry point.
     ///
     /// # Errors
-    /// As the wgpu recorder's pipelines.
+    /// Returns the errors of [`WgpuPipeline::new`](crate::device::wgpu_pipeline::WgpuPipeline::new).
     fn compile(&self, target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Pipeline>;
 
-    /// Whether wgpu still records for the device: one that is gone takes what is submitted, and says nothing.
+    /// Returns `true` if wgpu still records for the device. wgpu accepts submissions for a lost device and reports no
+    /// error.
     fn knows(&self, device: &wgpu::Device) -> bool;
 
-    /// Where the device below wgpu is, as long as that is there.
+    /// Returns the address of the native device below wgpu, while that exists.
     fn address(&self, device: &wgpu::Device) -> Option<usize>;
 
-    /// What names the driver's build, if the driver gives out what it has compiled.
+    /// Returns a key of the driver's build, if the driver returns compiled pipelines.
     fn driver_key(&self, device: &wgpu::Device) -> Option<[u8; 16]>;
 }
 
-/// Returns the backend of a device if it can be used past wgpu.
+/// Returns the backend of a device if it can be used without wgpu.
 #[cfg(native)]
 pub(crate) fn native_backend(backend: wgpu::Backend) -> Option<&'static dyn NativeBackend> {
     struct Find;
@@ -62,7 +63,7 @@ pub(crate) fn native_backend(backend: wgpu::Backend) -> Option<&'static dyn Nati
     with_backend(backend, Find)
 }
 
-/// Returns `None`: no backend of this target can be used past wgpu.
+/// Returns `None`: no backend of this target can be used without wgpu.
 #[cfg(not(native))]
 pub(crate) fn native_backend(_: wgpu::Backend) -> Option<&'static dyn NativeBackend> {
     None

@@ -1,4 +1,4 @@
-//! Opening a device, or taking over the caller's.
+//! Opens a device, or adopts a device of the program.
 
 use crate::device::CostModel;
 use crate::device::kernel_folder::KernelFolder;
@@ -52,15 +52,15 @@ impl WgpuDevice {
     /// Opens an adapter with one lane.
     ///
     /// # Errors
-    /// `Device` if the driver refuses.
+    /// Returns `Device` if the driver refuses.
     pub(crate) async fn open(adapter: &wgpu::Adapter, options: OpenOptions) -> Result<Arc<Self>> {
         let info = adapter.get_info();
         let requested = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("fencepost"),
             required_features: features(adapter.features(), options.kernel_folder.is_some()),
             required_limits: limits(adapter.limits()),
-            // wgpu would take hundreds of megabytes at once for what it allocates, which is little: most arrays lie in
-            // memory that is allocated here.
+            // By default wgpu would allocate hundreds of megabytes at once, and needs little, because this crate
+            // allocates the memory of most arrays itself.
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         });
@@ -74,17 +74,15 @@ impl WgpuDevice {
         Ok(assemble(device, queue, &info, Some(lost), options))
     }
 
-    /// Takes over the caller's device and queue; none of its handlers are touched.
-    ///
-    /// # Errors
-    /// `Device` if the driver refuses what is native of the options.
+    /// Adopts the caller's device and queue, and sets none of its handlers.
     pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: OpenOptions) -> Arc<Self> {
         let info = device.adapter_info();
         assemble(device, queue, &info, None, options)
     }
 }
 
-/// Of a device that tells of its loss by the flag, or that tells nobody.
+/// Makes the device of a context. `told` is the loss flag that a callback raises, or `None` if no callback is
+/// installed.
 fn assemble(
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -129,7 +127,7 @@ fn assemble(
     }))
 }
 
-/// Where compiled kernels are kept, for devices whose driver gives them out.
+/// Returns the folder of compiled kernels, if the driver of the device returns compiled kernels.
 fn kernel_folder(
     device: &wgpu::Device,
     info: &wgpu::AdapterInfo,
@@ -138,15 +136,15 @@ fn kernel_folder(
 ) -> Option<Arc<KernelFolder>> {
     let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
     let driver = native_backend(info.backend)?.driver_key(device)?;
-    // The wgpu recorder's data begin with a head of wgpu's own. Another version of wgpu, which a version of this crate
-    // names exactly, may make other code of a kernel.
+    // The wgpu recorder's data begin with a header of wgpu. A version of this crate names one exact version of wgpu,
+    // and another version of wgpu may compile a kernel to other code.
     let (past_wgpu, version) = (way != SubmitPath::Wgpu, env!("CARGO_PKG_VERSION"));
     let device =
         format!("{}|{:x}|{:x}|{driver:x?}|{past_wgpu}|{version}", info.name, info.vendor, info.device);
     Some(Arc::new(KernelFolder::new(path, device)))
 }
 
-/// The way that is wanted, or the one that comes closest.
+/// Returns the submit path that the options name, or the closest one that the device supports.
 fn way(options: &OpenOptions, native: bool) -> SubmitPath {
     match options.way {
         _ if !native => SubmitPath::Wgpu,
@@ -155,14 +153,16 @@ fn way(options: &OpenOptions, native: bool) -> SubmitPath {
     }
 }
 
-/// Errors that no scope of ours catches come from elsewhere, or late in the browser: they must not panic.
+/// Sets the handlers of a device that this crate opened. An error outside this crate's scopes, or a late one in the
+/// browser, must not panic.
 fn listen(device: &wgpu::Device, lost: &LostFlag) {
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {}", reasons(&error))));
     let lost = lost.clone();
     device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
 }
 
-/// Asked of the device itself, by mapping a few bytes. wgpu takes only Vulkan's memory from us.
+/// Returns the memory that the host can keep mapped, which the function finds by mapping a few bytes. wgpu takes
+/// foreign memory on Vulkan only.
 fn reach(
     native: &dyn NativeBackend,
     device: &wgpu::Device,
@@ -181,7 +181,7 @@ fn reach(
     if one_memory && reaches(Heap::Device) { most } else { HostReach::Staging }
 }
 
-/// Whatever of this the adapter has. `keeps` says that compiled kernels are kept.
+/// Returns the features that this crate uses and the adapter has. `keeps` is `true` if compiled kernels are kept.
 fn features(has: Features, keeps: bool) -> Features {
     let caches = if keeps { Features::PIPELINE_CACHE } else { Features::empty() };
     let timing = Features::TIMESTAMP_QUERY
@@ -197,7 +197,7 @@ fn features(has: Features, keeps: bool) -> Features {
     has & (timing | numbers | groups | caches | Features::IMMEDIATES)
 }
 
-/// All that the adapter offers; more than eight bind groups make wgpu stumble, and one is used.
+/// Returns all limits of the adapter, but at most eight bind groups: wgpu fails with more, and this crate uses one.
 fn limits(has: wgpu::Limits) -> wgpu::Limits {
     wgpu::Limits { max_bind_groups: has.max_bind_groups.min(8), ..has }
 }
@@ -212,7 +212,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, immediates: bool) -> Ca
         max_binding: limits.max_storage_buffer_binding_size,
         binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
         max_bindings: limits.max_storage_buffers_per_shader_stage,
-        // Some drivers claim to take billions, and then allocate for them.
+        // Some drivers report billions and then allocate for that many.
         max_binding_index: limits.max_bindings_per_bind_group.min(1000),
         max_groups: limits.max_compute_workgroups_per_dimension,
         max_workgroup: [

@@ -1,4 +1,4 @@
-//! A pipeline cache of wgpu's for one form of a kernel, from a file and back to it.
+//! A pipeline cache of wgpu for one form of a kernel, which is read from a file and written to it.
 
 #[cfg(native)]
 use crate::device::hal_pipeline::portable_cache;
@@ -11,7 +11,7 @@ pub(crate) struct PipelineCache {
 }
 
 impl PipelineCache {
-    /// The device must have the feature.
+    /// Reads the file and makes the cache. The device has the feature `PIPELINE_CACHE`.
     pub(crate) fn open(device: &wgpu::Device, file: KernelFile) -> Option<Self> {
         let loaded = file.load();
         let cache = portable_cache(device, loaded.as_deref())?;
@@ -22,7 +22,8 @@ impl PipelineCache {
         &self.cache
     }
 
-    /// Keeps what the driver has made, if nothing was there: some drivers give more each time for the same kernel.
+    /// Writes the driver's data to the file if there was no file. Some drivers return more data each time for the same
+    /// kernel.
     pub(crate) fn close(self) {
         if let (None, Some(data)) = (self.loaded, self.cache.get_data()) {
             self.file.keep(&data);
@@ -30,7 +31,7 @@ impl PipelineCache {
     }
 }
 
-/// Returns `None`: no driver of this target gives out what it compiles.
+/// Returns `None`: no driver of this target returns compiled kernels.
 #[cfg(not(native))]
 fn portable_cache(_: &wgpu::Device, _: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
     None

@@ -1,39 +1,70 @@
-//! A batch becomes calls of a graphics interface, or steps on host bytes.
+//! The contract of a recorder, which turns a batch into calls of a graphics interface or into operations on host bytes.
 
 use crate::error::Error;
 use crate::work::step::Step;
 use fencepost_sync::Value;
 use std::sync::Arc;
 
-/// Records and submits the batches of one lane. Whoever holds the lane's token has it to himself.
+/// Records and submits the batches of one lane.
+///
+/// The caller holds the lane's token, so calls for one lane never overlap. Calls for other lanes may run at the same
+/// time.
 pub(crate) trait Recorder: Send {
-    /// Encodes `steps` in the order of their levels and submits them as one submission that signals `signal`.
+    /// Encodes `steps` and submits them as one submission that signals `signal` on the lane's fence.
     ///
-    /// The device starts it only after the other lanes have passed their values in `waits`; all of those were
-    /// submitted before. On failure nothing was submitted.
+    /// The caller guarantees:
+    /// - It does not hold the state lock S.
+    /// - `steps` is a whole batch, and the bytes of each upload in it are staged.
+    /// - `waits` names values that were submitted on other lanes before this call, at most one for each lane. So no
+    ///   cycle of waits exists.
+    /// - `signal` is larger than each value that this lane has signalled. The value of a refused call is used again.
+    /// - It keeps `steps`, and so the blocks and kernels in them, until the fence has passed `signal`. If the device is
+    ///   lost first, it leaks them.
+    /// - After `OutOfMemory` it frees memory and may call again with the same arguments.
+    ///
+    /// The implementer guarantees:
+    /// - A step executes after all steps of lower levels. Steps of one level are independent and may execute in any
+    ///   order, except that the steps of one stamp execute in the order of `steps`.
+    /// - A recorder may ignore the levels and use a weaker order. A step then executes after the earlier steps of its
+    ///   queue, the earlier steps of the context's own queue, and the steps in `Step::after`.
+    /// - The device starts the submission after the other lanes have passed their values in `waits`, and after the
+    ///   earlier submissions of this lane where the steps depend on them.
+    /// - The writes of the submission are visible to each later submission.
+    /// - For `Work::Read` the slot is set to `ReadState::Staged` before the submission completes. The bytes are valid
+    ///   once the fence has passed `signal`.
+    /// - For `Work::Start` and `Work::End` the time slot holds the ticks, or their place, by then.
+    /// - For `Work::Publish` the host sees the writes to the block once the fence has passed `signal`.
+    /// - The fence passes `signal` even if no step needs the device.
+    ///
+    /// # Errors
+    /// Returns a [`Failure`] if nothing was submitted. The implementer then keeps no clone of `steps` and signals
+    /// nothing. If [`Failure::lost`] is `true`, the submission may have reached the device, so the implementer leaks
+    /// the objects that it uses.
     fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value)
     -> Result<Keep, Failure>;
 }
 
-/// What must live until the device has passed a submission; dropping it gives the pieces back.
+/// Holds the objects that a submission uses besides its steps, such as staging memory and bind groups. The scheduler
+/// drops it, without the state lock S, after the fence has passed the submission's value. It leaks it if the device is
+/// lost.
 pub(crate) type Keep = Option<Box<dyn KeepAlive>>;
 
-/// Anything that can be kept.
+/// Is implemented by each type that a submission can keep alive.
 pub(crate) trait KeepAlive: Send {}
 impl<T: Send> KeepAlive for T {}
 
-/// A value of another lane.
+/// Names a value of a lane's fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LaneValue {
     pub(crate) lane: usize,
     pub(crate) value: Value,
 }
 
-/// Why a batch was not submitted.
+/// Describes the reason for a refused batch.
 pub(crate) struct Failure {
-    /// The step that could not be encoded, if it was one.
+    /// Holds the index of the step that could not be encoded. It is `None` if no single step caused the failure.
     pub(crate) step: Option<usize>,
     pub(crate) error: Error,
-    /// Whether the device is gone.
+    /// Is `true` if the device is lost. The caller then gives the device up and leaks the batch.
     pub(crate) lost: bool,
 }

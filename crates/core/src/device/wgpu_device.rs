@@ -1,4 +1,4 @@
-//! A wgpu device, as a context needs it.
+//! The device of a context on wgpu.
 
 use crate::device::bind_groups::BindGroups;
 use crate::device::kernel_folder::KernelFolder;
@@ -29,52 +29,55 @@ use web_time::Instant;
 use wgpu::BufferUsages as Usages;
 
 const MIB: u64 = 1 << 20;
-/// Bytes of an ordinary staging chunk, and of all that are kept for later.
+/// Counts the bytes of an ordinary staging chunk.
 const CHUNK: u64 = MIB;
+/// Limits the bytes of all staging chunks kept for later.
 const CACHE: u64 = 256 * MIB;
-/// The shortest time between two questions whether the device is still there.
+/// Holds the shortest time between two probes for device loss.
 const BETWEEN_PROBES: Duration = Duration::from_millis(50);
 
-/// A wgpu device with its one queue.
+/// Holds a wgpu device with its one queue.
 pub(crate) struct WgpuDevice {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pub(crate) caps: Caps,
     pub(crate) lost: LostFlag,
-    /// Whether wgpu tells of a loss: where the handlers are the program's it does not.
+    /// Is `true` if a callback of this crate reports a loss. On an adopted device the program owns the handlers, and
+    /// the field is `false`.
     told: bool,
     pub(crate) gate: Arc<GlGate>,
     pub(crate) reach: HostReach,
-    /// The backend below wgpu, if it may be used.
+    /// Holds the backend below wgpu, if the options allow its use.
     pub(crate) native: Option<&'static dyn NativeBackend>,
     pub(crate) way: SubmitPath,
-    /// Whether others submit to its queue.
+    /// Is `true` if other code submits to the queue.
     shared: bool,
     hardware: Option<usize>,
     kernel_folder: Option<Arc<KernelFolder>>,
-    /// As its lane has it.
+    /// Is the `async_submit` of the device's lane.
     pub(crate) async_submit: bool,
     pub(crate) pace: CostModel,
     staging: Arc<ByteMeter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
-    /// For uploads and for downloads, where the host reaches no memory for good.
+    /// Holds the free wgpu staging buffers for uploads and for downloads. They are used on devices without mapped
+    /// memory.
     spares: [Arc<SpareBuffers>; 2],
     groups: Mutex<BindGroups>,
     gone: DroppedBlocks,
     foreign: Arc<ExternalBlocks>,
-    /// When it was last asked whether it is still there.
+    /// Holds the time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
 }
 
-/// The way of a batch to the device.
+/// Names the way of a batch to the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SubmitPath {
-    /// Recorded and submitted by wgpu.
+    /// wgpu records and submits the batch.
     Wgpu,
-    /// Recorded past wgpu, submitted by it.
+    /// wgpu-hal records the batch, and wgpu submits it.
     Hal,
-    /// Recorded and submitted past wgpu.
+    /// wgpu-hal records and submits the batch.
     Direct,
 }
 
@@ -88,7 +91,7 @@ impl SubmitPath {
     }
 }
 
-/// The parts of an opened device.
+/// Holds the parts of an opened device.
 pub(crate) struct Opened {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
@@ -100,7 +103,7 @@ pub(crate) struct Opened {
     pub(crate) native: Option<&'static dyn NativeBackend>,
     pub(crate) way: SubmitPath,
     pub(crate) shared: bool,
-    /// Where the device below wgpu is: wgpu's own numbers begin anew in each of its instances.
+    /// Holds the address of the native device below wgpu. wgpu's own ids start again in each of its instances.
     pub(crate) hardware: Option<usize>,
     pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
     pub(crate) async_submit: bool,
@@ -151,12 +154,12 @@ impl WgpuDevice {
         self.way != SubmitPath::Wgpu
     }
 
-    /// Whether others submit to its queue, as far as it was said when it was opened.
+    /// Returns `true` if other code submits to the queue, as the options said.
     pub(crate) fn is_shared(&self) -> bool {
         self.shared
     }
 
-    /// Whether wgpu still knows the device, as far as there is a way to ask.
+    /// Returns `true` if wgpu still records for the device, or if there is no way to check that.
     pub(crate) fn is_known(&self) -> bool {
         self.native.is_none_or(|native| native.knows(&self.device))
     }
@@ -177,15 +180,16 @@ impl WgpuDevice {
         &self.gate
     }
 
-    /// Runs `work` with the bind groups, cleared of what is gone. Only for who holds the lane's token.
+    /// Runs `work` with the bind groups, after the groups of dropped blocks are removed. Only the thread that holds the
+    /// lane's token calls this.
     pub(crate) fn with_groups<T>(&self, work: impl FnOnce(&mut BindGroups) -> T) -> T {
         let mut groups = lock(&self.groups);
         self.sweep(&mut groups);
         work(&mut groups)
     }
 
-    /// A piece of memory that the device copies from: `size` bytes as `fill` leaves them, and zeros up to the next
-    /// multiple of 16; `None` without such memory.
+    /// Returns a piece of memory from which the device copies: `fill` writes the first `size` bytes, and zeros follow
+    /// up to the next multiple of 16. Returns `None` if the device has no such memory.
     pub(crate) fn staged(
         &self,
         size: u64,
@@ -202,17 +206,18 @@ impl WgpuDevice {
         Ok(Some(piece))
     }
 
-    /// What counts its staging memory.
+    /// Returns the counter of the staging memory.
     pub(crate) fn meter(&self) -> &Arc<ByteMeter> {
         &self.staging
     }
 
-    /// The staging buffers that wgpu maps in a mode and nobody uses.
+    /// Returns the free wgpu staging buffers of a map mode.
     pub(crate) fn spares(&self, mode: wgpu::MapMode) -> &Arc<SpareBuffers> {
         &self.spares[usize::from(mode == wgpu::MapMode::Read)]
     }
 
-    /// A piece of memory that the device copies to and the host reads; `None` without such memory.
+    /// Returns a piece of memory to which the device copies and which the host reads. Returns `None` if the device has
+    /// no such memory.
     pub(crate) fn download_piece(&self, size: u64) -> Result<Option<StagingPiece<WgpuMemory>>> {
         self.piece(&self.downloads, Heap::Download, size, "download staging")
     }
@@ -230,12 +235,12 @@ impl WgpuDevice {
         }
         let chunk = |size| {
             let made = self.native(BufferRequest { heap, mapped, size, label })?;
-            made.ok_or_else(|| self.refused(label, "memory that the host reaches is gone"))
+            made.ok_or_else(|| self.refused(label, "the device is lost"))
         };
         arena.take(size, chunk).map(Some)
     }
 
-    /// Memory below wgpu; `None` without such memory.
+    /// Allocates memory below wgpu, or returns `None` if the device has no such memory.
     fn native(&self, wanted: BufferRequest<'_>) -> Result<Option<WgpuMemory>> {
         let Some(backend) = self.native else { return Ok(None) };
         let made = backend.allocate(&self.device, wanted);
@@ -257,15 +262,15 @@ impl WgpuDevice {
         if self.lost.is_raised() { Err(self.refused(object, "")) } else { Ok(()) }
     }
 
-    /// The blocks on buffers of the program's own.
+    /// Returns the blocks of external buffers.
     pub(crate) fn foreign(&self) -> &ExternalBlocks {
         &self.foreign
     }
 
-    /// A buffer of zeros that the program will know.
+    /// Makes a wgpu buffer of zeros that the program may use too.
     ///
     /// # Errors
-    /// `TooLarge`, `OutOfMemory`, or whatever wgpu says; `DeviceLost`.
+    /// Returns `TooLarge`, `OutOfMemory`, the error that wgpu reports, or `DeviceLost`.
     pub(crate) fn shared_buffer(&self, bytes: u64, usage: Usages, label: &str) -> Result<wgpu::Buffer> {
         self.alive(label)?;
         let (object, limit) = (format!("array `{label}`"), self.caps.max_block);
@@ -277,10 +282,10 @@ impl WgpuDevice {
         error.map_or(Ok(buffer), |error| Err(Operation { object: &object, bytes }.failed(&error)))
     }
 
-    /// The block on a buffer of the program's own, which keeps its bytes.
+    /// Returns the block of an external buffer, which keeps its bytes.
     ///
     /// # Errors
-    /// `Device` if wgpu takes the buffer for another device's; `DeviceLost`.
+    /// Returns `Device` if wgpu treats the buffer as one of another device, or `DeviceLost`.
     pub(crate) fn block_on(&self, buffer: &wgpu::Buffer, label: &Arc<str>) -> Result<Arc<Block>> {
         self.alive(label)?;
         let _inside = self.gate.enter();
@@ -295,14 +300,14 @@ impl WgpuDevice {
         }))
     }
 
-    /// What wgpu has against work on a buffer of the program's own now, if anything.
+    /// Returns the error that wgpu reports for work on an external buffer now, if there is one.
     pub(crate) fn refusal(&self, buffer: &wgpu::Buffer, label: &str) -> Option<crate::error::Error> {
         let _inside = self.gate.enter();
         let (_, error) = scoped(&self.device, || self.queue.submit([self.using(buffer)]));
         error.map(|error| Operation { object: &format!("array `{label}`"), bytes: 0 }.failed(&error))
     }
 
-    /// Commands that use the buffer, and nothing else.
+    /// Returns commands that use the buffer and do no other work.
     fn using(&self, buffer: &wgpu::Buffer) -> wgpu::CommandBuffer {
         let mut encoder =
             self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("foreign") });
@@ -310,25 +315,25 @@ impl WgpuDevice {
         encoder.finish()
     }
 
-    /// Hands over the blocks that are gone.
+    /// Calls `forget` for each dropped block.
     #[cfg(native)]
     pub(crate) fn take_gone(&self, forget: impl FnMut(BlockId)) {
         std::mem::take(&mut *lock(&self.gone)).into_iter().for_each(forget);
     }
 
-    /// Memory of the device that wgpu does not know, for the native recorder's own use. Its bytes are anything.
+    /// Allocates device memory that wgpu does not track, for the native recorder. Its bytes may have any value.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`, or `Device` if the device is lost and the loss is not reported yet.
     #[cfg(native)]
     pub(crate) fn scratch(&self, size: u64, label: &str) -> Result<WgpuMemory> {
         let made = self.native(BufferRequest { heap: Heap::Device, mapped: false, size, label })?;
-        made.ok_or_else(|| self.refused(label, "the device is gone"))
+        made.ok_or_else(|| self.refused(label, "the device is lost"))
     }
 
     fn sweep(&self, groups: &mut BindGroups) {
         if self.past_wgpu() {
-            return; // the recorder has the groups, and takes what is gone
+            return; // the recorder holds the groups, and removes those of dropped blocks
         }
         for block in std::mem::take(&mut *lock(&self.gone)) {
             groups.forget(block);
@@ -426,17 +431,20 @@ impl Device for WgpuDevice {
 }
 
 impl WgpuDevice {
-    /// Asks whether the device is still there, as [`answers`](Self::answers) does. Only for who is inside the gate.
+    /// Checks for device loss with [`answers`](Self::answers). The caller holds the device's gate.
     pub(crate) fn probe(&self) {
         let (answers, reason) = scoped(&self.device, || self.answers());
         if !answers && reason.is_none() {
-            self.lost.raise("it no longer makes buffers");
+            self.lost.raise("a mapped buffer could not be made, and no error was reported");
         }
     }
 
-    /// Whether the device gives a few mapped bytes, or has no memory for them; one that is gone does neither. It says nothing
-    /// else: a submission that it does not make counts as done, and where the handlers are the program's nobody is told. Only
-    /// in an error scope, which knows of other reasons.
+    /// Returns `true` if the device makes a small mapped buffer or reports that it has no memory for one. A lost device
+    /// does neither.
+    ///
+    /// wgpu counts a submission to a lost device as complete, and an adopted device has no loss callback of this crate,
+    /// so this probe is the only sign of the loss. The caller opens an error scope, so that another error is not taken
+    /// for a loss.
     pub(crate) fn answers(&self) -> bool {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
         let (label, mapped_at_creation) = (Some("is it there"), true);
@@ -463,6 +471,6 @@ impl Allocate for WgpuDevice {
         if !self.past_wgpu() {
             return WgpuMemory::plain(&self.device, &self.gate, plain).map(Memory::Wgpu);
         }
-        self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.refused(label, "the device is gone"))
+        self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.refused(label, "the device is lost"))
     }
 }

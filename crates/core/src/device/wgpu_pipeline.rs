@@ -1,4 +1,4 @@
-//! A kernel becomes a compute pipeline.
+//! Compute pipelines of wgpu.
 
 use crate::device::bind_layout::{LayoutId, ParameterPath};
 use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable};
@@ -10,17 +10,18 @@ use crate::work::compiled_kernel::Recipe;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// A compiled kernel.
+/// Holds a compiled kernel.
 pub(crate) struct WgpuPipeline {
     plain: Arc<Variant>,
-    /// With every storage binding writable: for launches that bind one buffer both ways.
+    /// Holds the form with every storage binding writable. A launch that binds one buffer both to a readable and to a
+    /// writable binding uses it.
     writable: OnceLock<Arc<Variant>>,
     gate: Arc<GlGate>,
     both_ways: bool,
     origin: Box<KernelOrigin>,
 }
 
-/// One compiled form of a kernel.
+/// Holds one compiled form of a kernel.
 pub(crate) struct Variant {
     pub(crate) id: LayoutId,
     pub(crate) pipeline: wgpu::ComputePipeline,
@@ -31,7 +32,8 @@ impl WgpuPipeline {
     /// Compiles one entry point for a device.
     ///
     /// # Errors
-    /// `Unsupported` where the device lacks what it needs; `Compile` if the driver rejects it.
+    /// Returns `Unsupported` if the device lacks an ability that the kernel needs, and `Compile` if the driver rejects
+    /// the kernel.
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
         check(target.caps, recipe.interface)?;
         let origin = Box::new(KernelOrigin::new(target, recipe));
@@ -41,10 +43,11 @@ impl WgpuPipeline {
         Ok(Self { plain, writable, gate: target.gate.clone(), both_ways, origin })
     }
 
-    /// The form for a launch; `mixed` if it binds one buffer both to a readable and to a writable binding.
+    /// Returns the form for a launch. `mixed` is `true` if the launch binds one buffer both to a readable and to a
+    /// writable binding.
     ///
     /// # Errors
-    /// `Compile` if the form is made now and the driver rejects it.
+    /// Returns `Compile` if this call makes the form and the driver rejects it.
     pub(crate) fn variant(&self, mixed: bool) -> Result<&Variant> {
         if !mixed {
             return Ok(&self.plain);
@@ -60,13 +63,14 @@ impl WgpuPipeline {
         self.origin.carry
     }
 
-    /// The index of a binding and whether the shader declares it writable; in the order of the interface.
+    /// Returns the index of a binding, and `true` if the shader declares it writable. `at` counts in the order of the
+    /// interface.
     pub(crate) fn binding(&self, at: usize) -> (u32, bool) {
         let (index, _, writable) = self.origin.bindings[at];
         (index, writable)
     }
 
-    /// Whether some bindings are writable and some are not.
+    /// Returns `true` if some bindings are writable and some are not.
     pub(crate) fn both_ways(&self) -> bool {
         self.both_ways
     }
@@ -129,7 +133,8 @@ impl KernelOrigin {
         pipeline
     }
 
-    /// The browser gets the text as it was written; it has a compiler of its own.
+    /// Returns the source of the shader. In the browser that is the program's text, because the browser has its own
+    /// compiler.
     fn shader(&self, all_writable: bool) -> wgpu::ShaderSource<'_> {
         if cfg!(target_arch = "wasm32") && !all_writable && self.carry != ParameterPath::Immediates {
             return wgpu::ShaderSource::Wgsl(Cow::Borrowed(&self.text));

@@ -1,15 +1,16 @@
-//! Graphics interfaces below wgpu, and what they do differently.
+//! Graphics interfaces below wgpu, and the properties in which they differ.
 
 use crate::driver::reach::HostReach;
 use wgpu::hal::{self, api};
 
-/// A graphics interface, as the native recorder uses it.
+/// Describes a graphics interface for the native recorder.
 pub(crate) trait Backend: hal::Api {
-    /// The most of a device's memory that the host can reach for good.
+    /// Names the largest part of a device's memory that the host can keep mapped.
     const REACH: HostReach;
-    /// Whether a buffer has to be in exactly the state of its use, rather than in one that covers it.
+    /// Is `true` if a buffer must be in exactly the state of its use. If it is `false`, a state that covers the use is
+    /// enough.
     const EXACT: bool = false;
-    /// Whether what a submission wrote is visible to the next without a barrier.
+    /// Is `true` if the next submission sees the writes of a submission without a barrier.
     const VISIBLE: bool = true;
 }
 
@@ -20,9 +21,9 @@ impl Backend for api::Vulkan {
 
 #[cfg(gles)]
 impl Backend for api::Gles {
-    /// Mapping waits for whatever else goes on there.
+    /// A mapping call waits for all other work of the GL context.
     const REACH: HostReach = HostReach::Nothing;
-    /// Commands are played one submission after the other, as if they were one list.
+    /// GL executes its submissions one after the other, as if they were one command list.
     const VISIBLE: bool = false;
 }
 
@@ -48,7 +49,7 @@ pub(crate) trait BackendVisitor {
     fn visit<A: Backend>(self) -> Self::Output;
 }
 
-/// Calls `visitor` with the backend of a device; `None` if that backend cannot be used past wgpu.
+/// Calls `visitor` with the backend of a device. Returns `None` if that backend cannot be used without wgpu.
 pub(crate) fn with_backend<V: BackendVisitor>(backend: wgpu::Backend, visitor: V) -> Option<V::Output> {
     match backend {
         #[cfg(vulkan)]

@@ -1,11 +1,11 @@
-//! A wall around wgpu's types.
+//! Type erasure for wgpu's types.
 
 use std::ops::Deref;
 
-/// A value behind a trait object.
+/// Holds a value behind a trait object.
 ///
-/// wgpu's types nest so deeply that rustc, asked in a user's program whether a context may cross threads, would reach
-/// its default recursion limit. Here the question is settled once.
+/// wgpu's types nest so deeply that rustc would reach its default recursion limit when a user's program requires that a
+/// context is `Send` and `Sync`. The trait object's own bounds answer the question here, so rustc does not look inside.
 pub(crate) struct Erased<T: 'static>(Box<dyn ErasedValue<T>>);
 
 trait ErasedValue<T>: Send + Sync {

@@ -1,10 +1,10 @@
-//! wgpu's errors as values.
+//! wgpu's errors as return values.
 
 use crate::error::{Error, Kind};
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
-/// What was being done when wgpu complained, for the message.
+/// Names the operation in which wgpu reports an error, for the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation<'a> {
     pub(crate) object: &'a str,
@@ -12,7 +12,7 @@ pub(crate) struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    /// The error of ours for one of wgpu's.
+    /// Returns this crate's error for a wgpu error.
     pub(crate) fn failed(&self, error: &wgpu::Error) -> Error {
         let object = self.object.to_owned();
         match error {
@@ -24,9 +24,11 @@ impl Operation<'_> {
     }
 }
 
-/// Runs `work` with all errors of `device` on this thread caught; the first of them, if any.
+/// Runs `work` inside error scopes of `device` on this thread. Returns the result and the error that a scope caught, if
+/// any.
 ///
-/// In the browser errors come later than the call: there the device's own handler hears of them.
+/// In the browser an error is reported after the call has returned. The device's own error handler receives the error
+/// there.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
     let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
@@ -39,13 +41,13 @@ pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, 
     (made, memory.or(validation).or(internal))
 }
 
-/// As on other targets, but every error goes to the device's handler.
+/// Runs `work` and returns no error: in the browser the device's error handler receives every error.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn scoped<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
     (work(), None)
 }
 
-/// As [`scoped`], of what there is no memory for; whether that was so.
+/// Runs `work` inside an out-of-memory error scope. Returns the result, and `true` if the device ran out of memory.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn scoped_memory<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, bool) {
     let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
@@ -53,13 +55,13 @@ pub(crate) fn scoped_memory<T>(device: &wgpu::Device, work: impl FnOnce() -> T) 
     (made, ready(memory.pop()).is_some())
 }
 
-/// As on other targets, but every error goes to the device's handler.
+/// Runs `work` and returns `false`: in the browser the device's error handler receives every error.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn scoped_memory<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T, bool) {
     (work(), false)
 }
 
-/// The answer of a future that has it already, as a popped scope does outside the browser.
+/// Returns the result of a future that is ready at once, as that of a popped error scope is outside the browser.
 #[cfg(not(target_arch = "wasm32"))]
 fn ready(future: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error> {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -68,7 +70,7 @@ fn ready(future: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Erro
     }
 }
 
-/// An error with what lies below it, on one line.
+/// Returns the messages of an error and of its causes on one line.
 pub(crate) fn reasons(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();

@@ -1,12 +1,14 @@
-//! One at a time, where a backend lets only one thread in.
+//! A lock for calls of wgpu on backends that admit only one thread at a time.
 
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::any::Any;
 use std::sync::Arc;
 
-/// The way into a wgpu device. On GL a submission may last as long as its work, and other threads that call
-/// meanwhile are thrown out with a panic after some seconds: there, calls take turns, and what is dropped waits for
-/// the next one who is inside.
+/// Serialises calls of a wgpu device on GL.
+///
+/// On GL a submission may last as long as its work, and a thread that calls wgpu meanwhile panics after some seconds.
+/// There each call of wgpu holds the lock `turn`. An object that is dropped goes to `dead`, and the next thread that
+/// takes the lock drops the objects in it.
 pub(crate) struct GlGate {
     turn: Arc<Mutex<()>>,
     one_at_a_time: bool,
@@ -19,27 +21,30 @@ impl GlGate {
         Arc::new(Self { turn: Arc::default(), one_at_a_time, dead: Mutex::default() })
     }
 
-    /// What a fence looks at before it polls.
+    /// Returns the lock that a fence tries to take before it polls.
     pub(crate) fn turn(&self) -> &Arc<Mutex<()>> {
         &self.turn
     }
 
-    /// Waits for its turn, where that is needed. Not to be entered twice.
+    /// Waits for the lock on GL, and returns `None` on other backends. A thread that holds the lock must not call this
+    /// again.
     pub(crate) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
         let turn = self.one_at_a_time.then(|| lock(&self.turn))?;
         self.clear();
         Some(turn)
     }
 
-    /// Waits for its turn to submit, on every backend. Some drivers stay in the call as long as earlier work runs, and wgpu
-    /// holds up every poll meanwhile: a poll that looks at [`turn`](Self::turn) first comes back at once.
+    /// Waits for the lock before a submission, on every backend.
+    ///
+    /// Some drivers block in the submit call while earlier work runs, and wgpu blocks every poll meanwhile. A poll that
+    /// tries to take [`turn`](Self::turn) first returns at once instead.
     pub(crate) fn enter_to_submit(&self) -> MutexGuard<'_, ()> {
         let turn = lock(&self.turn);
         self.clear();
         turn
     }
 
-    /// Runs `work` if that takes no waiting.
+    /// Runs `work` if that needs no wait for the lock.
     pub(crate) fn try_inside(&self, work: impl FnOnce()) {
         if !self.one_at_a_time {
             work();
@@ -49,7 +54,7 @@ impl GlGate {
         }
     }
 
-    /// Drops an object of wgpu's without waiting.
+    /// Drops a wgpu object without a wait. On GL the next thread that takes the lock drops it.
     pub(crate) fn drop_in_turn(&self, object: impl Send + 'static) {
         if self.one_at_a_time {
             lock(&self.dead).push(Box::new(object));

@@ -1,4 +1,5 @@
-//! wgpu and wgpu-hal as all other rooms need them: error scopes, one thread at a time on GL, limits, what backends do differently.
+//! wgpu and wgpu-hal for the other modules: error scopes, one thread at a time on GL, limits, differences between
+//! backends.
 
 #[cfg(native)]
 pub(crate) mod backend;

@@ -1,11 +1,11 @@
-//! The memory of a device that the host reaches where it lies.
+//! The part of a device's memory that the host can keep mapped.
 
-/// Which memory the host reaches where it is.
+/// Names the memory that the host can keep mapped. Each variant includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum HostReach {
     Nothing,
-    /// Staging memory and pinned arrays.
+    /// The host maps staging memory and pinned arrays.
     Staging,
-    /// Those, and the device's own: it is the same memory.
+    /// The host also maps the arrays of the device, because device and host share their memory.
     All,
 }

@@ -1,4 +1,4 @@
-//! The accounts of allocation trackers.
+//! The records of allocation trackers.
 
 use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};
 use fencepost_sync::prim::{Mutex, lock};
@@ -8,13 +8,15 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The account of one tracker.
+/// Records the arrays that one tracker sees.
 pub(crate) struct AllocationBook {
-    /// No other book has it: memory may be that of a book before.
+    /// Identifies the book in the scopes of a thread. The address would not, because a later book may reuse the memory.
     pub(crate) number: u64,
     pages: Mutex<AllocationPages>,
 }
 
+/// Holds the arrays and the counts of a book. `live_bytes` is the sum of the bytes in `live`, and
+/// `live_bytes <= peak_bytes`.
 #[derive(Default)]
 pub(crate) struct AllocationPages {
     next: u64,
@@ -25,7 +27,7 @@ pub(crate) struct AllocationPages {
     sites: Vec<AllocationSite>,
 }
 
-/// What is known of an array when it is made.
+/// Describes an array that is made.
 pub(crate) struct NewAllocation<'a> {
     pub(crate) label: &'a Arc<str>,
     pub(crate) bytes: u64,
@@ -34,12 +36,12 @@ pub(crate) struct NewAllocation<'a> {
     pub(crate) at: &'static Location<'static>,
 }
 
-/// The places of an array in the books, struck out when it goes.
+/// Holds the entries of an array in the books. The drop removes the array from each book.
 #[derive(Default)]
 pub(crate) struct AllocationEntries(Vec<(Arc<AllocationBook>, u64)>);
 
 impl AllocationEntries {
-    /// Enters an array into all `books`.
+    /// Adds an array to all `books`.
     pub(crate) fn new(books: Vec<Arc<AllocationBook>>, made: &NewAllocation<'_>) -> Self {
         let enter = |book: Arc<AllocationBook>| {
             let id = book.enter(made);
@@ -65,12 +67,12 @@ impl Default for AllocationBook {
 }
 
 impl AllocationBook {
-    /// Returns what was made so far, and what of it is there.
+    /// Returns a report of the arrays made so far and of the live ones.
     pub(crate) fn report(&self) -> AllocationReport {
         lock(&self.pages).report()
     }
 
-    /// Forgets every array, also those that are there.
+    /// Removes every array from the book, live ones too.
     pub(crate) fn clear(&self) {
         let before = {
             let mut pages = lock(&self.pages);
@@ -114,7 +116,7 @@ impl AllocationPages {
     }
 
     fn strike_out(&mut self, id: u64) {
-        // Unknown if the book was cleared meanwhile.
+        // The entry is missing if the book was cleared meanwhile.
         let Some((entry, at)) = self.live.remove(&id) else { return };
         self.live_bytes -= entry.bytes;
         self.sites[at].live -= 1;
@@ -135,7 +137,7 @@ impl AllocationPages {
 }
 
 thread_local! {
-    /// The scopes that this thread is in, outermost first, each with its book.
+    /// Holds the scopes of this thread, outermost first, each with the number of its book.
     pub(crate) static SCOPES: RefCell<Vec<(u64, String)>> = const { RefCell::new(Vec::new()) };
 }
 

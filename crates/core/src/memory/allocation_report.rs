@@ -1,58 +1,58 @@
-//! What an allocation tracker has to say.
+//! The report of an allocation tracker.
 
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// What an [`AllocationTracker`](crate::AllocationTracker) has noted. Its `Display` is a table.
+/// Holds the counts of an [`AllocationTracker`](crate::AllocationTracker). `Display` prints a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AllocationReport {
-    /// Bytes of the arrays that are there.
+    /// Counts the bytes of live arrays.
     pub live_bytes: u64,
-    /// The most bytes that were there at once.
+    /// Holds the maximum of `live_bytes` so far.
     pub peak_bytes: u64,
-    /// Arrays made in all.
+    /// Counts all arrays made.
     pub count: u64,
-    /// By line and scope, those with the most bytes first.
+    /// Lists the allocation sites, those with the most live bytes first. A site is a line and a scope.
     pub sites: Vec<AllocationSite>,
-    /// The arrays that are there, oldest first.
+    /// Lists the live arrays, oldest first.
     pub live: Vec<Allocation>,
 }
 
-/// What was made at one line, in one scope.
+/// Counts the arrays that were made at one line in one scope.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AllocationSite {
-    /// The line.
+    /// Names the line.
     pub location: &'static Location<'static>,
-    /// The [scopes](crate::AllocationTracker::scope) around it, as in `outer/inner`.
+    /// Names the [scopes](crate::AllocationTracker::scope) around the line, as in `outer/inner`.
     pub scope: String,
-    /// Arrays made in all.
+    /// Counts all arrays made at this site.
     pub count: u64,
-    /// Arrays that are there.
+    /// Counts the live arrays.
     pub live: u64,
-    /// Their bytes.
+    /// Counts the bytes of the live arrays.
     pub live_bytes: u64,
-    /// The most bytes that were there at once.
+    /// Holds the maximum of `live_bytes` so far.
     pub peak_bytes: u64,
 }
 
-/// One array.
+/// Describes a live array.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Allocation {
-    /// What messages call it.
+    /// Names the array in messages.
     pub label: Arc<str>,
-    /// Its bytes.
+    /// Counts the bytes of the array.
     pub bytes: u64,
-    /// Whether it is a pinned array of the host.
+    /// Is `true` if the array is a pinned array of the host.
     pub pinned: bool,
-    /// The queue that made it, or `context`.
+    /// Names the queue that made the array, or is `context`.
     pub queue: Arc<str>,
-    /// The line that made it.
+    /// Names the line that made the array.
     pub location: &'static Location<'static>,
-    /// The [scopes](crate::AllocationTracker::scope) around it, as in `outer/inner`.
+    /// Names the [scopes](crate::AllocationTracker::scope) around that line, as in `outer/inner`.
     pub scope: String,
 }
 

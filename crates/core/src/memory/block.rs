@@ -14,59 +14,65 @@ use std::sync::Arc;
 #[cfg(native)]
 use std::sync::atomic::AtomicU64;
 
-/// One allocation. Arrays, and commands on their way, share it.
+/// Holds one allocation. Arrays share the block with the commands in flight that use it.
 pub(crate) struct Block {
     pub(crate) id: BlockId,
     pub(crate) heap: Heap,
-    /// Bytes, a multiple of 16 unless the memory is the program's own.
+    /// Counts the bytes. The size is a multiple of 16 unless the block is an external buffer.
     pub(crate) size: u64,
     pub(crate) memory: Memory,
-    /// What the native recorder has done with it since its last barrier. Only for who holds the lane's token.
+    /// Records the native recorder's accesses since its last barrier. Only the thread that holds the lane's token uses
+    /// the mark.
     #[cfg(native)]
     pub(crate) mark: AtomicU64,
     order: Mutex<BlockState>,
 }
 
-/// Where the bytes are.
+/// Holds the bytes of a block.
 pub(crate) enum Memory {
     Wgpu(WgpuMemory),
-    /// The CPU recorder's.
+    /// Holds the bytes that the CPU recorder works on.
     Host(CpuMemory),
 }
 
-/// What a block's users have to know of each other. Read and written under the context's state lock only.
+/// Holds the uses of a block, which order its commands and host accesses. Only a thread that holds the state lock S
+/// reads or writes it.
 #[derive(Default)]
 pub(crate) struct BlockState {
-    /// The label of the array that lives here now.
+    /// Names the array that has the block now.
     pub(crate) label: Arc<str>,
     pub(crate) uses: BlockUses,
     pub(crate) host: HostUse,
-    /// How many host reads are under way.
+    /// Counts the host reads that are under way.
     pub(crate) readers: u32,
-    /// Reads whose bytes are taken from this block itself, if nobody writes them first.
+    /// Lists the lazy reads of this block with their ranges. The host copies the bytes out of the block if no writer is
+    /// planned first.
     pub(crate) lazy: ReadParts,
-    /// The host reads this block now and then: every batch that writes it makes its writes visible to the host.
+    /// Is `true` if the host reads this block in place. Every batch that writes the block then makes its writes
+    /// visible to the host.
     pub(crate) host_reads: bool,
-    /// Whether the last planned write was, or will be, made visible to the host by its own batch.
+    /// Is `true` if the host sees the last planned write when its batch is complete, and while no write is planned yet.
     pub(crate) visible: bool,
-    /// Whether nothing was ever written: all bytes are zero.
+    /// Is `true` while no command has written the block: all bytes are zero.
     pub(crate) fresh: bool,
 }
 
-/// What the host does with a block's bytes at this moment.
+/// Describes the host's access to a block's bytes at this moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum HostUse {
     #[default]
     Idle,
-    /// Being written.
+    /// The host writes the bytes.
     Writing,
-    /// Mapped by a guard, or about to be.
+    /// A guard maps the bytes, or is about to map them.
     Mapped,
 }
 
 impl BlockState {
-    /// Takes what reads have left in `range`, which is about to be written, with a slot for each piece. The rest of
-    /// those reads stays in place: other writers of it need not come after this one.
+    /// Removes `range`, which a command is about to write, from the lazy reads. Returns each removed piece with a new
+    /// slot for its bytes.
+    ///
+    /// The rest of each read stays lazy: another writer may write the rest without an order to this one.
     pub(crate) fn take_lazy(&mut self, range: &Range<u64>) -> ReadParts {
         let mut taken = ReadParts::new();
         for (left, read) in std::mem::take(&mut self.lazy) {
@@ -98,7 +104,7 @@ impl Block {
         }
     }
 
-    /// The block of a buffer of the program's own, whose bytes are whatever they are.
+    /// Returns the block of an external buffer, whose bytes may have any value.
     pub(crate) fn foreign(id: BlockId, size: u64, memory: Memory, label: &Arc<str>) -> Self {
         let block = Self::new(id, Heap::Device, size, memory);
         {
@@ -108,18 +114,18 @@ impl Block {
         block
     }
 
-    /// The order book. Only for who holds the state lock; it is never held across anything.
+    /// Locks the state of the block. The caller holds the state lock S, and releases this lock before S.
     #[inline]
     pub(crate) fn order(&self) -> MutexGuard<'_, BlockState> {
         lock(&self.order)
     }
 
-    /// Whether the memory is the program's own.
+    /// Returns `true` if the block is an external buffer.
     pub(crate) fn is_external(&self) -> bool {
         matches!(&self.memory, Memory::Wgpu(memory) if memory.foreign().is_some())
     }
 
-    /// wgpu's buffer, if the program knows it, too.
+    /// Returns the wgpu buffer if the program has it too.
     pub(crate) fn shared_buffer(&self) -> Option<&wgpu::Buffer> {
         match &self.memory {
             Memory::Wgpu(memory) if memory.foreign().is_some() => Some(memory.buffer()),
@@ -127,7 +133,7 @@ impl Block {
         }
     }
 
-    /// Whether the host reaches the bytes where they are.
+    /// Returns `true` if the host can access the bytes in place.
     pub(crate) fn direct(&self) -> bool {
         match &self.memory {
             Memory::Wgpu(memory) => memory.view().is_some(),
@@ -135,7 +141,7 @@ impl Block {
         }
     }
 
-    /// The native view, where there is one.
+    /// Returns the host's view of native memory, if the block has one.
     pub(crate) fn view(&self) -> Option<&HostView> {
         match &self.memory {
             Memory::Wgpu(memory) => memory.view(),
@@ -150,11 +156,14 @@ impl fmt::Debug for Block {
     }
 }
 
-/// Where a device's memory comes from.
+/// Allocates the memory of a device.
 pub(crate) trait Allocate {
-    /// Memory of `size` bytes, zero.
+    /// Allocates `size` bytes, which are zero before the first command uses them.
+    ///
+    /// The caller passes a multiple of 16 above 0. After `OutOfMemory` it frees memory and calls once more, so a failed
+    /// call has no effect. Any thread may call this, without the state lock S.
     ///
     /// # Errors
-    /// `OutOfMemory` or `TooLarge`, naming `label`.
+    /// Returns `OutOfMemory` or `TooLarge`, which name `label`, or `DeviceLost`.
     fn allocate(&self, heap: Heap, size: u64, label: &str) -> Result<Memory>;
 }

@@ -1,44 +1,44 @@
-//! How much staging memory there is.
+//! The counters of staging memory.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the staging memory of one device.
+/// Counts the bytes of staging memory of one device.
 #[derive(Default)]
 pub(crate) struct ByteMeter {
     used: AtomicU64,
     free: AtomicU64,
 }
 
-/// Bytes of staging memory, counted until this is dropped.
+/// Counts some bytes of staging memory until it is dropped.
 pub(crate) struct MeteredBytes {
     meter: Arc<ByteMeter>,
     pub(crate) bytes: u64,
     free: bool,
 }
 
-/// Staging memory on the heap.
+/// Holds staging memory on the program's heap.
 pub(crate) struct MeteredVec {
     bytes: Box<[u8]>,
     _count: MeteredBytes,
 }
 
 impl ByteMeter {
-    /// Counts memory that was made, and is used.
+    /// Counts `bytes` of new memory as used.
     pub(crate) fn count(self: &Arc<Self>, bytes: u64) -> MeteredBytes {
         self.used.fetch_add(bytes, Ordering::Relaxed);
         MeteredBytes { meter: self.clone(), bytes, free: false }
     }
 
-    /// Bytes in use, and bytes kept for later use.
+    /// Returns the bytes in use and the bytes kept for later use.
     pub(crate) fn read(&self) -> (u64, u64) {
         (self.used.load(Ordering::Relaxed), self.free.load(Ordering::Relaxed))
     }
 }
 
 impl MeteredBytes {
-    /// Says whether the memory is kept for later use only.
+    /// Moves the bytes to the free counter if `free` is `true`, and to the used counter otherwise.
     pub(crate) fn set_free(mut self, free: bool) -> Self {
         if free != self.free {
             self.counter().fetch_sub(self.bytes, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! The CPU recorder's memory.
+//! The memory of the CPU recorder.
 
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 
-/// Bytes that the device thread and the host both reach, each holding the lock for one copy at a time.
+/// Holds bytes for the device thread and for the host. Each holds the lock for one copy at a time.
 pub(crate) struct CpuMemory(Mutex<Vec<u8>>);
 
 impl CpuMemory {
@@ -11,19 +11,19 @@ impl CpuMemory {
         Self(Mutex::new(vec![0; size as usize]))
     }
 
-    /// Copies bytes from `offset` on into `out`.
+    /// Copies the bytes from `offset` into `out`.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
         let at = offset as usize;
         out.copy_from_slice(&lock(&self.0)[at..at + out.len()]);
     }
 
-    /// Copies `bytes` to `offset` and on.
+    /// Copies `bytes` to `offset`.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
         let at = offset as usize;
         lock(&self.0)[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// A copy of a range.
+    /// Returns a copy of a range.
     pub(crate) fn copy(&self, range: Range<u64>) -> Vec<u8> {
         lock(&self.0)[range.start as usize..range.end as usize].to_vec()
     }

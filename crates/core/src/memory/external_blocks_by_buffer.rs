@@ -1,4 +1,4 @@
-//! The blocks on wgpu buffers of the program.
+//! The blocks of external buffers.
 
 use crate::memory::block::Block;
 use crate::memory::external_buffers::ExternalOwner;
@@ -7,11 +7,10 @@ use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
 
-/// Blocks that are gone and may still be bound in a recorder's groups.
+/// Lists dropped blocks that a recorder's bind groups may still bind.
 pub(crate) type DroppedBlocks = Arc<Mutex<Vec<BlockId>>>;
 
-/// The blocks on buffers of the program's own. All arrays on one buffer share its block, and with it the uses of its
-/// bytes.
+/// Finds the block of an external buffer. All arrays on one buffer share its block, and with it the uses of its bytes.
 pub(crate) struct ExternalBlocks {
     blocks: Mutex<FxHashMap<wgpu::Buffer, (BlockId, Weak<Block>)>>,
     gone: DroppedBlocks,
@@ -22,12 +21,12 @@ impl ExternalBlocks {
         Arc::new(Self { blocks: Mutex::default(), gone: gone.clone() })
     }
 
-    /// Whether there are any.
+    /// Returns `true` if there is an external block.
     pub(crate) fn any(&self) -> bool {
         !lock(&self.blocks).is_empty()
     }
 
-    /// The block on `buffer`; `make` makes it if no array lies there.
+    /// Returns the block of `buffer`, and calls `make` if no array is on the buffer.
     pub(crate) fn block(&self, buffer: &wgpu::Buffer, make: impl FnOnce() -> Arc<Block>) -> Arc<Block> {
         let mut blocks = lock(&self.blocks);
         let known = blocks.get(buffer).and_then(|(_, block)| block.upgrade());
@@ -46,6 +45,6 @@ impl ExternalOwner for ExternalBlocks {
         let current = blocks.get(buffer).is_some_and(|(known, _)| *known == id);
         let removed = current.then(|| blocks.remove_entry(buffer));
         drop(blocks);
-        drop(removed); // a buffer of wgpu's goes outside the lock
+        drop(removed); // the wgpu buffer is dropped without the lock
     }
 }

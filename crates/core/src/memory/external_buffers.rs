@@ -1,21 +1,22 @@
-//! Buffers of the program's own, on which arrays lie.
+//! External buffers, which are wgpu buffers of the program with arrays on them.
 
 use crate::memory::heap::BlockId;
 use std::sync::Arc;
 #[cfg(native)]
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The books of the blocks on buffers of the program.
+/// Keeps the blocks of external buffers.
 pub(crate) trait ExternalOwner: Send + Sync {
-    /// Forgets a block that is gone. Another block on the same buffer may have taken its place.
+    /// Removes a dropped block. Another block of the same buffer may have taken its place, and stays.
     fn remove(&self, buffer: &wgpu::Buffer, id: BlockId);
 }
 
-/// What the memory of such a block knows of itself.
+/// Holds the state of an external buffer that its block owns.
 pub(crate) struct ExternalBuffer {
     id: BlockId,
     buffer: wgpu::Buffer,
-    /// Whether wgpu counts all of its bytes as written: if not, it zeroes them before it uses them.
+    /// Is `true` if wgpu treats all bytes of the buffer as written. Otherwise wgpu zeroes the bytes before it uses
+    /// them.
     #[cfg(native)]
     settled: AtomicBool,
     all: Arc<dyn ExternalOwner>,
@@ -32,13 +33,13 @@ impl ExternalBuffer {
         }
     }
 
-    /// Whether wgpu has to be told yet that all bytes count as written. Only for who holds the lane's token.
+    /// Returns `true` until [`settle`](Self::settle) is called. Only the thread that holds the lane's token calls this.
     #[cfg(native)]
     pub(crate) fn unsettled(&self) -> bool {
         !self.settled.load(Ordering::Relaxed)
     }
 
-    /// It was told.
+    /// Records that wgpu treats all bytes as written.
     #[cfg(native)]
     pub(crate) fn settle(&self) {
         self.settled.store(true, Ordering::Relaxed);
@@ -51,10 +52,10 @@ impl Drop for ExternalBuffer {
     }
 }
 
-/// Records that `buffers` are used next by whoever records natively: in the one state in which those expect, and leave,
-/// whatever wgpu knows too.
+/// Records a transition of `buffers` to `STORAGE_READ_WRITE`. That is the state in which the native recorder expects,
+/// and leaves, every buffer that wgpu also tracks.
 ///
-/// wgpu refuses the commands if it would refuse any other use of one of the buffers.
+/// wgpu refuses the commands if it refuses any other use of one of the buffers.
 pub(crate) fn transition_external<'a>(
     encoder: &mut wgpu::CommandEncoder,
     buffers: impl Iterator<Item = &'a wgpu::Buffer>,

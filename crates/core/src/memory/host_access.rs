@@ -1,26 +1,27 @@
-//! The right of the host to the bytes of a block.
+//! Permission for the host to access the bytes of a block.
 
 use crate::memory::block::{Block, BlockState, HostUse, Memory};
 use crate::memory::host_right::HostRight;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The right of the host to read, or to write, a block. The bytes can be reached with it only.
+/// Permits the host to read, or to write, a block. The bytes are accessible only through this type.
 ///
-/// A block admits several readers at once, or one writer. The scheduler makes one only while no work that was enqueued before
-/// can still touch the range, or write it if the right is to read; so the holder of a right to write is alone with the bytes.
+/// A block admits several readers at once, or one writer. The scheduler grants an access only when no command enqueued
+/// before can still write the range or, for a write access, use the range. So a write access excludes every other
+/// access to the bytes.
 pub(crate) struct HostAccess {
     block: Arc<Block>,
     want: HostUseKind,
     right: HostRight,
 }
 
-/// What the host wants.
+/// Names the access that the host wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HostUseKind {
     Read,
     Write,
-    /// To keep the bytes mapped: whatever is enqueued meanwhile is refused, not held.
+    /// The host keeps the bytes mapped. A command that is enqueued meanwhile is refused and does not wait.
     Map {
         write: bool,
     },
@@ -33,29 +34,29 @@ impl HostUseKind {
 }
 
 impl HostAccess {
-    /// Admits one more use of the host; `None` if the uses that there are exclude it.
+    /// Admits an access of the host. Returns `None` if a present access excludes it.
     pub(crate) fn join(block: &Arc<Block>, order: &mut BlockState, want: HostUseKind) -> Option<Self> {
         order.admit_host(want).then(|| Self { block: block.clone(), want, right: HostRight::granted() })
     }
 
-    /// Returns the right to read what a read has left in place: every later writer of those bytes, the host too, saves them
-    /// first.
+    /// Returns a read access for a lazy read. The read stays valid in place because every later writer of those bytes,
+    /// the host too, copies them out first.
     pub(crate) fn of_lazy_read(block: &Arc<Block>, order: &mut BlockState) -> Self {
         order.readers += 1;
         Self { block: block.clone(), want: HostUseKind::Read, right: HostRight::granted() }
     }
 
-    /// Ends the use in the block's books, which are given as `order`. The caller does it once, when it drops the right.
+    /// Ends the access in the block's state `order`. The caller calls this once, before it drops the access.
     pub(crate) fn leave(&self, order: &mut BlockState) {
         order.dismiss_host(self.want);
     }
 
-    /// Returns the proof to read where the bytes are.
+    /// Returns the proof that the host may read in place.
     pub(crate) fn right(&self) -> &HostRight {
         &self.right
     }
 
-    /// Returns the proof to write where the bytes are.
+    /// Returns the proof that the host may write in place.
     pub(crate) fn right_mut(&mut self) -> &mut HostRight {
         &mut self.right
     }
@@ -68,15 +69,15 @@ impl HostAccess {
         &self.block
     }
 
-    /// The bytes of a range, in place; none if the host has no view.
+    /// Returns the bytes of a range in place, or an empty slice if the host has no view.
     pub(crate) fn bytes(&self, range: Range<u64>) -> &[u8] {
         self.block.view().map_or(&[], |view| view.slice(range, &self.right))
     }
 
-    /// Copies bytes of the block from `offset` on into `out`.
+    /// Copies the bytes of the block from `offset` into `out`.
     ///
     /// # Panics
-    /// If the host cannot reach the block: who asks has looked at [`Block::direct`].
+    /// Panics if the host cannot access the block. The caller has checked [`Block::direct`].
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
         match (&self.block.memory, self.block.view()) {
             (Memory::Host(cells), _) => cells.read(offset, out),
@@ -85,10 +86,10 @@ impl HostAccess {
         }
     }
 
-    /// Copies `bytes` to `offset` of the block and on.
+    /// Copies `bytes` to `offset` of the block.
     ///
     /// # Panics
-    /// As [`read`](Self::read).
+    /// Panics as [`read`](Self::read) does.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
         match (&self.block.memory, self.block.view()) {
             (Memory::Host(cells), _) => cells.write(offset, bytes),
@@ -99,7 +100,7 @@ impl HostAccess {
 }
 
 impl BlockState {
-    /// Takes one more use of the host in, if it can be at once with those there are.
+    /// Admits an access of the host if the present accesses allow it, and returns `true` if it was admitted.
     fn admit_host(&mut self, want: HostUseKind) -> bool {
         let free = match want {
             HostUseKind::Read => self.host != HostUse::Writing,
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn m06_the_host_writes_alone_and_reads_beside_readers() {
         let map = |write| HostUseKind::Map { write };
-        // What is there, and whether a read, a write, a map to read and a map to write may join it.
+        // Each row: the present access, and the expected result of a read, a write, a map to read and a map to write.
         let table = [
             (None, [true, true, true, true]),
             (Some(HostUseKind::Read), [true, false, true, false]),

@@ -1,11 +1,11 @@
-//! The proof that the host is alone with the bytes it reaches.
+//! The proof that the host may access the bytes of a block.
 
-/// Proves that the scheduler admitted a use of the host: [`HostAccess`](super::host_access::HostAccess) holds one, and gives it
-/// out by reference only, as long as the use lasts.
+/// Proves that the scheduler admitted an access of the host. [`HostAccess`](super::host_access::HostAccess) holds one
+/// and lends it by reference only, so the proof ends with the access.
 pub(crate) struct HostRight(());
 
 impl HostRight {
-    /// Makes a proof. Only for `HostAccess`, which keeps the books of the block.
+    /// Makes a proof. Only `HostAccess` calls this, after it has updated the state of the block.
     pub(crate) fn granted() -> Self {
         Self(())
     }

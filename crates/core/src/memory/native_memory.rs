@@ -1,8 +1,9 @@
-//! Buffers of wgpu-hal's, mapped for good where the host reaches them.
+//! Buffers of wgpu-hal, which stay mapped if the host can access them.
 //!
-//! wgpu destroys its own buffers when a device is lost. These belong to [`Native`], which lives as long as anybody has
-//! them; wgpu's recorder uses them through a buffer of wgpu's that is lent the handle.
-#![allow(unsafe_code, reason = "memory mapped for good, which wgpu's own buffers are not")]
+//! wgpu destroys its own buffers when a device is lost. A buffer of this module belongs to [`Native`], which lives
+//! until its last reference is dropped. The wgpu recorder uses such a buffer through a wgpu buffer with the same
+//! handle.
+#![allow(unsafe_code, reason = "memory that stays mapped, which wgpu's own buffers do not")]
 
 use crate::driver::backend::Backend;
 use crate::memory::heap::{BufferRequest, Heap};
@@ -17,15 +18,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::hal::{self, Device as _};
 
-/// A buffer of some backend's.
+/// Holds a buffer of a backend.
 pub(crate) struct NativeMemory {
     buffer: Arc<dyn Buffer>,
     view: Option<HostView>,
-    /// Whether the device has to zero it before its first use.
+    /// Is `true` if the device must zero the memory before its first use.
     blank: AtomicBool,
 }
 
-/// The bytes of a buffer, where they are. Holding it is harmless; touching them takes a token.
+/// Holds the address of a mapped buffer. Access to the bytes needs a [`HostRight`] or a [`StagingClaim`].
 pub(crate) struct HostView {
     bytes: NonNull<u8>,
     size: u64,
@@ -33,17 +34,17 @@ pub(crate) struct HostView {
     _buffer: Arc<dyn Buffer>,
 }
 
-// SAFETY: `bytes` is memory of the whole process, mapped as long as the buffer lives, and bound to no thread.
+// SAFETY: the memory at `bytes` stays mapped while the buffer lives, and every thread of the process may access it.
 unsafe impl Send for HostView {}
-// SAFETY: the bytes are touched through tokens only, which say who may.
+// SAFETY: every access to the bytes needs a `HostRight` or a `StagingClaim`, which excludes a conflicting access.
 unsafe impl Sync for HostView {}
 
-/// A native buffer behind a trait object.
+/// Holds a native buffer behind a trait object.
 trait Buffer: Send + Sync {
-    /// The buffer, of its backend's type.
+    /// Returns the buffer as its backend's type.
     fn any(&self) -> &dyn Any;
 
-    /// Maps the whole for the time of `run`, which writes if `write` says so.
+    /// Maps the whole buffer while `run` is called. `run` may write the bytes if `write` is `true`.
     fn visit(&self, write: bool, run: &mut dyn FnMut(&mut [u8])) -> Result<(), MemoryRefused>;
 }
 
@@ -53,18 +54,18 @@ struct Native<A: Backend> {
     device: wgpu::Device,
 }
 
-/// Why a driver gave no memory.
+/// Is the driver's reason to refuse memory.
 pub(crate) type MemoryRefused = hal::DeviceError;
 
-/// Whether it has none left.
+/// Returns `true` if the driver is out of memory.
 pub(crate) fn out_of_memory(refused: &MemoryRefused) -> bool {
     matches!(refused, MemoryRefused::OutOfMemory)
 }
 
-/// Makes a buffer; one that the host reaches is zeroed. `None` if this device has no such memory.
+/// Makes a buffer. A buffer that the host maps is zeroed here. Returns `None` if this device has no such memory.
 ///
 /// # Errors
-/// The driver's, such as out of memory.
+/// Returns the driver's error, such as out of memory.
 pub(crate) fn allocate<A: Backend>(
     device: &wgpu::Device,
     wanted: BufferRequest<'_>,
@@ -79,27 +80,27 @@ pub(crate) fn allocate<A: Backend>(
     Ok(Some(NativeMemory { buffer, view: Some(view), blank: AtomicBool::new(false) }))
 }
 
-/// Bytes of the memory of the device itself.
+/// Returns the bytes of the device's own memory.
 #[cfg(vulkan)]
 pub(crate) fn device_memory(adapter: &wgpu::Adapter) -> Option<u64> {
     const DEVICE_LOCAL: u32 = 1; // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT
-    // SAFETY: nothing is destroyed through it, and nothing of it is kept.
+    // SAFETY: this code destroys nothing through the handle and keeps nothing of it.
     let adapter = unsafe { adapter.as_hal::<hal::api::Vulkan>() }?;
     let instance = adapter.shared_instance().raw_instance();
-    // SAFETY: the physical device is this instance's, and both live as long as the adapter.
+    // SAFETY: the physical device belongs to this instance, and both live as long as the adapter.
     let memory = unsafe { instance.get_physical_device_memory_properties(adapter.raw_physical_device()) };
     let heaps = &memory.memory_heaps[..memory.memory_heap_count as usize];
     let own = heaps.iter().filter(|heap| heap.flags.as_raw() & DEVICE_LOCAL != 0);
     Some(own.map(|heap| heap.size).sum())
 }
 
-/// Not asked for: the other interfaces tell less, or elsewhere.
+/// Returns `None`: the other interfaces report less, or report it elsewhere.
 #[cfg(not(vulkan))]
 pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
     None
 }
 
-/// A buffer of wgpu's own that stands for the memory, and keeps it until wgpu is done with it.
+/// Makes a wgpu buffer with the handle of `memory`. The wgpu buffer keeps the memory until wgpu drops it.
 #[cfg(vulkan)]
 pub(crate) fn lend(
     device: &wgpu::Device,
@@ -108,9 +109,10 @@ pub(crate) fn lend(
 ) -> Option<wgpu::Buffer> {
     use hal::{api::Vulkan, vulkan};
     let keeper = memory.buffer.clone();
-    // SAFETY: the handle is not destroyed through this copy: `Native` does that when nobody has it any more.
+    // SAFETY: this copy of the handle destroys nothing: `Native` destroys the buffer when its last reference is
+    // dropped.
     let handle = unsafe { memory.buffer::<Vulkan>()?.raw_handle() };
-    // SAFETY: the callback holds the memory, so the handle outlives wgpu's buffer.
+    // SAFETY: the callback holds the memory, so the handle outlives the wgpu buffer.
     let lent = unsafe { vulkan::Buffer::from_raw_externally_owned(handle, Box::new(move || drop(keeper))) };
     let desc = wgpu::BufferDescriptor {
         label: Some(wanted.label),
@@ -118,18 +120,17 @@ pub(crate) fn lend(
         usage: crate::memory::heap::usages(wanted.heap),
         mapped_at_creation: false,
     };
-    // SAFETY: made by this very device with `uses`, which covers `usages`; not empty, and zeroed.
+    // SAFETY: this device made the buffer with `uses`, which includes `usages`; the buffer is not empty and is zeroed.
     Some(unsafe { device.create_buffer_from_hal::<Vulkan>(lent, &desc) })
 }
 
-/// Lends nothing: wgpu takes only Vulkan's buffers without owning them.
+/// Returns `None`: wgpu takes only Vulkan buffers without ownership.
 #[cfg(not(vulkan))]
 pub(crate) fn lend(_: &wgpu::Device, _: &NativeMemory, _: BufferRequest<'_>) -> Option<wgpu::Buffer> {
     None
 }
 
-/// The device reads or writes it, and the host maps it. Memory that the host reads is worth caching: `MAP_READ`
-/// asks for that.
+/// Returns the uses of a buffer. `MAP_READ` asks for cached memory, which is faster for the host to read.
 fn uses(wanted: BufferRequest<'_>) -> wgpu::BufferUses {
     use wgpu::BufferUses as Uses;
     match wanted.heap {
@@ -145,31 +146,32 @@ fn uses(wanted: BufferRequest<'_>) -> wgpu::BufferUses {
 }
 
 impl NativeMemory {
-    /// The buffer as wgpu-hal knows it; `None` for another backend's. It lives as long as this.
+    /// Returns the buffer as wgpu-hal's type, or `None` if it belongs to another backend.
     pub(crate) fn buffer<A: Backend>(&self) -> Option<&A::Buffer> {
         self.buffer.any().downcast_ref()
     }
 
-    /// The host's view, where there is one.
+    /// Returns the host's view, if the buffer is mapped.
     pub(crate) fn view(&self) -> Option<&HostView> {
         self.view.as_ref()
     }
 
-    /// Whoever is told so has to zero the memory before anything else is done with it, or to say that it is still
-    /// blank. Only for who holds the lane's token.
+    /// Returns `true` if the memory is not zeroed yet, and marks it as zeroed. The caller must then zero the memory
+    /// before any other use, or call [`still_blank`](Self::still_blank). Only the thread that holds the lane's token
+    /// calls this.
     pub(crate) fn take_blank(&self) -> bool {
         self.blank.load(Ordering::Relaxed) && self.blank.swap(false, Ordering::Relaxed)
     }
 
-    /// It was not zeroed after all.
+    /// Records that the memory was not zeroed.
     pub(crate) fn still_blank(&self) {
         self.blank.store(true, Ordering::Relaxed);
     }
 
-    /// Fills a piece that no submission has seen, of memory that is mapped for that moment only.
+    /// Maps the memory and fills a piece of it that no submission uses yet. The memory is mapped only for this call.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(crate) fn write_piece(
         &self,
         claim: &mut StagingClaim,
@@ -179,11 +181,11 @@ impl NativeMemory {
         self.buffer.visit(true, &mut |bytes| fill(&mut bytes[start..end]))
     }
 
-    /// Reads a piece that the submission of `value` fills, of memory that is mapped for that moment only; nothing
-    /// before that is complete.
+    /// Maps the memory and reads a piece of it that the submission of `value` fills. The memory is mapped only for this
+    /// call.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error, or `Unexpected` if the submission is not complete.
     pub(crate) fn read_piece(
         &self,
         claim: &StagingClaim,
@@ -206,23 +208,23 @@ fn bounds(claim: &StagingClaim) -> (usize, usize) {
     (range.start as usize, range.end as usize)
 }
 
-/// Where the device below wgpu is.
+/// Returns the address of the native device below wgpu.
 pub(crate) fn address<A: Backend>(device: &wgpu::Device) -> Option<usize> {
-    // SAFETY: the handle is not used but for where it is.
+    // SAFETY: the code reads only the address of the handle.
     let raw = unsafe { device.as_hal::<A>() }?;
     Some((&raw const *raw).addr())
 }
 
-/// What names the driver's build, where it gives out what it has compiled.
+/// Returns a key of the driver's build, if the driver returns compiled pipelines.
 pub(crate) fn driver_key<A: Backend>(device: &wgpu::Device) -> Option<[u8; 16]> {
-    // SAFETY: the handle is only asked.
+    // SAFETY: the code only reads a property of the device.
     let raw = unsafe { device.as_hal::<A>() }?;
     raw.pipeline_cache_validation_key()
 }
 
 impl<A: Backend> Native<A> {
     fn new(device: &wgpu::Device, wanted: BufferRequest<'_>) -> Result<Option<Self>, MemoryRefused> {
-        // SAFETY: the handle is only used to make a buffer of our own.
+        // SAFETY: the code uses the handle only to make a buffer that this type destroys.
         let Some(raw) = (unsafe { device.as_hal::<A>() }) else { return Ok(None) };
         let memory_flags =
             if wanted.mapped { hal::MemoryFlags::PREFER_COHERENT } else { hal::MemoryFlags::empty() };
@@ -231,7 +233,8 @@ impl<A: Backend> Native<A> {
         // SAFETY: the size is not zero, and the uses are those of an ordinary buffer.
         let made = unsafe { raw.create_buffer(&desc) };
         let buffer = made.map_err(|error| match error {
-            // The allocator below wgpu-hal has no other word for host memory that ran out; a real loss shows elsewhere.
+            // The allocator below wgpu-hal reports missing host memory as a loss. A real loss is reported by other
+            // calls.
             MemoryRefused::Lost => MemoryRefused::OutOfMemory,
             other => other,
         })?;
@@ -242,13 +245,13 @@ impl<A: Backend> Native<A> {
         self.buffer.as_ref().ok_or(MemoryRefused::Unexpected)
     }
 
-    /// Maps the whole for good and zeroes it; `None` if the host would have to flush what it writes.
+    /// Maps the whole buffer and zeroes it. Returns `None` if the host would have to flush its writes.
     fn map(&self) -> Result<Option<NonNull<u8>>, MemoryRefused> {
-        // SAFETY: the handle is only used to map a buffer of our own.
+        // SAFETY: the code uses the handle only to map a buffer of this type.
         let raw = unsafe { self.device.as_hal::<A>() }.ok_or(MemoryRefused::Lost)?;
-        // SAFETY: made just now with a mapping use, and the range is the whole of it.
+        // SAFETY: the buffer is new and has a mapping use, and the range is the whole buffer.
         let mapping = unsafe { raw.map_buffer(self.native()?, 0..self.size) }?;
-        // SAFETY: `size` bytes are mapped there, and nobody else knows of them yet.
+        // SAFETY: `size` bytes are mapped at the address, and no other code has the address yet.
         unsafe { mapping.ptr.write_bytes(0, self.size as usize) };
         Ok(mapping.is_coherent.then_some(mapping.ptr))
     }
@@ -263,22 +266,24 @@ impl<A: Backend> Buffer for Native<A> {
     }
 
     fn visit(&self, write: bool, run: &mut dyn FnMut(&mut [u8])) -> Result<(), MemoryRefused> {
-        // SAFETY: the handle is only used to map a buffer of our own.
+        // SAFETY: the code uses the handle only to map a buffer of this type.
         let raw = unsafe { self.device.as_hal::<A>() }.ok_or(MemoryRefused::Lost)?;
         let (buffer, all) = (self.native()?, 0..self.size);
-        // SAFETY: made with a mapping use, not mapped otherwise: whoever visits is alone behind the device's gate.
+        // SAFETY: the buffer has a mapping use. It is not mapped already, because the caller is alone behind the
+        // device's gate.
         let mapping = unsafe { raw.map_buffer(buffer, all.clone()) }?;
         if !mapping.is_coherent && !write {
-            // SAFETY: mapped just now.
+            // SAFETY: the range is mapped.
             unsafe { raw.invalidate_mapped_ranges(buffer, std::iter::once(all.clone())) };
         }
-        // SAFETY: so many bytes are mapped there, for this visit alone; no submission is at work on its piece of them.
+        // SAFETY: `size` bytes are mapped there for this call alone, and no submission in flight uses the piece that
+        // `run` accesses.
         run(unsafe { std::slice::from_raw_parts_mut(mapping.ptr.as_ptr(), self.size as usize) });
         if !mapping.is_coherent && write {
-            // SAFETY: still mapped.
+            // SAFETY: the range is still mapped.
             unsafe { raw.flush_mapped_ranges(buffer, std::iter::once(all)) };
         }
-        // SAFETY: mapped above, and nobody keeps the slice.
+        // SAFETY: the buffer is mapped above, and the slice has ended.
         unsafe { raw.unmap_buffer(buffer) };
         Ok(())
     }
@@ -286,10 +291,11 @@ impl<A: Backend> Buffer for Native<A> {
 
 impl<A: Backend> Drop for Native<A> {
     fn drop(&mut self) {
-        // SAFETY: the handle is only used to destroy a buffer of our own.
+        // SAFETY: the code uses the handle only to destroy a buffer of this type.
         let raw = unsafe { self.device.as_hal::<A>() };
         if let (Some(raw), Some(buffer)) = (raw, self.buffer.take()) {
-            // SAFETY: batches keep their blocks, and wgpu its lent buffer, until no submission uses the memory.
+            // SAFETY: a batch keeps its blocks, and wgpu keeps its buffer with this handle, until no submission uses
+            // the memory.
             unsafe { raw.destroy_buffer(buffer) };
         }
     }
@@ -302,52 +308,54 @@ impl HostView {
             "bug: {range:?} of {} mapped bytes",
             self.size
         );
-        // SAFETY: within the mapped bytes, as was just checked.
+        // SAFETY: the assertion above checks that the range is inside the mapped bytes.
         unsafe { self.bytes.add(range.start as usize) }
     }
 
-    /// Copies bytes from `offset` on into `out`.
+    /// Copies the bytes from `offset` into `out`.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8], right: &HostRight) {
         out.copy_from_slice(self.slice(offset..offset + out.len() as u64, right));
     }
 
-    /// Copies `bytes` to `offset` and on.
+    /// Copies `bytes` to `offset`.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8], _: &HostRight) {
         let to = self.at(&(offset..offset + bytes.len() as u64));
-        // SAFETY: in bounds, mapped and coherent; the scheduler gave the access, so neither the device nor another
-        // host use touches these bytes, and `bytes` is a reference, so it is not these bytes either.
+        // SAFETY: `at` checks the bounds, and the memory is mapped and coherent. The scheduler granted the access, so
+        // neither the device nor another host access uses these bytes. `bytes` is a reference, so it does not overlap
+        // them.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 
-    /// The bytes of `range`.
+    /// Returns the bytes of `range`.
     pub(crate) fn slice<'a>(&'a self, range: Range<u64>, _: &'a HostRight) -> &'a [u8] {
-        // SAFETY: in bounds, mapped, coherent and written before; the scheduler gave the access, so nobody writes
-        // these bytes as long as it lasts.
+        // SAFETY: `at` checks the bounds, and the memory is mapped, coherent and initialised. The scheduler granted the
+        // access, so these bytes are not written while it lasts.
         unsafe { std::slice::from_raw_parts(self.at(&range).as_ptr(), (range.end - range.start) as usize) }
     }
 
-    /// The bytes of `range`, to be changed.
+    /// Returns the bytes of `range` for writes.
     pub(crate) fn slice_mut<'a>(&'a self, range: Range<u64>, _: &'a mut HostRight) -> &'a mut [u8] {
-        // SAFETY: as in `slice`; and the access is borrowed mutably, so this is the only slice made by it.
+        // SAFETY: the facts of `slice` hold, and the right is borrowed mutably, so no other slice of this right exists.
         unsafe {
             std::slice::from_raw_parts_mut(self.at(&range).as_ptr(), (range.end - range.start) as usize)
         }
     }
 
-    /// The bytes of a piece of staging memory that no submission has seen.
+    /// Returns the bytes of a piece of staging memory that no submission uses yet.
     pub(crate) fn claimed_mut<'a>(&'a self, claim: &'a mut StagingClaim) -> &'a mut [u8] {
         let range = claim.range();
-        // SAFETY: in bounds, mapped, coherent. Claims on one chunk never overlap, this one is borrowed mutably, and
-        // submissions hold their pieces by shared references until they are complete.
+        // SAFETY: `at` checks the bounds, and the memory is mapped and coherent. Claims on one chunk never overlap, and
+        // this claim is borrowed mutably. A submission holds its pieces by shared references until it is complete.
         unsafe {
             std::slice::from_raw_parts_mut(self.at(&range).as_ptr(), (range.end - range.start) as usize)
         }
     }
 
-    /// The bytes of a piece of staging memory that the submission of `value` fills; `None` before it is complete.
+    /// Returns the bytes of a piece of staging memory that the submission of `value` fills, or `None` before the
+    /// submission is complete.
     ///
     /// # Errors
-    /// `Lost` if the device is gone.
+    /// Returns `Lost` if the device is lost.
     pub(crate) fn claimed<'a>(
         &'a self,
         claim: &'a StagingClaim,
@@ -358,8 +366,8 @@ impl HostView {
         if fence.completed()? < value {
             return Ok(None);
         }
-        // SAFETY: in bounds, mapped, coherent. Claims on one chunk never overlap, and the one submission that
-        // writes this one is complete.
+        // SAFETY: `at` checks the bounds, and the memory is mapped and coherent. Claims on one chunk never overlap, and
+        // the one submission that writes this piece is complete.
         Ok(Some(unsafe {
             std::slice::from_raw_parts(self.at(&range).as_ptr(), (range.end - range.start) as usize)
         }))

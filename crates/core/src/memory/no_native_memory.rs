@@ -1,4 +1,4 @@
-//! Stands for mapped memory on targets where there is none.
+//! Replaces `native_memory` on targets without mapped memory. No value of these types exists.
 
 use crate::memory::heap::BufferRequest;
 use crate::memory::host_right::HostRight;
@@ -7,21 +7,21 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::ops::Range;
 
-/// Memory that wgpu does not know: on this target there is no such thing.
+/// Is uninhabited: this target has no native memory.
 pub(crate) enum NativeMemory {}
 
-/// The bytes of a buffer, where they are: there is no such thing either.
+/// Is uninhabited: this target has no mapped buffers.
 pub(crate) enum HostView {}
 
-/// Why a driver gave no memory.
+/// Is uninhabited: this target never refuses memory here.
 pub(crate) type Refused = std::convert::Infallible;
 
-/// Whether it has none left.
+/// Returns `true` if the driver is out of memory.
 pub(crate) fn out_of_memory(refused: &Refused) -> bool {
     match *refused {}
 }
 
-/// Lends nothing.
+/// Is never called on this target.
 pub(crate) fn lend(_: &wgpu::Device, memory: &NativeMemory, _: BufferRequest<'_>) -> Option<wgpu::Buffer> {
     match *memory {}
 }
@@ -80,7 +80,7 @@ impl HostView {
     }
 }
 
-/// The browser does not say.
+/// Returns `None`: the browser does not report its memory.
 pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
     None
 }

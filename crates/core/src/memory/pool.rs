@@ -1,4 +1,4 @@
-//! Blocks that are free for now.
+//! The memory pool of a context, which keeps free blocks.
 
 use crate::error::{PoolLimit, Result};
 use crate::memory::allocation_book::AllocationBook;
@@ -8,72 +8,72 @@ use crate::memory::recent_peak::RecentPeak;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// What a context's memory pool holds.
+/// Counts the memory of a context's pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// Bytes in arrays of the device.
+    /// Counts the bytes in arrays of the device.
     pub used: u64,
-    /// Bytes kept for later arrays, those for pinned ones too.
+    /// Counts the bytes kept for later arrays, pinned ones included.
     pub free: u64,
-    /// The most bytes that were in arrays of the device at once, since the start or the last
-    /// [reset](crate::Context::reset_high_water).
+    /// Holds the maximum of `used` since the start or the last [reset](crate::Context::reset_high_water).
     pub high_water: u64,
-    /// Bytes in pinned arrays, where pinned memory is not ordinary memory.
+    /// Counts the bytes in pinned arrays. It is 0 on a device where pinned arrays are ordinary memory.
     pub pinned: u64,
-    /// Arrays with memory of the pool: slices and handles are none of their own.
+    /// Counts the arrays with memory of the pool. A slice or a second handle of an array is not counted.
     pub arrays: u64,
-    /// Pieces of memory that the driver has given: for those arrays, and the free ones.
+    /// Counts the pieces of memory that the driver has allocated, for arrays and as free blocks.
     pub blocks: u64,
-    /// Bytes of staging memory that holds what uploads and reads move, until they are done. Small ones share a chunk of
-    /// a mebibyte, which counts as long as one of them is there.
+    /// Counts the bytes of staging memory that hold the data of uploads and reads until those are complete. Small
+    /// uploads and reads share a chunk of a mebibyte, which counts in full while one of them is in flight.
     pub staging: u64,
-    /// Bytes of staging memory kept for later uploads and reads.
+    /// Counts the bytes of staging memory kept for later uploads and reads.
     pub staging_free: u64,
 }
 
 impl PoolStats {
-    /// Bytes in all: of arrays, pinned, staging, and free.
+    /// Returns all bytes: used, pinned, free, staging and free staging bytes.
     pub fn total(&self) -> u64 {
         self.used + self.pinned + self.free + self.staging + self.staging_free
     }
 }
 
-/// Free bytes that are kept however little is in use.
+/// Counts the free bytes that the pool always keeps unless the program sets a threshold.
 const LITTLE: u64 = 16 << 20;
 
-/// Free blocks by kind and size, and the count of all.
+/// Holds the free blocks by heap and size, and the statistics of all blocks. `stats.free` is the sum of the sizes in
+/// `free`.
 #[derive(Default)]
 pub(crate) struct Pool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,
-    /// Blocks that were ever free: the number of the next one.
+    /// Counts the blocks that became free so far.
     turn: u64,
     lately: RecentPeak,
     stats: PoolStats,
-    /// Bytes that may be had of the driver.
+    /// Limits the bytes that the driver allocates for the pool.
     limit: Option<u64>,
-    /// Free bytes that are kept, if the program says how many.
+    /// Limits the free bytes that are kept, if the program sets a threshold.
     pub(crate) threshold: Option<u64>,
-    /// Who wants to know what is allocated.
+    /// Lists the books that record each new array.
     pub(crate) books: Vec<Arc<AllocationBook>>,
 }
 
-/// A block that no array has.
+/// Holds a block without an array.
 struct Free {
-    /// When it became free: the smaller, the longer ago.
+    /// Holds the pool's `turn` at which the block became free: a smaller number is longer ago.
     since: u64,
     block: Arc<Block>,
 }
 
 impl Free {
-    /// Whether nothing on its way uses it any more.
+    /// Returns `true` if no command in flight uses the block.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.block) == 1
     }
 }
 
 impl Pool {
-    /// Takes a free block for which `usable` holds.
+    /// Takes a free block for which `usable` returns `true`.
     pub(crate) fn take(
         &mut self,
         heap: Heap,
@@ -114,7 +114,10 @@ impl Pool {
         self.free.entry((free.block.heap, free.block.size)).or_default().push(free);
     }
 
-    /// Counts a block that is about to be made in, if the limit allows it.
+    /// Counts a block that is about to be made.
+    ///
+    /// # Errors
+    /// Returns `PoolLimit` if the limit does not allow the block.
     pub(crate) fn reserve(&mut self, heap: Heap, size: u64) -> Result<(), PoolLimit> {
         let used = self.stats.used + self.stats.pinned;
         if let Some(limit) = self.limit.filter(|limit| used + self.stats.free + size > *limit) {
@@ -125,14 +128,14 @@ impl Pool {
         Ok(())
     }
 
-    /// The block was not made after all.
+    /// Undoes [`reserve`](Self::reserve) for a block that could not be made.
     pub(crate) fn unreserve(&mut self, heap: Heap, size: u64) {
         self.stats.blocks -= 1;
         self.unused(heap, size);
     }
 
-    /// Takes free blocks that nothing on its way uses, those first that have been free for the longest time, until at most
-    /// `keep` free bytes are left.
+    /// Takes free blocks that no command in flight uses, until at most `keep` free bytes are left. The blocks that have
+    /// been free longest are taken first.
     pub(crate) fn take_idle(&mut self, keep: u64) -> Vec<Arc<Block>> {
         let idle = self.free.values().flatten().filter(|free| free.is_idle());
         let mut ages: Vec<(u64, u64)> = idle.map(|free| (free.since, free.block.size)).collect();
@@ -156,31 +159,33 @@ impl Pool {
         taken
     }
 
-    /// Free bytes that are kept if a block of `size` bytes comes into use: as many as the program says or, if it says
-    /// nothing, twice as many as were in use at once lately. A loop that makes two arrays in turn finds both.
+    /// Returns the free bytes to keep when a block of `size` bytes comes into use.
+    ///
+    /// That is the program's threshold if there is one. Otherwise it is twice the recent peak of the bytes in use, so a
+    /// loop that makes two arrays in turn finds both blocks free.
     fn kept(&self, size: u64) -> u64 {
         let used = self.stats.used + self.stats.pinned + size;
         self.threshold.unwrap_or_else(|| self.lately.most().max(used).saturating_mul(2).max(LITTLE))
     }
 
-    /// Whether more is free than the program wants.
+    /// Returns `true` if the free bytes exceed the program's threshold.
     pub(crate) fn over_threshold(&self) -> bool {
         self.threshold.is_some_and(|threshold| self.stats.free > threshold)
     }
 
-    /// Whether more is free than is kept.
+    /// Returns `true` if the free bytes exceed the bytes to keep.
     #[inline]
     pub(crate) fn has_surplus(&self) -> bool {
         self.stats.free > self.kept(0)
     }
 
-    /// Takes what is free beyond what is kept, counting a block of `size` bytes that is about to be made as free: that it
-    /// will be.
+    /// Takes the free blocks beyond the bytes to keep. A block of `size` bytes that is about to be made counts as free,
+    /// because it will be free later.
     pub(crate) fn take_surplus(&mut self, size: u64) -> Vec<Arc<Block>> {
         if self.stats.free + size <= self.kept(size) {
             return Vec::new();
         }
-        // No array has what running work uses, and it is in use nevertheless.
+        // A free block that a command in flight uses has no array, and is in use nevertheless.
         let running = self.free.values().flatten().filter(|free| !free.is_idle());
         let running: u64 = running.map(|free| free.block.size).sum();
         self.lately.note(self.stats.used + self.stats.pinned + running);
@@ -204,12 +209,12 @@ impl Pool {
     }
 }
 
-/// The size of a block for so many bytes, on a device with a largest one.
+/// Returns the size of a block for `bytes` bytes on a device whose largest block has `limit` bytes.
 pub(crate) fn size_for(bytes: u64, limit: u64) -> u64 {
     rounded(bytes).min(limit / 16 * 16).max(bytes.next_multiple_of(16))
 }
 
-/// Sizes come in steps of an eighth of a power of two, so that a block fits more than one array.
+/// Rounds up to a step of an eighth of a power of two, so that a block fits arrays of several sizes.
 fn rounded(bytes: u64) -> u64 {
     let step = (bytes.next_power_of_two() / 8).max(256);
     bytes.max(16).next_multiple_of(step)

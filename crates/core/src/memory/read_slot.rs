@@ -1,45 +1,47 @@
-//! Where the bytes of a read are to be found.
+//! The state of a read: the place of its bytes.
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Seq};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One read on its way. The scheduler decides where its bytes end up; whoever waits for it fetches them there.
+/// Holds the state of one read. The scheduler decides where the bytes of the read are, and the waiting thread fetches
+/// them there.
 pub(crate) struct ReadSlot {
     place: Mutex<ReadState>,
-    /// The batch that copies the bytes to staging memory, if it is a later one than the read's own.
+    /// Names the batch that copies the bytes to staging memory, if that is a later batch than the read's own.
     late: Mutex<Option<Seq>>,
-    /// Bytes that were saved before a writer came, each range of the block with a slot of its own.
+    /// Lists the ranges of the block that were copied out before a writer, each with a slot of its own.
     parts: Mutex<ReadParts>,
 }
 
-/// Ranges of a block and where a read of them is.
+/// Lists ranges of a block, each with the slot of a read of the range.
 pub(crate) type ReadParts = Vec<(Range<u64>, Arc<ReadSlot>)>;
 
-/// Staging memory that a recorder copied the bytes of a read to.
+/// Is staging memory to which a recorder copied the bytes of a read.
 pub(crate) trait Readback: Send + Sync {
-    /// Copies the bytes out. Only after the batch that filled the memory is complete.
+    /// Copies the bytes into `out`. The caller calls this only after the batch that filled the memory is complete.
     ///
     /// # Errors
-    /// `Lost` if they are gone with their device.
+    /// Returns `Lost` if the bytes are lost with their device.
     fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost>;
 }
 
-/// Where a read is.
+/// Names the place of the bytes of a read.
 #[derive(Clone, Default)]
 pub(crate) enum ReadState {
-    /// Not planned yet.
+    /// The read is not planned yet.
     #[default]
     Queued,
-    /// In the block itself, as long as nobody writes there, but for the parts that were saved.
+    /// The read is lazy: the bytes are in the block itself until a writer is planned, except the parts that were copied
+    /// out.
     Lazy,
-    /// A copy to staging memory is planned; a recorder will say where.
+    /// A copy to staging memory is planned. The recorder replaces this state with `Staged`.
     Staging,
-    /// In staging memory, once the batch that filled it is complete.
+    /// The bytes are in staging memory when the batch that fills it is complete.
     Staged(Arc<dyn Readback>),
-    /// Nobody wants them.
+    /// The bytes are not needed any more.
     Dropped,
-    /// The host took them before it wrote there.
+    /// The host copied the bytes out before it wrote to the block.
     Taken(Arc<[u8]>),
 }
 
@@ -56,13 +58,13 @@ impl ReadSlot {
         *lock(&self.late)
     }
 
-    /// Notes that a later writer is planned: batch `seq` saves the bytes first.
+    /// Records that batch `seq` copies the bytes out, because a later writer is planned.
     pub(crate) fn save_in(&self, seq: Seq) {
         *lock(&self.late) = Some(seq);
         self.set(ReadState::Staging);
     }
 
-    /// A slot for bytes `range` of the block: they end up elsewhere than the rest.
+    /// Returns a new slot for bytes `range` of the block, which are copied out apart from the rest.
     pub(crate) fn part(&self, range: Range<u64>) -> Arc<Self> {
         let part = Self::new();
         lock(&self.parts).push((range, part.clone()));
@@ -73,12 +75,13 @@ impl ReadSlot {
         lock(&self.parts).clone()
     }
 
-    /// Whether `other` is this read or a part of it.
+    /// Returns `true` if `other` is this read or a part of it.
     pub(crate) fn owns(&self, other: &Arc<Self>) -> bool {
         std::ptr::eq(self, Arc::as_ptr(other)) || lock(&self.parts).iter().any(|(_, part)| part.owns(other))
     }
 
-    /// The staging memory of a submission that was not made has nothing.
+    /// Replaces `Staged` by `Staging`. The submission that set the place was refused, so its staging memory has no
+    /// bytes.
     pub(crate) fn unstage(&self) {
         let mut place = lock(&self.place);
         if matches!(*place, ReadState::Staged(_)) {

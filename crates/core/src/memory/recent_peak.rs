@@ -1,9 +1,9 @@
-//! The most bytes that were in use at once lately.
+//! The recent maximum of the bytes in use.
 
-/// Uses in a window: what is older than two windows is forgotten.
+/// Counts the uses of a window. A value older than two windows is dropped.
 pub(crate) const WINDOW: u32 = 1024;
 
-/// The largest of the numbers that it was told of in this window and the one before.
+/// Holds the largest value of this window and of the one before.
 #[derive(Default)]
 pub(crate) struct RecentPeak {
     this: u64,
@@ -12,7 +12,7 @@ pub(crate) struct RecentPeak {
 }
 
 impl RecentPeak {
-    /// Notes that so many bytes are in use, as the next use ends.
+    /// Records that `bytes` bytes are in use when a use ends.
     pub(crate) fn turn(&mut self, bytes: u64) {
         self.turns += 1;
         if self.turns == WINDOW {
@@ -21,7 +21,7 @@ impl RecentPeak {
         self.note(bytes);
     }
 
-    /// As [`turn`](Self::turn), while no use ends.
+    /// Records that `bytes` bytes are in use while no use ends, so the window does not advance.
     pub(crate) fn note(&mut self, bytes: u64) {
         self.this = self.this.max(bytes);
     }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn m08_a_peak_counts_for_one_window_at_least_and_for_two_at_most() {
+    fn m08_a_peak_lasts_for_one_window_at_least_and_two_at_most() {
         for early in [0, 1, WINDOW / 2, WINDOW - 1] {
             let mut lately = RecentPeak::default();
             (0..early).for_each(|_| lately.turn(1));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn m08_what_is_noted_takes_no_turn() {
+    fn m08_a_noted_value_does_not_advance_the_window() {
         let mut lately = RecentPeak::default();
         (0..3 * WINDOW).for_each(|_| lately.note(7));
         (0..WINDOW - 1).for_each(|_| lately.turn(1));

@@ -1,25 +1,26 @@
-//! Which elements of an array a copy is about, as the program says it.
+//! The region of an array that a copy reads or writes, as the program writes it.
 
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-/// A region of an array, made by [`region!`](crate::region): an item for each axis, from the first on.
+/// Describes a region of an array. The macro [`region!`](crate::region) makes it from an item for each axis, in the
+/// order of the axes.
 ///
-/// | Item | Picks | Its axis |
+/// | Item | Selects | Its axis |
 /// |---|---|---|
-/// | `3`, `-1` | one index; a negative one counts from the end | is gone |
+/// | `3`, `-1` | one index; a negative one counts from the end | is removed |
 /// | `a..b`, `a..`, `..b`, `..` | a range; negative bounds count from the end | stays |
 /// | `a..b; step` | every `step`th element of a range | stays |
-/// | [`NewAxis`] | nothing | is new, of length 1 |
+/// | [`NewAxis`] | no element | is new, of length 1 |
 ///
-/// Axes without an item are picked whole.
+/// An axis without an item is selected whole.
 ///
 /// # Errors
-/// Of the verbs that take one, before any work: [`Kind::RegionAxes`](crate::Kind::RegionAxes) for more items than the
-/// array has axes; [`Kind::RegionIndex`](crate::Kind::RegionIndex) for an index outside its axis;
-/// [`Kind::RegionRange`](crate::Kind::RegionRange) for a range that leaves its axis or picks nothing, and for a step
-/// below 1. Only `..` may pick nothing, where there is nothing.
+/// A method that takes a region returns these before any work: [`Kind::RegionAxes`](crate::Kind::RegionAxes) for more
+/// items than the array has axes; [`Kind::RegionIndex`](crate::Kind::RegionIndex) for an index outside its axis;
+/// [`Kind::RegionRange`](crate::Kind::RegionRange) for a range that exceeds its axis or is empty, and for a step below
+/// 1. Only `..` may select an empty axis.
 ///
 /// # Example
 /// ```
@@ -35,18 +36,18 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Region(SmallVec<[RegionAxis; 4]>);
 
-/// One item of a [`Region`]: made from an index, a range, a range and a step, or [`NewAxis`].
+/// Describes one item of a [`Region`]. It is made from an index, a range, a range and a step, or [`NewAxis`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RegionAxis(pub(crate) Item);
 
-/// In a [`Region`]: an axis of length 1 that the array does not have.
+/// Adds an axis of length 1 to a [`Region`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewAxis;
 
-/// What an item picks.
+/// Describes the selection of an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// Indices and bounds have room for the numbers of every type that they are given in.
+    /// An `i128` holds every value of the index types that a program can use.
     Index(i128),
     Range {
         start: Option<i128>,
@@ -62,7 +63,7 @@ impl Region {
         Self(items.into_iter().collect())
     }
 
-    /// One element.
+    /// Returns the region of one element.
     pub(crate) fn index<const D: usize>(index: [usize; D]) -> Self {
         Self::new(index.map(RegionAxis::from))
     }
@@ -73,7 +74,7 @@ impl Region {
 }
 
 impl RegionAxis {
-    /// *Returns* every `step`th index of a range, from its start on.
+    /// *Returns* every `step`th index of a range, beginning at its start.
     pub fn every<R>(step: isize, range: R) -> Self
     where
         Self: From<(R, isize)>,

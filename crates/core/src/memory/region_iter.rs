@@ -1,26 +1,26 @@
-//! Which elements of an array a region picks, and where in its memory they lie.
+//! The elements that a region selects, and their places in the array's memory.
 
 use crate::error::{Error, Kind, Result};
 use crate::memory::region::{Item, Region};
 use crate::memory::shape::count;
 use smallvec::{SmallVec, smallvec};
 
-/// The shape of an array, and that of its memory, which is nowhere smaller.
+/// Holds the shape of an array and the shape of its memory, which is at least as long on every axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PaddedShape<'a> {
     pub(crate) shape: &'a [usize],
     pub(crate) padded: &'a [usize],
 }
 
-/// Elements of an array, axis by axis.
+/// Describes elements of an array axis by axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct StridedRegion {
-    /// Elements of the memory before the first.
+    /// Counts the elements of the memory before the first selected element.
     pub(crate) first: usize,
     pub(crate) axes: SmallVec<[StridedAxis; 4]>,
 }
 
-/// So many elements, so far apart, counted in elements of the memory.
+/// Holds the number of elements on an axis and the distance between two of them, in elements of the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StridedAxis {
     pub(crate) count: usize,
@@ -28,10 +28,10 @@ pub(crate) struct StridedAxis {
 }
 
 impl<'a> PaddedShape<'a> {
-    /// A shape and that of its memory.
+    /// Returns the pair of a shape and a padded shape.
     ///
     /// # Errors
-    /// [`Kind::Padding`] if the memory is smaller somewhere.
+    /// Returns [`Kind::Padding`] if the memory is shorter on an axis.
     pub(crate) fn new(object: &str, shape: &'a [usize], padded: &'a [usize]) -> Result<Self> {
         let frame = Self { shape, padded };
         let fits = shape.iter().zip(padded).all(|(shape, padded)| shape <= padded);
@@ -42,14 +42,14 @@ impl<'a> PaddedShape<'a> {
         }
     }
 
-    /// Whether the memory of this array, from its start to its end, is the elements of one with the other frame, if they
-    /// have as many.
+    /// Returns `true` if an array of this shape and one of `other`, with the same number of elements, have the same
+    /// layout in memory.
     pub(crate) fn lies_as(&self, other: PaddedShape<'_>) -> bool {
         self == &other || (self.is_full() && other.is_full())
     }
 
     /// # Errors
-    /// [`Kind::Padding`] if there is padding.
+    /// Returns [`Kind::Padding`] if the array has padding.
     pub(crate) fn check_full(&self, object: impl FnOnce() -> String) -> Result<()> {
         if self.is_full() { Ok(()) } else { Err(self.refused(object(), "an array without padding")) }
     }
@@ -58,12 +58,12 @@ impl<'a> PaddedShape<'a> {
         Kind::Padding { object, shape: self.shape.into(), padded: self.padded.into(), needed }.into()
     }
 
-    /// Whether nothing lies between elements, nor behind them.
+    /// Returns `true` if no padding is between elements or behind the last.
     pub(crate) fn is_full(&self) -> bool {
         self.shape == self.padded
     }
 
-    /// Elements of the memory from one index of each axis to the next, saturating where there are no elements.
+    /// Returns the stride of each axis in elements of the memory. A stride saturates if the array has no elements.
     fn strides(&self) -> SmallVec<[usize; 4]> {
         let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, self.padded.len());
         for axis in (1..strides.len()).rev() {
@@ -74,21 +74,21 @@ impl<'a> PaddedShape<'a> {
 }
 
 impl StridedRegion {
-    /// All elements of an array.
+    /// Returns all elements of an array.
     pub(crate) fn all(frame: PaddedShape<'_>) -> Self {
         let axis = |(&count, stride)| StridedAxis { count, stride };
         Self { first: 0, axes: frame.shape.iter().zip(frame.strides()).map(axis).collect() }
     }
 
-    /// The first element, so many times.
+    /// Returns the first element, `count` times.
     pub(crate) fn repeated(count: usize) -> Self {
         Self { first: 0, axes: smallvec![StridedAxis { count, stride: 0 }] }
     }
 
-    /// What `region` picks of the array `array`.
+    /// Returns the elements of `array` that `region` selects.
     ///
     /// # Errors
-    /// [`Kind::RegionAxes`], [`Kind::RegionIndex`], [`Kind::RegionRange`].
+    /// Returns [`Kind::RegionAxes`], [`Kind::RegionIndex`] or [`Kind::RegionRange`].
     pub(crate) fn of(array: &str, frame: PaddedShape<'_>, region: &Region) -> Result<Self> {
         let rank = frame.shape.len();
         let named = region.items().filter(|item| *item != Item::New).count();
@@ -109,7 +109,7 @@ impl StridedRegion {
         Ok(picked)
     }
 
-    /// Adds what an item picks of an axis.
+    /// Adds the selection of an item on an axis.
     fn add(&mut self, item: Item, axis: StridedAxis) -> Result<(), Problem> {
         let len = axis.count as i128;
         let from_the_start = |index: i128| if index < 0 { index + len } else { index };
@@ -147,7 +147,7 @@ impl StridedRegion {
         self.first = self.first.saturating_add(axis.stride.saturating_mul(index as usize));
     }
 
-    /// As many elements in as many axes, with nothing between them.
+    /// Returns the same shape without gaps between elements.
     pub(crate) fn packed(&self) -> Self {
         let shape = self.shape();
         Self::all(PaddedShape { shape: &shape, padded: &shape })
@@ -157,19 +157,19 @@ impl StridedRegion {
         self.axes.iter().map(|axis| axis.count).collect()
     }
 
-    /// Elements in all.
+    /// Returns the number of elements.
     pub(crate) fn len(&self) -> usize {
         count(&self.shape())
     }
 
-    /// Whether nothing lies between its elements.
+    /// Returns `true` if no gap is between the elements.
     pub(crate) fn is_run(&self) -> bool {
         let mut longer = self.axes.iter().zip(self.packed().axes).filter(|(axis, _)| axis.count > 1);
         longer.all(|(axis, packed)| axis.stride == packed.stride)
     }
 }
 
-/// What is wrong with an item.
+/// Names the error of an item.
 enum Problem {
     Outside,
     Nothing,
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_over_every_array_is_told_as_it_is_given() {
+    fn an_index_too_large_for_any_array_is_reported_as_given() {
         let error =
             StridedRegion::of("x", FRAME, &Region::index([usize::MAX, 0, 0])).unwrap_err().to_string();
         let given =
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn items_pick_what_numpy_would() {
+    fn items_select_the_same_elements_as_in_numpy() {
         assert_eq!(of(region![]).unwrap(), (0, vec![(4, 48), (5, 6), (6, 1)]));
         assert_eq!(of(region![-1, 1..4; 2]).unwrap(), (3 * 48 + 6, vec![(2, 12), (6, 1)]));
         assert_eq!(
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_axis() {
+    fn an_error_names_the_item_and_its_axis() {
         let error = |region| of(region).unwrap_err().to_string();
         assert_eq!(error(region![0, 0, 0, 0]), "region [0, 0, 0, 0] names 4 axes of array `x`, which has 3");
         assert_eq!(
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn only_everything_may_be_nothing() {
+    fn only_a_full_range_may_select_an_empty_axis() {
         let none = PaddedShape { shape: &[0, 5], padded: &[0, 5] };
         assert_eq!(StridedRegion::of("x", none, &region![..]).unwrap().len(), 0);
         assert!(StridedRegion::of("x", none, &region![0..0]).is_err());
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_found_whatever_its_axes() {
+    fn elements_without_gaps_are_a_run_on_any_axes() {
         let run = |region: Region| StridedRegion::of("x", FRAME, &region).unwrap().is_run();
         assert!(
             run(region![2]) && run(region![2, 1..3]) && run(region![2, 1, 2..5]) && run(region![1..2, 1..3])

@@ -1,18 +1,17 @@
-//! Bytes and their shapes.
+//! The number of elements of a shape.
 
 use crate::error::{Kind, Result};
 use fencepost_kernels::Element;
 
-/// The number of elements of a shape that there is an array of, or of its rows: of those, where there are none, as many
-/// as can be counted.
+/// Returns the element count of a valid shape. The count is 0 if an axis has length 0, and saturates at `usize::MAX`.
 pub(crate) fn count(shape: &[usize]) -> usize {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &n| all.saturating_mul(n)) }
 }
 
-/// The number of elements of a shape.
+/// Returns the number of elements of a shape.
 ///
 /// # Errors
-/// [`Kind::Uncountable`] if their bytes are more than can be addressed.
+/// Returns [`Kind::Uncountable`] if the bytes of the elements exceed the address space.
 pub(crate) fn elements<T: Element>(object: &str, shape: &[usize]) -> Result<usize> {
     const { assert!(size_of::<T>() == T::DTYPE.size(), "an element's DTYPE has another size than the type") };
     let size = T::DTYPE.size();

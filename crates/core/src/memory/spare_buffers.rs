@@ -1,4 +1,4 @@
-//! Staging buffers of wgpu's that nobody uses, kept for later.
+//! Free staging buffers of wgpu, kept for later.
 
 use crate::driver::gl_gate::GlGate;
 use crate::memory::byte_meter::MeteredBytes;
@@ -6,15 +6,15 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// The spare buffers of one direction.
+/// Holds the free buffers of one direction.
 pub(crate) struct SpareBuffers {
     gate: Arc<GlGate>,
-    /// Bytes of all that are kept.
+    /// Limits the bytes of all free buffers.
     cache: u64,
     free: Mutex<Vec<SpareBuffer>>,
 }
 
-/// A staging buffer that nobody uses.
+/// Holds a free staging buffer.
 pub(crate) struct SpareBuffer {
     pub(crate) buffer: wgpu::Buffer,
     pub(crate) count: MeteredBytes,
@@ -26,7 +26,7 @@ impl SpareBuffers {
         Arc::new(Self { gate: gate.clone(), cache, free: Mutex::default() })
     }
 
-    /// One of such a size, if there is one.
+    /// Takes a buffer whose size is in `sizes`, if one is free.
     pub(crate) fn take(&self, sizes: RangeInclusive<u64>) -> Option<SpareBuffer> {
         let mut free = lock(&self.free);
         let at = free.iter().position(|spare| sizes.contains(&spare.buffer.size()))?;
@@ -34,7 +34,7 @@ impl SpareBuffers {
         Some(SpareBuffer { buffer, count: count.set_free(false), mapped })
     }
 
-    /// Keeps a buffer, if that is not too many bytes.
+    /// Keeps a buffer if the limit allows its bytes, and drops the buffer otherwise.
     pub(crate) fn keep(&self, spare: SpareBuffer) {
         let mut free = lock(&self.free);
         let kept: u64 = free.iter().map(|spare| spare.buffer.size()).sum();
@@ -46,7 +46,7 @@ impl SpareBuffers {
         }
     }
 
-    /// Gives all of them back; the bytes of that.
+    /// Drops all free buffers and returns their bytes.
     pub(crate) fn trim(&self) -> u64 {
         let free = std::mem::take(&mut *lock(&self.free));
         let bytes = free.iter().map(|spare| spare.buffer.size()).sum();

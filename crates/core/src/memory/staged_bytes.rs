@@ -1,4 +1,4 @@
-//! Bytes of the program on their way to the device, and bytes of the device on their way to the program.
+//! Staged bytes: bytes of the program for the device, and bytes of the device for the program.
 
 use crate::error::Result;
 use crate::memory::byte_meter::MeteredVec;
@@ -8,39 +8,39 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes that were copied from the program when a call was made.
+/// Holds bytes that were copied from the program when a call was made.
 pub(crate) enum Staged {
-    /// On the heap: the recorder moves them on.
+    /// The bytes are on the heap, and the recorder copies them to the device.
     Host(MeteredVec),
-    /// In memory that the device copies from.
+    /// The bytes are in memory from which the device copies.
     Wgpu(Arc<StagingPiece<WgpuMemory>>),
 }
 
-/// What an upload moves.
+/// Holds the bytes of an upload.
 pub(crate) enum Payload {
     Here(Staged),
-    /// There by the time that the upload is submitted.
+    /// The bytes are set before the upload is submitted.
     Later(Arc<OnceLock<Staged>>),
 }
 
 impl Payload {
-    /// The bytes of an upload that is submitted.
+    /// Returns the bytes of an upload that is being submitted.
     pub(crate) fn staged(&self) -> &Staged {
         match self {
             Payload::Here(staged) => staged,
             Payload::Later(staged) => {
-                staged.get().expect("bug: an upload is submitted before its bytes are there")
+                staged.get().expect("bug: an upload is submitted before its bytes are set")
             }
         }
     }
 }
 
 impl StagingPiece<WgpuMemory> {
-    /// Has `fill` write the bytes. Memory that is not mapped for good is mapped for that moment: only for who is inside
-    /// the device's gate.
+    /// Calls `fill` to write the bytes. Memory that does not stay mapped is mapped for this call, and the caller then
+    /// holds the device's gate.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(crate) fn fill(&mut self, fill: &mut dyn FnMut(&mut [u8])) -> Result<()> {
         let (memory, claim) = self.claim_mut();
         match (memory.view(), memory.native()) {
@@ -49,16 +49,16 @@ impl StagingPiece<WgpuMemory> {
                 let filled = native.write_piece(claim, fill);
                 filled.map_err(|error| refused(&error, "upload staging", 0))?;
             }
-            (None, None) => unreachable!("bug: staging memory of wgpu's own"),
+            (None, None) => unreachable!("bug: staging memory without native memory"),
         }
         Ok(())
     }
 
-    /// Has `read` look at the bytes that the submission of `value` has written, which is complete. Waits for a turn
-    /// where calls take turns.
+    /// Calls `read` with the bytes that the submission of `value` has written. That submission is complete. Waits for
+    /// the gate on GL if the memory is not mapped.
     ///
     /// # Errors
-    /// `Lost` if the device is gone.
+    /// Returns `Lost` if the device is lost.
     pub(crate) fn read(
         &self,
         fence: &dyn Fence,
@@ -66,11 +66,11 @@ impl StagingPiece<WgpuMemory> {
         read: &mut dyn FnMut(&[u8]),
     ) -> std::result::Result<(), Lost> {
         let (memory, claim) = self.claim();
-        let Some(native) = memory.native() else { unreachable!("bug: staging memory of wgpu's own") };
+        let Some(native) = memory.native() else { unreachable!("bug: staging memory without native memory") };
         let lost = |reason: &dyn std::fmt::Display| Lost { reason: reason.to_string() };
         if let Some(view) = memory.view() {
             let bytes = view.claimed(claim, fence, value)?;
-            return bytes.map(read).ok_or_else(|| lost(&"bug: a read of what is not written yet"));
+            return bytes.map(read).ok_or_else(|| lost(&"bug: a read of bytes that are not written yet"));
         }
         let _inside = memory.gate().enter();
         native.read_piece(claim, (fence, value), read).map_err(|error| lost(&error))

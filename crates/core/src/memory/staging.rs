@@ -1,4 +1,4 @@
-//! Memory on the way between the program and a device.
+//! Staging memory between the program and a device.
 
 use crate::error::Result;
 use crate::memory::byte_meter::{ByteMeter, MeteredBytes};
@@ -6,19 +6,19 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-/// Bytes on which pieces start; no two pieces share a cache line.
+/// Holds the alignment of a piece in bytes. No two pieces share a cache line.
 const ALIGNMENT: u64 = 256;
 
-/// Chunks of staging memory, cut into pieces from front to back and used again when all their pieces are gone.
+/// Cuts chunks of staging memory into pieces from front to back, and reuses a chunk when all its pieces are dropped.
 pub(crate) struct Arena<T> {
-    /// Bytes of an ordinary chunk; a larger piece gets one of its own.
+    /// Counts the bytes of an ordinary chunk. A larger piece has a chunk of its own.
     chunk: u64,
     meter: Arc<ByteMeter>,
     shared: Arc<SharedArena<T>>,
 }
 
 struct SharedArena<T> {
-    /// Bytes kept for later use, at most.
+    /// Limits the bytes kept for later use.
     cache: u64,
     state: Mutex<ArenaState<T>>,
 }
@@ -28,17 +28,17 @@ struct ArenaState<T> {
     idle: Vec<(MeteredBytes, T)>,
 }
 
-/// One piece of memory; goes back to its arena with the last of its pieces.
+/// Holds one allocation. The drop of its last piece returns the memory to the arena.
 struct Chunk<T> {
     size: u64,
     memory: Option<(MeteredBytes, T)>,
     arena: Weak<SharedArena<T>>,
 }
 
-/// The right to a range of a chunk. No two claims on one chunk overlap.
+/// Permits access to a range of a chunk. No two claims on one chunk overlap.
 pub(crate) struct StagingClaim(Range<u64>);
 
-/// A range of a chunk.
+/// Holds a range of a chunk.
 pub(crate) struct StagingPiece<T> {
     chunk: Arc<Chunk<T>>,
     claim: StagingClaim,
@@ -50,10 +50,10 @@ impl<T> Arena<T> {
         Self { chunk, meter: meter.clone(), shared: Arc::new(SharedArena { cache, state }) }
     }
 
-    /// A piece of at least `size` bytes; `make` makes a new chunk of the size it is given.
+    /// Returns a piece of at least `size` bytes. `make` makes a new chunk of a given size.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Returns the error of `make`.
     pub(crate) fn take(&self, size: u64, make: impl FnOnce(u64) -> Result<T>) -> Result<StagingPiece<T>> {
         let size = size.max(1).next_multiple_of(ALIGNMENT);
         if let Some(piece) = lock(&self.shared.state).cut(size) {
@@ -71,14 +71,14 @@ impl<T> Arena<T> {
         let arena = Arc::downgrade(&self.shared);
         let chunk = Arc::new(Chunk { size: count.bytes, memory: Some((count, memory)), arena });
         if size <= self.chunk / 2 {
-            // The chunk that was open goes after the lock: with its last piece it comes back here.
+            // The old open chunk is dropped without the lock, because the drop of its last piece takes the lock.
             let before = lock(&self.shared.state).open.replace((chunk.clone(), size));
             drop(before);
         }
         Ok(StagingPiece { chunk, claim: StagingClaim(0..size) })
     }
 
-    /// Bytes that are open for the next pieces and have none.
+    /// Returns the bytes of the open chunk if it has no pieces, and 0 otherwise.
     pub(crate) fn open(&self) -> u64 {
         let state = lock(&self.shared.state);
         state
@@ -88,18 +88,19 @@ impl<T> Arena<T> {
             .map_or(0, |(chunk, _)| chunk.size)
     }
 
-    /// Gives back what no piece is in; the bytes of that.
+    /// Drops the memory that no piece uses, and returns its bytes.
     pub(crate) fn trim(&self) -> u64 {
         let open = {
             let mut state = lock(&self.shared.state);
             state.open.take_if(|(chunk, _)| Arc::strong_count(chunk) == 1)
         };
-        drop(open); // comes back as an idle one
+        drop(open); // the drop makes it an idle chunk
         let idle = std::mem::take(&mut lock(&self.shared.state).idle);
         idle.iter().map(|(count, _)| count.bytes).sum()
     }
 
-    /// A chunk's size for a piece: an ordinary chunk's, or the next of eight steps to the next power of two.
+    /// Returns the size of a chunk for a piece: the size of an ordinary chunk, or the next of eight steps to the next
+    /// power of two.
     fn chunk_for(&self, size: u64) -> u64 {
         let step = (size.next_power_of_two() / 8).max(ALIGNMENT);
         size.next_multiple_of(step).max(self.chunk)
@@ -107,11 +108,11 @@ impl<T> Arena<T> {
 }
 
 impl<T> ArenaState<T> {
-    /// A piece of the open chunk, if there is room.
+    /// Returns a piece of the open chunk if the chunk has room.
     fn cut(&mut self, size: u64) -> Option<StagingPiece<T>> {
         let (chunk, used) = self.open.as_mut()?;
         if Arc::strong_count(chunk) == 1 {
-            *used = 0; // all its pieces are gone
+            *used = 0; // all its pieces are dropped
         }
         let start = *used;
         if chunk.size - start < size {
@@ -121,7 +122,7 @@ impl<T> ArenaState<T> {
         Some(StagingPiece { chunk: chunk.clone(), claim: StagingClaim(start..start + size) })
     }
 
-    /// The smallest idle chunk that is large enough and not far too large.
+    /// Takes the smallest idle chunk with at least `size` and at most twice `size` bytes.
     fn reuse(&mut self, size: u64) -> Option<(MeteredBytes, T)> {
         let fits = |bytes: u64| (size..=size.saturating_mul(2)).contains(&bytes);
         let fitting = self.idle.iter().enumerate().filter(|(_, (count, _))| fits(count.bytes));
@@ -131,30 +132,30 @@ impl<T> ArenaState<T> {
 }
 
 impl<T> StagingPiece<T> {
-    /// The memory it is a part of.
+    /// Returns the memory of the chunk.
     pub(crate) fn memory(&self) -> &T {
-        &self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces").1
+        &self.chunk.memory.as_ref().expect("bug: a chunk was dropped before its pieces").1
     }
 
-    /// Bytes from the start of that memory.
+    /// Returns the offset of the piece in that memory.
     pub(crate) fn offset(&self) -> u64 {
         self.claim.range().start
     }
 
-    /// The memory, and the right to this part of it.
+    /// Returns the memory, and the claim on this range of it.
     pub(crate) fn claim(&self) -> (&T, &StagingClaim) {
         (self.memory(), &self.claim)
     }
 
-    /// As [`Self::claim`], for who is alone with the piece.
+    /// Returns the memory and the claim for a caller with exclusive access to the piece.
     pub(crate) fn claim_mut(&mut self) -> (&T, &mut StagingClaim) {
-        let (_, memory) = self.chunk.memory.as_ref().expect("bug: a chunk went before its pieces");
+        let (_, memory) = self.chunk.memory.as_ref().expect("bug: a chunk was dropped before its pieces");
         (memory, &mut self.claim)
     }
 }
 
 impl StagingClaim {
-    /// Bytes of the chunk.
+    /// Returns the range in the chunk.
     pub(crate) fn range(&self) -> Range<u64> {
         self.0.clone()
     }
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_is_used_again_only_after_its_last_piece() {
+    fn a_chunk_is_reused_only_after_its_last_piece_is_dropped() {
         let (arena, made) = arena();
         let first = take(&arena, &made, 48 * KIB);
         let second = take(&arena, &made, 48 * KIB);
@@ -213,7 +214,7 @@ mod tests {
         drop(first);
         let third = take(&arena, &made, 48 * KIB);
         assert_ne!(*third.memory(), kept);
-        assert_eq!(made.get(), 2, "the first chunk served twice");
+        assert_eq!(made.get(), 2, "the first chunk is used twice");
     }
 
     #[test]
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_for_later_is_bounded() {
+    fn the_bytes_kept_for_later_use_are_bounded() {
         let (arena, made) = arena();
         let pieces: Vec<_> = (0..6).map(|_| take(&arena, &made, 64 * KIB)).collect();
         drop(pieces);

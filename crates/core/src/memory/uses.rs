@@ -1,4 +1,4 @@
-//! The last uses of a block's bytes.
+//! The last uses of a block's bytes, which order later commands.
 
 use crate::error::site::CommandKind;
 use crate::memory::heap::overlap;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// One use of a range of a block.
+/// Describes one use of a range of a block.
 #[derive(Clone, Debug)]
 pub(crate) struct Use {
     pub(crate) slot: Slot,
@@ -17,16 +17,16 @@ pub(crate) struct Use {
     pub(crate) write: bool,
     pub(crate) what: CommandKind,
     pub(crate) at: &'static Location<'static>,
-    /// What messages and later checks have to know of its queue, which may be gone by then: under
-    /// [`Policy::Checked`](super::Policy::Checked), and while waits are recorded.
+    /// Describes the queue of the use for messages and later checks, because the queue may be dropped by then. It is
+    /// `Some` under [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
     pub(crate) origin: Option<Arc<UseOrigin>>,
 }
 
-/// The queue that a use was made on.
+/// Describes the queue of a use.
 #[derive(Debug)]
 pub(crate) struct UseOrigin {
     pub(crate) queue: Arc<str>,
-    /// What the use comes after.
+    /// Holds the clock of the use: the points that are ordered before it.
     pub(crate) clock: Clock,
 }
 
@@ -35,7 +35,7 @@ impl Use {
         Point { slot: self.slot, stamp: self.stamp }
     }
 
-    /// Whether the two must not run at once.
+    /// Returns `true` if the two uses must not run at once.
     fn conflicts(&self, range: &Range<u64>, write: bool) -> bool {
         (self.write || write) && overlap(&self.range, range)
     }
@@ -45,33 +45,34 @@ impl Use {
     }
 }
 
-/// Uses of a block beyond which it is worth looking for those that are over.
+/// Counts the uses of a block above which the caller removes complete uses.
 const MANY: usize = 16;
 
-/// The uses that a later use may still have to wait for.
+/// Holds the uses that a later use may have to wait for.
 #[derive(Default)]
 pub(crate) struct BlockUses {
     uses: SmallVec<[Use; 2]>,
 }
 
 impl BlockUses {
-    /// The uses that a use of `range` conflicts with.
+    /// Returns the uses that conflict with a use of `range`.
     pub(crate) fn conflicts(&self, range: Range<u64>, write: bool) -> impl Iterator<Item = &Use> {
         self.uses.iter().filter(move |u| u.conflicts(&range, write))
     }
 
-    /// Everything that is remembered.
+    /// Returns all recorded uses.
     pub(crate) fn all(&self) -> &[Use] {
         &self.uses
     }
 
-    /// Remembers a use that `clock` orders after others; true if there are many now, and some may be over.
+    /// Records a use, which comes after the points that `clock` covers. Returns `true` if many uses are recorded now,
+    /// of which some may be complete.
     ///
-    /// Forgotten is what whoever waits for the new use waits for anyhow: uses inside its range that come before it,
-    /// all of them if it writes, the reads if it reads.
+    /// Drops the uses that the new one replaces: those inside its range and ordered before it, all of them for a write,
+    /// only reads for a read. A wait for the new use implies a wait for them.
     #[inline]
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
-        // As below, for what is common: a writer that is alone, and one of several readers.
+        // The fast path of `merge` for two common cases: a single writer, and one of several readers.
         let alone = self.uses.len() == 1;
         let own = self.uses.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range));
         if let Some(own) = own.filter(|own| if new.write { alone } else { !own.write }) {
@@ -96,7 +97,7 @@ impl BlockUses {
         }
     }
 
-    /// Keeps the uses for which `still` holds.
+    /// Keeps the uses for which `still` returns `true`.
     pub(crate) fn retain(&mut self, still: impl Fn(&Use) -> bool) {
         self.uses.retain(|u| still(u));
     }
@@ -120,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_do_not_conflict() {
+    fn adjacent_ranges_do_not_conflict() {
         let mut tracker = BlockUses::default();
         tracker.record(used(1, 1, 0..8, true), &Clock::default());
         assert_eq!(tracker.conflicts(8..16, true).count(), 0);
     }
 
     #[test]
-    fn an_unordered_writer_forgets_nobody() {
+    fn an_unordered_writer_drops_no_use() {
         let mut tracker = BlockUses::default();
         tracker.record(used(1, 1, 0..8, false), &Clock::default());
         tracker.record(used(2, 2, 0..8, true), &Clock::default());
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordered_writer_forgets_what_it_waited_for() {
+    fn an_ordered_writer_drops_the_uses_that_it_waited_for() {
         let mut tracker = BlockUses::default();
         let mut clock = Clock::default();
         tracker.record(used(1, 1, 0..8, false), &clock);
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_does_not_forget_the_writer() {
+    fn a_reader_does_not_drop_the_use_of_the_writer() {
         let mut tracker = BlockUses::default();
         tracker.record(used(1, 1, 0..8, true), &Clock::default());
         tracker.record(used(1, 2, 0..8, false), &Clock::default());

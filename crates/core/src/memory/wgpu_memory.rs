@@ -1,4 +1,4 @@
-//! Memory on a wgpu device, with the host's view of it where there is one.
+//! Memory on a wgpu device, with the host's view if it is mapped.
 
 use crate::driver::erased::Erased;
 use crate::driver::error_scopes::{Operation, reasons, scoped};
@@ -10,21 +10,21 @@ use crate::memory::native_memory as native;
 use crate::memory::native_memory::{HostView, NativeMemory};
 use std::sync::Arc;
 
-/// The memory of a block or of a staging chunk.
+/// Holds the memory of a block or of a staging chunk.
 pub(crate) struct WgpuMemory {
-    /// What wgpu knows of it, if anything.
+    /// Holds the wgpu buffer, if wgpu tracks the memory.
     buffer: Option<Erased<wgpu::Buffer>>,
     native: Option<NativeMemory>,
     gate: Erased<Arc<GlGate>>,
-    /// There if the buffer is the program's own.
+    /// Is `Some` if the buffer is an external buffer.
     foreign: Option<Erased<ExternalBuffer>>,
 }
 
 impl WgpuMemory {
-    /// A zeroed buffer of wgpu's, in memory that wgpu chooses; the host does not reach it.
+    /// Makes a zeroed wgpu buffer that the host does not map.
     ///
     /// # Errors
-    /// `OutOfMemory`, or whatever wgpu says.
+    /// Returns `OutOfMemory`, or the error that wgpu reports.
     pub(crate) fn plain(
         device: &wgpu::Device,
         gate: &Arc<GlGate>,
@@ -45,10 +45,10 @@ impl WgpuMemory {
         }
     }
 
-    /// Native memory, lent to wgpu; `None` if wgpu cannot take it.
+    /// Makes a wgpu buffer with the handle of native memory. Returns `None` if wgpu cannot take the handle.
     ///
     /// # Errors
-    /// `OutOfMemory`, or whatever wgpu says.
+    /// Returns `OutOfMemory`, or the error that wgpu reports.
     pub(crate) fn lent(
         device: &wgpu::Device,
         gate: &Arc<GlGate>,
@@ -63,12 +63,12 @@ impl WgpuMemory {
         }
     }
 
-    /// Native memory that wgpu knows nothing of.
+    /// Holds native memory without a wgpu buffer.
     pub(crate) fn bare(native: NativeMemory, gate: &Arc<GlGate>) -> Self {
         Self::new(None, Some(native), gate)
     }
 
-    /// A buffer of the program's own, which is the block `id`.
+    /// Holds an external buffer as the memory of block `id`.
     pub(crate) fn external_on(
         buffer: &wgpu::Buffer,
         id: BlockId,
@@ -86,27 +86,27 @@ impl WgpuMemory {
     }
 
     /// # Panics
-    /// If wgpu does not know the memory: a bug of whoever made the command.
+    /// Panics if the memory has no wgpu buffer, which is a bug in the code that made the command.
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {
-        self.buffer.as_ref().expect("bug: memory that wgpu does not know")
+        self.buffer.as_ref().expect("bug: memory without a wgpu buffer")
     }
 
-    /// What there is to know if the buffer is the program's own.
+    /// Returns the state of the external buffer, if the memory is one.
     pub(crate) fn foreign(&self) -> Option<&ExternalBuffer> {
         self.foreign.as_deref()
     }
 
-    /// The native memory, where there is any.
+    /// Returns the native memory, if there is any.
     pub(crate) fn native(&self) -> Option<&NativeMemory> {
         self.native.as_ref()
     }
 
-    /// The host's view, where there is one.
+    /// Returns the host's view, if the memory is mapped.
     pub(crate) fn view(&self) -> Option<&HostView> {
         self.native.as_ref().and_then(NativeMemory::view)
     }
 
-    /// Waits for a turn, where calls take turns.
+    /// Returns the gate of the device.
     pub(crate) fn gate(&self) -> &GlGate {
         &self.gate
     }
@@ -121,7 +121,7 @@ impl Drop for WgpuMemory {
     }
 }
 
-/// The error of ours for a driver's.
+/// Returns this crate's error for a driver's error.
 pub(crate) fn refused(error: &native::MemoryRefused, object: &str, bytes: u64) -> crate::error::Error {
     let object = object.to_owned();
     match native::out_of_memory(error) {

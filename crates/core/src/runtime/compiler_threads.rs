@@ -1,4 +1,4 @@
-//! The threads of a context that compile kernels.
+//! The threads that compile the kernels of a context.
 
 use crate::runtime::context_threads::ContextThreads;
 use crate::scheduler::engine::Engine;
@@ -7,16 +7,18 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Threads that compile at once, at most: a driver's compiler is often parallel itself.
+/// Limits the threads that compile at once, because a driver's compiler is often parallel itself.
 const MOST: usize = 4;
 
-/// A kernel to be compiled.
+/// Compiles one kernel.
 pub(crate) type CompileTask = Box<dyn FnOnce(&Engine) + Send>;
 
-/// Kernels that wait for a thread. Threads come with the work and go when none is left.
+/// Queues the kernels of a context and compiles them on threads. A thread starts when work arrives and ends when no
+/// work is left.
 #[derive(Clone, Default)]
 pub(crate) struct CompilerThreads(Arc<Mutex<CompileQueue>>);
 
+/// Holds the tasks that no thread has started, and counts the threads: `threads <= MOST`.
 #[derive(Default)]
 struct CompileQueue {
     tasks: VecDeque<CompileTask>,
@@ -24,7 +26,8 @@ struct CompileQueue {
 }
 
 impl CompilerThreads {
-    /// Has a thread of the context run the task, in the order of these calls. If the system has no thread left, this one does.
+    /// Queues a task for a thread of the context. Tasks start in the order of these calls. If the system refuses a
+    /// thread, the calling thread runs the queued tasks.
     pub(crate) fn add(&self, threads: &ContextThreads, engine: &Arc<Engine>, task: CompileTask) {
         let mut waiting = lock(&self.0);
         waiting.tasks.push_back(task);
@@ -50,7 +53,7 @@ impl CompilerThreads {
             drop(waiting);
             let task = AssertUnwindSafe(|| task(engine));
             if catch_unwind(task).is_err() {
-                log::error!("a waker panicked that was told of a compiled kernel");
+                log::error!("a waker panicked when a kernel was compiled");
             }
         }
     }
@@ -65,7 +68,7 @@ mod tests {
     use std::sync::{Barrier, mpsc};
 
     #[test]
-    fn four_threads_do_all_the_work_and_outlive_a_panic() {
+    fn four_threads_run_all_tasks_and_survive_a_panic() {
         let ctx = Context::on_cpu(CpuOptions::default());
         let (now, most, together) = (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(MOST));
         let counts = Arc::new((now, most, together));
@@ -75,10 +78,10 @@ mod tests {
             let task = move |_: &Engine| {
                 let (now, most, together) = &*counts;
                 most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                together.wait(); // only as many as there may be pass it
+                together.wait(); // the barrier opens for exactly `MOST` tasks
                 now.fetch_sub(1, Ordering::SeqCst);
                 together.wait();
-                done.send(number).expect("the test waits");
+                done.send(number).expect("the test receives");
                 assert!(number % MOST != 0, "on purpose");
             };
             ctx.owner.compilers().add(ctx.owner.threads(), ctx.owner.engine(), Box::new(task));

@@ -1,4 +1,4 @@
-//! The threads of a context: two a lane, one for host callbacks.
+//! The threads of a context: two for each lane, and one for host callbacks.
 
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_posts::{LanePost, set_post};
@@ -7,11 +7,11 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// Threads to be joined at the end.
+/// Holds the threads that the end of the context joins.
 #[derive(Clone, Default)]
 pub(crate) struct ContextThreads(Arc<Mutex<Vec<JoinHandle<()>>>>);
 
-/// What a thread does for a lane.
+/// Names the task of a lane's thread.
 #[derive(Clone, Copy)]
 enum LaneThread {
     Submits,
@@ -23,7 +23,8 @@ fn refused(error: &io::Error) -> String {
 }
 
 impl ContextThreads {
-    /// Starts the threads, unless the engine is one without. If the system has none left, the context is lost.
+    /// Starts the threads, unless the engine works without threads. If the system refuses a thread, the context is
+    /// lost.
     pub(crate) fn start(engine: &Arc<Engine>) -> Self {
         let started = Self::default();
         if let Err(error) = started.start_all(engine) {
@@ -58,7 +59,8 @@ impl ContextThreads {
         })
     }
 
-    /// Returns a call that starts another thread for the same work. If the system has no thread left, the context is lost.
+    /// Returns a function that starts another thread for the same task. If the system refuses the thread, the context
+    /// is lost.
     fn replacement(
         &self,
         engine: &Arc<Engine>,
@@ -74,7 +76,7 @@ impl ContextThreads {
         }
     }
 
-    /// Starts a thread that is joined when the context ends.
+    /// Starts a thread that the end of the context joins.
     pub(crate) fn add(
         &self,
         name: String,
@@ -93,9 +95,11 @@ impl ContextThreads {
         std::mem::take(&mut *lock(&self.0))
     }
 
-    /// Flushes, waits unless the device is lost, and joins. On a thread of the context's own (the last handle was
-    /// in a callback or a waker) a thread of its own does that, as none can wait for itself; so it does where work
-    /// waits for another context, which may wait for this very thread. `alive` is kept until the device is gone.
+    /// Flushes, waits for the work unless the device is lost, and joins the threads.
+    ///
+    /// A separate thread does so in two cases. In the first case the calling thread belongs to the context, because the
+    /// last handle was dropped in a callback or a waker, and a thread cannot join itself. In the second case work waits
+    /// for another context, which may wait for the calling thread. `alive` is kept until the device is dropped.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
         let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
@@ -103,7 +107,7 @@ impl ContextThreads {
             let (engine, alive) = (engine.clone(), alive.clone());
             let ended = thread::Builder::new().spawn(move || {
                 threads.finish(&engine);
-                drop(engine); // and the device with it
+                drop(engine); // the device is dropped here too
                 drop(alive);
             });
             if let Err(error) = ended {
@@ -114,7 +118,7 @@ impl ContextThreads {
         }
     }
 
-    /// Joins all, also those that have taken the place of others meanwhile.
+    /// Joins all threads, also those that replaced other threads meanwhile.
     fn finish(&self, engine: &Engine) {
         engine.close();
         loop {

@@ -1,11 +1,11 @@
-//! Looking at a context without keeping it alive.
+//! A view of a context that does not keep the context alive.
 
 use crate::device::adapter_info::AdapterInfo;
 use crate::scheduler::engine::Engine;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// Shows the state of a context for as long as there is one, its end included: for test harnesses and watchdogs.
+/// Shows the state of a context while the context lives or ends. Test harnesses and watchdogs use it.
 ///
 /// # Example
 /// ```
@@ -27,10 +27,11 @@ impl ContextWatch {
         Self { engine: Arc::downgrade(engine), alive: Arc::downgrade(alive), info: info.clone() }
     }
 
-    /// Whether anything of the context is left: its work, its threads, its device. Looks at no lock.
+    /// Returns `true` while a part of the context lives: its work, its threads or its device. The call takes no lock.
     ///
-    /// Where the last handle goes in a callback, or while work waits for another context, the context ends on a thread of its
-    /// own, after the handle is gone. A program that returns from `main` meanwhile takes the driver away from under it.
+    /// If the last handle is dropped in a callback, or while work waits for another context, a separate thread ends the
+    /// context after the drop has returned. A program that returns from `main` meanwhile unloads the driver while that
+    /// thread uses it.
     ///
     /// # Example
     /// ```
@@ -44,7 +45,7 @@ impl ContextWatch {
         self.alive.strong_count() > 0
     }
 
-    /// What [`Context::state_dump`](crate::Context::state_dump) says; `None` once the context has ended.
+    /// Returns the text of [`Context::state_dump`](crate::Context::state_dump), or `None` once the context has ended.
     pub fn state_dump(&self) -> Option<String> {
         self.engine.upgrade().map(|engine| engine.dump(&self.info))
     }

@@ -1,4 +1,4 @@
-//! Points in the work of a queue.
+//! Events: points in the work of a queue, and signals of the host.
 
 use crate::error::{Error, Kind, Result};
 use crate::runtime::owner::Owner;
@@ -11,12 +11,12 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::fmt;
 use std::sync::Arc;
 
-/// A point in a queue's work, or something the host will say: other queues and the host can wait for it.
+/// Names a point in a queue's work, or a signal of the host. Other queues and the host can wait for it.
 ///
-/// Made recorded by [`CommandQueue::marker`](crate::CommandQueue::marker), unrecorded by
-/// [`Context::event`](crate::Context::event). An event that was never recorded is complete. Waiting captures the
-/// recording at the call: recording again does not move earlier waits, so one event serves every turn of a loop.
-/// A clone is the same event.
+/// [`CommandQueue::marker`](crate::CommandQueue::marker) returns a recorded event, and
+/// [`Context::event`](crate::Context::event) an unrecorded one. An event that was never recorded is complete. A wait
+/// captures the recording at the call: a later recording does not move an earlier wait, so one event serves each
+/// iteration of a loop. A clone is the same event.
 ///
 /// # Example
 /// ```
@@ -36,7 +36,7 @@ pub struct Event {
     options: EventOptions,
 }
 
-/// What an event can do: [`Context::event_with`](crate::Context::event_with),
+/// Sets the abilities of an event, for [`Context::event_with`](crate::Context::event_with) and
 /// [`CommandQueue::marker_with`](crate::CommandQueue::marker_with).
 ///
 /// # Example
@@ -54,20 +54,20 @@ pub struct Event {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventOptions {
-    /// Whether [`Event::seconds_since`] has an answer for it on any queue, and not on timed ones only. Each recording then
-    /// has the device look at its clock.
+    /// Is `true` if [`Event::seconds_since`] works for the event on every queue, and not only on timed queues. The
+    /// device then reads its clock for each recording.
     pub timing: bool,
 }
 
-/// What an event stands for at this moment.
+/// Names the present recording of an event.
 #[derive(Clone, Default)]
 pub(crate) enum Recording {
     #[default]
     Never,
-    /// A point, what is known of it, and when it is there if it is timed.
+    /// The event is a point of a queue: the point, the history of the handle, and the time of the point if it is timed.
     Point(Point, Arc<PointHistory>, Option<Arc<PointTime>>),
     User(Arc<UserSignal>),
-    /// A point of a queue that could not be made.
+    /// The event is a point of a queue that could not be made.
     Failed(Error),
 }
 
@@ -80,7 +80,7 @@ impl Event {
         Self { owner, recording: Arc::new(Mutex::new(recording)), options }
     }
 
-    /// Whether each recording notes a time, also on a queue that is not timed.
+    /// Returns `true` if each recording stores a time, also on an untimed queue.
     pub(crate) fn wants_time(&self) -> bool {
         self.options.timing
     }
@@ -93,27 +93,27 @@ impl Event {
         *lock(&self.recording) = recording;
     }
 
-    /// Blocks until everything before this event is done, flushing what it needs and no more.
+    /// Blocks until everything before this event is complete. Flushes only the work that the event needs.
     ///
     /// # Errors
-    /// The error of the work; [`Kind::DeviceLost`]; [`Kind::Abandoned`] for a user event that nobody can signal any
-    /// more; [`Kind::WouldDeadlock`] in a host callback.
+    /// Returns the error of the work; [`Kind::DeviceLost`]; [`Kind::Abandoned`] for a user event whose last handle is
+    /// dropped unsignalled; [`Kind::WouldDeadlock`] in a host callback.
     pub fn wait(&self) -> Result<()> {
         self.done().wait()
     }
 
-    /// The event as a late result, to be awaited on any executor or waited for with a timeout.
+    /// Returns the event as a late result. Any executor can await it, and a thread can wait for it with a timeout.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
+    /// Returns the errors of [`wait`](Self::wait).
     pub fn done(&self) -> Pending<()> {
         of_recording(self.owner.clone(), self.recording())
     }
 
-    /// Whether everything before this event is done. Flushes first, so that asking again and again ends.
+    /// Returns `true` if everything before this event is complete. Flushes first, so a loop of calls ends.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait), which it never does.
+    /// Returns the errors of [`wait`](Self::wait). The call never blocks.
     pub fn is_complete(&self) -> Result<bool> {
         match self.recording() {
             Recording::Never => Ok(true),
@@ -124,7 +124,7 @@ impl Event {
     }
 }
 
-/// The end of what an event stands for.
+/// Returns the completion of a recording as a late result.
 fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
     match recording {
         Recording::Never => Pending::ready(Ok(())),
@@ -154,12 +154,12 @@ impl fmt::Debug for Event {
     }
 }
 
-/// One event or several, as [`wait_for`](crate::CommandQueue::wait_for) takes them.
+/// Is one event or several, as [`wait_for`](crate::CommandQueue::wait_for) takes them.
 pub trait Events {
-    /// Calls `each` for every event, until one fails.
+    /// Calls `each` for every event until a call fails.
     ///
     /// # Errors
-    /// The first error of `each`.
+    /// Returns the first error of `each`.
     fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()>;
 }
 
@@ -193,7 +193,7 @@ impl<E: Events + ?Sized> Events for &E {
     }
 }
 
-/// `Err` if `owner` is not `other`.
+/// Returns an error if `owner` and `other` are handles of different contexts.
 #[inline]
 pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -> String) -> Result<()> {
     if owner.is(other) { Ok(()) } else { foreign(object) }
@@ -213,7 +213,7 @@ mod tests {
     use crate::record::cpu::cpu_recorder::CpuOptions;
 
     #[test]
-    fn the_marker_of_a_queue_made_on_a_lost_device_says_so() {
+    fn the_marker_of_a_queue_on_a_lost_device_reports_the_loss() {
         let ctx = crate::api::testing::on_cpu(
             CpuOptions::default(),
             CpuFaults { lost_after: Some(0), ..CpuFaults::default() },

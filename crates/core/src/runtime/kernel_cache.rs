@@ -1,4 +1,4 @@
-//! Kernels that a context has compiled, so that it compiles none twice.
+//! The compiled kernels of a context, so that it compiles no kernel twice.
 
 use crate::error::Result;
 use crate::work::compiled_kernel::KernelInner;
@@ -7,16 +7,16 @@ use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError};
 
-/// Kernels that are kept although the program may have no handle of them; of more, those that it has none of go, the one that
-/// was asked for least lately first.
+/// Limits the kernels in the cache. Above the limit the cache drops kernels without a handle of the program, the least
+/// recently requested one first.
 const MOST: usize = 256;
 
-/// What makes two kernels one.
+/// Identifies a kernel: two calls with equal keys get one kernel.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KernelKey {
     source: ShaderSource,
     entry: String,
-    /// By name, with the bits of each.
+    /// Lists the overrides sorted by name, with the bits of each value.
     overrides: Vec<(String, u64)>,
 }
 
@@ -29,17 +29,17 @@ impl KernelKey {
     }
 }
 
-/// A kernel, as soon as the first call for it has compiled it: other calls wait.
+/// Holds a kernel once the first call for it has compiled it. Other calls wait for the lock meanwhile.
 type CachedKernel<K> = Arc<Mutex<Option<Arc<K>>>>;
 
-/// The kernels of a context.
+/// Holds the compiled kernels of a context by key.
 pub(crate) struct KernelCache<K = KernelInner> {
     table: Mutex<KernelTable<K>>,
 }
 
 struct KernelTable<K> {
     places: FxHashMap<KernelKey, (CachedKernel<K>, u64)>,
-    /// Counts calls.
+    /// Counts the calls, as the time of the last request of each kernel.
     now: u64,
 }
 
@@ -50,11 +50,12 @@ impl<K> Default for KernelCache<K> {
 }
 
 impl<K> KernelCache<K> {
-    /// The kernel of `key`, which is compiled if it is not there. A failure is not kept: what was missing may be there later.
+    /// Returns the kernel of `key`, and compiles it if it is not in the cache. A failure is not cached, because a later
+    /// call may succeed.
     pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
         let (place, gone) = lock(&self.table).place(key);
-        drop(gone); // a kernel that goes calls the driver: not while the table is locked
-        // A compiler that panicked has left nothing here.
+        drop(gone); // the drop of a kernel calls the driver, so the table is not locked
+        // A compiler that panicked has stored nothing, so the value is valid.
         let mut kernel = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = &*kernel {
             return Ok(kernel.clone());
@@ -71,27 +72,28 @@ impl<K> KernelCache<K> {
         Ok(made)
     }
 
-    /// Whether the kernel of `key` is there.
+    /// Returns `true` if the kernel of `key` is compiled.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn has(&self, key: &KernelKey) -> bool {
         let place = lock(&self.table).places.get(key).map(|(place, _)| place.clone());
         place.is_some_and(|place| place.try_lock().is_ok_and(|kernel| kernel.is_some()))
     }
 
-    /// Forgets all: what they were compiled with has changed, or the context ends.
+    /// Removes all kernels. The caller does so when the kernels compiled so far are no longer valid, or when the
+    /// context ends.
     pub(crate) fn clear(&self) {
         let places = std::mem::take(&mut lock(&self.table).places);
-        drop(places); // as in `get`
+        drop(places); // without the lock, as in `get`
     }
 }
 
 impl<K> KernelTable<K> {
-    /// Gives back a place in which nothing was compiled.
+    /// Removes a place in which no kernel was compiled.
     fn forget(&mut self, place: &CachedKernel<K>) {
         self.places.retain(|_, (known, _)| !Arc::ptr_eq(known, place));
     }
 
-    /// The place of a kernel, and what had to go for it.
+    /// Returns the place of a kernel, and the places that were removed for it.
     fn place(&mut self, key: KernelKey) -> (CachedKernel<K>, Vec<CachedKernel<K>>) {
         self.now += 1;
         let gone = if self.places.contains_key(&key) { Vec::new() } else { self.make_room() };
@@ -100,7 +102,7 @@ impl<K> KernelTable<K> {
         (place.clone(), gone)
     }
 
-    /// Takes out what there is too much of for one more.
+    /// Removes the places above the limit, with room for one more.
     fn make_room(&mut self) -> Vec<CachedKernel<K>> {
         let surplus = (self.places.len() + 1).saturating_sub(MOST);
         if surplus == 0 {
@@ -114,7 +116,7 @@ impl<K> KernelTable<K> {
     }
 }
 
-/// Whether its kernel is compiled and nothing else has a handle of it.
+/// Returns `true` if the kernel of the place is compiled and has no other handle.
 fn is_idle<K>(place: &CachedKernel<K>) -> bool {
     place.try_lock().is_ok_and(|kernel| kernel.as_ref().is_some_and(|kernel| Arc::strong_count(kernel) == 1))
 }
@@ -145,11 +147,11 @@ mod tests {
             ]
         };
         for (number, key) in (0..).zip(keys()) {
-            assert_eq!(compiled(&kernels, key, number), number, "it is another kernel");
+            assert_eq!(compiled(&kernels, key, number), number, "the key is of another kernel");
         }
         for (number, key) in (0..).zip(keys()) {
             assert!(kernels.has(&key));
-            assert_eq!(compiled(&kernels, key, 100), number, "it is there");
+            assert_eq!(compiled(&kernels, key, 100), number, "the kernel is cached");
         }
         assert_eq!(compiled(&kernels, key("x", "a", &[("V", 2.0), ("W", 1.0)]), 100), 3, "in another order");
         kernels.clear();
@@ -166,36 +168,36 @@ mod tests {
     }
 
     #[test]
-    fn of_many_kernels_those_that_were_asked_for_lately_are_kept() {
+    fn the_most_recently_requested_kernels_are_kept() {
         let kernels = KernelCache::default();
         let entry = |number: u32| key("x", &number.to_string(), &[]);
         for number in 0..MOST as u32 {
             compiled(&kernels, entry(number), number);
         }
-        assert_eq!(compiled(&kernels, entry(0), 1000), 0, "it is there");
+        assert_eq!(compiled(&kernels, entry(0), 1000), 0, "the kernel is cached");
         compiled(&kernels, entry(MOST as u32), 1000);
-        assert_eq!(compiled(&kernels, entry(0), 1001), 0, "it was asked for lately");
-        assert_eq!(compiled(&kernels, entry(1), 1001), 1001, "it had to go");
+        assert_eq!(compiled(&kernels, entry(0), 1001), 0, "the kernel was requested recently");
+        assert_eq!(compiled(&kernels, entry(1), 1001), 1001, "the kernel was removed");
         assert!(lock(&kernels.table).places.len() <= MOST);
     }
 
     #[test]
-    fn a_kernel_that_the_program_holds_stays_however_many_come_after_it() {
+    fn a_kernel_that_the_program_holds_is_never_removed() {
         let kernels = KernelCache::default();
         let entry = |number: u32| key("x", &number.to_string(), &[]);
         let many = 2 * MOST as u32;
         let get = |number, made| kernels.get(entry(number), || Ok(Arc::new(made))).expect("it compiles");
         let held: Vec<_> = (0..many).map(|number| get(number, number)).collect();
         for number in 0..many {
-            assert_eq!(*get(number, 10_000), number, "it is held");
+            assert_eq!(*get(number, 10_000), number, "the program holds the kernel");
         }
         drop(held);
         compiled(&kernels, entry(many), 0);
-        assert_eq!(lock(&kernels.table).places.len(), MOST, "those that are held no more go");
+        assert_eq!(lock(&kernels.table).places.len(), MOST, "kernels without a handle are removed");
     }
 
     #[test]
-    fn threads_that_want_one_kernel_at_once_compile_it_once() {
+    fn threads_that_request_one_kernel_at_once_compile_it_once() {
         let (kernels, compiles) = (KernelCache::default(), std::sync::atomic::AtomicU32::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {

@@ -1,4 +1,5 @@
-//! What every handle of a context keeps alive: the scheduler, its threads, compiled kernels; points in time that a program holds.
+//! The runtime of a context, which its handles keep alive: the scheduler, the threads, the compiled kernels. Also
+//! events and late results, which a program holds.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod compiler_threads;

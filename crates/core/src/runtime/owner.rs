@@ -1,4 +1,4 @@
-//! What every handle of a context keeps alive.
+//! The shared part of a context, which its handles keep alive.
 
 use crate::device::Device;
 use crate::device::adapter_info::AdapterInfo;
@@ -15,11 +15,11 @@ use crate::scheduler::engine::Engine;
 use fencepost_sync::Slot;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// A handle that keeps a context going.
+/// Keeps a context alive.
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<SharedContext>);
 
-/// A context that is not kept going for it.
+/// Refers to a context without keeping it alive.
 #[derive(Clone)]
 pub(crate) struct WeakOwner(Weak<SharedContext>);
 
@@ -35,7 +35,7 @@ struct SharedContext {
     default_queue: OnceLock<Result<Slot>>,
     #[cfg(not(target_arch = "wasm32"))]
     threads: crate::runtime::context_threads::ContextThreads,
-    /// Dropped last: as long as it is there, something of the context is, and be it the device.
+    /// Is dropped last. It lives while a part of the context lives, such as the device.
     alive: Arc<()>,
 }
 
@@ -69,7 +69,7 @@ impl Owner {
         &self.0.info
     }
 
-    /// Returns the slot of the default queue, which the first call makes.
+    /// Returns the slot of the default queue. The first call makes the queue.
     pub(crate) fn default_queue(&self, make: impl FnOnce() -> Result<Slot>) -> Result<Slot> {
         self.0.default_queue.get_or_init(make).clone()
     }
@@ -82,12 +82,12 @@ impl Owner {
         WeakOwner(Arc::downgrade(&self.0))
     }
 
-    /// No other context has it as long as this one lives.
+    /// Returns a number that no other context has while this one lives.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// The slot of the default queue, if that was ever used.
+    /// Returns the slot of the default queue if the queue was ever used.
     pub(crate) fn default_slot(&self) -> Option<Slot> {
         self.0.default_queue.get().and_then(|slot| slot.clone().ok())
     }
@@ -123,7 +123,7 @@ impl Owner {
         &*self.0.engine.device
     }
 
-    /// Whether both are handles of one context.
+    /// Returns `true` if both are handles of one context.
     pub(crate) fn is(&self, other: &Owner) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

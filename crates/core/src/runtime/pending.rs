@@ -1,4 +1,4 @@
-//! Late results of this crate.
+//! The late results of this crate.
 
 use crate::error::{Error, Result};
 use crate::runtime::owner::Owner;
@@ -14,12 +14,12 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A result that comes later: `.wait()`, `.wait_timeout(..)` or `.await` on any executor. Dropping it cancels
-/// nothing.
+/// Holds a result that comes later, for `.wait()`, `.wait_timeout(..)` or `.await` on any executor. A drop of it
+/// cancels no work.
 pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 
-/// The place of a late result in the tables of a context: it has one waker there, whatever task polls it, and none once
-/// this is dropped.
+/// Registers the waker of a late result in a context. The result has one waker there, even if several tasks poll it,
+/// and the drop removes the waker.
 #[derive(Default)]
 pub(crate) struct WakerRegistration {
     bell: Bell,
@@ -27,7 +27,7 @@ pub(crate) struct WakerRegistration {
 }
 
 impl WakerRegistration {
-    /// The waker to leave with `engine`, always the same one; it wakes `task`.
+    /// Returns the waker to register with `engine`, always the same one. A call of it wakes `task`.
     pub(crate) fn waker(&mut self, engine: &Arc<Engine>, task: &Waker) -> &Waker {
         if self.bell.waker().is_none() {
             self.engine = Arc::downgrade(engine);
@@ -44,7 +44,7 @@ impl Drop for WakerRegistration {
     }
 }
 
-/// A point of a queue.
+/// Completes at a point of a queue.
 pub(crate) struct PointLate {
     seat: WakerRegistration,
     pub(crate) owner: Owner,
@@ -59,13 +59,13 @@ impl PointLate {
 }
 
 impl PointLate {
-    /// As [`Late::poll`], telling the program nothing.
+    /// Polls as [`Late::poll`] does, but does not advance the host clock.
     pub(crate) fn poll_untold(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let engine = self.owner.engine();
         engine.poll(self.point, self.seat.waker(engine, cx.waker())).map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// As [`Late::wait`], telling the program nothing.
+    /// Waits as [`Late::wait`] does, but does not advance the host clock.
     pub(crate) fn wait_untold(&self, deadline: Deadline) -> Option<Result<()>> {
         match may_block().and_then(|()| self.owner.engine().wait(self.point, deadline)) {
             Ok(false) => None,
@@ -73,7 +73,7 @@ impl PointLate {
         }
     }
 
-    /// Tells the program `answer`.
+    /// Reports `answer` to the program, which advances the host clock.
     pub(crate) fn report_done(&self, answer: &Result<()>) {
         self.owner.engine().report_done(self.point, &self.past.clock, answer);
     }
@@ -96,13 +96,13 @@ impl Late<(), Error> for PointLate {
 }
 
 impl Drop for PointLate {
-    /// Nobody looks for the end any more: the completer has to.
+    /// Notifies the threads of the lanes: no waiter polls the point any more, so the completer waits for its fence.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
     }
 }
 
-/// An event of the host.
+/// Completes when a user event is signalled or abandoned.
 pub(crate) struct UserLate {
     seat: WakerRegistration,
     owner: Owner,
@@ -150,7 +150,7 @@ impl Late<(), Error> for UserLate {
     }
 }
 
-/// The outcome of any future.
+/// Completes with the output of any future.
 pub(crate) struct FutureLate<F: ?Sized>(pub(crate) Pin<Box<F>>);
 
 impl<T, F> Late<T, Error> for FutureLate<F>
@@ -166,7 +166,7 @@ where
     }
 }
 
-/// What `make` makes of another late result.
+/// Returns a late result that applies `make` to the result of `pending`.
 pub(crate) fn then<T, U>(
     pending: Pending<T>,
     make: impl FnOnce(T) -> Result<U> + fencepost_sync::MaybeSend + 'static,
@@ -187,7 +187,7 @@ impl<T, F> Then<T, F> {
     where
         F: FnOnce(T) -> Result<U>,
     {
-        let make = self.make.take().expect("bug: a result was asked for again after it was there");
+        let make = self.make.take().expect("bug: a late result was polled again after it was ready");
         result.and_then(make)
     }
 }
@@ -207,10 +207,10 @@ where
     }
 }
 
-/// Whether this thread may block at all.
+/// Checks that this thread may block.
 ///
 /// # Errors
-/// `WouldBlock` in the browser.
+/// Returns `WouldBlock` in the browser.
 pub(crate) fn may_block() -> Result<()> {
     if cfg!(target_arch = "wasm32") { Err(fencepost_sync::Error::WouldBlock.into()) } else { Ok(()) }
 }

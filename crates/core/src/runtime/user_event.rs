@@ -1,16 +1,17 @@
-//! Events that the host signals.
+//! User events, which the host signals.
 
 use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
 use crate::scheduler::signaller::Signaller;
 use std::sync::Arc;
 
-/// The right to signal an event by hand. Device work that waits for the event is held back on the host until
-/// then, and no other queue is held up meanwhile.
+/// Signals an event by hand. Device work that waits for the event stays on the host until then, and other queues are
+/// not delayed meanwhile.
 ///
-/// Clones signal the same event. When the last one is dropped without having signalled, the event completes with
-/// [`Kind::Abandoned`], and queues that wait for it fail with that error. Like every handle, a user event keeps its
-/// context going: one that only a callback behind itself holds is never signalled, and its context never ends.
+/// Clones signal the same event. When the last clone is dropped unsignalled, the event completes with
+/// [`Kind::Abandoned`](crate::Kind::Abandoned), and the queues that wait for it fail with that error. Like every
+/// handle, a user event keeps its context alive. If only a callback that waits for the user event holds it, it is never
+/// signalled and the context never ends.
 ///
 /// # Example
 /// ```
@@ -25,7 +26,8 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct UserEvent {
-    /// Goes before the event: the end of a context, which that may be, waits for queues that wait for the signal.
+    /// Is dropped before `event`. The drop of `event` may end the context, and that end waits for queues that wait for
+    /// the signal.
     signaller: Arc<Signaller>,
     event: Event,
 }
@@ -37,12 +39,12 @@ impl UserEvent {
         Self { signaller: Arc::new(signaller), event }
     }
 
-    /// The event to wait for.
+    /// Returns the event to wait for.
     pub fn event(&self) -> Event {
         self.event.clone()
     }
 
-    /// Completes the event. Signalling again changes nothing.
+    /// Completes the event. A second signal has no effect.
     pub fn signal(&self) {
         self.signaller.signal();
     }
@@ -55,12 +57,12 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn a_gate_that_is_the_last_handle_of_its_context_opens_before_that_ends() {
+    fn a_user_event_as_last_handle_is_abandoned_before_its_context_ends() {
         let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
         let (queue, gate) = (ctx.queue("gated"), ctx.user_event("gate"));
         let (ran, runs) = mpsc::channel();
-        // Nobody plans what is behind a callback before that has run, so nothing is held by the gate yet.
-        queue.callback(move || ran.send(()).expect("the test listens")).expect("nothing has failed");
+        // The wait behind a callback is planned only after the callback has run, so no command waits for the gate yet.
+        queue.callback(move || ran.send(()).expect("the test receives")).expect("nothing has failed");
         queue.wait_for(&gate.event()).expect("nothing has failed");
         drop((queue, ctx));
         assert!(runs.try_recv().is_err());

@@ -1,4 +1,5 @@
-//! Ends a process in which a context lives too long, and shows the state of that context first: `FENCEPOST_WATCHDOG`.
+//! The watchdog, which aborts a process in which a context lives too long and prints the states of the contexts first:
+//! `FENCEPOST_WATCHDOG`.
 
 use crate::runtime::context_watch::ContextWatch;
 use std::sync::mpsc::channel;
@@ -6,16 +7,16 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The variable with the limit in seconds; without it nothing is watched.
+/// Names the environment variable with the limit in seconds. Without it the watchdog is off.
 const VARIABLE: &str = "FENCEPOST_WATCHDOG";
 
-/// How long the state of a context may take to be had.
+/// Limits the wait for the state of a context.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The contexts and when each was made.
+/// Lists the contexts with the time at which each was made.
 static WATCHED: Mutex<Vec<(Instant, ContextWatch)>> = Mutex::new(Vec::new());
 
-/// Watches a new context if the process has a limit. The first one starts the thread that looks.
+/// Watches a new context if the process has a limit. The first call starts the watchdog thread.
 pub(crate) fn watch(watch: impl FnOnce() -> ContextWatch) {
     static LIMIT: OnceLock<Option<Duration>> = OnceLock::new();
     let begin = || {
@@ -33,12 +34,14 @@ fn limit(text: &str) -> Option<Duration> {
     let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0);
     let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     if limit.is_none() {
-        log::warn!("{VARIABLE} is `{text}`; it must be a number of seconds above 0: nothing is watched");
+        log::warn!(
+            "{VARIABLE} is `{text}`; it must be a number of seconds above 0, so no context is watched"
+        );
     }
     limit
 }
 
-/// Looks at the contexts until one of them is older than the limit.
+/// Checks the contexts until one of them is older than the limit.
 fn watch_contexts(limit: Duration) {
     loop {
         thread::sleep(limit / 10);
@@ -47,21 +50,23 @@ fn watch_contexts(limit: Duration) {
         if watched.iter().any(|(made, _)| made.elapsed() > limit) {
             let states: Vec<String> = watched.iter().map(|(_, watch)| state(watch)).collect();
             let states = states.join("\n");
-            // Standard error and no log: the process ends here, and a program without a logger must see why.
+            // The text goes to standard error and not to the log, because the process ends here and a program without a
+            // logger must show the reason.
             eprintln!("{VARIABLE}: a context is older than {limit:?}; all contexts:\n{states}");
             std::process::abort();
         }
     }
 }
 
-/// The state of a context, which a thread of its own asks for: another thread may stay in the lock of the context.
+/// Returns the state of a context. A separate thread reads it, because another thread may hold the lock of the context
+/// forever.
 fn state(watch: &ContextWatch) -> String {
     let (sender, state) = channel();
     let watch = watch.clone();
     let looked = thread::Builder::new().spawn(move || sender.send(watch.state_dump()));
     match looked.ok().and_then(|_| state.recv_timeout(PATIENCE).ok()) {
-        Some(state) => state.unwrap_or_else(|| "a context that has ended meanwhile".into()),
-        None => "a context whose lock a thread stays in".into(),
+        Some(state) => state.unwrap_or_else(|| "a context that ended meanwhile".into()),
+        None => "a context whose lock another thread holds".into(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A kernel, compiled for a device.
+//! Kernels that are compiled for a device.
 
 use crate::error::Result;
 use crate::error::site::KernelId;
@@ -6,7 +6,7 @@ use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource};
 use std::any::Any;
 use std::sync::Arc;
 
-/// A kernel, compiled and checked, shared by all its launches.
+/// Holds a compiled and checked kernel. All its launches share it.
 pub(crate) struct KernelInner {
     pub(crate) id: KernelId,
     pub(crate) name: Arc<str>,
@@ -14,26 +14,26 @@ pub(crate) struct KernelInner {
     pub(crate) pipeline: Pipeline,
 }
 
-/// What runs it.
+/// Runs a kernel.
 pub(crate) enum Pipeline {
     /// Holds the pipeline of the wgpu recorder, or that of the native recorder for its backend.
     Device(Box<dyn Any + Send + Sync>),
-    /// The CPU recorder's.
+    /// Holds the function that the CPU recorder calls.
     Host(Arc<dyn HostKernel>),
 }
 
-/// What a device needs to compile an entry point.
+/// Holds the input of a compilation of one entry point.
 pub(crate) struct Recipe<'a> {
     pub(crate) module: &'a Module,
-    /// Reflected with the same `overrides`.
+    /// Describes the entry point, reflected with the same `overrides`.
     pub(crate) interface: &'a Interface,
     pub(crate) overrides: &'a [(&'a str, f64)],
-    /// The plain sequential function of the kernel, if there is one.
+    /// Is the sequential host function of the kernel, if the kernel has one.
     pub(crate) reference: Option<Arc<dyn HostKernel>>,
 }
 
 impl Recipe<'_> {
-    /// Compiles a kernel of our own, in a file of its name.
+    /// Compiles a kernel of this crate from the text of the file with the name of its entry point.
     pub(crate) fn own<T>(
         entry: &str,
         text: &'static str,

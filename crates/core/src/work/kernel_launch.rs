@@ -8,42 +8,42 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Boxes kept for later launches, at most: those of four full batches.
+/// Limits the boxes kept for later launches: the launches of four full batches.
 const MOST: usize = 16384;
 
-/// A kernel launch, checked: nothing in it can fail for a user's reason any more.
+/// Holds a checked kernel launch, which can no longer fail because of its arguments.
 #[derive(Default)]
 pub(crate) struct Launch {
-    /// There until the launch is over.
+    /// Is `Some` until the launch is complete.
     kernel: Option<Arc<KernelInner>>,
     pub(crate) groups: [u32; 3],
-    /// Where the numbers of groups are read from instead, three u32 on the device.
+    /// Names the device memory of the group counts, three `u32`, for an indirect launch.
     pub(crate) indirect: Option<Span>,
-    /// One for each binding of the kernel's interface, in its order.
+    /// Lists one argument for each binding of the kernel's interface, in the order of the interface.
     pub(crate) bindings: Vec<BoundArray>,
-    /// The packed `params`, empty if the kernel has none.
+    /// Holds the packed `params`. The block is empty if the kernel has none.
     pub(crate) params: ParamsBlock,
 }
 
-/// An argument of a launch.
+/// Describes an array argument of a launch.
 pub(crate) struct BoundArray {
-    /// Which binding of the interface.
+    /// Holds the index of the binding in the interface.
     pub(crate) at: u32,
     pub(crate) block: Arc<Block>,
     pub(crate) offset: u64,
-    /// Bytes bound, rounded out to 4.
+    /// Counts the bytes bound, rounded up to a multiple of 4.
     pub(crate) size: u64,
-    /// What the entry point does to it; `None`: nothing.
+    /// Holds the access of the entry point. It is `None` if the entry point does not use the binding.
     pub(crate) used: Option<Access>,
 }
 
-/// Boxes of launches that are over, for those to come.
+/// Keeps the boxes of completed launches for later launches.
 #[derive(Default)]
-#[allow(clippy::vec_box, reason = "the boxes are what is kept")]
+#[allow(clippy::vec_box, reason = "the pool keeps the boxes themselves")]
 pub(crate) struct LaunchPool(Mutex<Vec<Box<Launch>>>);
 
 impl LaunchPool {
-    /// A launch without arguments.
+    /// Returns a launch without arguments.
     #[inline]
     pub(crate) fn launch(&self, kernel: &Arc<KernelInner>, params_size: u32) -> Box<Launch> {
         let used = lock(&self.0).pop();
@@ -53,7 +53,7 @@ impl LaunchPool {
         launch
     }
 
-    /// Takes the launches of a batch that is over.
+    /// Takes the launches of a completed batch.
     pub(crate) fn take_back(&self, launches: impl ExactSizeIterator<Item = Option<Box<Launch>>>) {
         let mut over = Vec::with_capacity(launches.len());
         for mut launch in launches.flatten() {
@@ -68,13 +68,13 @@ impl LaunchPool {
 
 impl Launch {
     /// # Panics
-    /// If the launch is over: a bug.
+    /// Panics if the launch is complete, which is a bug.
     #[inline]
     pub(crate) fn kernel(&self) -> &Arc<KernelInner> {
-        self.kernel.as_ref().expect("bug: a launch that is over")
+        self.kernel.as_ref().expect("bug: the launch is complete")
     }
 
-    /// Whether it differs from another in nothing but its values and its arrays.
+    /// Returns `true` if the launches differ only in their values and their arrays, and the arrays have equal sizes.
     #[inline]
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let kernel = |launch: &Self| launch.kernel.as_ref().map(Arc::as_ptr);
@@ -85,33 +85,33 @@ impl Launch {
             && self.bindings.iter().zip(&other.bindings).all(|(own, other)| own.size == other.size)
     }
 
-    /// The number of its kernel in its context.
+    /// Returns the number of the kernel in its context.
     #[inline]
     pub(crate) fn kernel_number(&self) -> u32 {
         self.kernel.as_ref().map_or(u32::MAX, |kernel| kernel.id.0)
     }
 
-    /// What its bindings, and the numbers of groups, touch.
+    /// Returns the accesses of the bindings and of the group counts.
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
         touches(&self.bindings, [self.indirect.as_ref(), None])
     }
 
-    /// Lets go of everything.
+    /// Drops the references to the kernel and the blocks.
     fn clear(&mut self) {
         (self.kernel, self.indirect) = (None, None);
         self.bindings.clear();
     }
 
-    /// Whether there is nothing to run.
+    /// Returns `true` if the launch has no workgroups.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.indirect.is_none() && self.groups == [0; 3]
     }
 }
 
-/// What bindings touch, and what is read and written besides. One loop over both, for the sake of launches: what is
-/// done with a touch is compiled into it.
+/// Returns the accesses of bindings, then those of `spans`: one that is read and one that is written. One loop serves
+/// both, so the compiler inlines the caller's code into the loop of a launch.
 #[inline]
 pub(crate) fn touches<'a>(
     bound: &'a [BoundArray],

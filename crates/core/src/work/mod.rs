@@ -1,4 +1,4 @@
-//! Work for a device, as plain data: what queues hold, batches order and recorders record.
+//! Work for a device as plain data, which queues hold, batches order and recorders record.
 
 pub(crate) mod compiled_kernel;
 pub(crate) mod kernel_launch;

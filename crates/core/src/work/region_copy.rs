@@ -1,4 +1,4 @@
-//! A copy of a region as a plain command: rows of bytes, so far apart on either side.
+//! The copy of a region as a plain command: rows of bytes at fixed distances on either side.
 
 use crate::memory::block::Block;
 use crate::memory::heap::overlap;
@@ -7,30 +7,31 @@ use crate::work::span::Span;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Bytes that a copy or a dispatch addresses as a whole.
+/// Counts the bytes of a word, the unit that a copy command or a dispatch addresses.
 pub(crate) const WORD: u64 = 4;
 
-/// A copy of rows of bytes from one place to another that shares no word with it.
+/// Copies rows of bytes to a place that shares no word with the source.
 pub(crate) struct RegionCopy {
-    /// From the first element to the last, rounded out to words.
+    /// Covers the source from the first element to the last, rounded out to words.
     pub(crate) src: Span,
     pub(crate) dst: Span,
-    /// Where the rows are, from the starts of the blocks.
+    /// Describes the rows, with offsets from the starts of the blocks.
     pub(crate) rows: Rows,
 }
 
-/// Rows of bytes in one place and in another.
+/// Describes rows of bytes in a source and in a destination.
 pub(crate) struct Rows {
-    /// Bytes before the first.
+    /// Counts the bytes before the first row in the source.
     pub(crate) from: u64,
+    /// Counts the bytes before the first row in the destination.
     pub(crate) to: u64,
-    /// Bytes of each.
+    /// Counts the bytes of a row.
     pub(crate) row: u64,
-    /// Outermost first; as few as describe them.
+    /// Lists the axes of rows, outermost first. The list has the smallest number of axes that describes the rows.
     pub(crate) axes: SmallVec<[RowAxis; 4]>,
 }
 
-/// So many rows, or axes of rows, so many bytes apart.
+/// Holds the number of rows, or of axes of rows, and the distance between two of them in bytes on either side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowAxis {
     pub(crate) count: u64,
@@ -39,39 +40,39 @@ pub(crate) struct RowAxis {
 }
 
 impl RegionCopy {
-    /// The copy of some rows of a block to another, or the same.
+    /// Returns the copy of rows of `src` to `dst`. The blocks may be equal.
     pub(crate) fn new(src: &Arc<Block>, dst: &Arc<Block>, rows: Rows) -> Self {
         let src = span(src, rows.from, extent(rows.row, &rows.axes, |axis| axis.src));
         Self { src, dst: rows.target(dst), rows }
     }
 
-    /// The copy of a run of words to as many others.
+    /// Returns the copy of consecutive words to as many others.
     pub(crate) fn run(src: Span, dst: Span) -> Self {
         let rows = Rows { from: src.offset, to: dst.offset, row: src.size, axes: SmallVec::new() };
         Self { src, dst, rows }
     }
 
-    /// Whether the two sides may share words.
+    /// Returns `true` if the two sides may share words.
     pub(crate) fn meets_itself(&self) -> bool {
         Arc::ptr_eq(&self.src.block, &self.dst.block) && overlap(&self.src.range(), &self.dst.range())
     }
 }
 
 impl Rows {
-    /// The rows of elements of `size` bytes, of which there are some, and of as many in axes of the same lengths, each
-    /// with the bytes before its array.
+    /// Returns the rows of two selections of elements of `size` bytes. Each selection comes with the bytes before its
+    /// array. Both have axes of the same lengths and at least one element.
     pub(crate) fn new(src: (u64, &StridedRegion), dst: (u64, &StridedRegion), size: u64) -> Self {
         let at = |(offset, picked): (u64, &StridedRegion)| offset + picked.first as u64 * size;
         let (row, axes) = collapse(src.1, dst.1, size);
         Self { from: at(src), to: at(dst), row, axes }
     }
 
-    /// The words of `dst` from the first to the last.
+    /// Returns the words of `dst` from the first row to the last.
     pub(crate) fn target(&self, dst: &Arc<Block>) -> Span {
         span(dst, self.to, extent(self.row, &self.axes, |axis| axis.dst))
     }
 
-    /// Where each starts, on either side.
+    /// Returns the start of each row on either side.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.count()).map(|mut row| {
             let (mut from, mut to) = (self.from, self.to);
@@ -83,18 +84,18 @@ impl Rows {
         })
     }
 
-    /// How many there are, up to as many as can be counted.
+    /// Returns the number of rows, which saturates at `u64::MAX`.
     pub(crate) fn count(&self) -> u64 {
         let counts = self.axes.iter().map(|axis| axis.count);
         if counts.clone().any(|count| count == 0) { 0 } else { counts.fold(1, u64::saturating_mul) }
     }
 
-    /// Whether each starts and ends on words, on both sides.
+    /// Returns `true` if each row starts and ends at a word boundary on both sides.
     pub(crate) fn is_words(&self) -> bool {
         self.alignment() >= WORD
     }
 
-    /// The power of two on whose multiples each starts and ends, on both sides.
+    /// Returns the largest power of two that divides the start and the end of each row on both sides.
     pub(crate) fn alignment(&self) -> u64 {
         let strides = self.axes.iter().flat_map(|axis| [axis.src, axis.dst]);
         let all = strides.chain([self.from, self.to, self.row]).fold(0, |all, bytes| all | bytes);
@@ -102,18 +103,18 @@ impl Rows {
     }
 }
 
-/// Bytes from the first to the last of rows.
+/// Returns the bytes from the first row to the end of the last.
 pub(crate) fn extent(row: u64, axes: &[RowAxis], stride: fn(&RowAxis) -> u64) -> u64 {
     row + axes.iter().map(|axis| (axis.count - 1) * stride(axis)).sum::<u64>()
 }
 
-/// The words that some bytes of a block lie in.
+/// Returns the words that contain `bytes` bytes from `start`.
 fn span(block: &Arc<Block>, start: u64, bytes: u64) -> Span {
     let offset = start / WORD * WORD;
     Span { block: block.clone(), offset, size: (start + bytes).next_multiple_of(WORD) - offset }
 }
 
-/// Bytes of a row, and the axes of rows: axes that follow each other without a gap on both sides are one.
+/// Returns the bytes of a row and the axes of rows. Axes that follow each other without a gap on both sides become one.
 fn collapse(src: &StridedRegion, dst: &StridedRegion, size: u64) -> (u64, SmallVec<[RowAxis; 4]>) {
     let (mut row, mut axes): (u64, SmallVec<[RowAxis; 4]>) = (size, SmallVec::new());
     for (src, dst) in src.axes.iter().zip(&dst.axes).rev().filter(|(axis, _)| axis.count > 1) {
@@ -146,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_gaps_is_one_row() {
+    fn a_region_without_gaps_is_one_row() {
         assert_eq!(collapsed(&[4, 5, 6], region![], region![]), (480, vec![]));
         assert_eq!(collapsed(&[4, 5, 6], region![1..3], region![2..4]), (240, vec![]));
         assert_eq!(collapsed(&[4, 5, 6], region![1, 2..4], region![0, 0..2]), (48, vec![]));
     }
 
     #[test]
-    fn axes_are_one_where_both_sides_go_on() {
+    fn axes_without_a_gap_on_both_sides_become_one() {
         let rows = |from, to| collapsed(&[4, 5, 6], from, to);
         assert_eq!(rows(region![.., .., 0..2], region![.., .., 1..3]), (8, vec![(20, 24, 24)]));
         assert_eq!(rows(region![.., 0..3], region![.., 2..5]), (72, vec![(4, 120, 120)]));

@@ -1,16 +1,16 @@
-//! Ranges of blocks, and what commands do to them.
+//! Ranges of blocks, and the accesses of commands to them.
 
 use crate::memory::block::Block;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A range of a block.
+/// Names a range of a block.
 #[derive(Clone)]
 pub(crate) struct Span {
     pub(crate) block: Arc<Block>,
-    /// Bytes from the start of the block.
+    /// Counts the bytes from the start of the block.
     pub(crate) offset: u64,
-    /// Bytes.
+    /// Counts the bytes of the range.
     pub(crate) size: u64,
 }
 
@@ -20,7 +20,7 @@ impl Span {
     }
 }
 
-/// Up to 16 bytes, repeated over a range. `len` is 4, 8 or 16.
+/// Holds up to 16 bytes that a fill repeats over a range. `len` is 4, 8 or 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) bytes: [u8; 16],
@@ -30,7 +30,7 @@ pub(crate) struct Pattern {
 impl Pattern {
     pub(crate) const ZERO: Pattern = Pattern { bytes: [0; 16], len: 4 };
 
-    /// `value`'s bytes, repeated to 4, 8 or 16; `None` if a pattern cannot hold them.
+    /// Returns the bytes of `value`, repeated to 4, 8 or 16 bytes. Returns `None` if a pattern cannot hold them.
     pub(crate) fn of(value: &[u8]) -> Option<Self> {
         if value.iter().all(|&byte| byte == 0) {
             return Some(Self::ZERO);
@@ -46,13 +46,13 @@ impl Pattern {
         self.bytes == [0; 16]
     }
 
-    /// The bytes that are repeated.
+    /// Returns the bytes that the fill repeats.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }
 
-/// What a command does to bytes of a block, as far as order is concerned.
+/// Describes the access of a command to a range of a block. Accesses decide the order of commands.
 pub(crate) struct Touch<'a> {
     pub(crate) block: &'a Arc<Block>,
     pub(crate) range: Range<u64>,

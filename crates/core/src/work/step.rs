@@ -1,4 +1,4 @@
-//! The one plain command that queue lists, batches and recorders speak.
+//! The commands of batches and recorders as plain data.
 
 use crate::memory::block::Block;
 use crate::memory::heap::Heap;
@@ -13,9 +13,9 @@ use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What a device does: the only part of a command that a recorder sees.
+/// Describes an operation of a device. It is the only part of a command that a recorder sees.
 pub(crate) enum Work {
-    /// In a box: a command is moved several times on its way to the device.
+    /// Launches a kernel. The launch is boxed because a command is moved several times before it is submitted.
     Launch(Box<Launch>),
     Copy {
         src: Span,
@@ -25,35 +25,36 @@ pub(crate) enum Work {
         dst: Span,
         pattern: Pattern,
     },
-    /// Bytes that were copied from the program when the call was made.
+    /// Copies bytes to a block that were copied from the program when the call was made.
     Upload {
         src: Payload,
         dst: Span,
     },
-    /// Rows of bytes, so far apart. In a box: it is larger than the others.
+    /// Copies rows of bytes. The copy is boxed because it is larger than the other variants.
     Region(Box<RegionCopy>),
-    /// Copies bytes to staging memory for the host, and puts into the slot where that is.
+    /// Copies bytes to staging memory for the host, and stores the place of that memory in the slot.
     Read {
         src: Span,
         slot: Arc<ReadSlot>,
     },
-    /// The program's own.
+    /// Submits command buffers of the program.
     WgpuCommands(Box<WgpuCommands>),
-    /// Makes what was written to a block that the host reaches visible to the host.
+    /// Makes the writes to a block that the host accesses visible to the host.
     Publish(Arc<Block>),
-    /// What the clock shows before the next step, or after the last one: the three have one stamp and one level.
+    /// Reads the clock before a command. `Start`, the command and `End` have one stamp and one level.
     Start(Arc<TimeSlot>),
+    /// Reads the clock after a command.
     End(Arc<TimeSlot>),
-    /// Nothing itself: done when all is that the hardware queue had before, whoever submitted it.
+    /// Does nothing. The command completes after all earlier work of the hardware queue, of any context.
     Behind,
-    /// Nothing any more, but a place in the order that others may count on.
+    /// Does nothing. The command was removed and keeps its place in the order, because other commands may depend on it.
     Nothing,
 }
 
-/// The commands of one call.
+/// Holds the commands of one call.
 pub(crate) type Works = SmallVec<[Work; 3]>;
 
-/// Whether the memory is the program's to read, or to fill again, when a copy is done.
+/// Returns `true` if the program may read or refill the memory when a copy is complete.
 fn is_pinned(span: &Span) -> bool {
     matches!(span.block.heap, Heap::Download | Heap::Upload)
 }
@@ -69,7 +70,7 @@ impl Work {
         }
     }
 
-    /// Everything that this command touches. A binding that the entry point does not use counts for nothing.
+    /// Returns all accesses of this command. A binding that the entry point does not use is no access.
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
         let bound: &[BoundArray] = match self {
@@ -80,7 +81,7 @@ impl Work {
         touches(bound, self.spans())
     }
 
-    /// Bytes that it moves, unless it is a launch.
+    /// Returns the bytes that the command moves, or `None` for a launch.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
             Work::Launch(_) => None,
@@ -89,7 +90,7 @@ impl Work {
         }
     }
 
-    /// What is read, and what is written, besides bindings.
+    /// Returns the range that is read and the range that is written, besides bindings.
     #[inline]
     fn spans(&self) -> [Option<&Span>; 2] {
         match self {
@@ -107,7 +108,7 @@ impl Work {
         }
     }
 
-    /// Calls `visit` for the block of everything that this command names, whether or not it touches it.
+    /// Calls `visit` for each block that this command names, whether or not the command accesses it.
     pub(crate) fn each_block<'a>(&'a self, mut visit: impl FnMut(&'a Arc<Block>)) {
         if let Work::Launch(launch) = self {
             launch.bindings.iter().for_each(|bound| visit(&bound.block));
@@ -116,20 +117,20 @@ impl Work {
     }
 }
 
-/// A command in a batch.
+/// Holds a command of a batch.
 pub(crate) struct Step {
     pub(crate) slot: Slot,
     pub(crate) stamp: Stamp,
-    /// Steps of one level are independent of each other, but for a command and its times; a step depends only on lower
-    /// levels.
+    /// Orders the steps of a batch: a step depends only on steps of lower levels. Steps of one level are independent,
+    /// except a command and its `Start`, `End` and `Publish`.
     pub(crate) level: u32,
-    /// Steps of the same batch, earlier in it, that come first besides the ones of the same queue.
+    /// Lists the earlier steps of the batch that this step comes after, besides those of the same queue.
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) work: Work,
 }
 
 impl Step {
-    /// Returns the launch of the step, if it is one, and drops everything else.
+    /// Returns the launch of the step, if the step is one, and drops all else.
     pub(crate) fn launch(self) -> Option<Box<Launch>> {
         if let Work::Launch(launch) = self.work { Some(launch) } else { None }
     }

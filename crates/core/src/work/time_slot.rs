@@ -1,11 +1,11 @@
-//! When a device did a command.
+//! The device times of commands.
 
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Seq};
 use std::sync::{Arc, OnceLock};
 
-/// When a device did one command: whoever records it says where that is to be found.
+/// Holds the device time of one command. The recorder stores the ticks, or their place, in it.
 #[derive(Default)]
 pub(crate) struct TimeSlot {
     whereabouts: Mutex<Option<TimeLocation>>,
@@ -18,21 +18,21 @@ enum TimeLocation {
     Pages { start: TickAt, end: TickAt },
 }
 
-/// What one query of a page will have noted.
+/// Names one query of a page.
 #[derive(Clone)]
 pub(crate) struct TickAt {
     pub(crate) page: Arc<TickPage>,
     pub(crate) query: u32,
 }
 
-/// What a clock showed before and after a command; 0 where it showed nothing.
+/// Holds the clock's values before and after a command. A value is 0 if the clock returned none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ticks {
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-/// What the queries of a batch, or of a part of it, have noted.
+/// Holds the results of the queries of a batch, or of a part of it.
 pub(crate) struct TickPage {
     read: Arc<ReadSlot>,
     queries: u32,
@@ -40,42 +40,43 @@ pub(crate) struct TickPage {
 }
 
 impl TimeSlot {
-    /// Says what the clock shows.
+    /// Stores the ticks.
     pub(crate) fn set(&self, ticks: Ticks) {
         *lock(&self.whereabouts) = Some(TimeLocation::Here(ticks));
     }
 
-    /// Says what the clock shows at the end, where it was said what it showed at the start.
+    /// Stores the tick at the end, if the tick at the start is stored.
     pub(crate) fn end(&self, end: u64) {
         if let Some(TimeLocation::Here(ticks)) = &mut *lock(&self.whereabouts) {
             ticks.end = end;
         }
     }
 
-    /// Says where the two are noted.
+    /// Stores the queries of the two ticks.
     pub(crate) fn note(&self, start: TickAt, end: TickAt) {
         *lock(&self.whereabouts) = Some(TimeLocation::Pages { start, end });
     }
 
-    /// The command is not recorded after all.
+    /// Removes the ticks, because the command is not submitted.
     pub(crate) fn forget(&self) {
         *lock(&self.whereabouts) = None;
     }
 
-    /// Says which batch the command is in.
+    /// Stores the batch of the command.
     pub(crate) fn plan(&self, batch: Seq) {
         self.batch.get_or_init(|| batch);
     }
 
-    /// The batch of the command, once it is planned.
+    /// Returns the batch of the command, once the command is planned.
     pub(crate) fn batch(&self) -> Option<Seq> {
         self.batch.get().copied()
     }
 
-    /// Its ticks; `None` if the command was never recorded. Only after the command is complete.
+    /// Returns the ticks, or `None` if the command was never recorded. The caller calls this only after the command is
+    /// complete.
     ///
     /// # Errors
-    /// `Lost` if they are gone with their device.
+    /// Returns `Lost` if the ticks are lost with their device.
     pub(crate) fn ticks(&self) -> Result<Option<Ticks>, Lost> {
         let whereabouts = lock(&self.whereabouts).clone();
         match whereabouts {
@@ -89,7 +90,7 @@ impl TimeSlot {
 }
 
 impl Ticks {
-    /// Whether the clock ran meanwhile and did not start anew.
+    /// Returns `true` if the clock returned both values and did not restart in between.
     pub(crate) fn are_valid(self) -> bool {
         self.start != 0 && self.end >= self.start
     }
@@ -102,10 +103,10 @@ impl TickAt {
 }
 
 impl TickPage {
-    /// Bytes of what one query notes.
+    /// Counts the bytes of the result of one query.
     pub(crate) const EACH: usize = 8;
 
-    /// The first so many queries of a page, as `read` will have read them.
+    /// Returns the page of the first `queries` queries, whose results `read` copies to the host.
     pub(crate) fn new(read: Arc<ReadSlot>, queries: u32) -> Arc<Self> {
         Arc::new(Self { read, queries, fetched: OnceLock::new() })
     }
@@ -115,12 +116,12 @@ impl TickPage {
         all.map(|ticks| ticks[query as usize]).map_err(Lost::clone)
     }
 
-    /// Copies all of them out, and lets the staging memory go.
+    /// Copies all results out, and drops the staging memory.
     fn fetch(&self) -> Result<Box<[u64]>, Lost> {
         let mut bytes = vec![0; self.queries as usize * Self::EACH];
         match self.read.place() {
             ReadState::Staged(from) => from.copy_out(&mut bytes)?,
-            _ => return Err(Lost { reason: "the times were never read back".into() }),
+            _ => return Err(Lost { reason: "the timestamps were never read back".into() }),
         }
         self.read.set(ReadState::Dropped);
         let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
@@ -143,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn each_command_of_a_page_has_its_own_two_ticks() {
+    fn each_command_of_a_page_has_its_own_ticks() {
         let (read, times) = (ReadSlot::new(), [TimeSlot::default(), TimeSlot::default()]);
         assert_eq!(times[0].ticks(), Ok(None));
         let page = TickPage::new(read.clone(), 3);
         let at = |query| TickAt { page: page.clone(), query };
         times[0].note(at(0), at(1));
-        times[1].note(at(0), at(2)); // on one level with the other
+        times[1].note(at(0), at(2)); // the commands are on one level and share the first tick
         let bytes = [5_u64, 7, 8].iter().flat_map(|tick| tick.to_le_bytes()).collect();
         read.set(ReadState::Staged(Arc::new(Bytes(bytes))));
         assert_eq!(times[1].ticks(), Ok(Some(Ticks { start: 5, end: 8 })));
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_shows_nothing_or_starts_anew_is_no_time() {
+    fn ticks_of_a_missing_or_restarted_clock_are_invalid() {
         let are_valid = |start, end| Ticks { start, end }.are_valid();
         assert!(are_valid(3, 5) && are_valid(5, 5));
         assert!(!are_valid(0, 5) && !are_valid(3, 0) && !are_valid(u64::MAX, 5));

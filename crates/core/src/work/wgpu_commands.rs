@@ -1,14 +1,15 @@
-//! Commands that the program has recorded with wgpu.
+//! Commands that the program records with wgpu.
 
 use crate::driver::erased::Erased;
 use crate::work::kernel_launch::BoundArray;
 use fencepost_sync::prim::{Mutex, lock};
 
-/// wgpu's command buffers in a queue's order: alone in their batch, which is a submission of wgpu's.
+/// Holds the program's command buffers at their place in a queue's order. They form a batch of their own, which wgpu
+/// submits.
 pub(crate) struct WgpuCommands {
-    /// There until they are submitted.
+    /// Holds the command buffers until they are submitted.
     commands: Erased<Mutex<Vec<wgpu::CommandBuffer>>>,
-    /// What they read and write, as the program says.
+    /// Lists the arrays that the commands read and write, as the program declares them.
     pub(crate) uses: Vec<BoundArray>,
 }
 
@@ -17,7 +18,7 @@ impl WgpuCommands {
         Self { commands: Erased::new(Mutex::new(commands)), uses }
     }
 
-    /// wgpu takes command buffers once.
+    /// Takes the command buffers, because wgpu submits a command buffer only once.
     pub(crate) fn take(&self) -> Vec<wgpu::CommandBuffer> {
         std::mem::take(&mut *lock(&self.commands))
     }

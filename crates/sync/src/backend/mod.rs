@@ -1,4 +1,4 @@
-//! Fences, which report a device's progress and wait for it: one file a backend.
+//! Fences, which report the progress of a device and wait for it. Each backend has one file.
 
 #[cfg(native)]
 mod hal;
@@ -17,25 +17,44 @@ use std::time::Duration;
 
 /// Reports the progress of one hardware queue.
 ///
-/// Each backend signals a value in its own way, in the code that submits work. This trait is the common way to read and
-/// to await the value.
+/// The code that submits work signals the values, each backend in its own way. This trait is the common way to read a
+/// value and to wait for it.
+///
+/// The caller guarantees:
+/// - The values of the submissions rise, from 1 on.
+/// - It holds no lock during `wait`.
+///
+/// The implementer guarantees:
+/// - Several threads may call all methods at the same time, also while another thread submits.
+/// - A value is passed only after the device has executed the submission of the value and all earlier ones. Their
+///   writes are then visible to the host as far as the submission asked for that, and their memory may be reused.
+/// - Once a method has returned [`Lost`], `completed` and `wait` always return [`Lost`].
 pub trait Fence: Send + Sync {
     /// Returns the largest value that the device has passed, without blocking.
+    ///
+    /// If another thread has locked the driver, the implementer returns the last value that it knows. It may return a
+    /// value smaller than one that it returned before. The caller then keeps the larger one.
     ///
     /// # Errors
     /// [`Lost`] if the device is lost.
     fn completed(&self) -> Result<Value, Lost>;
 
-    /// Blocks until the device has passed `value`, at most for `limit`; returns the largest value passed by then.
+    /// Blocks until the device has passed `value`, at most for `limit`. Returns the largest value that the device has
+    /// passed by then.
     ///
-    /// `value` has to be submitted: a value that was not submitted may never be passed.
+    /// The caller passes only a submitted value, because the device may never pass another value. The implementer may
+    /// return before the limit with a smaller value, as in the browser, where no call blocks. The caller then calls
+    /// again.
     ///
     /// # Errors
     /// [`Lost`] if the device is lost, also if that happens during the wait.
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost>;
 
-    /// Registers `moved`, which is called when the device has passed a value, on backends that report it by themselves.
-    /// Only the browser needs it, where no thread can wait.
+    /// Registers `moved`, which the implementer calls after a value has passed. Only the browser needs it, where no
+    /// thread can wait, so the default implementation drops `moved`.
+    ///
+    /// The caller registers one function for each fence. The implementer holds no lock of the fence while it calls
+    /// `moved`, and may also call it when no value has passed.
     fn on_move(&self, moved: Box<dyn Fn() + Send + Sync>) {
         drop(moved);
     }

@@ -29,7 +29,7 @@ fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
 }
 
 #[test]
-fn m08_all_of_a_limit_can_be_had_and_no_more() {
+fn m08_the_pool_allocates_up_to_its_limit_and_no_more() {
     let mut pool = Pool::default();
     pool.set_limit(Some(1024));
     let device = made(&mut pool, Heap::Device, 512);
@@ -37,7 +37,7 @@ fn m08_all_of_a_limit_can_be_had_and_no_more() {
     let refused = pool.reserve(Heap::Download, 512).expect_err("768 and 512 are more than 1024");
     assert_eq!((refused.used, refused.limit), (768, 1024));
     pool.give(device);
-    let refused = pool.reserve(Heap::Device, 512).expect_err("what is free counts too");
+    let refused = pool.reserve(Heap::Device, 512).expect_err("free blocks count too");
     assert_eq!(refused.used, 256);
     made(&mut pool, Heap::Download, 256);
     pool.give(pinned);
@@ -45,7 +45,7 @@ fn m08_all_of_a_limit_can_be_had_and_no_more() {
 }
 
 #[test]
-fn m08_the_statistics_follow_each_block() {
+fn m08_the_statistics_count_each_block() {
     let mut pool = Pool::default();
     let (device, pinned) = (made(&mut pool, Heap::Device, 512), made(&mut pool, Heap::Download, 256));
     let both =
@@ -55,7 +55,7 @@ fn m08_the_statistics_follow_each_block() {
     pool.give(pinned);
     let free = PoolStats { free: 768, high_water: 512, blocks: 2, ..PoolStats::default() };
     assert_eq!(pool.stats(), free);
-    assert!(pool.take(Heap::Upload, 256, |_| true).is_none(), "it is for downloads");
+    assert!(pool.take(Heap::Upload, 256, |_| true).is_none(), "the free block is for downloads");
     assert!(pool.take(Heap::Device, 512, |_| true).is_some());
     assert_eq!(pool.stats(), PoolStats { used: 512, free: 256, arrays: 1, ..free });
     made(&mut pool, Heap::Device, 256);
@@ -77,7 +77,7 @@ fn m07_a_block_is_taken_only_if_it_is_usable() {
 }
 
 #[test]
-fn m08_idle_blocks_go_until_what_is_kept_is_left() {
+fn m08_idle_blocks_are_taken_until_the_bytes_to_keep_are_left() {
     let mut pool = Pool::default();
     let blocks = [(); 4].map(|()| made(&mut pool, Heap::Device, 256));
     let running = blocks[0].clone();
@@ -97,7 +97,7 @@ fn m08_a_surplus_is_more_than_the_threshold() {
     let mut pool = Pool::default();
     let block = made(&mut pool, Heap::Device, 256);
     pool.give(block);
-    assert!(!pool.has_surplus() && !pool.over_threshold(), "without a threshold a little is kept always");
+    assert!(!pool.has_surplus() && !pool.over_threshold(), "without a threshold the pool keeps a minimum");
     for (threshold, surplus) in [(256, false), (255, true), (0, true)] {
         pool.set_threshold(Some(threshold));
         assert_eq!((pool.has_surplus(), pool.over_threshold()), (surplus, surplus), "threshold {threshold}");
@@ -105,14 +105,14 @@ fn m08_a_surplus_is_more_than_the_threshold() {
 }
 
 #[test]
-fn m10_a_rounded_size_stays_within_the_largest_block() {
+fn m10_a_rounded_size_is_at_most_the_largest_block() {
     assert_eq!(size_for(1000, 4096), 1024);
     assert_eq!(size_for(1000, 1008), 1008);
     assert_eq!(size_for(1008, 1008), 1008);
     assert_eq!(size_for(1, 4096), 256);
 }
 
-/// A context that does nothing unasked, on a device with so much memory.
+/// Makes a context without threads on a CPU device with `memory` bytes.
 fn context(memory: u64) -> Context {
     Context::on_cpu(CpuOptions { threads: false, memory, ..CpuOptions::default() })
 }
@@ -126,7 +126,7 @@ fn allocate(ctx: &Context, bytes: u64, label: &str, slot: Slot) -> Result<Arc<St
 }
 
 #[test]
-fn m10_the_largest_array_can_be_had_and_none_that_is_larger() {
+fn m10_the_largest_array_is_allocated_and_a_larger_one_is_refused() {
     let ctx = context(1 << 34);
     let limit = ctx.owner.device().caps().max_block;
     assert!(allocate(&ctx, limit, "largest", Slot::CONTEXT).is_ok());
@@ -135,7 +135,7 @@ fn m10_the_largest_array_can_be_had_and_none_that_is_larger() {
 }
 
 #[test]
-fn m10_an_array_that_could_not_be_made_counts_for_nothing() {
+fn m10_a_failed_allocation_does_not_change_the_statistics() {
     let ctx = context(1024);
     assert!(allocate(&ctx, 4096, "large", Slot::CONTEXT).is_err());
     assert_eq!(ctx.pool_stats(), PoolStats { high_water: 4096, ..PoolStats::default() });
@@ -144,7 +144,7 @@ fn m10_an_array_that_could_not_be_made_counts_for_nothing() {
 }
 
 #[test]
-fn m07_memory_that_is_used_again_has_a_new_name_and_its_old_uses() {
+fn m07_reused_memory_has_a_new_label_and_keeps_its_uses() {
     let ctx = context(1 << 20);
     let [one, two] = ["one", "two"].map(|label| ctx.queue(label));
     let (own, other) = (one.slot().expect("it is there"), two.slot().expect("it is there"));
@@ -155,7 +155,7 @@ fn m07_memory_that_is_used_again_has_a_new_name_and_its_old_uses() {
     block.order().host_reads = true;
     drop(first);
     let elsewhere = allocate(&ctx, 256, "elsewhere", other).expect("there is room");
-    assert_ne!(elsewhere.block().id, block.id, "the fill is not over");
+    assert_ne!(elsewhere.block().id, block.id, "the fill is not complete");
     let second = allocate(&ctx, 256, "second", own).expect("there is room");
     assert_eq!(second.block().id, block.id);
     let order = block.order();
@@ -163,7 +163,7 @@ fn m07_memory_that_is_used_again_has_a_new_name_and_its_old_uses() {
 }
 
 #[test]
-fn m07_the_context_takes_memory_only_if_nothing_uses_it_and_forgets_its_uses() {
+fn m07_the_context_reuses_only_unused_memory_and_clears_its_uses() {
     let ctx = context(1 << 20);
     let queue = ctx.queue("queue");
     let slot = queue.slot().expect("it is there");
@@ -174,14 +174,14 @@ fn m07_the_context_takes_memory_only_if_nothing_uses_it_and_forgets_its_uses() {
     ctx.owner.engine().enqueue(by(slot), fill).expect("nothing has failed");
     drop(first);
     let elsewhere = allocate(&ctx, 256, "elsewhere", Slot::CONTEXT).expect("there is room");
-    assert_ne!(elsewhere.block().id, id, "the fill is not over");
+    assert_ne!(elsewhere.block().id, id, "the fill is not complete");
     queue.finish().wait().expect("nothing has failed");
     let second = allocate(&ctx, 256, "second", Slot::CONTEXT).expect("there is room");
     assert_eq!(second.block().id, id);
     assert!(second.block().order().uses.all().is_empty());
 }
 
-/// The sizes of free blocks, the largest first.
+/// Returns the sizes of free blocks, the largest first.
 fn free(pool: &Pool) -> Vec<u64> {
     let mut sizes: Vec<u64> = pool.free.values().flatten().map(|free| free.block.size).collect();
     sizes.sort_unstable_by_key(|&size| std::cmp::Reverse(size));
@@ -189,7 +189,7 @@ fn free(pool: &Pool) -> Vec<u64> {
 }
 
 #[test]
-fn m08_what_has_been_free_for_the_longest_time_goes_first() {
+fn m08_the_block_that_is_free_longest_is_taken_first() {
     let mut pool = Pool::default();
     let sizes = [768, 256, 512, 1024];
     let blocks = sizes.map(|size| made(&mut pool, Heap::Device, size));
@@ -204,27 +204,27 @@ fn m08_what_has_been_free_for_the_longest_time_goes_first() {
 }
 
 #[test]
-fn m08_running_work_counts_as_use() {
+fn m08_a_block_of_running_work_counts_as_used() {
     let mut pool = Pool::default();
     let blocks = [(); 5].map(|()| made(&mut pool, Heap::Device, LITTLE));
     let running = blocks[..4].to_vec();
     blocks.into_iter().for_each(|block| pool.give(block));
     pool.lately = RecentPeak::default();
     assert!(pool.has_surplus());
-    // Twice the four that run could be kept.
+    // The pool keeps up to twice the four blocks in use.
     assert!(pool.take_surplus(0).is_empty() && !pool.has_surplus());
     drop(running);
     pool.lately = RecentPeak::default();
     assert_eq!((pool.take_surplus(0).len(), free(&pool).len()), (4, 1));
 }
 
-/// Makes an array on a queue that has nothing to do, and drops it.
+/// Makes an array on an idle queue, drops it, and returns the id of its block.
 fn use_one(ctx: &Context, slot: Slot, bytes: u64) -> BlockId {
     allocate(ctx, bytes, "array", slot).expect("there is room").block().id
 }
 
 #[test]
-fn m08_arrays_of_many_sizes_one_at_a_time_keep_twice_the_largest() {
+fn m08_arrays_of_many_sizes_in_turn_keep_twice_the_largest() {
     let ctx = context(1 << 34);
     let queue = ctx.queue("queue");
     let slot = queue.slot().expect("it is there");
@@ -235,13 +235,13 @@ fn m08_arrays_of_many_sizes_one_at_a_time_keep_twice_the_largest() {
         let stats = ctx.pool_stats();
         assert!(stats.free <= 2 * largest, "{stats:?} after {bytes} bytes");
     }
-    assert!(ctx.pool_stats().free > largest, "what may be used again is kept");
+    assert!(ctx.pool_stats().free > largest, "blocks for reuse are kept");
 }
 
 #[test]
-fn m08_a_loop_of_the_same_arrays_makes_each_of_them_once() {
+fn m08_a_loop_of_the_same_arrays_allocates_each_once() {
     const MIB: u64 = 1 << 20;
-    // Those of each list are alive at once, and the lists follow each other.
+    // The arrays of one list are alive at once, and the lists follow each other.
     let loops: [&[&[u64]]; 5] = [
         &[&[100 * MIB]],
         &[&[100 * MIB, 100 * MIB]],
@@ -267,7 +267,7 @@ fn m08_a_loop_of_the_same_arrays_makes_each_of_them_once() {
 }
 
 #[test]
-fn m08_what_was_in_use_long_ago_goes_back_once_a_batch_is_done() {
+fn m08_an_old_peak_is_released_when_a_batch_completes() {
     let ctx = context(1 << 34);
     let queue = ctx.queue("queue");
     let slot = queue.slot().expect("it is there");
@@ -281,12 +281,12 @@ fn m08_what_was_in_use_long_ago_goes_back_once_a_batch_is_done() {
     };
     assert_eq!(work(), 16 * LITTLE);
     (0..2 * WINDOW).for_each(|_| _ = use_one(&ctx, slot, 256));
-    assert_eq!(ctx.pool_stats().free, 16 * LITTLE + 256, "no array that is dropped gives anything back");
+    assert_eq!(ctx.pool_stats().free, 16 * LITTLE + 256, "the drop of an array releases no memory");
     assert!(work() <= LITTLE);
 }
 
 #[test]
-fn m08_an_array_that_could_not_be_made_raises_nothing() {
+fn m08_a_failed_allocation_does_not_raise_the_kept_bytes() {
     let ctx = context(1 << 28);
     let queue = ctx.queue("queue");
     let slot = queue.slot().expect("it is there");
