@@ -186,7 +186,7 @@ fn table(s: &Subject) {
          1 a fill on queue `two` at {} a fill on queue `one` at {} bytes 0..16 of array `{}`
          waits that were not needed
          times wait for because
-         1 queue `two` at {} queue `one` the queue comes after it anyhow",
+         1 queue `two` at {} queue `one` the queue is already ordered after it",
         at(1),
         at(0),
         x.label(),

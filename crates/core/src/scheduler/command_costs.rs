@@ -319,10 +319,10 @@ mod tests {
             let after = costs.of_work(&launch(1, None));
             assert!(after >= FALL * before - 1e-6, "step {step}: {before} s, then {after} s");
         }
-        assert!((costs.of_work(&launch(1, None)) - 0.002).abs() < 0.002, "the estimate converges to the measured time");
+        assert!((costs.of_work(&launch(1, None)) - 0.002).abs() < 0.002, "the estimate converges");
         let before = costs.of_work(&launch(1, None));
         costs.learn(batch.iter(), known(10.0 * before), 15.0 * before);
-        assert_eq!(costs.of_work(&launch(1, None)), before, "a difference within a factor of 2 changes nothing");
+        assert_eq!(costs.of_work(&launch(1, None)), before, "a small difference changes nothing");
     }
 
     #[test]
@@ -390,7 +390,7 @@ mod tests {
         }
         costs.learn(steps((0..4).map(|value| launch(1, Some(value)))).iter(), known(3.2e-3), 2e-4);
         let together = 1e-4 * ALIKE as f32 * FALL;
-        assert!((costs.of_work(&launch(1, Some(0))) - together).abs() < 1e-6, "all values share one estimate");
+        assert!((costs.of_work(&launch(1, Some(0))) - together).abs() < 1e-6, "they share one estimate");
     }
 
     #[test]

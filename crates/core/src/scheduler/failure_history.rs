@@ -14,8 +14,8 @@ pub(crate) type FailureWatch = Arc<()>;
 
 /// Holds the failures of a queue, and of the earlier queues in its slot, that a call can still ask for.
 ///
-/// A stretch is a run of commands of the queue. A queue whose error is taken begins a new stretch, so each stretch has
-/// one failure at most.
+/// A stretch is a run of commands of the queue. A queue whose error is taken begins a new stretch, so that the earlier
+/// failures do not affect its later commands.
 #[derive(Default)]
 pub(crate) struct FailureHistory {
     /// Lists the failed ranges of stamps in ascending order, without overlaps.
@@ -135,7 +135,7 @@ mod tests {
         fail(&mut failures, 9, 9, "second");
         fail(&mut failures, 3, 12, "third");
         fail(&mut failures, 1, 20, "fourth");
-        let names: Vec<_> = (1..=20).map(|stamp| name(&failures, stamp).expect("the command has failed")).collect();
+        let names: Vec<_> = (1..=20).map(|stamp| name(&failures, stamp).expect("it has failed")).collect();
         let expected = [("fourth", 2), ("third", 2), ("first", 2), ("third", 2), ("second", 1), ("third", 3)];
         let expected: Vec<_> = expected.iter().flat_map(|&(name, count)| vec![name; count]).collect();
         assert_eq!(names[..12], expected);
