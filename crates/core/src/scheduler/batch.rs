@@ -53,7 +53,7 @@ pub(crate) enum Status {
 pub(crate) struct Info {
     pub(crate) lane: usize,
     pub(crate) status: Status,
-    /// Names the queues with a stretch of planned commands that completes with this batch.
+    /// Names the queues with commands that complete with this batch: commands in the batch, and waits for it.
     pub(crate) slots: SmallVec<[Slot; 4]>,
 }
 

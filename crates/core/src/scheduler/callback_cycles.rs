@@ -45,8 +45,8 @@ struct BlockedWaits {
     waits: Vec<BlockedWait>,
 }
 
-/// Is a lock of `std` in loom models too, because it is built in a constant expression. No other lock is taken while it
-/// is held.
+/// Guards the recorded waits. It is a lock of `std` in loom models too, since a static needs a constant initializer. No
+/// other lock is taken while it is held.
 static WAITS: Mutex<BlockedWaits> = Mutex::new(BlockedWaits { numbers: 0, waits: Vec::new() });
 
 /// Counts the recorded waits that are polls.
@@ -160,7 +160,7 @@ impl Engine {
     /// Records a poll of this thread for `point` and returns an error if the wait of the task could never end.
     pub(crate) fn check_poll(&self, point: Point, waker: &Waker) -> Option<Error> {
         if waker.will_wake(Waker::noop()) {
-            return None; // the task does not wait: it checks once
+            return None; // a waker that does nothing means a single check, not a wait
         }
         note_poll(self, point, waker);
         self.check_cycles(point).err()

@@ -153,9 +153,7 @@ mod tests {
             drop(state);
             engine.forgive(slot).expect("the queue has failed");
             let gate = Signaller::new(&engine, "gate");
-            engine
-                .enqueue_user_wait(slot, gate.state().clone(), Location::caller())
-                .expect("no error is left");
+            engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("no error left");
             let mut state = engine.lock();
             state.called(id, slot, panicked);
             let behind = state.queue(slot).end(slot);

@@ -13,14 +13,14 @@ use std::cell::RefCell;
 use std::hash::Hasher;
 use std::time::Duration;
 
-/// Bounds the difference in seconds between the expected and the measured time that teaches nothing.
+/// Bounds the difference in seconds between the expected and the measured time below which an estimate stays as it is.
 const NOISE: f32 = 1e-4;
 /// Limits the kinds of commands that are known. At the limit all of them are dropped and learned again.
 const MOST: usize = 4096;
 /// Limits how fast an estimate falls: a shorter time lowers it to this fraction at most. If the data decide how long a
 /// kernel takes, one short run says little about the next.
 const FALL: f32 = 0.7;
-/// Counts the different parameter values after which all launches of a kind share one estimate, the longest of theirs.
+/// Counts the different parameter values after which all launches of a kind share the longest of their estimates.
 const ALIKE: usize = 8;
 
 /// Estimates a transfer until one of its size was measured: seconds for each transfer, and seconds for each byte.
@@ -123,10 +123,10 @@ impl CommandCosts {
 
     /// Learns from completed batches that took `took` seconds together, where the planner expected `expected`.
     ///
-    /// An upper bound for a command that was never measured is the whole time divided by the commands of its kind. One
-    /// clock cannot tell known commands apart, so all their estimates change by the same factor. The factor relates
-    /// `took` to the estimates of this moment, because another batch of the same planning pass may have corrected them
-    /// already.
+    /// For a kind of command that was never measured, `took` divided by the number of its commands is an upper bound of
+    /// the estimate. One clock cannot tell known commands apart, so all their estimates change by the same factor. The
+    /// factor relates `took` to the estimates of this moment, because another batch of the same planning pass may have
+    /// corrected them already.
     pub(crate) fn learn<'s>(
         &mut self,
         steps: impl Iterator<Item = &'s Step>,
@@ -350,7 +350,7 @@ mod tests {
             costs.learn(batch.iter(), known(expected), took);
             assert!(costs.of_work(&launch(1, None)) > 0.1);
         }
-        // Several batches in flight were all planned with the estimate of that moment.
+        // Four batches in flight were all planned with the same estimate.
         for _ in 0..4 {
             costs.learn(batch.iter(), known(0.5), 1e-5);
         }

@@ -234,7 +234,7 @@ mod tests {
     #[derive(Default)]
     struct Sight {
         ticks: u32,
-        /// Holds the number of ticks at the end of the drop of the batch's resources.
+        /// Holds the number of ticks at which the resources of the batch were dropped.
         dropped_after: Option<u32>,
     }
 
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// A resource of a batch. Its drop takes long enough for the lane thread to poll meanwhile.
+    /// Stands for a resource of a batch. Its drop takes long enough for the lane thread to poll meanwhile.
     struct Kept(Arc<Seen>);
 
     impl Drop for Kept {
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// The CPU device, with a driver that counts its ticks.
+    /// Wraps the CPU device with a driver that counts its ticks.
     struct Tidied(Arc<dyn Device>, Arc<Seen>);
 
     impl Allocate for Tidied {

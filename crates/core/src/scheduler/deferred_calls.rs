@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// A call that a thread defers while it polls relays.
+/// Runs later if a thread defers it while the thread polls relays.
 pub(crate) trait Deferred {
     fn run(self: Arc<Self>);
 }

@@ -97,7 +97,7 @@ impl Engine {
         Ok(stamps)
     }
 
-    /// Records that a queue has made an array. Under `Checked` the creation has a stamp on the queue, and every use of
+    /// Under `Checked`, records that a queue has made an array. The creation has a stamp on the queue, and every use of
     /// the array must be ordered after it.
     pub(crate) fn note_making(&self, by: Admission, block: &Block) {
         let mut state = self.lock();

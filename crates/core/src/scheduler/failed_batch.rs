@@ -38,7 +38,7 @@ impl Engine {
         }
         // The recorder has dropped its reference, so this is the only one.
         let Ok(mut steps) = Arc::try_unwrap(steps) else {
-            panic!("bug: a recorder retains a batch that it refused")
+            panic!("bug: a recorder kept a batch that it refused")
         };
         steps.iter().for_each(unstage);
         let blamed = failure.step.filter(|_| !before).and_then(|at| steps.get(at)).map(|step| step.slot);
@@ -91,7 +91,7 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     let take = |step: &mut Step| {
         unpublish(step);
         if let Work::Start(time) = &step.work {
-            time.forget(); // the recorder may have set the place of its ticks
+            time.forget(); // the recorder may have assigned a place to its ticks
         }
         let work = std::mem::replace(&mut step.work, Work::Nothing);
         Command { stamp: step.stamp, op: Op::Work(work) }
@@ -154,12 +154,14 @@ impl State {
             self.after.dropped.extend(undo(&mut batch.steps, slot, first));
         }
         if let Some(held) = held {
-            // Other queues may be held only because they wait for this queue. Planning examines them again.
+            // Other queues have the same hold if they only wait for this queue. Without it, planning examines them
+            // again.
             self.release(|hold| hold == held);
         }
     }
 
-    /// Removes a batch that was not submitted. Its dependents inherit its dependencies.
+    /// Removes a batch that was not submitted. Its dependents inherit its dependencies, and they also depend on the
+    /// last submitted batch of its lane.
     fn dissolve(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
         let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
         let before: SmallVec<[Seq; 4]> =

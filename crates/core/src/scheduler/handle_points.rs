@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 const MANY: usize = 4096;
 /// Limits the dropped handles that are removed from the end with each new one.
 const FEW: usize = 64;
-/// Bounds the length of the list up to which the whole list is searched for dropped handles.
+/// Limits the length of a list that is searched as a whole for dropped handles.
 const SWEPT: usize = 1 << 16;
 
 /// Lists the points with handles in ascending order of their stamps. A handle exists while its `PointHistory` is

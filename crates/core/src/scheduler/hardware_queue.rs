@@ -1,4 +1,4 @@
-//! Waits for submission, for contexts that submit to the same hardware queue.
+//! Points that are submitted but not complete. This is enough for a wait of a context on the same hardware queue.
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;

@@ -12,7 +12,7 @@ const DEPTH: u64 = 2;
 /// Limits the submissions in flight while the next batch was cut from a larger plan. Such batches are short, and no
 /// more commands gather in them.
 const DEPTH_OF_CUTS: u64 = 8;
-/// Counts the batches of high priority after which a batch of lower priority is submitted.
+/// Counts the plans of higher priority in a row after which a waiting batch of lower priority is submitted.
 const STARVATION: u32 = 8;
 
 /// Counts the batches in a row that may overtake older batches because callers wait for them. After that the oldest
