@@ -200,5 +200,5 @@ fn table(s: &Subject) {
     // The columns of the tables are aligned.
     let lines: Vec<&str> = found.lines().collect();
     assert_eq!(lines[1].find("both use"), lines[2].find("bytes 0..16"), "{found}");
-    assert_eq!(lines[4].find("because"), lines[5].find("the queue comes"), "{found}");
+    assert_eq!(lines[4].find("because"), lines[5].find("the queue is already"), "{found}");
 }
