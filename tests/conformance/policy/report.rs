@@ -186,7 +186,7 @@ fn table(s: &Subject) {
          1 a fill on queue `two` at {} a fill on queue `one` at {} bytes 0..16 of array `{}`
          waits that were not needed
          times wait for because
-         1 queue `two` at {} queue `one` the queue comes after it anyhow",
+         1 queue `two` at {} queue `one` the queue is already ordered after it",
         at(1),
         at(0),
         x.label(),
@@ -200,5 +200,5 @@ fn table(s: &Subject) {
     // The columns of the tables are aligned.
     let lines: Vec<&str> = found.lines().collect();
     assert_eq!(lines[1].find("both use"), lines[2].find("bytes 0..16"), "{found}");
-    assert_eq!(lines[4].find("because"), lines[5].find("the queue comes"), "{found}");
+    assert_eq!(lines[4].find("because"), lines[5].find("the queue is already"), "{found}");
 }

@@ -1,4 +1,4 @@
-//! All queues of a context at once.
+//! Operations on all queues of a context.
 
 use crate::error::Result;
 use crate::scheduler::command::{Command, Op};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Engine {
-    /// Plans everything there is.
+    /// Plans all enqueued commands.
     ///
     /// # Errors
     /// `DeviceLost`.
@@ -28,8 +28,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Plans everything there is; where each queue is, and what it comes after there, the oldest queue first. `behind`:
-    /// the device is also to come by behind whatever others have submitted to it.
+    /// Plans all enqueued commands. Returns the end of each queue with the history of that point, the oldest queue
+    /// first. If `behind` is true, it also enqueues a fence that completes after everything that any context has
+    /// submitted to the hardware queue.
     ///
     /// # Errors
     /// `DeviceLost`.
@@ -57,7 +58,8 @@ impl Engine {
         }
     }
 
-    /// Has what `slot` does next come after everything enqueued so far on any queue, where the policy orders nothing by itself.
+    /// Orders the next commands of `slot` after everything enqueued so far on any queue. Does so only under
+    /// `Unchecked`, which orders nothing by itself.
     pub(crate) fn come_after_all(&self, slot: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.policy() != Policy::Unchecked || state.lost.is_some() {
@@ -70,7 +72,7 @@ impl Engine {
         }
     }
 
-    /// Has what `slot` does next come after everything enqueued so far on `before`, an error of its own or not.
+    /// Orders the next commands of `slot` after everything enqueued so far on `before`, even if `slot` has failed.
     pub(crate) fn come_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.lost.is_none() && slot != before {
@@ -84,8 +86,9 @@ impl Engine {
 }
 
 impl State {
-    /// The ends of all queues that are not gone, the oldest first: those which are gone are done. The first of them, the
-    /// context's own, knows of everything enqueued so far: what is told of it is told of all.
+    /// Returns the ends of all existing queues, the oldest queue first. The work of queues that no longer exist is
+    /// done. The first end belongs to the context's own queue, and its clock covers everything enqueued so far: a
+    /// report of its completion reports the completion of all.
     fn all_ends(&mut self) -> Vec<(Point, Arc<PointHistory>)> {
         let mut here: Vec<Slot> = self.slots().filter(|&slot| !self.queue(slot).free).collect();
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);

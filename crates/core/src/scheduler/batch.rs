@@ -1,4 +1,4 @@
-//! Commands that become one submission.
+//! A batch groups commands that the device receives in one submission.
 
 use crate::device::recorder::{Keep, LaneValue};
 use crate::scheduler::command_costs::ExpectedCost;
@@ -10,54 +10,56 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use web_time::Instant;
 
-/// A batch that waits to be submitted.
+/// Holds a planned batch until it is submitted.
 pub(crate) struct Batch {
     pub(crate) seq: Seq,
     pub(crate) steps: Vec<Step>,
-    /// Batches that must have been submitted before, and on other lanes have completed before this one starts.
+    /// Names the batches that must be submitted first. Those on other lanes must also complete before this batch
+    /// starts.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     pub(crate) expected: ExpectedCost,
-    /// Whether it was planned with the one before it, which ended so that its results are not late.
+    /// Is true if the same planning pass closed an earlier batch so that results in that batch do not come late.
     pub(crate) cut: bool,
-    /// Whether the device has refused it before.
+    /// Is true if the device has refused an earlier submission of this batch.
     pub(crate) refused: bool,
 }
 
-/// A batch that the device has.
+/// Holds a submitted batch until it completes.
 pub(crate) struct Submitted {
     pub(crate) seq: Seq,
     pub(crate) value: Value,
     pub(crate) steps: Arc<Vec<Step>>,
     pub(crate) keep: Keep,
     pub(crate) expected: ExpectedCost,
-    /// When it was on its way to the device.
+    /// Holds the time of the submission.
     pub(crate) submitted_at: Instant,
 }
 
-/// Where a batch is.
+/// Names the stage of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
-    /// Being planned.
+    /// The planner still adds commands to the batch.
     Open,
-    /// In the list of its lane and priority.
+    /// The batch stands in the list of its lane and priority.
     Ready(Priority),
-    /// Being encoded.
+    /// A thread encodes the batch.
     Encoding,
     Submitted(Value),
-    /// Completed or failed.
+    /// The batch has completed or failed.
     Done,
 }
 
-/// What is known of a batch for as long as anybody may ask.
+/// Describes a batch until [`Batches::trim`] drops the entry.
 pub(crate) struct Info {
     pub(crate) lane: usize,
     pub(crate) status: Status,
-    /// The queues whose work ends with it.
+    /// Names the queues with commands that complete with this batch: commands in the batch, and waits for it.
     pub(crate) slots: SmallVec<[Slot; 4]>,
 }
 
 impl Info {
-    /// What a batch on `lane` must wait for on the device.
+    /// Returns the point that a batch on `lane` must wait for on the device. Returns `None` for a batch of the same
+    /// lane, and for one that is not in flight.
     pub(crate) fn device_wait(&self, lane: usize) -> Option<LaneValue> {
         match self.status {
             Status::Submitted(value) if self.lane != lane => Some(LaneValue { lane: self.lane, value }),
@@ -66,7 +68,8 @@ impl Info {
     }
 }
 
-/// All batches that are not done, by number.
+/// Holds the state of every batch that is not done, by number. `infos[i]` belongs to batch `first + i`, and every batch
+/// below `first` is done.
 #[derive(Default)]
 pub(crate) struct Batches {
     first: u64,
@@ -80,7 +83,7 @@ impl Batches {
         seq
     }
 
-    /// What is known of a batch; `None` if it is long done.
+    /// Returns the state of a batch, or `None` if the batch is done and its entry was dropped.
     pub(crate) fn get(&self, seq: Seq) -> Option<&Info> {
         self.infos.get(seq.0.checked_sub(self.first)? as usize)
     }
@@ -97,7 +100,7 @@ impl Batches {
         }
     }
 
-    /// Notes that work of `slot` ends with this batch.
+    /// Records that commands of `slot` complete with this batch.
     pub(crate) fn watch(&mut self, seq: Seq, slot: Slot) {
         if let Some(at) = seq.0.checked_sub(self.first)
             && let Some(info) = self.infos.get_mut(at as usize)
@@ -107,14 +110,15 @@ impl Batches {
         }
     }
 
-    /// Notes that a batch is over, and gives the queues whose work ended with it.
+    /// Marks a batch as done and returns the queues whose commands complete with it.
     pub(crate) fn finish(&mut self, seq: Seq) -> SmallVec<[Slot; 4]> {
         let slots = self.get(seq).map(|info| info.slots.clone()).unwrap_or_default();
         self.set(seq, Status::Done);
         slots
     }
 
-    /// Forgets what is over. Only after everybody concerned was told.
+    /// Drops the entries of the oldest batches that are done. The caller has updated their queues and taken their
+    /// wakers.
     pub(crate) fn trim(&mut self) {
         while self.infos.front().is_some_and(|info| info.status == Status::Done) {
             self.infos.pop_front();

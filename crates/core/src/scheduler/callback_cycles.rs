@@ -1,8 +1,8 @@
-//! Waits in callbacks that could never end.
+//! Detects waits in callbacks that form a cycle and could never end.
 //!
-//! A wait of a thread that is inside callbacks is noted, with the point that it is for. The point may come after a callback,
-//! which some thread runs, or alone can run, and that thread may wait too. Where that leads back to the first thread none of
-//! the waits can end, and one of them is refused.
+//! A wait of a thread that runs a callback is recorded with the point that the thread waits for. The point may come
+//! after another callback, and the thread that runs that callback may wait as well. If this chain leads back to the
+//! first thread, no wait in the chain can end, so one of the waits fails.
 
 use crate::error::{Error, Kind, Result};
 use crate::scheduler::callback_state::BlockingCallback;
@@ -13,42 +13,43 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
-/// A wait of a thread inside callbacks.
+/// Records a wait of a thread that runs callbacks.
 struct BlockedWait {
     number: u64,
     thread: ThreadId,
     engine: Weak<Engine>,
     point: Point,
-    /// None if the thread blocks.
+    /// Is `None` if the thread blocks.
     poll: Option<Polled>,
 }
 
-/// The wait of a task. That it was polled once does not say that the thread does nothing else meanwhile.
+/// Records that a task was polled. One poll does not prove that the thread has nothing else to do.
 struct Polled {
     waker: Waker,
     sure: PollEvidence,
 }
 
-/// How sure it is that a thread has nothing else to do than to poll a task.
+/// States the evidence that a thread does nothing but poll a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PollEvidence {
     No,
-    /// The task was woken, to see whether it is polled again.
+    /// The task was woken to find out if the thread polls it again.
     Asked,
-    /// It was.
+    /// The thread polled the task again after it was woken.
     Yes,
 }
 
-/// All such waits of the process.
+/// Holds the recorded waits of the process.
 struct BlockedWaits {
     numbers: u64,
     waits: Vec<BlockedWait>,
 }
 
-/// `std`'s lock, models or not: it is made while Rust compiles. No other lock is taken under it.
+/// Guards the recorded waits. It is a lock of `std` in loom models too, since a static needs a constant initializer. No
+/// other lock is taken while it is held.
 static WAITS: Mutex<BlockedWaits> = Mutex::new(BlockedWaits { numbers: 0, waits: Vec::new() });
 
-/// How many of them are polls.
+/// Counts the recorded waits that are polls.
 static POLLS: AtomicU32 = AtomicU32::new(0);
 
 fn waits() -> MutexGuard<'static, BlockedWaits> {
@@ -72,7 +73,7 @@ impl BlockedWaits {
     }
 }
 
-/// Notes until it is dropped that this thread blocks for a point, without a limit.
+/// Records, until it is dropped, that this thread blocks for a point without a time limit.
 pub(crate) struct Blocked(u64);
 
 impl Blocked {
@@ -82,7 +83,8 @@ impl Blocked {
 }
 
 impl Blocked {
-    /// Notes it once more, if it was [refused](refuse) together with a wait of a callback that ran meanwhile.
+    /// Records the wait again if it was removed. A callback that ran on this thread meanwhile may have been
+    /// [refused](refuse) a wait, which removes all waits of the thread.
     pub(crate) fn renew(&mut self, engine: &Engine, point: Point) {
         let mut waits = waits();
         if !waits.waits.iter().any(|wait| wait.number == self.0) {
@@ -97,7 +99,7 @@ impl Drop for Blocked {
     }
 }
 
-/// Notes that this thread polls a point.
+/// Records that this thread polls a point.
 fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
     let (mut waits, thread) = (waits(), this_thread());
     let polls = waits
@@ -114,23 +116,24 @@ fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
     }
 }
 
-/// Forgets what a thread has polled.
+/// Removes the recorded polls of a thread.
 pub(crate) fn forget_polls(thread: ThreadId) {
     let gone: Vec<BlockedWait> = waits().take(|wait| wait.thread == thread && wait.poll.is_some());
-    drop(gone); // wakers are the program's own
+    drop(gone); // outside the lock: dropping a waker may run code of the program
 }
 
-/// Forgets the polls that `waker` is left with: their future is gone.
+/// Removes the recorded polls of `waker`. Its future was dropped.
 pub(crate) fn forget_polls_of(waker: &Waker) {
     let of = |wait: &mut BlockedWait| wait.poll.as_ref().is_some_and(|poll| poll.waker.will_wake(waker));
-    // Most futures are polled outside callbacks.
+    // Most futures are polled outside callbacks, so this counter saves the lock.
     if POLLS.load(Ordering::Relaxed) > 0 {
         let gone: Vec<BlockedWait> = waits().take(of);
         drop(gone);
     }
 }
 
-/// A callback that waits, and the wait; the last one of a cycle is on the thread that looks.
+/// Links a callback to a recorded wait of the thread that runs it. The last link of a cycle has no wait: its thread is
+/// the calling thread.
 #[derive(PartialEq, Eq)]
 struct WaitLink {
     before: BlockingCallback,
@@ -138,13 +141,14 @@ struct WaitLink {
 }
 
 impl Engine {
-    /// Fails if a wait of this thread, which is inside callbacks, for `point` can never end.
+    /// Fails if a wait of this thread for `point` could never end. The thread runs a callback.
     ///
     /// # Errors
     /// `WouldDeadlock`.
     pub(crate) fn check_cycles(&self, point: Point) -> Result<()> {
         let Some(cycle) = self.cycle(point) else { return Ok(()) };
-        // The links were not looked at together. Those that are the same once more were all there in between.
+        // The links are not read under one lock. A second search that finds the same links proves that all of them
+        // existed at one moment.
         if self.cycle(point).as_ref() != Some(&cycle) || !refuse(&cycle) {
             return Ok(());
         }
@@ -153,22 +157,22 @@ impl Engine {
         Err(Kind::WouldDeadlock { queue, callbacks }.into())
     }
 
-    /// As [`check_cycles`](Self::check_cycles), for a task.
+    /// Records a poll of this thread for `point` and returns an error if the wait of the task could never end.
     pub(crate) fn check_poll(&self, point: Point, waker: &Waker) -> Option<Error> {
         if waker.will_wake(Waker::noop()) {
-            return None; // a look, not a wait
+            return None; // a waker that does nothing means a single check, not a wait
         }
         note_poll(self, point, waker);
         self.check_cycles(point).err()
     }
 
-    /// The callbacks through which a wait of this thread for `point` would be one for itself.
+    /// Returns the callbacks of the cycle that a wait of this thread for `point` would close.
     fn cycle(&self, point: Point) -> Option<Vec<WaitLink>> {
         let (mut links, mut seen) = (Vec::new(), Vec::new());
         follow(self.callback_before(point)?, &mut seen, &mut links).then_some(links)
     }
 
-    /// The callback that a point comes after, here or in a context that is waited for.
+    /// Returns the callback that must run before `point` is reached, in this context or in one that it waits for.
     fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
         let (mut other, mut at): (Option<Arc<Self>>, Point) = (None, point);
         loop {
@@ -185,7 +189,7 @@ impl Engine {
     }
 }
 
-/// Follows the waits of the thread that runs a callback until they lead to this thread.
+/// Follows the waits of the thread that runs `before`. Returns `true` if they lead to the calling thread.
 fn follow(before: BlockingCallback, seen: &mut Vec<ThreadId>, links: &mut Vec<WaitLink>) -> bool {
     let Some(thread) = before.thread.filter(|thread| !seen.contains(thread)) else { return false };
     if thread == this_thread() {
@@ -210,8 +214,9 @@ fn waits_of(thread: ThreadId) -> Vec<(u64, Weak<Engine>, Point)> {
     of.map(|wait| (wait.number, wait.engine.clone(), wait.point)).collect()
 }
 
-/// Whether the wait of this thread is the one of a cycle that is refused. Others that are only known to have been polled are
-/// asked first: they are woken, and look themselves if they are polled again.
+/// Returns `true` if the wait of this thread is refused, which ends the cycle. A task of another thread in the cycle
+/// may have been polled once only. Such a task is woken first, and this call refuses nothing. If the thread polls the
+/// task again, that poll searches for the cycle too.
 fn refuse(cycle: &[WaitLink]) -> bool {
     let thread = this_thread();
     let mut noted = waits();
@@ -228,7 +233,7 @@ fn refuse(cycle: &[WaitLink]) -> bool {
             asked.push(poll.waker.clone());
         }
     }
-    // Another thread of the cycle may have been refused meanwhile: then this one waits for it.
+    // If the wait of another thread of the cycle has failed meanwhile, the cycle is broken and this thread waits.
     let all = others.iter().all(|number| noted.waits.iter().any(|wait| wait.number == *number));
     let refused = sure && all;
     let gone: Vec<BlockedWait> = match refused {
@@ -264,23 +269,23 @@ mod tests {
     }
 
     #[test]
-    fn q11_of_two_threads_that_have_found_one_cycle_one_is_refused() {
+    fn q11_one_of_two_threads_that_find_the_same_cycle_is_refused() {
         let (engine, (report_done, told), (go, gone)) = (engine(), channel(), channel());
         let own = Blocked::note(&engine, Point::START);
         let (number, other) = (own.0, engine.clone());
         let second = thread::spawn(move || {
             let wait = Blocked::note(&other, Point::START);
-            report_done.send(wait.0).expect("the test listens");
-            gone.recv().expect("the test goes on");
+            report_done.send(wait.0).expect("the test receives");
+            gone.recv().expect("the test sends");
             refuse(&[link(number)])
         });
         assert!(refuse(&[link(told.recv().expect("the other thread waits"))]));
-        go.send(()).expect("the other thread listens");
+        go.send(()).expect("the other thread receives");
         assert!(!second.join().expect("no panic"));
     }
 
     #[test]
-    fn q11_a_wait_that_went_with_another_one_is_noted_again() {
+    fn q11_renew_records_a_wait_that_a_refusal_removed() {
         let engine = engine();
         let mut wait = Blocked::note(&engine, Point::START);
         assert!(refuse(&[]) && waits_of(this_thread()).is_empty());
@@ -291,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn q11_what_a_callback_has_polled_is_forgotten_at_its_end() {
+    fn q11_the_end_of_a_callback_removes_its_recorded_polls() {
         let engine = engine();
         let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
         let point = engine.marker(slot).0;
@@ -305,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn q11_a_future_that_is_dropped_in_a_callback_leaves_nothing() {
+    fn q11_a_future_dropped_in_a_callback_removes_its_recorded_poll() {
         let engine = engine();
         let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
         let (point, _inside) = (engine.marker(slot).0, Inside::enter());

@@ -1,22 +1,22 @@
-//! The callbacks of a context that run now.
+//! Tracks the callbacks that a context runs.
 
 use crate::scheduler::thread_state::ThreadId;
 use fencepost_sync::HoldId;
 use std::sync::Arc;
 
-/// The host functions of a context that run at this moment, and the thread for those that are due.
+/// Names the callbacks that run at this moment, each with its thread, and the callback thread of the context.
 #[derive(Default)]
 pub(crate) struct Callbacks {
     pub(crate) running: Vec<(HoldId, ThreadId)>,
-    /// None in a context without threads: there any thread that asks runs what is due.
+    /// Is `None` in a context without threads. There, any thread that makes progress runs the due callbacks.
     pub(crate) thread: Option<ThreadId>,
 }
 
-/// The callback that a point comes after.
+/// Describes a callback that must run before a point is reached.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct BlockingCallback {
     pub(crate) callback: HoldId,
     pub(crate) queue: Arc<str>,
-    /// The thread that runs it, or the only one that can.
+    /// Names the thread that runs the callback, or the callback thread if no thread runs the callback yet.
     pub(crate) thread: Option<ThreadId>,
 }

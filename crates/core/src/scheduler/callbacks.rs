@@ -1,4 +1,4 @@
-//! Host functions in queue order, on a thread of their own.
+//! Runs host functions in queue order, on the callback thread of the context.
 
 use crate::error::Kind;
 use crate::scheduler::callback_cycles as cycles;
@@ -15,7 +15,7 @@ use fencepost_sync::{HoldId, Point, Slot};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Makes this thread one [inside](inside) callbacks until it is dropped.
+/// Marks this thread as one that [runs a callback](crate::scheduler::thread_state::inside) until it is dropped.
 pub(crate) struct Inside(());
 
 impl Inside {
@@ -26,7 +26,7 @@ impl Inside {
 }
 
 impl Drop for Inside {
-    /// What the callback has polled it does not poll again.
+    /// Removes the polls that the callback has recorded, since the callback does not poll again.
     fn drop(&mut self) {
         leave_callback();
         cycles::forget_polls(this_thread());
@@ -34,13 +34,15 @@ impl Drop for Inside {
 }
 
 impl Engine {
-    /// Runs the callbacks that are due on this thread; whether there was one. The thread of a lane, and a thread that signals an
-    /// event, leave the callbacks to the calls and tasks that wait here: a callback may wait for the next step of such a thread.
-    /// So it may for a thread that is at relays, which runs them when it has looked at all.
+    /// Runs the due callbacks on this thread. Returns `true` if there was one.
+    ///
+    /// Some threads must not run a callback, as the callback may wait for the next step of that thread. A lane thread,
+    /// and a thread that signals an event, wake the waiting calls and tasks of the context instead. A thread that polls
+    /// relays runs the callbacks after it has polled all of them.
     pub(crate) fn run_calls(&self) -> bool {
         let mut state = self.lock();
         if is_thread_of_a_lane() || signals() {
-            // Once: a relay among those that are woken asks again on this very thread.
+            // The waiters are woken once, because a woken relay calls this function again on the same thread.
             if !state.calls.is_empty() && !std::mem::replace(&mut state.callbacks_announced, true) {
                 state.wake_all_waiters();
             }
@@ -79,7 +81,7 @@ impl Engine {
         let mut state = self.lock();
         state.called(id, slot, panicked);
         if !self.threads {
-            state.wake_all_waiters(); // a task on another thread may be the only one that goes on with the queue
+            state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
         }
         self.unlock(state);
         self.lock()
@@ -87,7 +89,7 @@ impl Engine {
 }
 
 impl State {
-    /// Lets the queue of a callback that has run go on; one that panicked ends its queue.
+    /// Resumes the queue of a callback that has run. A callback that panicked fails its queue.
     fn called(&mut self, id: HoldId, slot: Slot, panicked: bool) {
         self.callbacks.running.retain(|(running, _)| *running != id);
         self.release(|hold| hold == Hold::Callback(id));
@@ -95,7 +97,7 @@ impl State {
             return;
         }
         let front = self.queue(slot).pending.front();
-        // A queue that has failed meanwhile goes on without it.
+        // A queue that failed meanwhile has dropped the callback already.
         let called = front.filter(|front| matches!(front.op, Op::Called(called) if called == id));
         if let Some(first) = called.map(|front| front.stamp) {
             if panicked {
@@ -109,7 +111,7 @@ impl State {
         self.free_slots();
     }
 
-    /// The callback that holds `point` back, if planning has found one that does.
+    /// Returns the callback that `point` comes after, if the planner has stopped at one.
     pub(crate) fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
         let Some(Hold::Callback(callback)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != Reached::Unplanned {
@@ -136,7 +138,7 @@ mod tests {
     use std::panic::Location;
 
     #[test]
-    fn r01_the_end_of_a_callback_leaves_a_queue_that_failed_meanwhile_as_it_is() {
+    fn r01_a_queue_that_failed_during_a_callback_is_unchanged_by_its_end() {
         for panicked in [false, true] {
             let (device, lanes) = cpu::open(&CpuOptions { threads: false, ..CpuOptions::default() });
             let engine = Engine::new(device, lanes, Policy::Unchecked, false);
@@ -145,18 +147,18 @@ mod tests {
             let mut state = engine.lock();
             let callback = state.queue(slot).end(slot);
             state.plan([callback], Priority::Normal);
-            let (id, _, _run) = state.calls.pop_front().expect("it is handed over");
+            let (id, _, _run) = state.calls.pop_front().expect("the callback is due");
             state.fail_queue(slot, callback.stamp, Kind::Busy { array: "x".into() }.into());
             state.plan([callback], Priority::Normal);
             drop(state);
-            engine.forgive(slot).expect("it has failed");
+            engine.forgive(slot).expect("the queue has failed");
             let gate = Signaller::new(&engine, "gate");
-            engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("it is forgiven");
+            engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("no error left");
             let mut state = engine.lock();
             state.called(id, slot, panicked);
             let behind = state.queue(slot).end(slot);
             state.plan([behind], Priority::Normal);
-            assert_eq!(state.reached(behind), Reached::Unplanned, "the gate is closed");
+            assert_eq!(state.reached(behind), Reached::Unplanned, "the gate is not signalled");
             assert!(state.queue(slot).error.is_none());
             drop(state);
             gate.signal();

@@ -1,14 +1,16 @@
-//! A list that takes no longer the longer it is.
+//! A FIFO list whose operations take constant time at every length.
 
 use std::collections::VecDeque;
 
-/// Entries of a full chunk.
+/// Limits the entries of a chunk.
 const CHUNK: usize = 1024;
 
-/// What is added behind and taken in front. It lies in chunks, so that no addition moves what is there already: a list of a
-/// million entries in one piece stands still for milliseconds when it grows.
+/// Holds a FIFO list in chunks. Adding an entry never moves the entries that are there. A `VecDeque` of a million
+/// entries stalls for milliseconds when it grows.
+///
+/// `len` is the total length of the chunks. Only the first chunk may be empty, and every chunk between the first and
+/// the last is full.
 pub(crate) struct ChunkedList<T> {
-    /// Only the first may be empty, and the last not full.
     chunks: VecDeque<VecDeque<T>>,
     len: usize,
 }
@@ -58,7 +60,7 @@ impl<T> ChunkedList<T> {
         Some(first)
     }
 
-    /// The entries in front that lie in one piece; all of them if there are few.
+    /// Returns the first chunk. It is empty only if the list is empty.
     pub(crate) fn piece(&mut self) -> &VecDeque<T> {
         if self.first().is_none() {
             self.chunks.push_back(VecDeque::new());
@@ -66,13 +68,13 @@ impl<T> ChunkedList<T> {
         &self.chunks[0]
     }
 
-    /// Takes the first `count` entries of the [piece](Self::piece) in front.
+    /// Removes and returns the first `count` entries of the [first chunk](Self::piece).
     pub(crate) fn drain(&mut self, count: usize) -> impl Iterator<Item = T> {
         self.len -= count;
         self.chunks.front_mut().into_iter().flat_map(move |first| first.drain(..count))
     }
 
-    /// The first chunk, which is not empty unless all is.
+    /// Drops an empty first chunk and returns the next one. It is empty only if the list is empty.
     fn first(&mut self) -> Option<&mut VecDeque<T>> {
         if self.chunks.len() > 1 && self.chunks[0].is_empty() {
             self.chunks.pop_front();
@@ -85,9 +87,9 @@ impl<T> ChunkedList<T> {
 mod tests {
     use super::*;
 
-    /// Beside a list in one piece, whatever is added and taken.
+    /// Compares the list with a `VecDeque` after random additions and removals.
     #[test]
-    fn it_has_what_was_added_and_not_taken_in_order() {
+    fn a_chunked_list_behaves_as_a_deque() {
         let mut rng = fastrand::Rng::with_seed(1);
         let (mut chunks, mut plain) = (ChunkedList::default(), VecDeque::new());
         for round in 0..2000 {
@@ -102,7 +104,7 @@ mod tests {
                     assert!(chunks.drain(count).eq(plain.drain(..count)));
                 }
                 2 if !plain.is_empty() => {
-                    chunks.front_mut().expect("it has entries").1 += 1;
+                    chunks.front_mut().expect("the list has entries").1 += 1;
                     plain[0].1 += 1;
                 }
                 _ => {}

@@ -1,4 +1,4 @@
-//! A command in the list of its queue.
+//! Commands as a queue holds them until they are planned.
 
 use crate::scheduler::user_signal::UserWait;
 use crate::work::kernel_launch::Launch;
@@ -7,38 +7,38 @@ use crate::work::time_slot::TimeSlot;
 use fencepost_sync::{HoldId, Point, Stamp};
 use std::sync::Arc;
 
-/// A command in the list of its queue.
+/// Holds an enqueued command until it is planned.
 pub(crate) struct Command {
-    /// Its place in the order of all enqueueing calls of the context.
+    /// Orders the command among all commands of the context.
     pub(crate) stamp: Stamp,
     pub(crate) op: Op,
 }
 
 impl Command {
-    /// What it launches, if it is a launch.
+    /// Returns the launch of the command, if it is a launch.
     pub(crate) fn launch(self) -> Option<Box<Launch>> {
         if let Op::Work(Work::Launch(launch)) = self.op { Some(launch) } else { None }
     }
 }
 
-/// What a command does.
+/// Names the effect of a command.
 pub(crate) enum Op {
-    /// Work for a device; it ends up in a batch.
+    /// The device executes this work as part of a batch.
     Work(Work),
-    /// Work, and when it was done. In a box: the common command stays small.
+    /// The device executes this work and measures its time. The box keeps the common command small.
     Timed(Box<Timed>),
-    /// What follows in the queue comes after this point of another queue.
+    /// Later commands of the queue wait for this point of another queue.
     Wait(Point),
-    /// What follows in the queue comes after this event of the host.
+    /// Later commands of the queue wait for this event of the host.
     WaitUser(UserWait),
-    /// Runs on the callback thread, in queue order.
+    /// The callback thread runs this function in queue order.
     Callback(Callback),
-    /// A callback that was handed over: its place in the queue until it has run.
+    /// The callback is due or running. This entry keeps its place in the queue until the callback has run.
     Called(HoldId),
 }
 
 impl Op {
-    /// Whether it gives the host something that the program looks at, or gives back what the program fills again.
+    /// Returns `true` if the command gives a result to the host, or gives pinned memory back to the program.
     #[inline]
     pub(crate) fn gives(&self) -> bool {
         match self {
@@ -50,13 +50,13 @@ impl Op {
     }
 }
 
-/// A host function that runs in queue order.
+/// Holds a host function that runs in queue order.
 pub(crate) type Callback = Box<dyn FnOnce() + Send>;
 
-/// A command of a queue that is watched.
+/// Holds a command whose start and end are measured.
 pub(crate) struct Timed {
     pub(crate) work: Work,
     pub(crate) time: Arc<TimeSlot>,
-    /// Whether the device has a clock for it.
+    /// Is true if the device measures the time with timestamps.
     pub(crate) clocked: bool,
 }

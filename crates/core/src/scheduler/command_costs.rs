@@ -1,8 +1,8 @@
-//! How long commands take on the device of a lane, as far as it was seen.
+//! Estimates how long commands take on the device of a lane, from measured times of batches.
 //!
-//! A batch completes as one, so what is planned into it is decided by how late that makes the results before its end.
-//! The time of one command is not known; the time of a batch is. A kernel is known by its name, its grid, the bytes that it
-//! is bound to and its values: what differs in none of them is expected to take as long as before.
+//! A batch completes as a whole, so a long batch delays the results in its middle. The planner uses the estimates to
+//! limit this delay. Only the time of a batch can be measured, not the time of one command. Launches with the same
+//! kernel, grid, bound sizes and parameter values are expected to take the same time.
 
 use crate::device::CostModel;
 use crate::work::kernel_launch::Launch;
@@ -13,65 +13,66 @@ use std::cell::RefCell;
 use std::hash::Hasher;
 use std::time::Duration;
 
-/// Seconds in which a difference between what was expected and what was seen tells nothing.
+/// Bounds the difference in seconds between the expected and the measured time below which an estimate stays as it is.
 const NOISE: f32 = 1e-4;
-/// Kinds of commands that are told apart; then all is forgotten and learned again.
+/// Limits the kinds of commands that are known. At the limit all of them are dropped and learned again.
 const MOST: usize = 4096;
-/// What takes less than was expected counts as this part of it, each time: where the data decide how long a kernel takes,
-/// one that was short says little of the next.
+/// Limits how fast an estimate falls: a shorter time lowers it to this fraction at most. If the data decide how long a
+/// kernel takes, one short run says little about the next.
 const FALL: f32 = 0.7;
-/// A launch that was seen with so many different values is expected to take, with any, as long as it ever did.
+/// Counts the different parameter values after which all launches of a kind share the longest of their estimates.
 const ALIKE: usize = 8;
 
-/// What a transfer takes until one of its size was seen: seconds, and seconds a byte.
+/// Estimates a transfer until one of its size was measured: seconds for each transfer, and seconds for each byte.
 const TRANSFER: (f32, f32) = (2e-5, 1e-9);
 
-/// Seconds of commands on one lane.
+/// Holds the estimates for the commands of one lane.
 pub(crate) struct CommandCosts {
     source: CostSource,
-    /// Seconds by which a batch may be longer than its first command: so late is a result whose batch goes on behind it.
+    /// Limits the seconds by which a batch may be longer than its first command. A result in the batch can be this
+    /// late.
     pub(crate) bound: f32,
-    /// Of each kind of command.
+    /// Maps each kind of command to its estimates.
     known: FxHashMap<u64, CostKind>,
 }
 
-/// Where the numbers come from.
+/// Names the source of the estimates.
 enum CostSource {
     Measured,
-    /// A device that does nothing: what was seen once takes no time, whatever the clock shows.
+    /// The device does nothing, so a command that was seen once takes no time, whatever the clock shows.
     Instant,
-    /// From a seed: now and then a command takes long, the same ones in each run.
+    /// A generator with a fixed seed makes some commands long, the same ones in each run.
     Drawn(RefCell<fastrand::Rng>),
-    /// Every command takes no time.
+    /// The estimate of every command is 0.
     Nothing,
 }
 
-/// Commands that differ in nothing but their values.
+/// Holds the estimates of commands that differ only in their parameter values.
 #[derive(Default)]
 pub(crate) struct CostKind {
-    /// Of those with the same values, a hash of which stands for them.
+    /// Pairs a hash of the parameter values with the seconds that a command with these values takes.
     values: SmallVec<[(u64, f32); 1]>,
-    /// Of all, once many different values were seen.
+    /// Holds the seconds for any values, once [`ALIKE`] different values were seen.
     any: Option<f32>,
 }
 
-/// The commands of one kind in what has completed.
+/// Sums up the commands of one kind in the completed batches.
 struct SeenCommands {
     count: f32,
-    /// The seconds that each was expected to take; infinite if nothing like it was seen.
+    /// Holds the seconds that one command is expected to take. It is infinite if the command was never measured.
     each: f32,
 }
 
-/// What the planner expects of a batch.
+/// Holds the time that the planner expects a batch to take.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct ExpectedCost {
     pub(crate) seconds: f32,
-    /// Whether it has a command that was never seen.
+    /// Is true if the batch has a command that was never measured.
     pub(crate) unknown: bool,
 }
 
 impl ExpectedCost {
-    /// Of two batches, one after the other.
+    /// Returns the time of two batches that run one after the other.
     pub(crate) fn and(self, next: Self) -> Self {
         Self { seconds: self.seconds + next.seconds, unknown: self.unknown || next.unknown }
     }
@@ -96,7 +97,7 @@ impl CommandCosts {
         Self { source, bound: bound.as_secs_f32(), known: FxHashMap::default() }
     }
 
-    /// The seconds that a command is expected to take; infinite if nothing like it was seen.
+    /// Returns the seconds that a command is expected to take. They are infinite for a launch that was never measured.
     pub(crate) fn of_work(&self, work: &Work) -> f32 {
         match work {
             Work::Launch(launch) => self.of_launch(launch, self.kind(launch)),
@@ -108,22 +109,24 @@ impl CommandCosts {
         }
     }
 
-    /// What is known of launches that differ from this one in their values only.
+    /// Returns the estimates of launches that differ from this one only in their parameter values.
     #[inline]
     pub(crate) fn kind(&self, launch: &Launch) -> Option<&CostKind> {
         self.known.get(&kind_of_launch(launch))
     }
 
-    /// As [`of_work`](Self::of_work), for a launch of that kind.
+    /// Returns what [`of_work`](Self::of_work) returns, for a launch whose `kind` the caller has looked up.
     #[inline]
     pub(crate) fn of_launch(&self, launch: &Launch, kind: Option<&CostKind>) -> f32 {
         self.source.seconds(|| kind.and_then(|kind| kind.of(|| values(launch))).unwrap_or(f32::INFINITY))
     }
 
-    /// Learns from batches that took `took` seconds together, where `expected` was expected when they were planned. Of a command
-    /// that was never seen, each took no longer than all of its kind; what was seen before is corrected all in the same
-    /// proportion, as one clock cannot tell them apart. The proportion is to what is known now: of batches that were planned
-    /// together the first may have corrected it.
+    /// Learns from completed batches that took `took` seconds together, where the planner expected `expected`.
+    ///
+    /// For a kind of command that was never measured, `took` divided by the number of its commands is an upper bound of
+    /// the estimate. One clock cannot tell known commands apart, so all their estimates change by the same factor. The
+    /// factor relates `took` to the estimates of this moment, because another batch of the same planning pass may have
+    /// corrected them already.
     pub(crate) fn learn<'s>(
         &mut self,
         steps: impl Iterator<Item = &'s Step>,
@@ -166,7 +169,7 @@ impl CommandCosts {
 }
 
 impl CostSource {
-    /// The seconds of a command, of which so many are expected from what was measured.
+    /// Returns the seconds of a command. `measured` returns the estimate that is based on measurements.
     #[inline]
     fn seconds(&self, measured: impl FnOnce() -> f32) -> f32 {
         match self {
@@ -181,7 +184,7 @@ impl CostSource {
 }
 
 impl CostKind {
-    /// What a command of this kind takes, if one with its values was seen, or many others were.
+    /// Returns the seconds for a command of this kind with these values, if they are known.
     #[inline]
     fn of(&self, values: impl FnOnce() -> u64) -> Option<f32> {
         self.any.or_else(|| {
@@ -205,12 +208,12 @@ impl CostKind {
     }
 }
 
-/// Whether a batch took so much more or less time than expected that it is worth learning from.
+/// Returns `true` if the measured time differs from the expected time by more than a factor of 2 and the noise.
 fn is_off(expected: f32, took: f32) -> bool {
     took > 2.0 * expected + NOISE || expected > 2.0 * took + NOISE
 }
 
-/// The kind of a step and its values, unless it takes no time.
+/// Returns the kind and the hashed values of a step, or `None` for a step that takes no time.
 fn counted(work: &Work) -> Option<(u64, u64)> {
     match work {
         Work::Launch(launch) => Some((kind_of_launch(launch), values(launch))),
@@ -219,7 +222,7 @@ fn counted(work: &Work) -> Option<(u64, u64)> {
     }
 }
 
-/// A transfer is known by what it does and by its size, as a power of two.
+/// Returns the kind of a transfer: its operation, and its size rounded to a power of two.
 fn kind(work: &Work) -> u64 {
     let kind = match work {
         Work::Copy { .. } => 1,
@@ -233,12 +236,12 @@ fn kind(work: &Work) -> u64 {
     kind << 8 | u64::from(size)
 }
 
-/// What a transfer takes until one of its size was seen.
+/// Returns the seconds that a transfer is expected to take until one of its size was measured.
 pub(crate) fn transfer(work: &Work) -> f32 {
     TRANSFER.0 + TRANSFER.1 * work.bytes().unwrap_or(0) as f32
 }
 
-/// A launch is known by its kernel, its groups and the bytes that it is bound to.
+/// Returns the kind of a launch: a hash of its kernel, its grid and the sizes of its bindings.
 #[inline]
 fn kind_of_launch(launch: &Launch) -> u64 {
     let mut hasher = FxHasher::default();
@@ -261,14 +264,14 @@ mod tests {
     use super::*;
 
     impl CommandCosts {
-        /// Has a command take so many seconds.
+        /// Sets the estimate of a command.
         pub(in crate::scheduler) fn expect(&mut self, work: &Work, seconds: f32) {
-            let (kind, values) = counted(work).expect("it takes time");
+            let (kind, values) = counted(work).expect("the command takes time");
             self.note(kind, values, seconds);
         }
     }
 
-    /// A launch of so many workgroups, with a value.
+    /// Returns a launch of `groups` workgroups, with a parameter value if one is given.
     fn launch(groups: u32, value: Option<u32>) -> Work {
         let mut launch = Launch::default();
         launch.groups = [groups, 1, 1];
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_seen_takes_for_ever_and_then_its_share_of_its_batch() {
+    fn an_unmeasured_command_is_infinite_and_then_takes_its_share_of_its_batch() {
         let mut costs = measured();
         assert_eq!(costs.of_work(&launch(1, None)), f32::INFINITY);
         costs.learn(steps((0..10).map(|_| launch(1, None))).iter(), UNKNOWN, 0.5);
@@ -304,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_otherwise_than_expected_is_corrected_up_and_down() {
+    fn an_estimate_is_corrected_up_and_down() {
         let mut costs = measured();
         let batch = steps((0..10).map(|_| launch(1, None)));
         costs.learn(batch.iter(), UNKNOWN, 0.01);
@@ -316,14 +319,14 @@ mod tests {
             let after = costs.of_work(&launch(1, None));
             assert!(after >= FALL * before - 1e-6, "step {step}: {before} s, then {after} s");
         }
-        assert!((costs.of_work(&launch(1, None)) - 0.002).abs() < 0.002, "in the end it is what it takes");
+        assert!((costs.of_work(&launch(1, None)) - 0.002).abs() < 0.002, "the estimate converges");
         let before = costs.of_work(&launch(1, None));
         costs.learn(batch.iter(), known(10.0 * before), 15.0 * before);
-        assert_eq!(costs.of_work(&launch(1, None)), before, "so little off teaches nothing");
+        assert_eq!(costs.of_work(&launch(1, None)), before, "a small difference changes nothing");
     }
 
     #[test]
-    fn batches_that_were_planned_together_correct_what_is_known_once() {
+    fn batches_that_were_planned_together_correct_an_estimate_once() {
         let mut costs = measured();
         let batch = steps([launch(1, None)]);
         costs.learn(batch.iter(), UNKNOWN, 7e-4);
@@ -338,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_short_now_and_then_still_counts_as_long() {
+    fn a_command_that_is_sometimes_short_still_counts_as_long() {
         let mut costs = measured();
         let batch = steps([launch(1, None)]);
         costs.learn(batch.iter(), UNKNOWN, 0.5);
@@ -347,7 +350,7 @@ mod tests {
             costs.learn(batch.iter(), known(expected), took);
             assert!(costs.of_work(&launch(1, None)) > 0.1);
         }
-        // Of several batches on their way each was planned with what was known then.
+        // Four batches in flight were all planned with the same estimate.
         for _ in 0..4 {
             costs.learn(batch.iter(), known(0.5), 1e-5);
         }
@@ -355,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_of_many_values_falls_as_slowly() {
+    fn the_shared_estimate_of_many_values_falls_slowly() {
         let mut costs = measured();
         for value in 0..ALIKE as u32 {
             costs.learn(steps([launch(1, Some(value))]).iter(), UNKNOWN, 0.5);
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_command_beside_many_short_ones_is_not_taken_for_short() {
+    fn a_long_command_in_a_batch_of_many_short_ones_counts_as_long() {
         let mut costs = measured();
         let batch = (0..1000).map(|_| launch(1, None)).chain([launch(2, None)]);
         costs.learn(steps(batch).iter(), UNKNOWN, 1.0);
@@ -374,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_unknown_until_many_were_seen_and_then_count_as_the_longest() {
+    fn unseen_values_are_unknown_until_many_were_seen_and_then_count_as_the_longest() {
         let mut costs = measured();
         for value in 0..ALIKE as u32 {
             assert_eq!(costs.of_work(&launch(1, Some(100 + value))), f32::INFINITY);
@@ -387,11 +390,11 @@ mod tests {
         }
         costs.learn(steps((0..4).map(|value| launch(1, Some(value)))).iter(), known(3.2e-3), 2e-4);
         let together = 1e-4 * ALIKE as f32 * FALL;
-        assert!((costs.of_work(&launch(1, Some(0))) - together).abs() < 1e-6, "they are corrected together");
+        assert!((costs.of_work(&launch(1, Some(0))) - together).abs() < 1e-6, "they share one estimate");
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn the_number_of_known_kinds_is_bounded() {
         let mut costs = measured();
         for groups in 0..3 * MOST as u32 {
             costs.learn(steps([launch(groups, None)]).iter(), UNKNOWN, 1.0);

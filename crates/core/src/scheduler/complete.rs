@@ -1,4 +1,4 @@
-//! Noticing what the device has done.
+//! Detects completed batches and a lost device.
 
 use crate::device::recorder::KeepAlive;
 use crate::error::{Error, Kind};
@@ -13,13 +13,14 @@ use std::task::Waker;
 use web_time::Instant;
 
 impl Engine {
-    /// Waits on the fence of a lane, holding nothing, and notes how far it got.
+    /// Waits on the fence of a lane without any lock, and processes the batches that have completed.
     pub(crate) fn wait_native(&self, lane: usize, value: Value, limit: std::time::Duration) {
         self.wait_watched(lane, value, limit, 0);
     }
 
-    /// As [`wait_native`](Self::wait_native), for a caller who counts as `watch` of the lane's watchers. He counts no more when
-    /// code of the program runs, a waker or a destructor: that may wait for this lane itself.
+    /// Waits as [`wait_native`](Self::wait_native) does, for a caller that counts as `watch` watchers of the lane. The
+    /// caller is no longer counted when a waker or a destructor of the program runs, because that code may wait for
+    /// this lane itself.
     pub(crate) fn wait_watched(&self, lane: usize, value: Value, limit: std::time::Duration, watch: u32) {
         let fence = &self.lanes[lane].fence;
         let reached = if limit.is_zero() { fence.completed() } else { fence.wait(value, limit) };
@@ -27,7 +28,7 @@ impl Engine {
             Ok(reached) if reached >= value => self.advance(lane, reached, watch),
             Ok(reached) => {
                 self.unwatch(lane, watch);
-                self.device.poll_loss(); // some drivers report a loss only when they are asked
+                self.device.poll_loss(); // some drivers report a loss only when they are polled
                 self.advance(lane, reached, 0);
             }
             Err(lost) => {
@@ -45,7 +46,7 @@ impl Engine {
         }
     }
 
-    /// Looks how far a lane is, and notes it.
+    /// Reads the fence of a lane and processes the batches that have completed.
     pub(crate) fn poll_lane(&self, lane: usize) {
         match self.lanes[lane].fence.completed() {
             Ok(reached) => self.advance(lane, reached, 0),
@@ -53,7 +54,7 @@ impl Engine {
         }
     }
 
-    /// Looks how far all lanes are; if the device has nothing, whether it is still there.
+    /// Polls the fences of all lanes, or polls for device loss if no lane has work in flight.
     pub(crate) fn poll_lanes(&self) {
         let busy = self.lock().lanes.iter().any(|lane| lane.timeline.in_flight() > 0);
         if busy {
@@ -63,7 +64,7 @@ impl Engine {
         }
     }
 
-    /// Asks whether the device is still there, for who waits for what the device does not have.
+    /// Polls for device loss, for a waiter whose work is not in flight.
     pub(crate) fn poll_loss(&self) {
         if self.lock().lost.is_some() {
             return;
@@ -72,7 +73,7 @@ impl Engine {
         (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
     }
 
-    /// The outcome of a call of the device: whatever one says that is gone, it is gone.
+    /// Returns `outcome`, the result of a call of the device. If the device is lost, the error is replaced by the loss.
     pub(crate) fn checked<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         if outcome.is_err() && self.lock().lost.is_none() && self.device.is_gone() {
             (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
@@ -83,7 +84,8 @@ impl Engine {
         }
     }
 
-    /// Notes that a lane has passed `reached`. What was kept for it is dropped, and who waits is woken, after S.
+    /// Records that a lane has completed `reached`. After S is released, the resources of the completed batches are
+    /// dropped and their waiters are woken.
     fn advance(&self, lane: usize, reached: Value, watch: u32) {
         let mut state = self.lock();
         state.lanes[lane].watchers -= watch;
@@ -96,7 +98,7 @@ impl Engine {
         let times = std::mem::take(&mut state.after.times);
         drop(state);
         drop(times);
-        // The memory of what is done is free before anybody is told of it.
+        // The memory of the completed batches is free before a waiter is woken.
         for Submitted { steps, keep, .. } in done {
             drop(keep);
             Arc::into_inner(steps)
@@ -111,8 +113,8 @@ impl Engine {
         self.tidy_up(lane);
     }
 
-    /// Lets the driver tidy up after what has been dropped: some of it comes back only then. Leaves that to the lane's
-    /// thread if it looks round soon, so that a waiting caller need not do it.
+    /// Lets the driver release resources whose handles were dropped: some memory returns only then. If the lane thread
+    /// polls soon, the call leaves this to that thread, so that a waiting caller does not spend time on it.
     fn tidy_up(&self, lane: usize) {
         if self.threads {
             let mut state = self.lock();
@@ -128,8 +130,8 @@ impl Engine {
         }
     }
 
-    /// Gives the device up. Every wait ends, every later call says so again; no call is made to the device from now
-    /// on, and what it may still be using is never freed.
+    /// Marks the device as lost. Every wait ends and every later call returns the loss. No call is made to the device
+    /// from now on, and resources that it may still use are never freed.
     pub(crate) fn lose(&self, reason: &str) {
         let mut state = self.lock();
         if state.lost.is_some() {
@@ -148,7 +150,7 @@ impl Engine {
 }
 
 impl State {
-    /// Takes what a lane has passed, and whom to wake for it.
+    /// Removes the batches that a lane has completed. Returns them with the wakers that are due.
     fn complete(&mut self, lane: usize) -> (Vec<Submitted>, Vec<Waker>) {
         let completed = self.lanes[lane].timeline.completed();
         let (mut done, mut wakers) = (Vec::new(), Vec::new());
@@ -161,8 +163,8 @@ impl State {
         (done, wakers)
     }
 
-    /// Learns how long commands take from batches that are done: they ran since they were sent, or since the lane finished
-    /// what it had before.
+    /// Learns how long commands take from completed batches. Their time starts at the submission of the first one, or
+    /// at the previous completion on the lane if that was later.
     fn learn(&mut self, lane: usize, done: &[Submitted]) {
         let Some(first) = done.first() else { return };
         let (now, at) = (Instant::now(), &mut self.lanes[lane]);
@@ -173,7 +175,7 @@ impl State {
         at.costs.learn(steps, expected, (now - start).as_secs_f32());
     }
 
-    /// Takes everything there is, for good.
+    /// Removes all work and all wakers from the scheduler. The caller leaks the work and wakes the wakers.
     fn give_up(&mut self) -> (Vec<Box<dyn KeepAlive>>, Vec<Waker>) {
         let mut leaked: Vec<Box<dyn KeepAlive>> = Vec::new();
         for lane in &mut self.lanes {
@@ -191,7 +193,7 @@ impl State {
         (leaked, self.wakers.take_all())
     }
 
-    /// The error of a lost device.
+    /// Returns the error of a lost device.
     pub(crate) fn lost(&self) -> Result<(), Error> {
         self.lost.clone().map_or(Ok(()), Err)
     }
@@ -222,7 +224,7 @@ mod tests {
     use std::sync::{Condvar, Mutex, MutexGuard};
     use std::time::Duration;
 
-    /// What a driver sees of a batch that keeps something.
+    /// Counts the calls to a driver, and records when a batch dropped its resources.
     #[derive(Default)]
     struct Seen {
         state: Mutex<Sight>,
@@ -232,7 +234,7 @@ mod tests {
     #[derive(Default)]
     struct Sight {
         ticks: u32,
-        /// Ticks when what the batch kept was gone.
+        /// Holds the number of ticks at which the resources of the batch were dropped.
         dropped_after: Option<u32>,
     }
 
@@ -246,14 +248,14 @@ mod tests {
             self.moved.notify_all();
         }
 
-        /// Waits until it holds, for so long at most.
+        /// Waits until `holds` returns `true`. Returns `false` if `limit` passed first.
         fn wait(&self, limit: Duration, holds: impl Fn(&Sight) -> bool) -> bool {
             let waited = self.moved.wait_timeout_while(self.lock(), limit, |sight| !holds(sight));
             !waited.expect("no panic under the lock").1.timed_out()
         }
     }
 
-    /// What a batch keeps: its end takes long enough for the lane's thread to look round meanwhile.
+    /// Stands for a resource of a batch. Its drop takes long enough for the lane thread to poll meanwhile.
     struct Kept(Arc<Seen>);
 
     impl Drop for Kept {
@@ -279,7 +281,7 @@ mod tests {
         }
     }
 
-    /// The CPU recorder's device, whose driver notes when it may tidy up.
+    /// Wraps the CPU device with a driver that counts its ticks.
     struct Tidied(Arc<dyn Device>, Arc<Seen>);
 
     impl Allocate for Tidied {
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_driver_tidies_up_after_what_a_batch_kept_is_gone() {
+    fn the_driver_ticks_after_the_resources_of_a_batch_are_dropped() {
         let seen: Arc<Seen> = Arc::default();
         let (device, lanes) = cpu::open(&CpuOptions::default());
         let keeping = |lane: Lane| Lane { recorder: Box::new(Keeping(lane.recorder, seen.clone())), ..lane };
@@ -357,7 +359,7 @@ mod tests {
         let stamp = engine.enqueue(by, Work::Publish(Arc::new(block))).expect("nothing has failed");
         engine.wait(Point { slot, stamp }, Deadline::after(None)).expect("nothing has failed");
         let tidied = |sight: &Sight| sight.dropped_after.is_some_and(|before| sight.ticks > before);
-        assert!(seen.wait(Duration::from_secs(10), tidied), "no tick came after it");
+        assert!(seen.wait(Duration::from_secs(10), tidied), "the driver did not tick after the drop");
         threads.end(&engine, &Arc::default());
     }
 }

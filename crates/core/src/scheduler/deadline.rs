@@ -1,10 +1,10 @@
-//! The end of a blocking wait.
+//! The time at which a blocking wait gives up.
 
 use crate::scheduler::engine::SLICE;
 use std::time::Duration;
 use web_time::Instant;
 
-/// When a wait has to end, if ever.
+/// Holds the time at which a wait ends. `None` means that the wait has no limit.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
 
@@ -13,17 +13,17 @@ impl Deadline {
         Self(limit.and_then(|limit| Instant::now().checked_add(limit)))
     }
 
-    /// At once.
+    /// Returns a deadline that has already passed.
     pub(crate) fn now() -> Self {
         Self(Some(Instant::now()))
     }
 
-    /// What is left of it.
+    /// Returns the time that is left. Without a limit it is [`Duration::MAX`].
     pub(crate) fn left(self) -> Duration {
         self.0.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// What is left of it, at most a slice.
+    /// Returns the time that is left, [`SLICE`] at most.
     pub(crate) fn slice(self) -> Duration {
         self.0.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
     }

@@ -1,4 +1,5 @@
-//! In which order a thread does what comes of a step: relays, then destructors of the program, then its tasks, then its callbacks.
+//! The order in which a thread runs deferred calls: relays, then destructors of the program, then its tasks, then its
+//! callbacks.
 
 use crate::scheduler::user_code::{catch_panic, wake_each};
 use fencepost_sync::prim::thread_local;
@@ -8,23 +9,23 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// A step that a thread leaves for the end of the step that it is at.
+/// Runs later if a thread defers it while the thread polls relays.
 pub(crate) trait Deferred {
     fn run(self: Arc<Self>);
 }
 
 thread_local! {
-    /// Relays that were woken on this thread while it is at one.
+    /// Holds the relays that were woken while this thread polls relays. It is `None` while the thread polls none.
     static WOKEN: RefCell<Option<VecDeque<Arc<dyn Deferred>>>> = RefCell::default();
-    /// Contexts whose callbacks this thread has left for later.
+    /// Holds the deferred calls that run the callbacks of contexts.
     static LEFT: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
-    /// What this thread drops later.
+    /// Holds the deferred drops.
     static DROPS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
 }
 
-/// Runs `first`, then the relays that it has woken on this thread, and what they have: one after the other, not one inside the
-/// other, as a chain may be long. Code of the program comes last, destructors, tasks and then callbacks: it may wait for any of
-/// the relays.
+/// Runs `first`, then the relays that were woken on this thread meanwhile. The relays run in a loop and not
+/// recursively, as a chain of relays may be long. Code of the program runs last: destructors, then tasks, then
+/// callbacks. That code may wait for any of the relays.
 pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     let outermost = woken(|list| {
         let outermost = list.is_none();
@@ -48,15 +49,15 @@ pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Calls `wakers`: first those of the library, then those of tasks, which may wait.
+/// Calls `wakers`: first those of relays, then those of tasks, whose code may wait.
 pub(crate) fn wake_all(wakers: Vec<Waker>) {
     if !wakers.is_empty() {
         run_with_deferred(|| wake_each(wakers));
     }
 }
 
-/// Drops `things`, one after the other: what they hold of the program's may wait in its destructor. A thread that is at relays
-/// does so later.
+/// Drops `things` one after the other. Each may hold values of the program whose destructors wait. A thread that polls
+/// relays defers the drops.
 pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
     if things.is_empty() {
         return;
@@ -69,7 +70,8 @@ pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
     }
 }
 
-/// Leaves the callbacks of a context for when this thread has looked at all relays; whether it is at them.
+/// Defers `run`, which runs the callbacks of a context, until this thread has polled all relays. Returns `false`
+/// without deferring it if the thread polls none.
 pub(crate) fn leave_calls(run: impl FnOnce() + 'static) -> bool {
     let is_at_relays = woken(|list| list.is_some());
     if is_at_relays {
@@ -78,7 +80,7 @@ pub(crate) fn leave_calls(run: impl FnOnce() + 'static) -> bool {
     is_at_relays
 }
 
-/// Leaves `things` to be dropped when this thread has looked at all relays; gives them back if it is at none.
+/// Defers the drop of `things` until this thread has polled all relays. Returns `things` if the thread polls none.
 pub(crate) fn leave_drops<T: 'static>(things: Vec<T>) -> Option<Vec<T>> {
     if !woken(|list| list.is_some()) {
         return Some(things);
@@ -87,12 +89,12 @@ pub(crate) fn leave_drops<T: 'static>(things: Vec<T>) -> Option<Vec<T>> {
     None
 }
 
-/// Leaves a relay for when this thread has looked at those before; whether it is at one.
+/// Defers a relay until this thread has polled the relays before it. Returns `false` if the thread polls none.
 pub(crate) fn leave_relay(relay: &Arc<impl Deferred + 'static>) -> bool {
     woken(|list| list.as_mut().map(|list| list.push_back(relay.clone())).is_some())
 }
 
-/// The relay that was woken first; if there is none, nobody is at one any more.
+/// Removes and returns the relay that was woken first. If there is none, the thread no longer counts as polling relays.
 fn next() -> Option<Arc<dyn Deferred>> {
     woken(|list| {
         let first = list.as_mut().and_then(VecDeque::pop_front);
@@ -131,7 +133,7 @@ mod tests {
 
     type Notes = Arc<Mutex<Vec<&'static str>>>;
 
-    /// Notes, when it is woken, whether the relay has signalled.
+    /// Records, when it is woken, whether the relay has signalled.
     struct Task(Notes, Arc<UserSignal>);
 
     impl Wake for Task {
@@ -147,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Notes, when it is dropped, whether the relay has signalled.
+    /// Records, when it is dropped, whether the relay has signalled.
     struct Dropped(Task);
 
     impl Drop for Dropped {
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_looks_at_relays_and_then_drops_and_then_wakes_tasks_and_then_runs_callbacks() {
+    fn relays_run_before_drops_and_drops_before_tasks_and_tasks_before_callbacks() {
         let (near, far, notes) = (engine(), engine(), Notes::default());
         let (from, to) = (Signaller::new(&near, "from"), Signaller::new(&far, "to"));
         let signalled = to.state().clone();
@@ -191,12 +193,12 @@ mod drop_tests {
     impl Drop for Bomb {
         fn drop(&mut self) {
             self.0.set(self.0.get() + 1);
-            assert!(self.0.get() != 1, "on purpose");
+            assert!(self.0.get() != 1, "the test panics here");
         }
     }
 
     #[test]
-    fn one_panic_keeps_nothing_else_from_being_dropped() {
+    fn a_panic_in_a_destructor_does_not_stop_the_other_drops() {
         let dropped = Rc::<Cell<u32>>::default();
         drop_all(vec![Bomb(dropped.clone()), Bomb(dropped.clone()), Bomb(dropped.clone())]);
         assert_eq!(dropped.get(), 3);

@@ -1,4 +1,4 @@
-//! The scheduler of one context: its lock, its condition variables, its lanes.
+//! The scheduler of one context: its state lock, its condition variables and its lanes.
 
 use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
@@ -18,39 +18,39 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Native waits come in slices of this, so that a loss is seen.
+/// Limits one native wait, so that a waiter detects a lost device between two waits.
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
 
-/// How often a thread yields so that others can have S.
+/// Limits how often a thread yields so that others can take S.
 const TURNS: usize = 1000;
 
-/// Everything that threads, queues and arrays of a context share.
+/// Holds the state that the threads, queues and arrays of a context share.
 pub(crate) struct Engine {
     state: Mutex<State>,
-    /// Threads that wait for S.
+    /// Counts the threads that wait for S.
     waiting: AtomicU32,
-    /// Tells the thread of a lane that there may be something to plan or to submit.
+    /// Notifies the thread of a lane that there may be work to plan or to submit.
     pub(crate) work: Vec<Condvar>,
-    /// Tells the completer of a lane that the device has something that nobody watches.
+    /// Notifies the completer of a lane that work is in flight and no caller polls its fence.
     pub(crate) in_flight: Vec<Condvar>,
-    /// Tells waiting callers that something has moved.
+    /// Notifies waiting callers of any progress.
     pub(crate) done: Condvar,
-    /// For the callback thread.
+    /// Notifies the callback thread that callbacks are due.
     pub(crate) calls: Condvar,
     pub(crate) lanes: Vec<EngineLane>,
     pub(crate) device: Arc<dyn Device>,
     pub(crate) launches: LaunchPool,
-    /// Whether lanes have threads. Without, whoever flushes or waits does their work.
+    /// Is true if the context has threads. Without them, the calls that flush or wait do all work.
     pub(crate) threads: bool,
-    /// Whether a microtask is on its way.
+    /// Is true while a microtask is scheduled.
     #[cfg(target_arch = "wasm32")]
     pub(crate) scheduled: std::sync::atomic::AtomicBool,
     pub(crate) me: Weak<Engine>,
 }
 
-/// A lane, as far as the state lock does not guard it.
+/// Holds the part of a lane that the state lock does not guard.
 pub(crate) struct EngineLane {
-    /// For the holder of the token only, so nobody ever waits for this lock.
+    /// Belongs to the holder of the lane's token, so no thread ever blocks on this lock.
     pub(crate) recorder: Mutex<Box<dyn Recorder>>,
     pub(crate) fence: Arc<dyn Fence>,
     pub(crate) async_submit: bool,
@@ -99,8 +99,8 @@ impl Engine {
         lock(&self.state)
     }
 
-    /// Lets threads that wait for S have it before this one takes it again. The system's lock goes to the thread that comes
-    /// first, and that is the one that has just released it: a thread that plans piece by piece would keep all others out.
+    /// Yields while other threads wait for S. A mutex goes to the thread that asks first, which is mostly the one that
+    /// has just released it. A thread that plans in short pieces would starve all others.
     pub(crate) fn let_others(&self) {
         for _ in 0..TURNS {
             if self.waiting.load(Ordering::Relaxed) == 0 {
@@ -110,7 +110,7 @@ impl Engine {
         }
     }
 
-    /// Releases S, does what had to wait for that, and wakes whoever has something to do now.
+    /// Releases S, then drops and wakes everything that was deferred until the release.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
         let AfterUnlock { dropped, wakers, times, moved: _ } = std::mem::take(&mut state.after);
         let wakeups = state.wakeups();
@@ -121,8 +121,7 @@ impl Engine {
         crate::scheduler::deferred_calls::wake_all(wakers);
     }
 
-    /// As [`unlock`](Self::unlock), for a caller who looks for the end of what was submitted on a lane: its completer is not
-    /// woken for that.
+    /// Releases S for a caller that polls the fence of a lane. The completer of that lane is not woken.
     pub(crate) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
         state.lanes[lane].watchers += 1;
         let wakeups = state.wakeups();
@@ -137,13 +136,13 @@ impl Engine {
         self.lock().new_hold()
     }
 
-    /// The number of a new kernel, and its name, for as long as it lives.
+    /// Returns the number of a new kernel, and its name. The number stays valid while the name is held.
     pub(crate) fn new_kernel(&self, name: &str) -> (KernelId, Arc<str>) {
         self.lock().kernels.note(name)
     }
 
-    /// Makes a queue, ordered after everything enqueued so far, on the lane with the fewest queues; timed if that is
-    /// wanted and the device can.
+    /// Makes a queue on the lane with the fewest queues. The queue is ordered after everything enqueued so far. It is
+    /// timed if `timing` is true and the device has timestamps.
     #[track_caller]
     pub(crate) fn new_queue(&self, label: &str, priority: Priority, timing: bool) -> Result<Slot, Error> {
         let mut state = self.lock();
@@ -157,7 +156,7 @@ impl Engine {
         Ok(slot)
     }
 
-    /// Makes a queue of the context's own for one command, until it is [let go](Self::release_helper).
+    /// Makes an internal queue for one command. The queue lives until [`release_helper`](Self::release_helper).
     pub(crate) fn helper(&self, label: &str, priority: Priority) -> Result<Slot, Error> {
         let mut state = self.lock();
         state.lost()?;
@@ -165,7 +164,7 @@ impl Engine {
         Ok(state.new_helper(label.into(), priority, lane))
     }
 
-    /// Ends a helper once its work is done.
+    /// Closes a helper queue. Its slot is free once its work is done.
     pub(crate) fn release_helper(&self, slot: Slot) {
         let mut state = self.lock();
         state.queue_mut(slot).open = false;
@@ -173,7 +172,7 @@ impl Engine {
         self.unlock(state);
     }
 
-    /// Drops the handle of a queue: its work is flushed, and none of it lost.
+    /// Closes a queue whose handle is dropped. Its work is flushed, so that none is lost.
     pub(crate) fn close_queue(&self, slot: Slot) {
         let mut state = self.lock();
         let queue = state.queue_mut(slot);
@@ -191,14 +190,14 @@ impl Engine {
         self.unlock(state);
     }
 
-    /// Lets go of a hold, and of all queues that it held.
+    /// Releases a hold and resumes all queues that it held.
     pub(crate) fn release(&self, hold: HoldId) {
         let mut state = self.lock();
         state.release(|held| held == Hold::User(hold));
         let wakers = state.wakers.take(WakeCondition::User(hold));
         state.after.wakers.extend(wakers);
         if !self.threads {
-            state.wake_all_waiters(); // there is something to do for who found nothing
+            state.wake_all_waiters(); // a task that found no work can make progress now
         }
         self.unlock(state);
         #[cfg(target_arch = "wasm32")]
@@ -209,8 +208,8 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         if self.lock().lost.is_some() {
-            // No call is made to a lost device, not even the one that gives it back; it may still be at memory of the
-            // recorders' own.
+            // No call is made to a lost device, not even the one that frees it. The device may still use memory of the
+            // recorders.
             std::mem::forget((self.device.clone(), std::mem::take(&mut self.lanes)));
         }
     }

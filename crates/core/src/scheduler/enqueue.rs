@@ -1,4 +1,4 @@
-//! Where every verb ends.
+//! Every verb of a queue enqueues its command here.
 
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse};
@@ -21,11 +21,11 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Waits of a queue after which it is worth a look at whether what it knows still matters.
+/// Counts the waits of a queue after which its clock is searched for entries that no longer matter.
 const KNOWN: usize = 16;
 
 impl Engine {
-    /// Enqueues work: checks it, adds the waits that the policy asks for, gives it its stamp.
+    /// Enqueues work: checks it, adds the waits that the policy requires, and assigns its stamp.
     #[inline]
     pub(crate) fn enqueue(&self, by: Admission, work: Work) -> Result<Stamp> {
         let state = self.lock();
@@ -35,7 +35,8 @@ impl Engine {
         self.admit(state, by, work)
     }
 
-    /// As [`enqueue`](Self::enqueue), for the guard of a map: the bytes that it touches are its own.
+    /// Enqueues work for the guard of a map, which has exclusive use of the bytes. The check for mapped arrays is
+    /// skipped.
     pub(crate) fn enqueue_mapped(&self, by: Admission, work: Work) -> Result<Stamp> {
         self.admit(self.lock(), by, work)
     }
@@ -47,7 +48,7 @@ impl Engine {
         if !waits.is_empty() {
             state.add_waits(by, &work, &waits);
         }
-        // Whoever reads flushes, or waits, on the same thread at once.
+        // A read is followed by a flush or a wait on the same thread, so the lane thread need not be woken.
         let read = matches!(work, Work::Read { .. });
         let stamp = state.push_work(by, work);
         if !read {
@@ -56,8 +57,8 @@ impl Engine {
         Ok(stamp)
     }
 
-    /// Enqueues the works of one call: all of them or, if one is refused, none, and nothing comes between. Who comes after
-    /// one of them comes after the call.
+    /// Enqueues the works of one call: all of them or, if one is refused, none. No other command comes between them. A
+    /// command that is ordered after one of them is ordered after all of them.
     pub(crate) fn enqueue_whole(&self, by: Admission, works: Works) -> Result<()> {
         let mut state = self.lock();
         state.admit_all(by, &works)?;
@@ -72,7 +73,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Enqueues `ops`, which together do what `whole` does, so that nothing else comes between them: the place of each.
+    /// Enqueues `ops`, which together have the effect of `whole`, with no other command between them. Returns the stamp
+    /// of each.
     pub(crate) fn enqueue_all(&self, by: Admission, whole: &[Work], ops: Vec<Op>) -> Result<Vec<Stamp>> {
         let mut state = self.lock();
         state.admit_all(by, whole)?;
@@ -95,19 +97,19 @@ impl Engine {
         Ok(stamps)
     }
 
-    /// Notes that a queue has made an array: under `Checked` that has a place in the queue's order, and whoever uses
-    /// the array comes after it.
+    /// Under `Checked`, records that a queue has made an array. The creation has a stamp on the queue, and every use of
+    /// the array must be ordered after it.
     pub(crate) fn note_making(&self, by: Admission, block: &Block) {
         let mut state = self.lock();
         if state.policy() == Policy::Checked && by.slot != Slot::CONTEXT {
             let (stamp, end) = (state.next_stamp(), state.queue(by.slot).end(by.slot));
-            // The place is a wait for what is there anyhow.
+            // The stamp needs a command: this one waits for work that the queue comes after already.
             state.queue_mut(by.slot).push(Command { stamp, op: Op::Wait(end) });
             ordering::admit::record_making(&state, by, stamp, block);
         }
     }
 
-    /// Enqueues a wait for a point of another queue, which the program asked for.
+    /// Enqueues a wait of the program for a point of another queue.
     pub(crate) fn enqueue_wait(
         &self,
         slot: Slot,
@@ -160,10 +162,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Releases S; wakes the thread of the queue's lane if it rests and could submit something.
+    /// Releases S, and wakes the thread of the queue's lane if it sleeps and could submit something.
     ///
-    /// What nobody has asked for, and is little, can wait for the end of a nap: a program that asks at once submits
-    /// it itself, and nobody has to be woken.
+    /// A small amount of work that is not flushed is left for the lane thread's next tick. A program that flushes soon
+    /// submits the work itself and saves the wake-up.
     #[inline]
     pub(crate) fn notify_lane(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let sleeper = state.sleeper(slot);
@@ -175,12 +177,12 @@ impl Engine {
         }
     }
 
-    /// The point of everything enqueued so far on a queue, and what is known of it.
+    /// Returns the point of everything enqueued so far on a queue, with the clock and the failure watch of that point.
     pub(crate) fn marker(&self, slot: Slot) -> (Point, Arc<PointHistory>) {
         self.lock().marker(slot)
     }
 
-    /// The right to hear whether the work before a point failed.
+    /// Returns the watch that keeps the failures up to a point.
     pub(crate) fn stretch_of(&self, point: Point) -> FailureWatch {
         self.lock().queue(point.slot).failures.stretch_of(point.stamp)
     }
@@ -194,7 +196,7 @@ impl State {
         (queue.end(slot), past)
     }
 
-    /// Checks works that are enqueued together, and adds the waits that the policy asks for.
+    /// Checks works that are enqueued together, and adds the waits that the policy requires.
     fn admit_all(&mut self, by: Admission, works: &[Work]) -> Result<()> {
         self.check(by.slot)?;
         let mut waits: SmallVec<[SmallVec<[Point; 2]>; 3]> = SmallVec::new();
@@ -210,7 +212,7 @@ impl State {
         Ok(())
     }
 
-    /// Puts work that was admitted at the end of a queue, and gives it its stamp.
+    /// Adds admitted work to the end of a queue and assigns its stamp.
     #[inline]
     fn push_work(&mut self, by: Admission, work: Work) -> Stamp {
         let stamp = self.next_stamp();
@@ -229,7 +231,7 @@ impl State {
         }
     }
 
-    /// Enqueues what the policy has `work` wait for.
+    /// Enqueues the waits that the policy adds before `work`.
     fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
         ordering::note_waits::note_added(self, by, work, waits);
         for &point in waits {
@@ -238,7 +240,7 @@ impl State {
         }
     }
 
-    /// Puts a wait at the end of a queue; what follows is known to come after `point`.
+    /// Adds a wait to the end of a queue. Later commands of the queue are known to come after `point`.
     pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
         if point.slot == slot {
             return;
@@ -255,8 +257,9 @@ impl State {
         queue.end_times();
     }
 
-    /// Forgets what a queue knows and whatever looks there knows anyhow: what the host was told and, where how far the device
-    /// is may count, what queues have done that are gone. Looks now and then only, so that it costs little a wait.
+    /// Removes entries of a queue's clock that no later check needs: entries that the host clock covers and, except
+    /// under `Checked`, entries of queues that no longer exist. Runs only once in a while, so that it costs little for
+    /// each wait.
     fn tidy_clock(&mut self, slot: Slot) {
         let queue = self.queue_mut(slot);
         queue.learned += 1;
@@ -271,7 +274,7 @@ impl State {
         self.queue_mut(slot).clock = clock;
     }
 
-    /// The lane of `slot` if its thread has to be woken for what is pending there.
+    /// Returns the lane of `slot` if its thread must be woken for the pending commands.
     #[inline]
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
@@ -288,7 +291,7 @@ impl State {
     }
 }
 
-/// An array that is mapped cannot be enqueued.
+/// Fails if `work` uses a mapped array.
 fn check_maps(work: &Work) -> Result<()> {
     for touch in work.touches() {
         let order = touch.block.order();

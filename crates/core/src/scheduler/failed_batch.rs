@@ -1,4 +1,4 @@
-//! Work that the device refused.
+//! Failures of batches that the device refused.
 
 use crate::device::recorder::Failure;
 use crate::error::Error;
@@ -13,21 +13,22 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A batch that was not submitted.
+/// Holds a batch whose submission failed.
 pub(crate) struct RefusedBatch {
     pub(crate) seq: Seq,
     pub(crate) steps: Arc<Vec<Step>>,
     pub(crate) deps: SmallVec<[Seq; 4]>,
     pub(crate) expected: ExpectedCost,
-    /// Whether that happened to it before.
+    /// Is true if an earlier submission of the batch failed too.
     pub(crate) before: bool,
 }
 
 impl Engine {
-    /// Ends the queue whose command could not be encoded, and has the commands of the others encoded once more
-    /// without it. If no single command is to blame, all queues in the batch end.
+    /// Fails the queue whose command could not be encoded, and puts the commands of the other queues back to be
+    /// submitted. All queues in the batch fail if the failure names no command, or if the batch was refused before.
     ///
-    /// The place in the order of whatever is not done stays: others may count on what it waited for.
+    /// A removed command leaves [`Work::Nothing`] in its place, since other commands may depend on the waits of that
+    /// place.
     pub(crate) fn fail_batch(&self, lane: usize, batch: RefusedBatch, failure: Failure) {
         let RefusedBatch { seq, steps, deps, expected, before } = batch;
         if failure.lost {
@@ -35,7 +36,7 @@ impl Engine {
             std::mem::forget(steps);
             return;
         }
-        // The recorder gave its share back, so the steps are ours alone.
+        // The recorder has dropped its reference, so this is the only one.
         let Ok(mut steps) = Arc::try_unwrap(steps) else {
             panic!("bug: a recorder kept a batch that it refused")
         };
@@ -61,10 +62,10 @@ impl Engine {
     }
 }
 
-/// The queues to blame, each with the first of its commands in the batch.
+/// Returns the queues that fail, each with the first of its commands in the batch.
 fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    let looks = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_)); // at the clock: nobody's work
+    let looks = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_)); // timestamps are not work of the queue
     for step in steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !looks(step)) {
         if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
             firsts.push((step.slot, step.stamp));
@@ -73,7 +74,7 @@ fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     firsts
 }
 
-/// Whether a step is work of its queue, not the saving of what another queue has read.
+/// Returns `true` if a step is work of its queue. A copy of bytes that a lazy read of another queue still needs is not.
 fn is_own(step: &Step) -> bool {
     match &step.work {
         Work::Nothing => false,
@@ -82,7 +83,7 @@ fn is_own(step: &Step) -> bool {
     }
 }
 
-/// Takes the work of `slot` from `first` on out of `steps`.
+/// Removes the work of `slot` from `first` on and returns it.
 fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     let hit = |step: &&mut Step| {
         step.slot == slot && step.stamp >= first && step.stamp != Stamp(u64::MAX) && is_own(step)
@@ -90,7 +91,7 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     let take = |step: &mut Step| {
         unpublish(step);
         if let Work::Start(time) = &step.work {
-            time.forget(); // it may have been told where its ticks would be
+            time.forget(); // the recorder may have assigned a place to its ticks
         }
         let work = std::mem::replace(&mut step.work, Work::Nothing);
         Command { stamp: step.stamp, op: Op::Work(work) }
@@ -98,14 +99,14 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     steps.iter_mut().filter(hit).map(take).collect()
 }
 
-/// Where a read was to find its bytes they are not.
+/// Resets a read whose staging memory was assigned by the refused submission.
 fn unstage(step: &Step) {
     if let Work::Read { slot, .. } = &step.work {
         slot.unstage();
     }
 }
 
-/// What was to make a block's bytes visible to the host does not.
+/// Marks the bytes of a block as not visible to the host if this step was to make them visible.
 fn unpublish(step: &Step) {
     if let Work::Publish(block) = &step.work {
         block.order().visible = false;
@@ -113,7 +114,8 @@ fn unpublish(step: &Step) {
 }
 
 impl Engine {
-    /// Takes the error of a queue away. What comes from now on is a new stretch of it, markers included.
+    /// Takes the error of a queue. Commands and markers from now on belong to a new stretch, which the error does not
+    /// affect.
     pub(crate) fn forgive(&self, slot: Slot) -> Option<Error> {
         let mut state = self.lock();
         let error = state.queue_mut(slot).error.take()?;
@@ -126,8 +128,9 @@ impl Engine {
 }
 
 impl State {
-    /// The queues to end with those to blame, each with its first command to be undone: if the context's own work has
-    /// failed, no queue does what comes after that, as it may use what was to be made.
+    /// Returns `firsts`, extended by the queues that fail with them, each with its first failed command. If the
+    /// context's own work has failed, every queue with later commands fails, as those commands may use the result of
+    /// that work.
     fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
         let Some(&(_, own)) = firsts.iter().find(|(slot, _)| *slot == Slot::CONTEXT) else { return firsts };
         let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
@@ -141,7 +144,8 @@ impl State {
         firsts
     }
 
-    /// Ends a queue from `first` on with a sticky error. The waits for it go on: they ask for order only.
+    /// Fails a queue from `first` on with a sticky error. Waits for this queue still end, since they ask only for
+    /// order.
     pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
         log::error!("queue `{}` failed: {error}", self.queue(slot).label);
         let held = self.queue(slot).hold;
@@ -150,12 +154,14 @@ impl State {
             self.after.dropped.extend(undo(&mut batch.steps, slot, first));
         }
         if let Some(held) = held {
-            // Who was held only because this queue was looks again.
+            // Other queues have the same hold if they only wait for this queue. Without it, planning examines them
+            // again.
             self.release(|hold| hold == held);
         }
     }
 
-    /// Ends a batch that is not submitted. Whoever comes after it comes after all that it came after.
+    /// Removes a batch that was not submitted. Its dependents inherit its dependencies, and they also depend on the
+    /// last submitted batch of its lane.
     fn dissolve(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
         let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
         let before: SmallVec<[Seq; 4]> =
@@ -207,11 +213,12 @@ mod tests {
         Point { slot, stamp: engine.enqueue(by, work).expect("nothing has failed") }
     }
 
-    /// Plans up to `point`, and has the device refuse a step of the batch; `before`: once more.
+    /// Plans up to `point` and lets the device refuse a step of the batch. `before` states that the batch was refused
+    /// before.
     fn refuse(engine: &Engine, point: Point, step: usize, before: bool) {
         let mut state = engine.lock();
         state.plan([point], Priority::Normal);
-        let batch = state.lanes[0].take(Priority::Normal).expect("it is planned");
+        let batch = state.lanes[0].take(Priority::Normal).expect("the batch is planned");
         state.lanes[0].token = true;
         drop(state);
         let Batch { seq, steps, deps, expected, .. } = batch;
@@ -222,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn r01_a_queue_fails_alone_and_all_do_behind_the_contexts_own_work() {
+    fn r01_a_queue_fails_alone_but_all_queues_fail_with_the_contexts_own_work() {
         for (step, failed) in [(0, [true; 3]), (1, [false, true, false])] {
             let engine = engine();
             let [one, two] = ["one", "two"]
@@ -237,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn m02_what_a_refused_batch_should_have_made_visible_is_not() {
+    fn m02_a_refused_batch_makes_no_bytes_visible_to_the_host() {
         let engine = engine();
         let slot = engine.new_queue("queue", Priority::Normal, false).expect("the device is there");
         let array = block();

@@ -1,46 +1,48 @@
-//! What is remembered of a queue's failures.
+//! The failures of a queue that a later call can still ask for.
 
 use crate::error::Error;
 use fencepost_sync::Stamp;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Weak};
 
-/// The failures that are remembered though nothing is left that could ask for them: a call that is at work may.
+/// Counts the newest failures that are kept without a watch, because a call that runs at this moment may ask for one.
 const NEWEST: usize = 16;
 
-/// The right to hear how a stretch of a queue has ended. Whatever is asked later holds it; once nothing does, the failures
-/// in that stretch are forgotten.
+/// Keeps the failures in one stretch of a queue. Every handle and every pending result of the stretch holds a clone.
+/// Once all clones are dropped, the history may drop the failures.
 pub(crate) type FailureWatch = Arc<()>;
 
-/// The failures of a queue, and of the queues that had its slot before, as far as something can ask for them.
+/// Holds the failures of a queue, and of the earlier queues in its slot, that a call can still ask for.
 ///
-/// A queue that failed and was forgiven begins a new stretch, so that a failure is in one of them.
+/// A stretch is a run of commands of the queue. A queue whose error is taken begins a new stretch, so that the earlier
+/// failures do not affect its later commands.
 #[derive(Default)]
 pub(crate) struct FailureHistory {
-    /// In the order of the stamps; none overlap.
+    /// Lists the failed ranges of stamps in ascending order, without overlaps.
     failed: Vec<(RangeInclusive<Stamp>, Error)>,
-    /// The stretches before this one, in order.
+    /// Lists the earlier stretches that a watch refers to, in ascending order.
     before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
     now: FailureWatch,
     first: Stamp,
-    /// How many entries were left when those that nothing can ask for were dropped.
+    /// Counts the entries that were left after the last [`tidy`](Self::tidy).
     kept: usize,
 }
 
 impl FailureHistory {
-    /// The right to hear how what is enqueued now will have ended.
+    /// Returns a watch for the current stretch.
     pub(crate) fn stretch(&self) -> FailureWatch {
         self.now.clone()
     }
 
-    /// The same for a command that was enqueued before; that of the last stretch if nothing holds that of its own.
+    /// Returns a watch for the stretch of an earlier command, or for the current stretch if no watch of the earlier one
+    /// is left.
     pub(crate) fn stretch_of(&self, stamp: Stamp) -> FailureWatch {
         let at = self.before.partition_point(|(stamps, _)| *stamps.end() < stamp);
         let held = self.before.get(at).and_then(|(_, stretch)| stretch.upgrade());
         held.unwrap_or_else(|| self.now.clone())
     }
 
-    /// Begins a stretch: what comes from `first` on has nothing to do with the failures so far.
+    /// Begins a stretch at `first`. The failures so far do not affect its commands.
     pub(crate) fn begin(&mut self, first: Stamp) {
         let ended = std::mem::take(&mut self.now);
         let stamps = self.first..=Stamp(first.0.saturating_sub(1));
@@ -52,7 +54,7 @@ impl FailureHistory {
         self.tidy();
     }
 
-    /// Notes that commands have failed. Of those that have failed before, the first error stays.
+    /// Records that commands have failed. A command that has failed before keeps its first error.
     pub(crate) fn fail(&mut self, stamps: RangeInclusive<Stamp>, error: &Error) {
         let (mut first, last) = stamps.into_inner();
         let mut at = self.failed.partition_point(|(known, _)| *known.end() < first);
@@ -70,25 +72,26 @@ impl FailureHistory {
         self.tidy();
     }
 
-    /// Has the last failure go on up to `last`.
+    /// Extends the last failure up to `last`.
     pub(crate) fn go_on(&mut self, last: Stamp) {
         if let Some((stamps, _)) = self.failed.last_mut() {
             *stamps = *stamps.start()..=last.max(*stamps.end());
         }
     }
 
-    /// The error of a command, if it has one.
+    /// Returns the error of a command, if it has one.
     pub(crate) fn of(&self, stamp: Stamp) -> Option<&Error> {
         let at = self.failed.partition_point(|(stamps, _)| *stamps.end() < stamp);
         self.failed.get(at).filter(|(stamps, _)| stamps.contains(&stamp)).map(|(_, error)| error)
     }
 
-    /// How many entries there are.
+    /// Returns the number of failures and stretches that are kept.
     pub(crate) fn len(&self) -> usize {
         self.failed.len() + self.before.len()
     }
 
-    /// Drops what nothing can ask for, if there is so much that this costs little a failure.
+    /// Drops the failures that no watch refers to. Does so only once the entries have doubled, so that the cost for
+    /// each failure stays small.
     fn tidy(&mut self) {
         if self.len() <= 2 * self.kept + 2 * NEWEST {
             return;
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_of_a_command_stays() {
+    fn a_command_keeps_its_first_error() {
         let mut failures = FailureHistory::default();
         fail(&mut failures, 5, 6, "first");
         fail(&mut failures, 9, 9, "second");
@@ -139,7 +142,7 @@ mod tests {
         assert!(names[12..].iter().all(|name| name == "fourth") && name(&failures, 21).is_none());
     }
 
-    /// Fails in rounds of ten commands, of which the last two fail, and holds the right to hear of some rounds.
+    /// Fails the last two commands of each round of ten, and keeps a watch for the rounds that `held` selects.
     fn rounds(count: u64, held: impl Fn(u64) -> bool) -> (FailureHistory, Vec<(u64, FailureWatch)>) {
         let (mut failures, mut rights) = (FailureHistory::default(), Vec::new());
         for round in 0..count {
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_something_can_ask_for_is_remembered_exactly() {
+    fn failures_with_a_watch_are_kept_exactly() {
         let (failures, rights) = rounds(1000, |round| round % 7 == 3);
         for (round, _) in &rights {
             assert_eq!(name(&failures, 10 * round + 7), None);
@@ -166,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_can_ask_for_is_forgotten() {
+    fn failures_without_a_watch_are_dropped() {
         let [few, many] = [100, 10_000].map(|count| rounds(count, |_| false).0.len());
         assert!(few <= 2 * (2 * NEWEST) && many <= 2 * (2 * NEWEST), "{few} and {many}");
     }
 
     #[test]
-    fn a_failure_that_reaches_back_is_remembered_for_the_stretches_before() {
+    fn a_failure_across_two_stretches_is_kept_while_the_earlier_one_is_watched() {
         let mut failures = FailureHistory::default();
         let old = failures.stretch();
         failures.begin(Stamp(10));
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_to_hear_of_a_command_is_that_of_its_stretch() {
+    fn the_watch_of_a_command_is_that_of_its_stretch() {
         let mut failures = FailureHistory::default();
         let first = failures.stretch();
         failures.begin(Stamp(10));

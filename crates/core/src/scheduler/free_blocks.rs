@@ -1,4 +1,4 @@
-//! Free memory in the order of queues: which free block a queue may use again, and what goes back to the driver.
+//! Free blocks: the check that a queue may use one again, and the return of unused blocks to the driver.
 
 use crate::error::{Kind, Result};
 use crate::memory::block::Block;
@@ -12,7 +12,7 @@ use fencepost_sync::Slot;
 use fencepost_sync::prim::MutexGuard;
 use std::sync::Arc;
 
-/// Whether whatever `slot` enqueues next comes after every use of a free block.
+/// Returns `true` if the next command of `slot` is ordered after every use of a free block.
 pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     if slot == Slot::CONTEXT {
         return Arc::strong_count(block) == 1;
@@ -23,26 +23,28 @@ pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
 }
 
 impl State {
-    /// Whether nothing that is remembered of a block can matter to its next user. Under `Checked` what the program has
-    /// not been told of does: what is an error must not depend on how far the device is.
+    /// Returns `true` if no recorded use of a block can affect its next user. Under `Checked` a use counts until the
+    /// program was told that it is complete, because the progress of the device must not decide what is an error.
     fn is_over(&self, block: &Block) -> bool {
         self.policy() != Policy::Checked || block.order().uses.all().iter().all(|u| self.forgettable(u))
     }
 }
 
 impl Engine {
-    /// Gives the block of an array that is gone to the pool, unless it is the program's own; never waits.
+    /// Returns the block of a dropped array to the pool. An external block is dropped once its uses are over. Never
+    /// waits.
     pub(crate) fn free(&self, block: Arc<Block>) {
         let mut state = self.lock();
         if state.lost.is_some() {
             drop(state);
-            // The device may still be at it, and no call may be made to it.
+            // The device may still use the block, and no call may be made to a lost device.
             std::mem::forget(block);
             return;
         }
         if !block.is_external() {
             state.pool.give(block);
-            // Nothing else goes back here: the driver may block for it, and dropping an array never does.
+            // Only memory above the program's threshold is released here. The driver may block in a release, and
+            // dropping an array never blocks.
             let surplus = state.pool.over_threshold();
             drop(state);
             if surplus {
@@ -54,19 +56,20 @@ impl Engine {
         self.release_external_blocks(state);
     }
 
-    /// Lets go of the blocks on the program's own buffers whose uses nobody has to be ordered after any more.
+    /// Drops the external blocks whose uses no later command must be ordered after.
     pub(crate) fn release_external_blocks(&self, mut state: MutexGuard<'_, State>) {
         let blocks = std::mem::take(&mut state.foreign);
         let (over, kept): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| state.is_over(block));
         state.foreign = kept;
-        drop(state); // before the buffers go
+        drop(state); // buffers are dropped outside S
         drop(over);
     }
 
-    /// Staging memory of `size` bytes that `fill` has filled; free memory goes first if there is none.
+    /// Returns staging memory of `size` bytes that `fill` has filled. If the memory is exhausted, free memory is
+    /// released first.
     ///
     /// # Errors
-    /// Out of memory, or whatever the device says.
+    /// `OutOfMemory`, or the error of the device.
     pub(crate) fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
         let staged = match self.device.stage(size, fill) {
             Err(error) if matches!(error.kind(), Kind::OutOfMemory { .. }) => {
@@ -78,19 +81,19 @@ impl Engine {
         self.checked(staged)
     }
 
-    /// Gives all free memory that nothing on its way uses back to the driver; the bytes given back.
+    /// Releases all free memory that no command in flight uses. Returns the released bytes.
     pub(crate) fn trim(&self) -> u64 {
         let lost = self.lock().lost.is_some();
         if lost { 0 } else { self.give_back(|pool| pool.take_idle(0)) + self.device.trim_staging() }
     }
 
-    /// As [`trim`](Self::trim), of what is free beyond what is kept.
+    /// Releases the free memory beyond what the pool keeps. Returns the released bytes.
     pub(crate) fn release_surplus(&self) -> u64 {
         self.give_back(|pool| pool.take_surplus(0))
     }
 
-    /// As [`release_surplus`](Self::release_surplus), before a block of `size` bytes is made. A threshold of the program's is
-    /// about what is free, so it waits until that block is.
+    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold of the program counts only free
+    /// memory, so it is applied when that block is free again.
     pub(crate) fn make_room(&self, size: u64) {
         self.give_back(|pool| if pool.threshold.is_none() { pool.take_surplus(size) } else { Vec::new() });
     }

@@ -1,35 +1,36 @@
-//! The points of a queue that handles of the program stand for.
+//! The points of a queue for which the program holds handles.
 
 use crate::scheduler::failure_history::FailureWatch;
 use fencepost_sync::{Clock, Stamp};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-/// Handles that are looked at, or forgotten as their points are done, in one call.
+/// Limits the handles that one call examines or drops.
 const MANY: usize = 4096;
-/// Handles at the end that are gone and are forgotten with each new one.
+/// Limits the dropped handles that are removed from the end with each new one.
 const FEW: usize = 64;
-/// Handles that are looked through now and then for those that are gone.
+/// Limits the length of a list that is searched as a whole for dropped handles.
 const SWEPT: usize = 1 << 16;
 
-/// By rising stamp. Each lives as long as something has its `PointHistory`.
+/// Lists the points with handles in ascending order of their stamps. A handle exists while its `PointHistory` is
+/// referenced.
 #[derive(Default)]
 pub(crate) struct HandlePoints {
     points: VecDeque<(Stamp, Weak<PointHistory>)>,
-    /// How many there are when they are looked through next.
+    /// Holds the length at which the whole list is searched next.
     sweep_at: usize,
 }
 
 impl HandlePoints {
-    /// Notes that a handle stands for a point.
+    /// Records a handle of a point.
     pub(crate) fn add(&mut self, stamp: Stamp, past: &Arc<PointHistory>) {
         self.sweep();
         let at = self.points.partition_point(|(known, _)| *known <= stamp);
         self.points.insert(at, (stamp, Arc::downgrade(past)));
     }
 
-    /// Forgets handles that are gone: a few at the end, as a program may drop a million at once, and wherever they are once
-    /// there are twice as many as there were.
+    /// Removes dropped handles. Each call removes a few at the end only, as a program may drop a million at once. The
+    /// whole list is searched once it has doubled.
     pub(crate) fn sweep(&mut self) {
         for _ in 0..FEW {
             if self.points.back().is_none_or(is_held) {
@@ -43,7 +44,8 @@ impl HandlePoints {
         }
     }
 
-    /// The first point from `first` on of which the program has a handle; among many there may be one.
+    /// Returns the first point from `first` on for which the program holds a handle. With too many candidates to
+    /// examine it returns `first`.
     pub(crate) fn first(&self, first: Stamp) -> Option<Stamp> {
         let from = self.points.partition_point(|(stamp, _)| *stamp < first);
         let mut handles = self.points.range(from..);
@@ -53,7 +55,7 @@ impl HandlePoints {
         handles.find(|point| is_held(point)).map(|(stamp, _)| *stamp)
     }
 
-    /// Forgets points that are done, up to so many that the call stays short.
+    /// Removes points that are done, [`MANY`] at most, so that the call stays short.
     pub(crate) fn settle(&mut self, completed: Stamp) {
         let over = self.points.partition_point(|(stamp, _)| *stamp <= completed);
         self.points.drain(..over.min(MANY));
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_that_are_gone_are_forgotten_a_few_at_a_time() {
+    fn dropped_handles_are_removed_a_few_at_a_time() {
         let mut handles = HandlePoints::default();
         let kept: Vec<_> = (0..SWEPT + 10).map(|_| add(&mut handles, 1)).collect();
         assert_eq!(handles.first(Stamp(1)), Some(Stamp(1)));
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_in_the_place_of_another_takes_no_memory() {
+    fn replacing_handles_does_not_grow_the_list() {
         for kept in [0, 1, 100, 3000] {
             let mut handles = HandlePoints::default();
             let mut notify: VecDeque<_> = (0..=kept).map(|_| add(&mut handles, 1)).collect();
@@ -97,12 +99,12 @@ mod tests {
                 notify.pop_front();
             }
             let found = handles.points.len();
-            assert!(found <= 2 * (kept + 2) + FEW, "{found} are kept for {} that live", kept + 1);
+            assert!(found <= 2 * (kept + 2) + FEW, "{found} are kept for {} handles", kept + 1);
         }
     }
 
     #[test]
-    fn points_that_are_done_are_forgotten_many_at_a_time() {
+    fn completed_points_are_removed_many_at_a_time() {
         let mut handles = HandlePoints::default();
         let kept: Vec<_> = (0..2 * MANY).map(|_| add(&mut handles, 1)).collect();
         let later = add(&mut handles, 5);
@@ -116,11 +118,11 @@ mod tests {
     }
 }
 
-/// What goes with a point of a queue.
+/// Holds the facts that a handle of a point carries.
 #[derive(Clone, Default)]
 pub(crate) struct PointHistory {
-    /// What the queue was ordered after there, besides its own commands.
+    /// Holds the points of other queues that this point comes after.
     pub(crate) clock: Clock,
-    /// The right to hear whether the work before it failed.
+    /// Keeps the failures of the work before the point.
     pub(crate) stretch: FailureWatch,
 }

@@ -1,4 +1,4 @@
-//! What the device has already, for contexts that submit to the same hardware queue.
+//! Points that are submitted but not complete. This is enough for a wait of a context on the same hardware queue.
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 impl State {
-    /// Whether everything up to `point` was submitted, and not all of it is known to be done.
+    /// Returns `true` if everything up to `point` was submitted and some of it is not known to be done.
     fn is_submitted(&self, point: Point) -> bool {
         let queue = self.queue(point.slot);
         let mut batches = queue.batches_before(point.stamp, Stamp(0));
@@ -16,7 +16,7 @@ impl State {
             && batches.all(|seq| self.batches.is_submitted(seq))
     }
 
-    /// Takes what to wake as a point was submitted, or is over without.
+    /// Removes and returns the wakers whose point was submitted, or is done.
     #[inline]
     pub(crate) fn due_submitted(&mut self) -> Vec<Waker> {
         if self.wakers.await_submissions() { self.take_submitted() } else { Vec::new() }
@@ -32,14 +32,14 @@ impl State {
 }
 
 impl Engine {
-    /// Whether what one of the two submits comes before what the other submits later.
+    /// Returns `true` if both contexts submit to one hardware queue, which executes their submissions in order.
     pub(crate) fn shares_queue(&self, other: &Engine) -> bool {
         let own = self.device.hardware();
         Arc::ptr_eq(&self.device, &other.device) || own.is_some() && own == other.device.hardware()
     }
 
-    /// Whether the device has everything up to `point`; else has `waker` called when it does. Whoever asks hears of
-    /// the end elsewhere, which may come first.
+    /// Returns `true` if everything up to `point` was submitted. Otherwise registers `waker` for the submission. The
+    /// completion may come first, and the caller waits for it with another waker.
     pub(crate) fn register_submitted_waker(&self, point: Point, waker: &Waker) -> bool {
         let mut state = self.lock();
         let submitted = state.is_submitted(point);

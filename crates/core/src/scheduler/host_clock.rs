@@ -1,4 +1,4 @@
-//! What the program was told is over.
+//! The host clock: the work that the program was told is complete.
 
 use crate::error::Result;
 use crate::memory::uses::Use;
@@ -8,21 +8,22 @@ use crate::scheduler::state::State;
 use fencepost_sync::{Clock, Point};
 
 impl Engine {
-    /// As [`State::report_done`].
+    /// Takes S and calls [`State::report_done`].
     pub(crate) fn report_done(&self, point: Point, clock: &Clock, answer: &Result<()>) {
         self.lock().report_done(point, clock, answer);
     }
 }
 
 impl State {
-    /// What the program was told is over.
+    /// Returns the clock of everything that the program was told is complete.
     pub(crate) fn host_clock(&self) -> &Clock {
         &self.host_clock
     }
 
-    /// Tells the program `answer`, which a call for `point` is about to return. The program knows from it that the work is
-    /// over, with all that it came after, if the answer is the outcome of the work itself: success, or the error that the
-    /// work has ended with. A call that is refused, or that ends because the device is lost, says nothing of the work.
+    /// Updates the host clock before a call for `point` returns `answer` to the program. The program learns from the
+    /// answer that the work, and everything that the work came after, is complete, if the answer is the outcome of the
+    /// work itself: success, or the error that the work has ended with. An error of a refused call or of a lost device
+    /// reports nothing about the work.
     pub(crate) fn report_done(&mut self, point: Point, clock: &Clock, answer: &Result<()>) {
         let outcome = match answer {
             Ok(()) => true,
@@ -33,14 +34,15 @@ impl State {
         }
     }
 
-    /// Tells the program that uses of an array are over.
+    /// Adds completed uses of an array to the host clock.
     pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
         uses.for_each(|earlier| {
             self.note_over(earlier.point(), earlier.origin.as_ref().map(|origin| &origin.clock))
         });
     }
 
-    /// Every way by which the program gets to know anything ends here, and it never gets to know of what is not over.
+    /// Adds a point to the host clock if it is done. Every report to the program ends here, so the clock never covers
+    /// work that is not done.
     fn note_over(&mut self, point: Point, clock: Option<&Clock>) {
         if self.reached(point) != Reached::Done {
             return;
@@ -75,7 +77,7 @@ mod tests {
         Kind::WouldDeadlock { callbacks: vec!["one".into()], queue: "one".into() }.into()
     }
 
-    /// A point that the queue was born at, so that it is over, with a clock that knows of another queue.
+    /// Returns the first point of a queue, which is done, with a clock that covers a stamp of another queue.
     fn over(engine: &Engine, slot: Slot, other: Slot) -> (Point, Clock, Stamp) {
         let (point, _) = engine.marker(slot);
         let (mut clock, stamp) = (Clock::default(), Stamp(1));
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn p02_success_says_that_the_work_is_over_and_what_it_came_after() {
+    fn p02_a_success_reports_the_work_and_all_before_it_as_complete() {
         let (engine, one, two) = engine();
         let (point, clock, stamp) = over(&engine, one, two);
         assert!(!knows(&engine, one, point.stamp) && !knows(&engine, two, stamp));
@@ -97,21 +99,21 @@ mod tests {
     }
 
     #[test]
-    fn p02_an_error_says_that_the_work_is_over_only_if_it_is_the_works_own() {
+    fn p02_an_error_reports_the_work_as_complete_only_if_it_is_the_works_own() {
         let (engine, one, two) = engine();
         let (point, clock, stamp) = over(&engine, one, two);
         engine.report_done(point, &clock, &Err(refusal()));
-        assert!(!knows(&engine, one, point.stamp), "work that has succeeded");
+        assert!(!knows(&engine, one, point.stamp), "the work has succeeded");
         let own = refusal();
         engine.lock().fail_queue(one, point.stamp, own.clone());
         engine.report_done(point, &clock, &Err(refusal()));
-        assert!(!knows(&engine, one, point.stamp), "an error of the same kind");
+        assert!(!knows(&engine, one, point.stamp), "the error only has the same kind");
         engine.report_done(point, &clock, &Err(own));
         assert!(knows(&engine, one, point.stamp) && knows(&engine, two, stamp));
     }
 
     #[test]
-    fn p01_nothing_that_is_not_over_is_ever_known() {
+    fn p01_work_that_is_not_done_is_never_reported_as_complete() {
         let (engine, one, two) = engine();
         let (point, clock, stamp) = over(&engine, one, two);
         let later = Point { stamp: Stamp(point.stamp.0 + 1), ..point };

@@ -1,4 +1,4 @@
-//! The host at the bytes of a block.
+//! Access of the host to the bytes of a block.
 
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, BlockState, HostUse};
@@ -14,11 +14,11 @@ use fencepost_sync::Point;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
-/// Gives the host the bytes of a block until it is dropped.
+/// Gives the host access to the bytes of a block until it is dropped.
 ///
-/// The scheduler makes it while no work that was enqueued before can still touch the range, or write it if the host reads.
-/// Work that is enqueued after it waits on the host until it is dropped. It says nothing to the program before
-/// [`report_done`](Self::report_done).
+/// The scheduler creates a guard only if no earlier command can still use the range, or write it if the host reads.
+/// Commands that are enqueued later wait on the host until the guard is dropped. The guard tells the program nothing
+/// about completed work before [`report_done`](Self::report_done).
 pub(crate) struct HostGuard {
     engine: Arc<Engine>,
     access: HostAccess,
@@ -39,7 +39,7 @@ impl DerefMut for HostGuard {
 }
 
 impl Engine {
-    /// Waits until the host may have `span`; `None` if the deadline came first.
+    /// Waits until the host may access `span`. Returns `None` if the deadline came first.
     pub(crate) fn host_access(
         self: &Arc<Self>,
         span: &Span,
@@ -63,7 +63,7 @@ impl Engine {
         }
     }
 
-    /// The right to `span` if the host can have it now; flushes nothing.
+    /// Returns access to `span` if the host may have it now. Flushes nothing.
     pub(crate) fn try_host_access(
         self: &Arc<Self>,
         span: &Span,
@@ -96,8 +96,8 @@ impl Engine {
         Ok(HostClaim::Given(HostGuard { engine: self.clone(), access }))
     }
 
-    /// Has batches end behind what uses `span` and is not planned, as a map waits for that. What it gives is to live as long as
-    /// the map may.
+    /// Registers a handle for each use of `span` that is not planned, so that the planner ends a batch soon after that
+    /// use. A map waits for these uses. The caller keeps the returned history for as long as the map may wait.
     pub(crate) fn await_uses(&self, span: &Span, write: bool) -> Arc<PointHistory> {
         let (past, mut state) = (Arc::<PointHistory>::default(), self.lock());
         let order = span.block.order();
@@ -110,7 +110,7 @@ impl Engine {
         past
     }
 
-    /// Waits for another host use of a block to end; `false` if the deadline came first.
+    /// Waits until another host use of a block ends. Returns `false` if the deadline came first.
     fn wait_for_host(&self, block: &Block, deadline: Deadline) -> bool {
         let state = self.lock();
         if block.order().host_idle() {
@@ -121,23 +121,23 @@ impl Engine {
     }
 }
 
-/// What came of asking for a right.
+/// Names the result of a request for host access.
 pub(crate) enum HostClaim {
     Given(HostGuard),
-    /// Only after this point.
+    /// The host must wait for this point first.
     After(Point),
-    /// Another host thread is at the bytes.
+    /// Another host thread uses the bytes.
     Shared,
 }
 
-/// The first earlier use that the host has to wait for.
+/// Returns the first earlier use that the host must wait for.
 fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Option<Point> {
     let point = |slot, stamp| Point { slot, stamp };
     let mut uses = order.uses.conflicts(span.range(), write).map(|u| point(u.slot, u.stamp));
     uses.find(|&p| state.reached(p) != Reached::Done)
 }
 
-/// Saves what reads have not fetched yet: nobody else is at the bytes, so the host copies them itself.
+/// Copies the bytes of lazy reads out of `span`. The new access is exclusive, so the host copies the bytes itself.
 fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
     for (range, read) in order.take_lazy(&span.range()) {
         let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -147,8 +147,9 @@ fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
 }
 
 impl Engine {
-    /// The right to read what `read` left in place, and where that is; `None` if the bytes are elsewhere by now. The
-    /// read's own point is done, and whoever writes there, the host too, saves the bytes first: so nobody does.
+    /// Returns access to the bytes that `read` left in place, with their ranges. Returns `None` if the bytes were saved
+    /// elsewhere. The access needs no wait: the read's own point is done, and every later writer, the host included,
+    /// saves the bytes first.
     pub(crate) fn claim_lazy(
         self: &Arc<Self>,
         block: &Arc<Block>,
@@ -166,7 +167,7 @@ impl Engine {
         Some((HostGuard { engine: self.clone(), access }, ranges))
     }
 
-    /// Nobody wants the bytes of `read` any more.
+    /// Drops a read whose bytes are no longer wanted.
     pub(crate) fn drop_read(&self, block: &Block, read: &Arc<ReadSlot>) {
         let _state = self.lock();
         block.order().lazy.retain(|(_, slot)| !read.owns(slot));
@@ -177,7 +178,8 @@ impl Engine {
 }
 
 impl HostGuard {
-    /// Tells the program, which is about to be given the bytes of `range`, that what this right had to wait for is over.
+    /// Adds the uses that this guard had to wait for to the host clock, before the program receives the bytes of
+    /// `range`.
     pub(crate) fn report_done(&self, range: Range<u64>) {
         let mut state = self.engine.lock();
         let order = self.access.block().order();
@@ -196,7 +198,7 @@ impl Drop for HostGuard {
         if idle {
             let id = self.access.block().id;
             if state.release(|hold| hold == Hold::Host(id)) && !self.engine.threads {
-                state.wake_all_waiters(); // a task that found nothing to do goes on with what was held
+                state.wake_all_waiters(); // a task that found no work can make progress now
             }
         }
         self.engine.unlock(state);
@@ -216,7 +218,7 @@ mod tests {
     use crate::scheduler::ordering::policy::Policy;
 
     #[test]
-    fn m02_a_read_that_is_dropped_is_forgotten() {
+    fn m02_a_dropped_read_is_removed_from_its_block() {
         let (device, lanes) = cpu::open(&CpuOptions::default());
         let engine = Engine::new(device, lanes, Policy::Unchecked, false);
         let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(CpuMemory::zeroed(16)));

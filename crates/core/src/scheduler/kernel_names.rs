@@ -1,24 +1,25 @@
-//! What messages call kernels.
+//! The names of kernels in messages.
 
 use crate::error::site::KernelId;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// How many names of kernels that are gone are remembered: a hazard may speak of what they did.
+/// Counts the names of dropped kernels that are kept, since a hazard may name an earlier launch of one.
 const GONE: u32 = 1024;
 
-/// The names of a context's kernels. Kernels of one name have one number.
+/// Maps the kernels of a context to their names. Kernels with the same name share a number.
 #[derive(Default)]
 pub(crate) struct KernelNames {
     ids: FxHashMap<Arc<str>, KernelId>,
     names: FxHashMap<KernelId, Arc<str>>,
     next: u32,
-    /// How many names were left when others were last dropped.
+    /// Counts the names that were left after the last [`tidy`](Self::tidy).
     kept: usize,
 }
 
 impl KernelNames {
-    /// The number of kernels of this name, and the name itself: as long as that is held, it stays here.
+    /// Returns the number of the kernels with this name, and the name itself. The name stays registered while the
+    /// returned reference is held.
     pub(crate) fn note(&mut self, name: &str) -> (KernelId, Arc<str>) {
         if let Some((name, &id)) = self.ids.get_key_value(name) {
             return (id, name.clone());
@@ -44,7 +45,7 @@ impl KernelNames {
             return;
         }
         let oldest = self.next.saturating_sub(GONE);
-        // Both tables have the name; a third holder is a kernel, or a row of a profile.
+        // Both tables hold the name. A third reference belongs to a kernel or to a row of a profile.
         self.names.retain(|id, name| id.0 >= oldest || Arc::strong_count(name) > 2);
         self.ids.retain(|_, id| self.names.contains_key(id));
         self.kept = self.names.len();
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_of_one_name_have_one_number() {
+    fn kernels_of_one_name_share_a_number() {
         let mut names = KernelNames::default();
         let [first, other, again] = ["saxpy", "add", "saxpy"].map(|name| names.note(name).0);
         assert!(first == again && first != other);
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_kept_for_kernels_that_live_and_for_the_last_that_are_gone() {
+    fn names_are_kept_for_live_kernels_and_for_the_last_dropped_ones() {
         let mut names = KernelNames::default();
         let (id, held) = names.note("held");
         let made: Vec<KernelId> = (0..10 * GONE).map(|at| names.note(&at.to_string()).0).collect();

@@ -1,4 +1,4 @@
-//! A hardware queue as the scheduler sees it.
+//! The bookkeeping of a lane, which stands for a hardware queue.
 
 use crate::device::CostModel;
 use crate::scheduler::batch::{Batch, Submitted};
@@ -7,67 +7,70 @@ use crate::scheduler::priority::Priority;
 use fencepost_sync::Timeline;
 use std::collections::VecDeque;
 
-/// How many submissions a lane has at once: one running, one behind it; what comes later gathers.
+/// Limits the submissions in flight: one runs and one waits behind it. Later commands gather for the next batch.
 const DEPTH: u64 = 2;
-/// How many it has of those that were planned at once: each is short, and gathers nothing more.
+/// Limits the submissions in flight while the next batch was cut from a larger plan. Such batches are short, and no
+/// more commands gather in them.
 const DEPTH_OF_CUTS: u64 = 8;
-/// After how many urgent batches one of lower priority goes.
+/// Counts the plans of higher priority in a row after which a waiting batch of lower priority is submitted.
 const STARVATION: u32 = 8;
 
-/// After how many batches that callers wait for, each before older ones, the oldest goes.
+/// Counts the batches in a row that may overtake older batches because callers wait for them. After that the oldest
+/// batch is submitted.
 const OVERTAKEN: u32 = 4;
 
-/// How soon the thread of a lane looks round by itself.
+/// States when a lane thread next polls its lane without a notification.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum ThreadRest {
-    /// Before it sleeps again.
+    /// The thread runs and polls before it sleeps.
     #[default]
     Awake,
-    /// Within a moment: what is not urgent need not wake it.
+    /// The thread polls at its next tick, so work that is not urgent does not wake it.
     Ticking,
-    /// Never.
+    /// The thread sleeps until it is notified.
     Asleep,
-    /// When it is time to ask whether the device is still there: else as asleep.
+    /// The thread sleeps until it is notified or until it is time to poll for device loss.
     Guarding,
 }
 
 impl ThreadRest {
-    /// Whether it does not look round soon.
+    /// Returns `true` if the thread does not poll soon.
     pub(crate) fn is_deep(self) -> bool {
         self == Self::Asleep || self == Self::Guarding
     }
 }
 
-/// The bookkeeping of a lane.
+/// Holds the bookkeeping of a lane.
 #[derive(Default)]
 pub(crate) struct LaneState {
     pub(crate) ready: [VecDeque<Batch>; 3],
-    /// Whether somebody is submitting.
+    /// Is true while a thread submits on the lane.
     pub(crate) token: bool,
     pub(crate) timeline: Timeline,
-    /// What the device has, oldest first.
+    /// Lists the batches in flight, oldest first.
     pub(crate) submitted: VecDeque<Submitted>,
-    /// Whether the lane's thread has to be woken to see anything.
+    /// States how the lane thread rests.
     pub(crate) rest: ThreadRest,
-    /// Whether the lane's completer sleeps.
+    /// Is true while the completer of the lane sleeps.
     pub(crate) idle: bool,
-    /// Whether the driver has something to tidy up.
+    /// Is true if the driver may have resources of dropped objects to release.
     pub(crate) untidy: bool,
-    /// Callers that look at the lane's fence themselves, or are about to: they note what they see.
+    /// Counts the callers that poll the lane's fence, or are about to. They process the completed batches themselves.
     pub(crate) watchers: u32,
-    /// How often in a row something that was planned at once was submitted while a lower priority was waiting.
+    /// Counts the plans in a row that were submitted while a batch of lower priority waited. The batches that one plan
+    /// was cut into count once.
     streak: u32,
-    /// Whether a batch may have been put before older ones.
+    /// Is true while a batch may stand in front of older batches.
     pub(crate) mixed: bool,
-    /// How often in a row a batch of each priority was submitted before an older one of the same.
+    /// Counts for each priority the batches in a row that were submitted before an older batch of the same priority.
     overtaken: [u32; 3],
-    /// How often callers have planned for themselves since the lane's queues were planned.
+    /// Counts how often callers have planned their own queues since the lane's queues were last planned.
     pub(crate) passed: u32,
-    /// What its commands take.
+    /// Estimates the time of the lane's commands.
     pub(crate) costs: CommandCosts,
-    /// Whether a thread submits later what does not go at once.
+    /// Is true if the lane has a thread, which submits later the batches that cannot be submitted at once.
     pub(crate) has_thread: bool,
-    /// When the device last finished something.
+    /// Holds the time at which a completion on the lane was last seen.
     pub(crate) last_finish: Option<web_time::Instant>,
 }
 
@@ -80,35 +83,38 @@ impl LaneState {
         &mut self.ready[priority as usize]
     }
 
-    /// Whether anything is planned and not submitted.
+    /// Returns `true` if a planned batch is not submitted.
     pub(crate) fn has_ready(&self) -> bool {
         self.ready.iter().any(|list| !list.is_empty())
     }
 
-    /// The number of planned batches.
+    /// Returns the number of planned batches.
     pub(crate) fn ready_len(&self) -> usize {
         self.ready.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether another submission may go now. One at a time while something urgent may come.
+    /// Returns `true` if the lane may take another submission now. With `urgent`, an urgent batch may come soon, so the
+    /// lane takes one submission at a time.
     pub(crate) fn has_room(&self, urgent: bool) -> bool {
         self.timeline.in_flight() < if urgent { 1 } else { DEPTH }
     }
 
-    /// As [`has_room`](Self::has_room), for the front batch of `priority`.
+    /// Returns `true` if the lane may take the front batch of `priority` now. A batch that was cut from a larger plan
+    /// may be submitted behind more batches than others.
     pub(crate) fn has_room_for(&self, priority: Priority, urgent: bool) -> bool {
         let cut = self.ready[priority as usize].front().is_some_and(|batch| batch.cut);
         self.has_room(urgent) || (cut && !urgent && self.has_little())
     }
 
-    /// Whether what the device has is few batches and, if another moment comes to submit more, expected to be over soon.
+    /// Returns `true` if few batches are in flight. If a lane thread can submit more later, the batches in flight must
+    /// also be expected to end soon.
     fn has_little(&self) -> bool {
         let seconds = || self.submitted.iter().map(|batch| batch.expected.seconds).sum::<f32>();
         let soon = || seconds() <= DEPTH_OF_CUTS as f32 * self.costs.bound;
         self.timeline.in_flight() < DEPTH_OF_CUTS && (!self.has_thread || soon())
     }
 
-    /// The priority whose front batch goes next, among those for which `can_go` holds.
+    /// Returns the priority whose front batch is submitted next, among those for which `can_go` holds.
     pub(crate) fn choose(&self, can_go: impl Fn(&Batch) -> bool) -> Option<Priority> {
         let front = |priority: &Priority| self.ready[*priority as usize].front().is_some_and(&can_go);
         let best = Priority::ORDER.into_iter().find(front)?;
@@ -116,7 +122,7 @@ impl LaneState {
         if self.streak >= STARVATION { starved.or(Some(best)) } else { Some(best) }
     }
 
-    /// Takes the front batch of `priority`.
+    /// Removes and returns the front batch of `priority`.
     pub(crate) fn take(&mut self, priority: Priority) -> Option<Batch> {
         let lower_waits =
             Priority::ORDER.into_iter().any(|p| p < priority && !self.ready[p as usize].is_empty());
@@ -125,12 +131,13 @@ impl LaneState {
         let overtakes = self.mixed && self.list(priority).iter().any(|other| other.seq < batch.seq);
         let overtaken = &mut self.overtaken[priority as usize];
         *overtaken = if overtakes { *overtaken + 1 } else { 0 };
-        // What was planned at once counts once, into however many batches it was cut.
+        // A plan counts once, however many batches it was cut into.
         self.streak = if lower_waits { self.streak + u32::from(!batch.cut) } else { 0 };
         Some(batch)
     }
 
-    /// Puts the oldest batch of each list for which `can_go` holds in front, if it was overtaken often enough.
+    /// Moves the oldest batch for which `can_go` holds to the front of its list, if batches of that list were overtaken
+    /// [`OVERTAKEN`] times.
     pub(crate) fn let_oldest_go(&mut self, can_go: impl Fn(&Batch) -> bool) {
         if self.overtaken.iter().all(|&overtaken| overtaken < OVERTAKEN) {
             return;
@@ -143,12 +150,12 @@ impl LaneState {
         }
     }
 
-    /// What is planned, of every priority.
+    /// Returns the planned batches of all priorities.
     pub(crate) fn planned(&mut self) -> impl Iterator<Item = &mut Batch> {
         self.ready.iter_mut().flatten()
     }
 
-    /// Takes all that is planned and all that the device has.
+    /// Removes and returns the planned batches and the batches in flight.
     pub(crate) fn take_all(&mut self) -> (Vec<Batch>, VecDeque<Submitted>) {
         (self.ready.iter_mut().flat_map(std::mem::take).collect(), std::mem::take(&mut self.submitted))
     }
@@ -173,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn urgent_goes_first_and_low_is_not_starved() {
+    fn high_priority_goes_first_and_low_priority_is_not_starved() {
         let mut lane = LaneState::default();
         fill(&mut lane, Priority::Low, 0..1);
         fill(&mut lane, Priority::High, 1..20);
@@ -184,8 +191,8 @@ mod tests {
         assert_eq!(order[..10], [1, 2, 3, 4, 5, 6, 7, 8, 0, 9]);
     }
 
-    /// What is submitted where each new batch of a normal queue is put before the older ones, of which there are so many, and
-    /// each priority of `taken` has its turn.
+    /// Returns the order of submission. There are `old` batches of normal priority at the start. Each new batch of
+    /// normal priority is put in front of the older ones, and then each priority of `taken` submits one batch.
     fn submitted(old: u64, taken: &[Priority]) -> Vec<u64> {
         let mut lane = LaneState { mixed: true, ..LaneState::default() };
         fill(&mut lane, Priority::Normal, 0..old);
@@ -203,20 +210,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_overtaken_again_and_again_goes() {
+    fn a_batch_is_submitted_after_it_was_overtaken_four_times() {
         let order = submitted(2, &[Priority::Normal]);
         assert_eq!(order[..10], [2, 3, 4, 5, 0, 7, 8, 9, 10, 1]);
     }
 
-    /// A queue of high priority always has a batch that overtakes nothing of its own.
+    /// A queue of high priority always has a batch, which overtakes no older batch of its own priority.
     #[test]
-    fn what_is_overtaken_again_and_again_goes_beside_batches_of_other_priorities() {
+    fn batches_of_other_priorities_do_not_reset_the_count_of_overtaken_batches() {
         let order = submitted(1, &[Priority::High, Priority::Normal]);
         assert_eq!(order[..10], [101, 1, 102, 2, 103, 3, 104, 4, 105, 0]);
     }
 
     #[test]
-    fn what_cannot_go_lets_others_pass() {
+    fn a_batch_that_cannot_be_submitted_does_not_block_other_priorities() {
         let mut lane = LaneState::default();
         fill(&mut lane, Priority::High, 0..1);
         fill(&mut lane, Priority::Low, 1..2);

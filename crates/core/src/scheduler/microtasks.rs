@@ -1,4 +1,4 @@
-//! The browser has no threads: what they would do is done in microtasks.
+//! Microtasks do the work of the scheduler's threads in the browser, which has no threads.
 
 use crate::scheduler::engine::Engine;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl Engine {
-    /// Has everything that is due done in one microtask, however often it is asked before that runs.
+    /// Schedules one microtask that does all due work. Calls before that microtask runs have no further effect.
     pub(crate) fn schedule(&self) {
         if self.scheduled.swap(true, Ordering::Relaxed) {
             return;
@@ -20,8 +20,8 @@ impl Engine {
         });
     }
 
-    /// Has what a turn has made possible done in the next microtask: that ends, as each does something. What the device
-    /// has says itself when it is done.
+    /// Schedules another microtask if the last one has made more work possible. The chain ends, as each microtask makes
+    /// progress. A completion on the device schedules a microtask of its own.
     pub(crate) fn schedule_more(&self) {
         let state = self.lock();
         let more = !state.calls.is_empty() || (0..self.lanes.len()).any(|lane| state.something_for(lane));
@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// Has fences tell when they move.
+    /// Makes each fence schedule a microtask when it moves.
     pub(crate) fn listen(self: &Arc<Self>) {
         for lane in &self.lanes {
             let engine = Arc::downgrade(self);

@@ -1,10 +1,10 @@
-//! A command that asks to be enqueued.
+//! The origin of a command that is about to be enqueued.
 
 use crate::error::site::CommandKind;
 use fencepost_sync::Slot;
 use std::panic::Location;
 
-/// A command that asks to be let in.
+/// Names the queue, the kind and the source line of a command that is about to be enqueued.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission {
     pub(crate) slot: Slot,

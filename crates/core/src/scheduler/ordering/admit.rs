@@ -13,13 +13,13 @@ use fencepost_sync::{Point, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Checks `work` against all earlier uses of its bytes and gives the waits that must be enqueued before it.
+/// Checks `work` against all earlier uses of its bytes. Returns the waits that must be enqueued before it.
 ///
 /// # Errors
 /// [`Kind::Hazard`] under [`Policy::Checked`] if a wait is missing.
 #[inline]
 pub(crate) fn admit(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
-    // One queue, besides the context's own, is in order by itself.
+    // A single queue, besides the context's own, is in order without waits.
     if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == Slot::CONTEXT {
         return Ok(SmallVec::new());
     }
@@ -35,7 +35,8 @@ fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[
             if ordered(state, by.slot, earlier) {
                 continue;
             }
-            // A copy between contexts is on one side no command of the program's, which could not name it.
+            // Some commands are internal: one half of a copy between contexts, and the read that displays an array. The
+            // error could not name a call that orders them, so the missing wait is added.
             let is_unnamed =
                 |what: CommandKind| matches!(what, CommandKind::BetweenContexts | CommandKind::Look);
             let across = is_unnamed(by.what) || is_unnamed(earlier.what);
@@ -48,7 +49,7 @@ fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[
     Ok(waits)
 }
 
-/// Whether `earlier` comes before whatever `slot` enqueues now, as far as the program has said so.
+/// Returns `true` if the calls of the program order `earlier` before the next command of `slot`.
 fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
     earlier.slot == slot
         || earlier.slot == Slot::CONTEXT
@@ -56,7 +57,7 @@ fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
         || state.host_clock().covers(earlier.slot, earlier.stamp)
 }
 
-/// Adds a wait for `earlier`, one a queue.
+/// Adds a wait for `earlier`. Waits for the same queue merge into one for the largest stamp.
 fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
     match waits.iter_mut().find(|point| point.slot == earlier.slot) {
         Some(point) => point.stamp = point.stamp.max(earlier.stamp),
@@ -92,17 +93,17 @@ fn origin(state: &State, slot: Slot) -> Arc<UseOrigin> {
     Arc::new(UseOrigin { queue: queue.label.clone(), clock: queue.clock.clone() })
 }
 
-/// The label of the queue that made a use. Another queue may have its slot by now.
+/// Returns the label of the queue that made a use. Another queue may have its slot by now.
 pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
     earlier.origin.as_ref().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
 }
 
-/// What messages call it.
+/// Returns the word for the access in messages.
 pub(crate) fn access(write: bool) -> &'static str {
     if write { "write" } else { "read" }
 }
 
-/// Remembers the uses that a command with this stamp makes.
+/// Records the uses that a command with this stamp makes.
 #[inline]
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
@@ -120,7 +121,8 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     }
 }
 
-/// Remembers that a queue made an array in this block: all its earlier uses came before that on the queue.
+/// Records that a queue made an array in this block. All earlier uses of the block are ordered before the creation, so
+/// they are dropped.
 pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
     let clock = &state.queue(by.slot).clock;
     let (range, origin) = (0..block.size, Some(origin(state, by.slot)));

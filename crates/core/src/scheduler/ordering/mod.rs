@@ -1,4 +1,4 @@
-//! Who must wait for whom, and what is done about it.
+//! The order of commands that use the same bytes: the policies, the check and the report of waits.
 
 pub(crate) mod admission;
 pub(crate) mod admit;

@@ -1,4 +1,4 @@
-//! Waits that the policy adds, and waits that add nothing, are noted while a report is wanted.
+//! Records the waits that the policy adds, and the redundant waits of the program, while a report is wanted.
 
 use crate::memory::uses::Use;
 use crate::scheduler::ordering::admission::Admission;
@@ -11,8 +11,8 @@ use fencepost_sync::{Clock, Point, Slot, Stamp};
 use std::cmp::Reverse;
 use std::panic::Location;
 
-/// Notes `waits`, which the policy adds before `work`, if somebody records: each with the last of the uses that it is
-/// for.
+/// Records `waits`, which the policy adds before `work`, each with the last use that it waits for. Does nothing if the
+/// context does not record waits.
 #[cold]
 pub(crate) fn note_added(state: &mut State, by: Admission, work: &Work, waits: &[Point]) {
     let Some(mut log) = state.wait_log.take() else { return };
@@ -22,7 +22,8 @@ pub(crate) fn note_added(state: &mut State, by: Admission, work: &Work, waits: &
     state.wait_log = Some(log);
 }
 
-/// Notes a wait of `slot` for `point` that the program asked for, and that changes nothing, if somebody records.
+/// Records a wait of the program, of `slot` for `point`, if the wait changes no order. Does nothing if the context does
+/// not record waits.
 #[cold]
 pub(crate) fn note_requested_wait(
     state: &mut State,
@@ -39,10 +40,11 @@ pub(crate) fn note_requested_wait(
     state.wait_log = Some(log);
 }
 
-/// Why `slot` comes after `point`, and all that it came after, without another wait; `None` if it does not.
+/// Returns the reason why `slot` is already ordered after `point` and after everything in `clock`. Returns `None` if it
+/// is not.
 fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Already> {
     if point.slot == slot {
-        // A queue that had the slot before is another one, which this one comes after since it was made.
+        // An earlier queue of the slot is another queue. This queue has been ordered after it since its creation.
         return Some(if state.label_of(point).is_some() { Already::SameQueue } else { Already::Ordered });
     }
     let (own, host) = (&state.queue(slot).clock, state.host_clock());
@@ -78,7 +80,7 @@ impl WaitLog {
         }
     }
 
-    /// All of it, the most frequent first.
+    /// Returns the report of all recorded waits, the most frequent first.
     pub(crate) fn report(&self, state: &State) -> WaitReport {
         let site = |line: &WaitSite| state.site(line.queue.clone(), line.what, line.at);
         let added = |(wait, times): (&AddedWaitKey, &WaitCount)| AddedWait {

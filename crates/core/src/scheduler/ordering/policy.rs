@@ -1,14 +1,14 @@
-//! What happens when two queues use the same bytes and nothing orders them.
+//! The policy for uses of the same bytes that are not ordered.
 
-/// What a context does about uses of the same bytes that the program left unordered.
+/// Selects how a context treats uses of the same bytes that the program left unordered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Policy {
-    /// Missing waits are added: the result is the one of running every command in the order of the calls.
+    /// Adds the missing waits. The result is that of running every command in the order of the calls.
     #[default]
     Ordered,
-    /// A missing wait is an [`Error`](crate::Kind::Hazard) that names both uses and the call to add. Only what the
-    /// program does counts, never how far the device happens to be, so it says the same on every run.
+    /// Reports a missing wait as an [`Error`](crate::Kind::Hazard) that names both uses and the call to add. Only the
+    /// calls of the program count, never the progress of the device, so every run gives the same answer.
     Checked,
-    /// The program promises that its events and waits order what must be ordered.
+    /// Checks nothing. The program promises that its events and waits order all uses of the same bytes.
     Unchecked,
 }

@@ -1,4 +1,5 @@
-//! Which command has to wait for which, as a context without threads says it: nothing is done but in the calls of a test.
+//! Tests of the order between commands, on a context without threads: the device executes only inside the calls of a
+//! test.
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
@@ -19,14 +20,14 @@ fn zeros(ctx: &Context) -> DeviceArray<u32> {
 }
 
 fn try_fill(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) -> Result<(), Error> {
-    queue.fill(&mut x.slice(elements).expect("it is inside"), 1)
+    queue.fill(&mut x.slice(elements).expect("the range is inside the array"), 1)
 }
 
 fn fill(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) {
-    try_fill(queue, x, elements).expect("nothing is in the way");
+    try_fill(queue, x, elements).expect("no hazard");
 }
 
-/// The bytes of the block that a hazard names.
+/// Returns the bytes of the block that the hazard of a fill names.
 fn hazard(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) -> Range<u64> {
     let error = try_fill(queue, x, elements).expect_err("no wait orders it");
     match error.kind() {
@@ -47,7 +48,7 @@ fn p02_a_hazard_names_the_bytes_that_both_use() {
 }
 
 #[test]
-fn p02_a_host_that_was_told_of_a_use_knows_what_came_before_it() {
+fn p02_a_host_wait_for_a_use_covers_the_work_before_it() {
     let (ctx, [one, two, three]) = context(Policy::Checked);
     let (x, y) = (zeros(&ctx), zeros(&ctx));
     fill(&one, &x, 0..64);
@@ -59,7 +60,7 @@ fn p02_a_host_that_was_told_of_a_use_knows_what_came_before_it() {
 }
 
 #[test]
-fn p02_how_far_the_device_is_changes_no_answer() {
+fn p02_the_progress_of_the_device_changes_no_answer() {
     let (ctx, [one, two, _]) = context(Policy::Checked);
     let x = zeros(&ctx);
     for at in 0..32 {
@@ -68,7 +69,7 @@ fn p02_how_far_the_device_is_changes_no_answer() {
     let busy = || ctx.owner.engine().lock().busy();
     one.flush().expect("nothing has failed");
     while busy() {
-        one.flush().expect("nothing has failed"); // a turn, which tells the program nothing
+        one.flush().expect("nothing has failed"); // this makes progress but tells the program nothing
     }
     fill(&one, &x, 32..33);
     assert_eq!(hazard(&two, &x, 0..1), 0..4);
@@ -77,7 +78,7 @@ fn p02_how_far_the_device_is_changes_no_answer() {
 }
 
 #[test]
-fn p01_of_many_uses_those_that_are_not_over_are_remembered() {
+fn p01_uses_that_are_not_done_are_kept_among_many() {
     let (ctx, [one, two, _]) = context(Policy::Ordered);
     let x = zeros(&ctx);
     let uses = || x.array_ref().storage.block().order().uses.all().len();
@@ -89,7 +90,7 @@ fn p01_of_many_uses_those_that_are_not_over_are_remembered() {
     for at in 0..64 {
         fill(&two, &x, at..at + 1);
     }
-    // Those of the first queue are over, those of the second are not.
+    // The uses of the first queue are done, those of the second are not.
     assert_eq!(uses(), 64);
     two.finish().wait().expect("nothing has failed");
     fill(&one, &x, 0..1);
@@ -97,7 +98,7 @@ fn p01_of_many_uses_those_that_are_not_over_are_remembered() {
 }
 
 #[test]
-fn p06_an_added_wait_is_listed_with_the_last_use_that_it_is_for() {
+fn p06_an_added_wait_is_listed_with_the_last_use_that_it_waits_for() {
     let (ctx, [one, two, _]) = context(Policy::Ordered);
     ctx.record_waits(true);
     let x = zeros(&ctx);
@@ -110,7 +111,7 @@ fn p06_an_added_wait_is_listed_with_the_last_use_that_it_is_for() {
 }
 
 #[test]
-fn p06_a_wait_that_tells_a_queue_of_a_third_one_is_not_redundant() {
+fn p06_a_wait_that_also_orders_a_third_queue_is_not_redundant() {
     let (ctx, [one, two, three]) = context(Policy::Ordered);
     ctx.record_waits(true);
     let (x, y) = (zeros(&ctx), zeros(&ctx));
@@ -119,7 +120,7 @@ fn p06_a_wait_that_tells_a_queue_of_a_third_one_is_not_redundant() {
     fill(&three, &y, 0..64);
     fill(&two, &y, 0..64);
     for redundant in [0, 1] {
-        // The policy has queue `two` come after the last fill, and says nothing of the first.
+        // The policy orders queue `two` after the last fill only, not after the first.
         two.wait_for_queue(&three).expect("nothing has failed");
         let report = ctx.wait_report();
         assert_eq!((report.added.len(), report.redundant.len()), (1, redundant), "{report}");
@@ -127,7 +128,7 @@ fn p06_a_wait_that_tells_a_queue_of_a_third_one_is_not_redundant() {
 }
 
 #[test]
-fn p06_an_added_wait_is_listed_with_the_bytes_of_all_times() {
+fn p06_an_added_wait_is_listed_with_the_bytes_of_all_occurrences() {
     for turns in [[0..16, 32..48], [32..48, 0..16]] {
         let (ctx, [one, two, _]) = context(Policy::Ordered);
         ctx.record_waits(true);

@@ -1,4 +1,4 @@
-//! What is noted of waits while somebody records them.
+//! The waits that a context counts while it records waits.
 
 use crate::error::site::CommandKind;
 use crate::scheduler::ordering::wait_report::Already;
@@ -7,14 +7,14 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The waits since recording began, those of the same lines together.
+/// Counts the waits since recording began. Waits of the same source lines share an entry.
 #[derive(Default)]
 pub(crate) struct WaitLog {
     pub(crate) added: FxHashMap<AddedWaitKey, WaitCount>,
     pub(crate) redundant: FxHashMap<RedundantWaitKey, u64>,
 }
 
-/// Two commands that the policy put in order, and the array that they share.
+/// Names two commands that the policy put in order, and the array that both use.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct AddedWaitKey {
     pub(crate) later: WaitSite,
@@ -22,7 +22,7 @@ pub(crate) struct AddedWaitKey {
     pub(crate) array: Arc<str>,
 }
 
-/// A line of the program: what it enqueues, and on which queue.
+/// Names a line of the program, the command that it enqueues, and the queue.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct WaitSite {
     pub(crate) queue: Arc<str>,
@@ -36,7 +36,7 @@ pub(crate) struct WaitCount {
     pub(crate) write: bool,
 }
 
-/// A wait that changed nothing.
+/// Names a wait of the program that changed no order.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct RedundantWaitKey {
     pub(crate) queue: Arc<str>,

@@ -1,4 +1,4 @@
-//! Which waits were added, and which were not needed, for people.
+//! The readable report of added and redundant waits.
 
 use crate::error::site::Site;
 use std::fmt;
@@ -6,68 +6,68 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The waits that the policy added and those that the program asked for without need, the most frequent first:
-/// [`Context::wait_report`](crate::Context::wait_report). `Display` shows it as tables.
+/// Lists the waits that the policy added and the waits of the program that were not needed, the most frequent first.
+/// [`Context::wait_report`](crate::Context::wait_report) returns it. `Display` shows it as tables.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WaitReport {
-    /// What [`Policy::Ordered`](crate::Policy::Ordered) added.
+    /// Lists the waits that [`Policy::Ordered`](crate::Policy::Ordered) added.
     pub added: Vec<AddedWait>,
-    /// What the program could leave out.
+    /// Lists the waits that the program could leave out.
     pub redundant: Vec<RedundantWait>,
 }
 
-/// A wait that the policy added: one line of the program, behind another.
+/// Describes a wait that the policy added, of one line of the program for another.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AddedWait {
-    /// The command that waits.
+    /// Names the command that waits.
     pub later: Site,
-    /// The command that it waits for.
+    /// Names the command that is waited for.
     pub earlier: Site,
-    /// The label of the array that both use.
+    /// Holds the label of the array that both commands use.
     pub array: String,
-    /// The bytes of its block that both use, from the first to the last of all times.
+    /// Holds the range of bytes of the array's block that both commands use. It spans the ranges of all counted waits.
     pub range: Range<u64>,
-    /// What the earlier command does to them: `read` or `write`.
+    /// Names the access of the earlier command: `read` or `write`.
     pub access: &'static str,
-    /// How often.
+    /// Counts how often the policy added it.
     pub count: u64,
 }
 
-/// A wait that the program asked for, and that changed nothing.
+/// Describes a wait of the program that changed no order.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RedundantWait {
-    /// The label of the queue that waits.
+    /// Holds the label of the queue that waits.
     pub queue: Arc<str>,
-    /// The line that asks for it.
+    /// Names the line of the program that enqueues the wait.
     pub location: &'static Location<'static>,
-    /// The label of the queue that is waited for.
+    /// Holds the label of the queue that is waited for.
     pub waited_for: Arc<str>,
-    /// Why it changed nothing.
+    /// Names the reason why the wait changed no order.
     pub already: Already,
-    /// How often.
+    /// Counts how often the program enqueued it.
     pub count: u64,
 }
 
-/// Why a wait changed nothing.
+/// Names the reason why a wait changed no order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Already {
-    /// A queue is in order by itself.
+    /// The wait is for a point of the same queue, which executes in order.
     SameQueue,
-    /// An earlier wait, one of the policy's perhaps, has ordered the two, or the queue was made later.
+    /// An earlier wait, of the program or of the policy, has ordered the two, or the queue was made later.
     Ordered,
-    /// A wait of the host has told the program that it is done.
+    /// A wait of the host has reported the point as complete to the program.
     Told,
 }
 
 impl fmt::Display for Already {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::SameQueue => "a queue is in order by itself",
-            Self::Ordered => "the queue comes after it anyhow",
+            Self::SameQueue => "a queue executes in order",
+            Self::Ordered => "the queue is already ordered after it",
             Self::Told => "the host has waited for it",
         })
     }
@@ -90,7 +90,7 @@ impl fmt::Display for WaitReport {
     }
 }
 
-/// Columns as wide as they have to be, below a line that is begun.
+/// Writes a table behind a title that stands on the current line. Each column is as wide as its longest entry.
 fn table(f: &mut fmt::Formatter<'_>, heads: [&str; 4], rows: Vec<[String; 4]>) -> fmt::Result {
     if rows.is_empty() {
         return writeln!(f, ": none");
