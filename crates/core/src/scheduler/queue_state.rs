@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_done_when_its_batch_is() {
+    fn a_point_completes_with_its_batch() {
         let mut q = queue(2);
         assert_eq!(q.reached(Stamp(1)), Reached::Unplanned);
         q.pop(Some(Seq(7)));
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_trails_a_batch_is_done_with_it() {
+    fn a_command_without_a_batch_completes_with_the_batch_before_it() {
         let mut q = queue(2);
         q.pop(Some(Seq(7)));
         q.pop(None);
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_does_not_overtake_what_runs() {
+    fn failed_commands_complete_after_the_batch_in_flight_before_them() {
         let mut q = queue(3);
         q.pop(Some(Seq(1)));
         q.fail(Stamp(2), crate::error::Kind::Busy { array: "x".into() }.into());
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_comes_after_the_batches_up_to_its_own() {
+    fn a_point_follows_the_batches_up_to_its_own() {
         let mut q = queue(3);
         for seq in [7, 8, 9] {
             q.pop_work(Seq(seq));
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_batch_with_work_and_what_is_waited_for_since_stand_for_all() {
+    fn the_last_batch_with_work_and_later_waits_imply_all_earlier_batches() {
         let mut q = queue(4);
         q.pop_work(Seq(1));
         q.pop_work(Seq(2));
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_waited_for_behind_work_that_is_done_is_still_waited_for() {
+    fn a_wait_remains_after_the_work_before_it_completes() {
         let mut q = queue(3);
         q.pop_work(Seq(5));
         q.pop_wait(&[Seq(4)]);
@@ -479,14 +479,14 @@ mod tests {
     }
 
     #[test]
-    fn how_far_a_queue_has_come_after_another_never_falls() {
+    fn the_stamp_up_to_which_a_queue_follows_another_never_decreases() {
         let mut q = queue(0);
         let came = [5, 3, 4, 6, 1].map(|stamp| q.come_after(Point { slot: Slot(2), stamp: Stamp(stamp) }).0);
         assert_eq!(came, [0, 5, 5, 5, 6]);
     }
 
     #[test]
-    fn a_queue_that_fails_keeps_its_waits_and_its_error_and_is_not_held() {
+    fn a_failed_queue_keeps_its_waits_and_its_error_and_is_not_held() {
         let mut q = queue(1);
         let waited = Point { slot: Slot(2), stamp: Stamp(1) };
         q.push(Command { stamp: Stamp(2), op: Op::Wait(waited) });
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn the_failures_of_a_queue_that_is_gone_are_known_to_the_next_one_in_its_slot() {
+    fn a_new_queue_keeps_the_failures_of_the_closed_queue_in_its_slot() {
         let (mut gone, mut next) = (queue(1), queue(0));
         gone.fail(Stamp(1), crate::error::Kind::Busy { array: "x".into() }.into());
         next.succeed(&mut gone);
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_for_a_batch_that_is_gone_is_waited_for() {
+    fn a_queue_waits_for_the_batches_that_replace_a_removed_one() {
         let mut q = queue(2);
         q.pop_work(Seq(1));
         q.pop_work(Seq(2));
