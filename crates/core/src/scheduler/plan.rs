@@ -18,7 +18,7 @@ use crate::work::step::Work;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 
-/// Limits the steps of one batch and the commands of one planning. Later commands are planned while this batch runs.
+/// Limits the steps of one batch and the commands of one planning. Later commands are encoded while this batch runs.
 const LARGEST: usize = 4096;
 /// Limits the batches with commands of unknown cost in one planning. Their measured times improve the next planning.
 const UNSEEN: usize = 8;
@@ -122,7 +122,8 @@ impl State {
             joined,
         };
         let mut roots: Vec<Point> = roots.into_iter().collect();
-        // Commands that were enqueued first are planned first. Context commands that no root needs are planned last.
+        // Commands that were enqueued first are planned first. The root of the context queue comes last because the
+        // other roots plan the context commands that they need.
         roots.sort_by_key(|root| {
             let front = planner.state.queue(root.slot).pending.front();
             (root.slot == Slot::CONTEXT, front.map(|front| front.stamp))
@@ -275,8 +276,8 @@ impl Planner<'_> {
             }
             Op::WaitUser(event) => match event.result() {
                 None => {
-                    // Another context signals this event. Its wakers are called after S is released, so that it makes
-                    // progress.
+                    // Another context signals this event. The relay is woken after S is released, so that it polls
+                    // that context.
                     let (hold, relay) = (Hold::User(event.hold), event.source());
                     self.state.after.wakers.extend(relay.map(|source| source.waker()));
                     FrontStep::Held(hold)
@@ -372,8 +373,8 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Frees the slot of a closed queue that has no work left. No batch completes for the commands just removed, so
-    /// this call does what the completion would do.
+    /// Frees the slot of a closed queue that has no work left. No batch completes for the commands just removed, so no
+    /// completion would free the slot.
     fn end_if_gone(&mut self, slot: Slot) {
         let queue = self.state.queue(slot);
         if !queue.open && queue.spent() {

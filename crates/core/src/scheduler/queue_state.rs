@@ -65,8 +65,8 @@ pub(crate) struct QueueState {
     pub(crate) free: bool,
     /// Is true while the queue has only the waits it was made with, and nothing waits for a point of it.
     pub(crate) unused: bool,
-    /// Is true for a queue that the context makes for one command. The queue follows only the commands that this one
-    /// needs.
+    /// Is true for a queue that the context makes for one command. The queue follows only the commands that its own
+    /// command needs.
     pub(crate) helper: bool,
     /// Holds the stamp of the last command that the program requested with a flush or a wait.
     asked: Stamp,
@@ -202,7 +202,8 @@ impl QueueState {
         self.pending.is_empty() && self.segments.is_empty()
     }
 
-    /// Takes over the slot of a closed queue. Its failures stay available to the handles that still ask for them.
+    /// Takes over the slot of a closed queue. The failures of the closed queue stay available to the handles that
+    /// refer to it.
     pub(crate) fn succeed(&mut self, gone: &mut QueueState) {
         self.failures = std::mem::take(&mut gone.failures);
         self.failures.begin(self.born);
@@ -214,7 +215,7 @@ impl QueueState {
     }
 
     /// Returns `true` if nothing depends on the waits of this queue: it has no work of its own, no command waits for a
-    /// point of it, and the program has no handle of such a point.
+    /// point of it, and the program has no handle of one.
     pub(crate) fn is_unused(&self) -> bool {
         self.unused && self.first_handle(Stamp(0)).is_none()
     }
@@ -370,7 +371,7 @@ impl QueueState {
         dead
     }
 
-    /// Fails the commands enqueued since the failure too while the queue's error is not taken.
+    /// Extends the failure to everything enqueued so far if the queue has an error that was not taken.
     pub(crate) fn stay_failed(&mut self) {
         if self.error.is_some() {
             self.failures.go_on(self.enqueued);

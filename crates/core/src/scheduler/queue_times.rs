@@ -66,7 +66,8 @@ impl State {
                 queue.push(Command { stamp, op });
                 (stamp, time)
             }
-            None => (queue.enqueued(), Arc::default()), // it is never recorded, and a wait for the marker returns the error
+            // The slot is never recorded, and a wait for the marker returns the error.
+            None => (queue.enqueued(), Arc::default()),
         };
         let queue = self.queue(slot);
         PointTime { queue: queue.label.clone(), lane: queue.lane, stamp, time }

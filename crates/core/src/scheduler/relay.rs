@@ -28,7 +28,7 @@ pub(crate) struct Relay {
     signaller: Signaller,
     origin: RelaySource,
     progress: Mutex<RelayProgress>,
-    /// Is true if no queue waits for the signal.
+    /// Is true once no queue waits for the signal any more.
     abandoned: AtomicBool,
 }
 
@@ -43,8 +43,8 @@ struct RelayProgress {
 #[derive(Clone)]
 pub(crate) enum RelaySource {
     /// A point, with a watch that keeps its failure known.
-    Point(Weak<Engine>, Point, #[expect(dead_code, reason = "held, not looked at")] FailureWatch),
-    /// A user event of this context.
+    Point(Weak<Engine>, Point, #[expect(dead_code, reason = "kept alive, never read")] FailureWatch),
+    /// A user event of the given context.
     User(Weak<Engine>, Arc<UserSignal>),
 }
 
@@ -82,8 +82,8 @@ impl RelaySource {
         }
     }
 
-    /// Returns `true` if the device keeps the order itself, because both contexts submit to one hardware queue and the
-    /// source is submitted. Otherwise registers `waker` to be called when that becomes true.
+    /// Returns `true` if both contexts submit to one hardware queue and the source is submitted, so that the device
+    /// keeps the order itself. If only the submission is missing, registers `waker` for it.
     fn is_submitted(&self, waiter: &Engine, waker: &Waker) -> bool {
         let RelaySource::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
@@ -144,8 +144,8 @@ impl Relay {
         true
     }
 
-    /// Returns `true` if the relay is over before the source completes: the device has the source submitted and keeps
-    /// the order.
+    /// Signals the event as submitted if the source is submitted but not complete and the device keeps the order.
+    /// Returns `true` if the signal was sent.
     fn poll_submitted(&self, mut progress: MutexGuard<'_, RelayProgress>, waker: &Waker) -> bool {
         let submitted = progress.then.is_none() && self.origin.is_submitted(&self.waiter, waker);
         progress.over = submitted;
@@ -196,7 +196,8 @@ impl Relay {
 
     /// Blocks for at most `limit`, and drives contexts without threads, until something makes progress.
     ///
-    /// # Errors Returns `WouldDeadlock` if the source comes after the callback that waits.
+    /// # Errors
+    /// Returns `WouldDeadlock` if the source comes after the callback that waits.
     pub(crate) fn wait(self: &Arc<Self>, limit: Duration) -> Result<()> {
         let last = self.last(|_| ());
         match &last.origin {
@@ -247,7 +248,8 @@ impl Relay {
     /// Registers `waker` to be called on any progress in the chain, and drives contexts without threads one step
     /// further.
     ///
-    /// # Errors Returns `WouldDeadlock` if the source comes after a callback that waits for this poll.
+    /// # Errors
+    /// Returns `WouldDeadlock` if the source comes after a callback that waits for this poll.
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
         let last = self.last(|relay| relay.forward_waker(waker));
         match &last.origin {

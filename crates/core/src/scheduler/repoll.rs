@@ -57,7 +57,8 @@ impl Engine {
     ) -> Option<Result<()>> {
         let priority = state.queue(point.slot).priority;
         state.plan([point], priority);
-        // The check of callbacks comes after this, because a hold found from here on makes the task poll again.
+        // This registration comes before the check of callbacks, so that a hold found after the check makes the task
+        // poll again.
         state.note_asking(point);
         self.unlock(state);
         if !self.threads {
@@ -79,7 +80,7 @@ impl Engine {
         }
     }
 
-    /// Registers `waker` here, with the other context `to` that it is also registered with.
+    /// Records that `waker`, which is registered here, is registered with the other context `to` too.
     pub(crate) fn forward_waker(&self, waker: &Waker, to: &Arc<Engine>) {
         let to: Arc<dyn WakerOwner> = to.clone();
         self.lock().wakers.forward_waker(waker, &to);

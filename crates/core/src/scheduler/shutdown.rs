@@ -16,7 +16,7 @@ impl Engine {
         let ends = self.lock().ends();
         for end in ends {
             if let Err(error) = self.wait(end, crate::scheduler::deadline::Deadline::after(None)) {
-                log::debug!("while a context ended: {error}");
+                log::debug!("a wait failed while a context closed: {error}");
             }
         }
         self.lock().closing = true;

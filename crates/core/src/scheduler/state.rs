@@ -30,7 +30,7 @@ use std::task::Waker;
 pub(crate) struct AfterUnlock {
     pub(crate) dropped: Vec<Command>,
     pub(crate) wakers: Vec<Waker>,
-    /// Holds the notes of closed queues about times, whose memory is freed later.
+    /// Holds the timing notes of closed queues, so that their memory is freed outside S.
     pub(crate) times: Vec<QueueTiming>,
     /// Is true if planning removed a command from a queue, for which other commands may have waited.
     pub(crate) moved: bool,
@@ -80,7 +80,7 @@ pub(crate) struct State {
     pub(crate) callers_asleep: u32,
     /// Is true while the callback thread is parked.
     pub(crate) calls_idle: bool,
-    /// Holds the profile notes while a profiler exists.
+    /// Holds the profile notes while a profiler or a reader of the notes exists.
     pub(crate) log: Option<Box<ProfileLog>>,
     /// Holds the waits so far if they are recorded.
     pub(crate) wait_log: Option<Box<WaitLog>>,
@@ -199,7 +199,7 @@ impl State {
         slot
     }
 
-    /// Makes a context queue for one command. It follows only the commands that this one needs.
+    /// Makes a queue of the context for one command. The queue follows only the commands that its own command needs.
     pub(crate) fn new_helper(&mut self, label: Arc<str>, priority: Priority, lane: usize) -> Slot {
         let stamp = self.next_stamp();
         let mut queue = QueueState::new(label, lane, priority, Clock::default(), stamp);
@@ -208,8 +208,8 @@ impl State {
     }
 
     /// Returns a clock that covers everything enqueued, and the points to wait for so that all of it comes first. Of
-    /// queues that wait for each other only the last points are needed. An unused queue is left out because its waits
-    /// are among the waits of the others.
+    /// queues that wait for each other only the last points are needed. An unused queue is left out because the queues
+    /// that it waits for are counted themselves.
     fn everything(&self) -> (Clock, Vec<Point>) {
         let used = self.slots().skip(1).filter(|&slot| !self.queue(slot).is_unused());
         let ends = used.map(|slot| self.queue(slot).end(slot));
@@ -254,7 +254,7 @@ impl State {
     pub(crate) fn reached(&self, point: Point) -> Reached {
         let queue = self.queue(point.slot);
         match queue.reached(point.stamp) {
-            // Only the batch of the last wait is done. The point is in the first batch that is not.
+            // The batch of the queue's last wait is done. The point then depends on its first incomplete batch.
             Reached::Planned(seq) if self.batches.is_done(seq) => {
                 let open =
                     queue.batches_before(point.stamp, Stamp(0)).find(|&seq| !self.batches.is_done(seq));
@@ -270,14 +270,14 @@ impl State {
         self.calls.is_empty() && self.lanes.iter().all(idle)
     }
 
-    /// Returns `true` if a turn can make progress.
+    /// Returns `true` if a call of `make_progress` has work to do.
     pub(crate) fn busy(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
         !self.calls.is_empty() || (0..self.lanes.len()).any(works)
     }
 
-    /// Returns `true` if no later use can need to wait for `earlier`. Under [`Policy::Checked`] the progress of the
-    /// device does not count, only the host clock does.
+    /// Returns `true` if no later use can need to wait for `earlier`. Under [`Policy::Checked`] only the host clock
+    /// counts, not the progress of the device.
     pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
         match self.policy {
             Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp),
@@ -301,7 +301,7 @@ impl State {
         !self.queue(point.slot).open || self.label_of(point).is_none()
     }
 
-    /// Returns the site of a command of the program on a queue with this label.
+    /// Returns the site of a command on a queue with this label, which names the command in messages.
     pub(crate) fn site(
         &self,
         queue: Arc<str>,

@@ -23,7 +23,7 @@ struct SubmittingBatch {
 
 impl Engine {
     /// Plans the `due` commands of a lane and submits its next batch. Returns `false` if none can be submitted. The
-    /// thread that holds the token continues alone.
+    /// submission runs without S, under the lane's token.
     pub(crate) fn submit_next<'a>(
         &'a self,
         lane: usize,
@@ -62,7 +62,7 @@ impl Engine {
         let (steps, submitted_at) = (Arc::new(steps), web_time::Instant::now());
         let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
-            // The second attempt follows a release of free memory.
+            // If memory is exhausted, the second attempt follows a release of free blocks.
             let again = matches!(failure.error.kind(), Kind::OutOfMemory { .. }) && self.trim() > 0;
             if again { submit() } else { Err(failure) }
         });

@@ -14,7 +14,7 @@ use web_time::Instant;
 
 /// Limits how long a lane thread parks while its lane is in use.
 const TICK: Duration = Duration::from_millis(1);
-/// Counts the ticks after the last submission before the lane thread parks without a timeout.
+/// Sets the number of ticks after the last submission before the lane thread parks without a timeout.
 const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 
 /// Counts the ticks of a lane thread since the last submission.
@@ -87,7 +87,7 @@ impl Engine {
         sleep_for(&self.work[lane], state, TICK)
     }
 
-    /// Parks for one slice, and then polls for device loss.
+    /// Parks for at most one slice. If the slice passes, polls for device loss.
     fn idle_poll<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.lanes[lane].rest = ThreadRest::Guarding;
         let start = Instant::now();

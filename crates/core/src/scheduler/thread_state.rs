@@ -23,8 +23,8 @@ pub(crate) fn signal(run: impl FnOnce()) {
     run();
 }
 
-/// Marks this thread as signalling until this value is dropped. A wait inside a signal unmarks it, because a waker may
-/// wait and the thread makes progress only after the wait.
+/// Sets the signalling mark of this thread until this value is dropped. A wait inside a signal clears the mark, so
+/// that the wait runs callbacks: the thread makes no progress before the wait ends.
 pub(crate) struct Signals(bool);
 
 impl Signals {

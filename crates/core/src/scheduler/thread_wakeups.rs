@@ -18,7 +18,8 @@ pub(crate) struct ThreadWakeups {
 }
 
 impl ThreadWakeups {
-    /// Drops the notification of other callers. A caller that is about to park has no news for them.
+    /// Returns the wakeups without the parked callers. A caller that is about to park has changed nothing that they
+    /// wait for.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }
@@ -121,8 +122,8 @@ impl Engine {
         wake(&self.done, wakeups.callers);
     }
 
-    /// Parks until a change is notified, and polls for device loss if `limit` passes first. A zero `limit` does not
-    /// park, because a park lasts at least as long as the timer of the system is coarse.
+    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it
+    /// does not park, because even the shortest park lasts for a tick of the system timer.
     pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
         let start = Instant::now();
         if !limit.is_zero() {

@@ -115,7 +115,7 @@ impl State {
 impl Engine {
     /// Blocks until `point` is complete. Returns `false` if the deadline passes first.
     ///
-    /// It plans and submits the dependencies of the point and nothing else.
+    /// It plans and submits the commands that the point needs, and no others.
     pub(crate) fn wait(&self, point: Point, deadline: Deadline) -> Result<bool> {
         self.wait_for(WaitTarget::Point(point), deadline)
     }
@@ -300,7 +300,8 @@ impl Engine {
         let end = state.queue(slot).end(slot);
         if self.threads && state.one_priority() {
             state.queue_mut(slot).ask(end.stamp);
-            self.notify_lane(state, slot); // the lane thread plans the queue, so that commands flushed together share a batch
+            // The lane thread plans the queue, so that commands flushed together share a batch.
+            self.notify_lane(state, slot);
         } else {
             self.flush_to(state, end);
         }
@@ -388,7 +389,7 @@ impl Engine {
 
     /// Drives the work that `point` waits for if no thread does, and registers `waker` for the next poll.
     ///
-    /// # Errors Returns `WouldDeadlock` inside callbacks.
+    /// # Errors Returns `WouldDeadlock` if the point comes after a callback that waits for this poll.
     pub(crate) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
         if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);

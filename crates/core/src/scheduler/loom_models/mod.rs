@@ -1,8 +1,8 @@
 //! Checks the scheduler in every order of threads, under loom.
 //!
 //! Each model is the smallest program that could break one promise. Time does not pass in a model, so no slice of a
-//! wait ends by itself. A lost wake-up is therefore a deadlock, which loom reports. No model may poll in a loop
-//! without yielding.
+//! wait ends by itself. A lost wake-up is therefore a deadlock, which loom reports. A model must not rely
+//! on polling.
 
 mod completing;
 mod holding;

@@ -34,8 +34,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans the context commands up to a stamp. Batches with other commands are closed first because their results
-    /// need no context command.
+    /// Plans the context commands up to a stamp. While an open batch contains other commands, returns
+    /// [`FrontStep::Later`]: that batch ends first because its results need no context command.
     pub(crate) fn own(&mut self, upto: Stamp) -> FrontStep {
         if self.state.first_context_command() > upto {
             return FrontStep::Reached;

@@ -35,7 +35,7 @@ pub(crate) struct OpenBatch {
     pub(crate) steps: Vec<Step>,
     pub(crate) deps: SmallVec<[Seq; 4]>,
     frontiers: Vec<(Slot, QueueFrontier)>,
-    /// Holds the lowest level of a queue's steps, which is 1 behind the context commands.
+    /// Holds the lowest level of a queue's steps, which is one level behind the context commands.
     base: u32,
     /// Holds the expected end of each step.
     ends: Vec<f32>,
@@ -97,8 +97,8 @@ impl OpenBatch {
         self.busy + cost
     }
 
-    /// Returns the seconds by which results in the batch may be late with this command in it. Up to the first awaited
-    /// point no result is late, so the limit is higher there.
+    /// Returns the seconds by which results in the batch may be late with this command in it. The limit is higher up
+    /// to the first awaited point because the program awaits no result before it.
     pub(crate) fn limit(&self, slot: Slot, stamp: Stamp) -> f32 {
         let calm = self.calm.is_some_and(|(first, upto)| first == slot && stamp <= upto) && !self.gives;
         if calm { STRETCH * self.bound } else { self.bound }
