@@ -19,7 +19,7 @@ pub(crate) struct ProfileLog {
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
 }
 
-/// A noted command, wait or callback.
+/// Describes a noted command, wait or callback.
 pub(crate) struct ProfileEntry {
     pub(crate) queue: QueueKey,
     pub(crate) label: Arc<str>,
@@ -38,7 +38,7 @@ pub(crate) enum ProfileEvent {
     Callback(Arc<CallTime>),
 }
 
-/// A noted command for a device.
+/// Describes a noted command for a device.
 pub(crate) struct NotedCommand {
     pub(crate) what: CommandKind,
     /// Holds the name of the launched kernel.

@@ -32,7 +32,7 @@ pub(crate) enum Hold {
     Drain(Slot),
 }
 
-/// A run of a queue's commands that are planned and not known to be complete.
+/// Describes a run of a queue's commands that are planned and not known to be complete.
 struct Segment {
     last: Stamp,
     /// Names the batch that contains the run, or that the run waits for.

@@ -42,9 +42,9 @@ struct RelayProgress {
 /// Names the source that a relay waits for.
 #[derive(Clone)]
 pub(crate) enum RelaySource {
-    /// A point, with a watch that keeps its failure known.
+    /// Waits for a point. The watch keeps the failure of the point known.
     Point(Weak<Engine>, Point, #[expect(dead_code, reason = "kept alive, never read")] FailureWatch),
-    /// A user event of the given context.
+    /// Waits for a user event of the given context.
     User(Weak<Engine>, Arc<UserSignal>),
 }
 

@@ -45,7 +45,7 @@ impl Engine {
 
 impl State {
     /// Returns the number of entries in the tables that can grow with the calls of a program: wakers, failures that
-    /// handles may still ask for, clock entries, and names of kernels.
+    /// handles may still refer to, clock entries, and names of kernels.
     fn kept(&self) -> (usize, usize, usize, usize) {
         let failures = self.queues.iter().map(|queue| queue.failures.len()).sum();
         let known =

@@ -12,7 +12,7 @@ use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, lock};
 use std::sync::Arc;
 
-/// A batch that holds the token and is being submitted.
+/// Holds a batch while the lane's token is taken to submit it.
 struct SubmittingBatch {
     batch: Batch,
     waits: Vec<LaneValue>,

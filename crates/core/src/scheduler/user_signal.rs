@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 use web_time::Instant;
 
-/// A context in which an event holds queues.
+/// Represents a context in which an event holds queues.
 pub(crate) trait HoldOwner: Send + Sync {
     /// Continues the queues that `hold` holds.
     fn release(&self, hold: HoldId);
@@ -43,7 +43,7 @@ struct SignalOutcome {
     submitted: bool,
 }
 
-/// A queue's wait for an event of the host.
+/// Represents a queue's wait for an event of the host.
 pub(crate) struct UserWait(pub(crate) Arc<UserSignal>);
 
 impl Deref for UserWait {

@@ -389,7 +389,8 @@ impl Engine {
 
     /// Drives the work that `point` waits for if no thread does, and registers `waker` for the next poll.
     ///
-    /// # Errors Returns `WouldDeadlock` if the point comes after a callback that waits for this poll.
+    /// # Errors
+    /// Returns `WouldDeadlock` if the point comes after a callback that waits for this poll.
     pub(crate) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
         if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);

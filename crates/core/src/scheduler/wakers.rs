@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
-/// A context that stores wakers.
+/// Represents a context that stores wakers.
 pub(crate) trait WakerOwner: Send + Sync {
     /// Removes `waker` here and in the contexts that it was forwarded to.
     fn forget(&self, waker: &Waker);

@@ -1,8 +1,7 @@
 //! Checks the scheduler in every order of threads, under loom.
 //!
 //! Each model is the smallest program that could break one promise. Time does not pass in a model, so no slice of a
-//! wait ends by itself. A lost wake-up is therefore a deadlock, which loom reports. A model must not rely
-//! on polling.
+//! wait ends by itself. A lost wake-up is therefore a deadlock, which loom reports. A model must not rely on polling.
 
 mod completing;
 mod holding;
@@ -40,7 +39,7 @@ fn explore(program: impl Fn() + Send + Sync + 'static) {
     explorer.check(program);
 }
 
-/// An engine on a device of a model.
+/// Holds an engine on a model device.
 struct Model {
     engine: Arc<Engine>,
     world: Arc<World>,

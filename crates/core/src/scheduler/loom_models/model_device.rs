@@ -17,7 +17,7 @@ pub(crate) struct World {
     more: Condvar,
 }
 
-/// A submission.
+/// Describes a submission.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) at: LaneValue,

@@ -213,7 +213,8 @@ fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
     (gate, enqueue(&near.engine, queue))
 }
 
-/// Makes one command of a queue of `near` wait for a command of `far`. Returns the point of each.
+/// Makes one command of a queue of `near` wait for a command of `far`. Returns the points of the waiting and the
+/// awaited command.
 fn behind(near: &Model, far: &Model) -> (Point, Point) {
     let (queue, served) = (near.queue(), enqueue(&far.engine, far.queue()));
     wait_across((near, queue), at(far, served));

@@ -129,7 +129,7 @@ fn repeated_polling_ends() {
     });
 }
 
-/// Enqueues one command behind `point`.
+/// Enqueues one command behind `point`, if one is given.
 fn after(engine: &Engine, slot: Slot, point: Option<Point>) -> Point {
     if let Some(point) = point {
         enqueue_wait(engine, slot, point);
@@ -137,7 +137,7 @@ fn after(engine: &Engine, slot: Slot, point: Option<Point>) -> Point {
     enqueue(engine, slot)
 }
 
-/// A point that one thread passes to another.
+/// Passes a point from one thread to another.
 #[derive(Default)]
 struct Slip(Mutex<Option<Point>>, Condvar);
 

@@ -27,7 +27,7 @@ pub(crate) struct QueueFrontier {
     first: Option<Stamp>,
 }
 
-/// A batch that the planner still adds commands to.
+/// Holds a batch that the planner still adds commands to.
 pub(crate) struct OpenBatch {
     pub(crate) seq: Seq,
     /// Limits, in seconds, how late a result in the batch may be.

@@ -37,7 +37,8 @@ fn engine(lanes: usize) -> Arc<Engine> {
 
 const BOUND: f32 = 1e-3;
 
-/// Returns an engine as [`engine`] does. Fills are short, and each launch takes `seconds`.
+/// Returns an engine as [`engine`] does. Fills are short, and each launch takes `seconds`, or an unknown time if
+/// `seconds` is infinite.
 fn paced(seconds: f32) -> Arc<Engine> {
     let engine = engine(1);
     let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
@@ -115,7 +116,8 @@ fn e02_a_waited_batch_goes_before_batches_planned_earlier() {
     assert_eq!(firsts(&mut state, 0, Priority::Normal), expected, "the batch is already in front");
 }
 
-/// The batches of the two lanes wait for each other in turn. All can be submitted, for every waited batch.
+/// The batches of the two lanes wait for each other in turn. Every batch can be submitted, for each point that a
+/// caller waits for.
 #[test]
 fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
     for waited in 0..4 {

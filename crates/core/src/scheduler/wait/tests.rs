@@ -30,7 +30,7 @@ pub(crate) fn engine(threads: bool) -> Arc<Engine> {
     Engine::new(device, lanes, Policy::Unchecked, threads)
 }
 
-/// A fence that reports device loss when a test sets its flag, although its work does not fail.
+/// Reports device loss when a test sets the flag, although the work of the fence does not fail.
 struct Losable {
     fence: Arc<dyn Fence>,
     lost: AtomicBool,
@@ -97,7 +97,7 @@ pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     (second, there)
 }
 
-/// A task that counts its wakes.
+/// Counts the wakes of a task.
 #[derive(Default)]
 pub(crate) struct Task(AtomicUsize);
 
@@ -210,7 +210,7 @@ fn e05_a_flush_that_submits_wakes_the_tasks_of_the_points_it_completes() {
     assert_eq!(task.woken(), 1);
 }
 
-/// A fence that records the number of watchers of the lane during each wait.
+/// Records the number of watchers of the lane during each wait for the fence.
 struct Watched {
     fence: Arc<dyn Fence>,
     engine: OnceLock<Weak<Engine>>,
@@ -473,7 +473,7 @@ fn e05_every_task_that_awaits_a_host_event_is_woken_once() {
     assert!(engine.register_signal_waker(gate.state(), &first).is_some());
 }
 
-/// A function that makes a future with a pending result.
+/// Makes a future with a pending result.
 type MakeFuture = Box<dyn Fn() -> crate::runtime::pending::Pending<()>>;
 
 fn open_futures(
