@@ -1,4 +1,4 @@
-//! From queues to batches.
+//! Moves commands from queues into batches.
 
 pub(crate) mod awaited_results;
 pub(crate) mod context_commands;
@@ -18,90 +18,92 @@ use crate::work::step::Work;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 
-/// Steps of the largest batch, and commands of one planning: what comes later is encoded while this one runs.
+/// Limits the steps of one batch and the commands of one planning. Later commands are encoded while this batch runs.
 const LARGEST: usize = 4096;
-/// Batches of one planning that have commands never seen before: what they take is learned before more are planned.
+/// Limits the batches with commands of unknown cost in one planning. Their measured times improve the next planning.
 const UNSEEN: usize = 8;
-/// Batches of one planning that end so that nothing is late.
+/// Limits how often one planning closes its batches early to keep results from being late.
 const CUTS: usize = 16;
 
-/// A queue that should be planned up to a stamp.
+/// Names a queue and the stamp up to which it is planned.
 #[derive(Clone, Copy)]
 struct PlanGoal {
     slot: Slot,
     upto: Stamp,
-    /// Whether the goal below it on the stack needs it.
+    /// Is true if the goal below it on the stack needs it.
     needed: bool,
 }
 
-/// Which commands a round of planning takes.
+/// Selects the commands that a round of planning takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlanRound {
-    /// Those that make nothing in their batch late.
+    /// Takes the commands that make no result in their batch late.
     Short,
-    /// Of each queue that nothing in the batch comes before one that may take long, and what is short behind it.
+    /// Also takes a long command if it is the first of its queue in the batch, and the short commands behind it.
     Long,
 }
 
-/// What came of a look at the front of a queue.
+/// Describes the result of one planning step at the front of a queue.
 enum FrontStep {
     Again,
     Reached,
     Needs(Point),
     Held(Hold),
-    /// Its command belongs into a later batch.
+    /// The command belongs to a later batch.
     Later,
 }
 
-/// Which commands of a lane are planned.
+/// Selects the commands of a lane that are planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DueCommands {
-    /// Those that the program has asked for.
+    /// Selects the commands that the program requested with a flush or a wait.
     Asked,
-    /// All: what came together makes one batch.
+    /// Selects all pending commands, so that they share a batch.
     All,
-    /// Those that the program has asked for, but of one queue, although other batches are planned and not submitted.
+    /// Selects the requested commands of every queue but this one, even if planned batches are not yet submitted.
     Beside(Slot),
 }
 
-/// What a planning has left for later.
+/// Describes the work that a planning leaves for later.
 #[derive(Default)]
 pub(crate) struct PlanRest {
-    /// The roots that are not reached; they are asked for.
+    /// Holds the roots that are not reached. They are marked as requested.
     pub(crate) roots: Vec<Point>,
-    /// The batch that is to be done first, if there is one: of many batches the device has enough for now, and what comes
-    /// later may cost less than is known today.
+    /// Names the batch that completes before the rest is planned, if there is one. The device has enough work until
+    /// then, and the measured time of that batch improves the expected costs of the rest.
     pub(crate) after: Option<Seq>,
 }
 
-/// One planning. Batches stay open until it ends.
+/// Runs one planning. Batches stay open until it ends.
 struct Planner<'s> {
     state: &'s mut State,
     priority: Priority,
     open: Vec<Option<OpenBatch>>,
     round: PlanRound,
-    /// Commands taken so far.
+    /// Counts the commands taken so far.
     taken: usize,
-    /// How often open batches were closed although more is to be planned.
+    /// Counts how often the open batches were closed while commands remained to be planned.
     cuts: usize,
-    /// Whether long commands of several queues may share a batch: no result of any queue is looked for.
+    /// Is true if long commands of several queues may share a batch, because the program awaits no result of any
+    /// queue.
     together: bool,
-    /// The closed batches that have commands never seen before.
+    /// Holds the closed batches that contain commands of unknown cost.
     unseen: SmallVec<[Seq; UNSEEN]>,
-    /// The batch in the middle of as many as one planning may make.
+    /// Names the batch that was closed halfway through the allowed cuts.
     middle: Option<Seq>,
-    /// What the launches that are being taken cost; kept for its memory.
+    /// Holds the expected costs of the launches that are being moved. The planner reuses its memory.
     costs: Vec<f32>,
-    /// The queue whose command came last, and the open batch that has all it depends on.
+    /// Holds the queue of the last moved command and the open batch that already has all dependencies of that queue.
     joined: Option<(Slot, Seq)>,
 }
 
 impl State {
-    /// Plans the queues in `roots` up to their stamps, with all that they wait for, into batches of `priority`: at most
-    /// [`LARGEST`] commands, so that S is not held for long, and at most [`UNSEEN`] batches whose time is unknown.
+    /// Plans the queues in `roots` up to their stamps, with all their dependencies, into batches of `priority`. One
+    /// call takes at most [`LARGEST`] commands, which bounds the time that S is held, and at most [`UNSEEN`] batches
+    /// of unknown cost.
     ///
-    /// Waits refer to smaller stamps only, so the stack of goals cannot grow for ever. A queue that waits for the
-    /// host is held, and with it every queue that needed it here.
+    /// A wait refers only to a smaller stamp, so the stack of goals is finite. A queue that waits for the host is
+    /// held, and so is every queue that needs it here.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> PlanRest {
         let open = self.lanes.iter().map(|_| None).collect();
         let (round, taken, cuts, together) = (PlanRound::Short, 0, 0, false);
@@ -120,7 +122,8 @@ impl State {
             joined,
         };
         let mut roots: Vec<Point> = roots.into_iter().collect();
-        // What was enqueued first comes first; own commands that nothing needs come last.
+        // Commands that were enqueued first are planned first. The root of the context queue comes last because the
+        // other roots plan the context commands that they need.
         roots.sort_by_key(|root| {
             let front = planner.state.queue(root.slot).pending.front();
             (root.slot == Slot::CONTEXT, front.map(|front| front.stamp))
@@ -131,8 +134,8 @@ impl State {
         rest
     }
 
-    /// Plans what is `due` of the queues on `lane`, one priority a batch. What comes behind a planned batch of the same
-    /// priority gathers.
+    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch. While a batch of a priority
+    /// is planned and not submitted, later commands of that priority stay pending and gather.
     pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
         let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
         let mut any = [false; 3];
@@ -162,14 +165,14 @@ impl State {
         }
     }
 
-    /// Whether a queue more urgent than `priority` exists.
+    /// Returns `true` if an open queue has a higher priority than `priority`.
     pub(crate) fn urgent_above(&self, priority: Priority) -> bool {
         self.queues.iter().skip(1).any(|q| q.open && q.priority > priority)
     }
 }
 
 impl Planner<'_> {
-    /// Plans round after round until all is reached or held, or enough was taken.
+    /// Plans in rounds until every root is reached or held, or until a limit is met.
     fn rounds(&mut self, mut roots: Vec<Point>) -> PlanRest {
         loop {
             self.begin_with_context_commands(&roots);
@@ -199,7 +202,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the program may be looking for a result of what is in the open batches.
+    /// Returns `true` if the program may be waiting for a result of a command in the open batches.
     fn is_awaited(&self) -> bool {
         let looks = |open: &OpenBatch| {
             open.gives || open.firsts().any(|(slot, first)| self.state.is_awaited(slot, first))
@@ -211,8 +214,8 @@ impl Planner<'_> {
         (0..self.open.len()).for_each(|lane| self.close(lane));
     }
 
-    /// Plans a queue up to a stamp, with all that it waits for; whether it got there or is held, so that nothing is left to
-    /// plan.
+    /// Plans a queue up to a stamp, with all its dependencies. Returns `true` if the queue is reached or held, so that
+    /// nothing is left to plan.
     fn reach(&mut self, root: PlanGoal) -> bool {
         let mut stack = vec![root];
         while let Some(&goal) = stack.last() {
@@ -231,7 +234,8 @@ impl Planner<'_> {
         true
     }
 
-    /// Holds the queue on top, and every one below that needs it. All are let go together and looked at again.
+    /// Holds the queue on top of the stack and every queue below that needs it. One release ends all these holds, and
+    /// each queue is planned again.
     fn hold(&mut self, stack: &mut Vec<PlanGoal>, hold: Hold) {
         while let Some(goal) = stack.pop() {
             self.state.queue_mut(goal.slot).hold.get_or_insert(hold);
@@ -272,7 +276,8 @@ impl Planner<'_> {
             }
             Op::WaitUser(event) => match event.result() {
                 None => {
-                    // Another context is to signal it: that is asked to, once S is released.
+                    // Another context signals this event. The relay is woken after S is released, so that it polls
+                    // that context.
                     let (hold, relay) = (Hold::User(event.hold), event.source());
                     self.state.after.wakers.extend(relay.map(|source| source.waker()));
                     FrontStep::Held(hold)
@@ -302,7 +307,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The seconds that the command in front of a queue is expected to take.
+    /// Returns the expected seconds of the command at the front of a queue.
     fn cost(&mut self, slot: Slot) -> f32 {
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &queues[slot.0 as usize];
@@ -314,8 +319,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a command of `cost` seconds may join the open batch of its lane: it makes nothing late there, or nothing
-    /// comes before it.
+    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane: either it makes no result
+    /// there late, or no command in the batch precedes it.
     fn fits(&self, slot: Slot, cost: f32) -> bool {
         let queue = self.state.queue(slot);
         let bound = self.state.lanes[queue.lane].costs.bound;
@@ -326,11 +331,11 @@ impl Planner<'_> {
         if open.late(cost) <= open.limit(slot, stamp) {
             return true;
         }
-        // Long commands of several queues run side by side, unless a result is looked for: of one, or of what waits for one.
+        // Long commands of several queues run side by side unless the program awaits a result.
         self.round == PlanRound::Long && open.is_first(slot) && self.together
     }
 
-    /// Takes the work in front into a batch, and the launches behind it, unless the host is at its bytes.
+    /// Moves the work at the front into a batch, with the launches behind it, unless the host accesses its bytes.
     fn take(&mut self, goal: PlanGoal, hold: Option<Hold>) -> FrontStep {
         if let Some(hold) = hold {
             return FrontStep::Held(hold);
@@ -350,13 +355,14 @@ impl Planner<'_> {
         self.state.after.moved = true;
         self.taken += 1;
         let skipped = self.state.queue_mut(slot).pop(None);
-        // What it holds is let go when S is released.
+        // The command is dropped after S is released.
         self.state.after.dropped.extend(skipped.filter(|skipped| !matches!(skipped.op, Op::Wait(_))));
         self.end_if_gone(slot);
         FrontStep::Again
     }
 
-    /// Takes what has failed with its queue. It is dropped when S is released: arrays may go with it.
+    /// Removes the failed commands at the front. They are dropped after S is released because the drop may drop
+    /// arrays.
     fn discard(&mut self, goal: PlanGoal) -> FrontStep {
         let room = LARGEST.saturating_sub(self.taken).max(1);
         let dead = self.state.queue_mut(goal.slot).pop_dead(goal.upto, room);
@@ -367,7 +373,8 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Frees the slot of a queue that is gone, if nothing is left of it: no batch ends for what was just taken.
+    /// Frees the slot of a closed queue that has no work left. No batch completes for the commands just removed, so no
+    /// completion would free the slot.
     fn end_if_gone(&mut self, slot: Slot) {
         let queue = self.state.queue(slot);
         if !queue.open && queue.spent() {
@@ -375,20 +382,20 @@ impl Planner<'_> {
         }
     }
 
-    /// Takes a read that stays in place: it is done with what is before it, and with the context's own commands.
+    /// Plans a read that stays in place. It completes with the commands before it and with the context commands.
     fn leave(&mut self, slot: Slot) -> FrontStep {
         let seqs = self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0));
         self.pop_behind(slot, &seqs);
         FrontStep::Again
     }
 
-    /// The batches that have to be done before `point` is, and did not have to be before `since` was.
+    /// Returns the incomplete batches that precede `point` and did not precede `since`.
     fn open_before(&self, point: Point, since: Stamp) -> SmallVec<[Seq; 4]> {
         let open = |seq: &Seq| !self.state.batches.is_done(*seq);
         self.state.queue(point.slot).batches_before(point.stamp, since).filter(open).collect()
     }
 
-    /// Takes the front of `slot`, which is done when all of `seqs` are.
+    /// Removes the front command of `slot`, which completes when all of `seqs` are complete.
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
         (self.joined, self.state.after.moved) = (None, true);
@@ -410,14 +417,16 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Notes that what `slot` does next comes after `point`, if that is in an open batch: the steps of `slot` in the
-    /// same batch do, and those of whoever waits for `slot` there. The batches are ordered by [`Planner::depend`].
+    /// Records that the next step of `slot` follows `point` if `point` is in an open batch. All later steps of `slot`
+    /// in that batch follow it, and so do the steps of queues that wait for `slot` there. [`Planner::depend`] orders
+    /// the batches.
     fn edge(&mut self, slot: Slot, point: Point, seq: Seq) {
         let Some(open) = self.open.iter_mut().flatten().find(|open| open.seq == seq) else { return };
         let (after, level) = open.before(point);
         let mut all = std::mem::take(&mut open.frontier(slot).after);
         all.extend(after);
-        // Of one queue the last step stands for all: queues that wait for each other in turn double nothing.
+        // The last step of a queue stands for all its earlier ones. Two queues that wait for each other in turn
+        // therefore add no duplicates.
         all.sort_unstable_by_key(|&at| (open.steps[at as usize].slot, std::cmp::Reverse(at)));
         all.dedup_by_key(|at| open.steps[*at as usize].slot);
         let frontier = open.frontier(slot);
@@ -425,7 +434,7 @@ impl Planner<'_> {
         frontier.level = frontier.level.max(level);
     }
 
-    /// Hands the callback in front over once everything before it is done.
+    /// Passes the callback at the front to the callback thread once every earlier command of the queue is complete.
     fn call(&mut self, slot: Slot) -> FrontStep {
         if !self.state.queue(slot).drained() {
             return FrontStep::Held(Hold::Drain(slot));
@@ -441,7 +450,7 @@ impl Planner<'_> {
         FrontStep::Held(Hold::Callback(id))
     }
 
-    /// Moves the command in front of `slot`, which takes `cost` seconds, into the open batch of its lane.
+    /// Moves the command at the front of `slot`, which takes `cost` seconds, into the open batch of its lane.
     fn append(&mut self, slot: Slot, cost: f32) {
         let queue = self.state.queue(slot);
         let (lane, alone) = (queue.lane, queue.goes_alone());
@@ -467,8 +476,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Moves the launches that follow in the queue into the same batch, as many as make nothing in it late: behind a command
-    /// of their own queue they need no look of their own.
+    /// Moves the launches at the front into the same batch as long as they make no result in it late. They follow a
+    /// command of their own queue, so the planner checks no dependency for them.
     fn append_launches(&mut self, goal: PlanGoal) {
         let own = self.state.first_context_command();
         let State { queues, lanes, .. } = &mut *self.state;
@@ -482,7 +491,7 @@ impl Planner<'_> {
         self.costs.clear();
         for command in queue.pending.piece().iter().take(room).take_while(|command| is_due(command.stamp)) {
             let Op::Work(Work::Launch(launch)) = &command.op else { break };
-            // Launches often come by the thousand, each as the one before.
+            // Programs often enqueue thousands of equal launches in a row.
             let same = last.filter(|(last, _)| launch.is_like(last));
             let kind = same.map_or_else(|| costs.kind(launch), |(_, kind)| kind);
             let cost = costs.of_launch(launch, kind);
@@ -497,8 +506,8 @@ impl Planner<'_> {
         open.add_launches(goal.slot, queue.pop_launches(self.costs.len(), open.seq), &self.costs);
     }
 
-    /// The open batch of `lane`, with all that the next command of `slot` depends on. Between two commands of one queue
-    /// without a wait nothing comes to that.
+    /// Returns the open batch of `lane` after it has every dependency of the next command of `slot`. Between two
+    /// commands of one queue without a wait no dependency is added.
     fn join(&mut self, slot: Slot, lane: usize) -> Seq {
         if let (Some((last, seq)), Some(open)) = (self.joined, &self.open[lane])
             && last == slot
@@ -518,16 +527,17 @@ impl Planner<'_> {
         self.open[lane].get_or_insert_with(|| OpenBatch::new(batches.open(lane), lanes[lane].costs.bound)).seq
     }
 
-    /// Puts behind the open batch of `lane` everything that `slot` planned before or waits for in other batches.
+    /// Adds to the open batch of `lane` every other batch that `slot` planned into or waits for.
     ///
-    /// An open batch never depends on an open one: one of another lane is closed first. So what a batch depends on
-    /// was closed before it was, and no cycle can be built.
+    /// An open batch never depends on another open batch: an open batch of another lane is closed first. So every
+    /// dependency of a batch was closed before the batch, and no cycle can be built.
     fn depend(&mut self, slot: Slot, lane: usize) {
         let state = &*self.state;
         let follows = |seq: &Seq| self.must_follow(*seq, lane);
         let mut deps: SmallVec<[Seq; 4]> = state.queue(Slot::CONTEXT).batches().filter(follows).collect();
         if self.open.len() == 1 {
-            // On one lane the order of submissions is all, and what comes after a batch comes after all before that.
+            // On one lane batches run in submission order, so a batch also follows the dependencies of its
+            // dependencies.
             deps.extend(state.queue(slot).batches_since_work().filter(follows));
         } else {
             deps.extend(state.queue(slot).batches().filter(follows));
@@ -549,7 +559,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a batch of `lane` has to be told of `seq`: within a lane only until that is submitted.
+    /// Returns `true` if a batch of `lane` must list `seq` as a dependency. Within one lane that ends once `seq` is
+    /// submitted.
     fn must_follow(&self, seq: Seq, lane: usize) -> bool {
         let Some(info) = self.state.batches.get(seq) else { return false };
         match info.status {
@@ -560,7 +571,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Puts the open batch of `lane` into the list of its priority, and what it depends on before it.
+    /// Moves the open batch of `lane` to the list of its priority, after it lifts the batches that it depends on.
     fn close(&mut self, lane: usize) {
         let Some(mut open) = self.open[lane].take() else { return };
         open.publish_all();
@@ -578,7 +589,7 @@ impl Planner<'_> {
     }
 }
 
-/// What a command has to wait for because the host is at its bytes.
+/// Returns the hold of a command that must wait because the host accesses its bytes.
 fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
     if host_uses == 0 {
         return None;

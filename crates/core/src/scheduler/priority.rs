@@ -1,9 +1,9 @@
-//! The priority of a queue.
+//! Defines the priority of a queue.
 
-/// How soon a queue's work should run, compared with the other queues of its context.
+/// Sets how soon a queue's work runs, compared with the other queues of its context.
 ///
-/// A hint: it decides which batch is submitted next, never what is interrupted, and a batch that a more urgent one
-/// depends on is lifted with it.
+/// The priority is a hint. It decides which batch is submitted next and never interrupts a running batch. A batch that
+/// a higher-priority batch depends on is raised to that priority.
 ///
 /// # Example
 /// ```
@@ -14,20 +14,21 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Priority {
-    /// After everything else, but never starved.
+    /// Runs after all other work but is never starved.
     Low,
-    /// What a queue has unless said otherwise.
+    /// Is the default priority of a queue.
     #[default]
     Normal,
-    /// Before everything else.
+    /// Runs before all other work.
     High,
 }
 
 impl Priority {
-    /// All of them, most urgent first.
+    /// Lists all priorities, the highest first.
     pub(crate) const ORDER: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
 
-    /// The priority of a number as CUDA and Warp have them: negative is more urgent. Numbers out of range clamp.
+    /// Returns the priority of a number as CUDA and Warp define it: a negative number is more urgent. Numbers out of
+    /// range are clamped.
     pub fn clamped(number: i32) -> Self {
         match number {
             ..0 => Priority::High,

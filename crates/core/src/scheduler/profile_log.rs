@@ -1,4 +1,4 @@
-//! The notes of a profile, as plain data.
+//! Holds the notes of a profile as plain data.
 
 use crate::error::site::CommandKind;
 use crate::scheduler::user_signal::UserSignal;
@@ -10,7 +10,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use web_time::Instant;
 
-/// The notes of a context, as long as there is a profiler or a reader of them.
+/// Holds the notes of a context while a profiler or a reader of them exists.
 #[derive(Default)]
 pub(crate) struct ProfileLog {
     pub(crate) profilers: usize,
@@ -19,7 +19,7 @@ pub(crate) struct ProfileLog {
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
 }
 
-/// A command, a wait or a callback.
+/// Describes a noted command, wait or callback.
 pub(crate) struct ProfileEntry {
     pub(crate) queue: QueueKey,
     pub(crate) label: Arc<str>,
@@ -30,7 +30,7 @@ pub(crate) struct ProfileEntry {
     pub(crate) noted: ProfileEvent,
 }
 
-/// What an entry is of.
+/// Describes the noted event.
 pub(crate) enum ProfileEvent {
     Command(NotedCommand),
     Wait { point: Point, label: Option<Arc<str>>, cause: ProfiledCause },
@@ -38,54 +38,54 @@ pub(crate) enum ProfileEvent {
     Callback(Arc<CallTime>),
 }
 
-/// A command for a device.
+/// Describes a noted command for a device.
 pub(crate) struct NotedCommand {
     pub(crate) what: CommandKind,
-    /// The name of what it launches.
+    /// Holds the name of the launched kernel.
     pub(crate) kernel: Option<Arc<str>>,
     pub(crate) bytes: Option<u64>,
-    /// When the device does it; none if the host does.
+    /// Holds the device times of the command, or `None` if the host executes it.
     pub(crate) time: Option<Arc<TimeSlot>>,
 }
 
-/// Who asked for a wait.
+/// Names the cause of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProfiledCause {
     Program,
     Policy,
-    /// The queue was made.
+    /// The wait was added when the queue was made.
     Birth,
 }
 
-/// One of the queues that have a slot one after the other: the one born at this stamp.
+/// Identifies one of the queues that use a slot in turn: the queue born at this stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct QueueKey {
     pub(crate) slot: Slot,
     pub(crate) born: Stamp,
 }
 
-/// When the host function of a callback began and ended.
+/// Holds when the host function of a callback started and ended.
 #[derive(Default)]
 pub(crate) struct CallTime(pub(crate) Mutex<Option<(Instant, Instant)>>);
 
-/// A batch between host and device.
+/// Holds the host times of one batch.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchTimes {
     pub(crate) lane: usize,
-    /// Right before it was recorded and submitted.
+    /// Holds the time right before the batch was recorded and submitted.
     pub(crate) submitted: Instant,
-    /// When the host saw that it was complete.
+    /// Holds the time at which the host saw the completion.
     pub(crate) completed: Option<Instant>,
 }
 
-/// All that was noted between two points.
+/// Holds the notes between two positions of the log.
 pub(crate) struct ProfileNotes {
     pub(crate) entries: Vec<Arc<ProfileEntry>>,
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
 }
 
 impl ProfileNotes {
-    /// What was noted of commands.
+    /// Returns the noted commands.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &NotedCommand> {
         self.entries.iter().filter_map(|entry| match &entry.noted {
             ProfileEvent::Command(command) => Some(command),

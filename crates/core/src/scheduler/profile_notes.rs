@@ -1,4 +1,4 @@
-//! What is noted of commands and batches while somebody profiles a context.
+//! Records commands and batches while a context is profiled.
 use crate::error::site::CommandKind;
 use crate::scheduler::command::{Callback, Command};
 use crate::scheduler::engine::Engine;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use web_time::Instant;
 
 impl Engine {
-    /// Has everything noted that is enqueued from now on; the number of notes that there are.
+    /// Starts noting every enqueued command. Returns the number of notes so far.
     pub(crate) fn start_notes(&self) -> usize {
         let clocked = self.device.caps().timestamps;
         let mut state = self.lock();
@@ -35,8 +35,8 @@ impl Engine {
         from
     }
 
-    /// Has nothing more noted, unless somebody else wants it; the number of notes, and the ends of all queues. Batches
-    /// are noted as long as there are readers.
+    /// Stops noting for one profiler. Returns the number of notes and the ends of all queues. Notes continue while
+    /// another profiler exists. Batches are noted while a reader exists.
     pub(crate) fn stop_notes(&self) -> (usize, Vec<Point>) {
         let mut state = self.lock();
         let Some(log) = &mut state.log else { return (0, Vec::new()) };
@@ -48,14 +48,14 @@ impl Engine {
         (upto, state.ends())
     }
 
-    /// One more reader comes.
+    /// Adds a reader of the notes.
     pub(crate) fn join_notes(&self) {
         if let Some(log) = &mut self.lock().log {
             log.readers += 1;
         }
     }
 
-    /// A reader goes.
+    /// Removes a reader of the notes. The last one drops the log.
     pub(crate) fn leave_notes(&self) {
         let mut state = self.lock();
         let Some(log) = &mut state.log else { return };
@@ -65,7 +65,7 @@ impl Engine {
         drop(over);
     }
 
-    /// The notes from `from` to `upto`, and what is known of batches.
+    /// Returns the notes from `from` to `upto` and the times of the batches.
     pub(crate) fn notes(&self, from: usize, upto: usize) -> ProfileNotes {
         let state = self.lock();
         match &state.log {
@@ -76,8 +76,8 @@ impl Engine {
         }
     }
 
-    /// Has a device look at its clock before anything else that is planned from now on, and flushes that; `None` if it has
-    /// no clock.
+    /// Makes the device read its clock before any command planned from now on, and flushes that command. Returns
+    /// `None` if the device has no clock.
     pub(crate) fn sample_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
         let mut state = self.lock();
         if !self.device.caps().timestamps || state.check(Slot::CONTEXT).is_err() {
@@ -97,12 +97,12 @@ impl Engine {
 }
 
 impl State {
-    /// Whether what is enqueued is noted.
+    /// Returns `true` if enqueued commands are noted.
     pub(crate) fn is_noting(&self) -> bool {
         self.log.as_ref().is_some_and(|log| log.profilers > 0)
     }
 
-    /// Who notes what is enqueued, if somebody does.
+    /// Returns the log that notes enqueued commands, if there is one.
     fn noting(&mut self) -> Option<&mut ProfileLog> {
         self.log.as_deref_mut().filter(|log| log.profilers > 0)
     }
@@ -123,7 +123,7 @@ impl State {
         self.note(by.slot, by.at, stamp, || ProfileEvent::Command(noted));
     }
 
-    /// Notes a command that the host has done at the call.
+    /// Notes a command that the host executed during the call.
     pub(crate) fn note_in_place(&mut self, by: Admission, bytes: u64) {
         if self.log.is_some() {
             let stamp = self.next_stamp();
@@ -131,7 +131,7 @@ impl State {
         }
     }
 
-    /// Notes a wait that is about to be pushed.
+    /// Notes a wait that is about to be enqueued.
     pub(crate) fn note_wait(
         &mut self,
         slot: Slot,
@@ -145,7 +145,7 @@ impl State {
         }
     }
 
-    /// Notes a wait for the host.
+    /// Notes a wait for an event of the host.
     pub(crate) fn note_user_wait(
         &mut self,
         slot: Slot,
@@ -158,7 +158,7 @@ impl State {
         }
     }
 
-    /// Notes a callback, and has it note when it runs.
+    /// Notes a callback and makes it note its times when it runs.
     pub(crate) fn note_callback(
         &mut self,
         slot: Slot,
@@ -193,19 +193,19 @@ impl State {
         }
     }
 
-    /// When a batch is about to be submitted, if that is noted.
+    /// Returns the present time if batches are noted.
     pub(crate) fn before_submit(&self) -> Option<Instant> {
         self.log.as_ref().map(|_| Instant::now())
     }
 
-    /// Notes when a batch was submitted.
+    /// Notes the submission of a batch.
     pub(crate) fn note_submit(&mut self, seq: Seq, lane: usize, submitted: Option<Instant>) {
         if let (Some(log), Some(submitted)) = (&mut self.log, submitted) {
             log.batches.insert(seq, BatchTimes { lane, submitted, completed: None });
         }
     }
 
-    /// Notes that a batch is complete.
+    /// Notes the completion of a batch.
     pub(crate) fn note_complete(&mut self, seq: Seq) {
         if let Some(batch) = self.log.as_mut().and_then(|log| log.batches.get_mut(&seq)) {
             batch.completed = Some(Instant::now());

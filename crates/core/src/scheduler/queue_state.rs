@@ -1,4 +1,4 @@
-//! One command queue as the scheduler sees it.
+//! Holds the scheduler's state of one command queue.
 
 use crate::error::Error;
 use crate::memory::heap::BlockId;
@@ -16,85 +16,87 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Commands of a queue that are worth starting before the program asks for them.
+/// A queue with this many pending commands is started before the program requests it.
 const MANY: usize = 16;
 
-/// Why nothing more of a queue can be planned.
+/// Names the reason why no further command of a queue can be planned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hold {
-    /// A user event that is not signalled.
+    /// The queue waits for a user event that is not signalled.
     User(HoldId),
-    /// A host callback that has not run.
+    /// The queue waits for a host callback that has not finished.
     Callback(HoldId),
-    /// The host is at the bytes of a block.
+    /// The host accesses the bytes of a block that the front command uses.
     Host(BlockId),
-    /// The front is a callback, and work before it is still running.
+    /// The front command is a callback, and earlier work of the queue is not complete.
     Drain(Slot),
 }
 
-/// A stretch of a queue's commands that is planned and not known to be done.
+/// Describes a run of a queue's commands that are planned and not known to be complete.
 struct Segment {
     last: Stamp,
-    /// The batch that it, or what it waits for, is in.
+    /// Names the batch that contains the run, or that the run waits for.
     seq: Seq,
 }
 
-/// The scheduler's side of a queue. A slot that is free keeps its numbers.
+/// Holds the state of one queue, with `completed <= planned <= enqueued`. A free slot keeps its stamps.
 pub(crate) struct QueueState {
     pub(crate) label: Arc<str>,
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
     pub(crate) pending: ChunkedList<Command>,
-    /// How many pending commands give the host something.
+    /// Counts the pending commands that return something to the host.
     gives: usize,
-    /// Up to here what is pending has failed: planning drops it, but for waits for other queues.
+    /// Pending commands up to this stamp have failed. Planning drops them, except waits for other queues.
     dead: Stamp,
     pub(crate) hold: Option<Hold>,
     pub(crate) error: Option<Error>,
-    /// What its next command is ordered after.
+    /// Holds the points that the next command is ordered after.
     pub(crate) clock: Clock,
-    /// The waits since those entries of its clock were dropped that matter no more.
+    /// Counts the waits since the entries of `clock` that are no longer needed were last removed.
     pub(crate) learned: usize,
-    /// The times of its commands, if it is timed.
+    /// Holds the times of the queue's commands if the queue is timed.
     pub(crate) timing: Option<Box<QueueTiming>>,
-    /// Everything up to here is none of its work.
+    /// Commands up to this stamp do not belong to this queue.
     pub(crate) born: Stamp,
-    /// Whether a handle exists.
+    /// Is true while a handle of the queue exists.
     pub(crate) open: bool,
-    /// Whether the slot can be given to a new queue.
+    /// Is true if a new queue can take the slot.
     pub(crate) free: bool,
-    /// Whether it has nothing but the waits it was made with, and nothing waits for a point of it.
+    /// Is true while the queue has only the waits it was made with, and nothing waits for a point of it.
     pub(crate) unused: bool,
-    /// Whether it is the context's own, made for one command: it comes after nothing but what that needs.
+    /// Is true for a queue that the context makes for one command. The queue follows only the commands that its own
+    /// command needs.
     pub(crate) helper: bool,
-    /// The last command that the program has asked for.
+    /// Holds the stamp of the last command that the program requested with a flush or a wait.
     asked: Stamp,
     enqueued: Stamp,
     planned: Stamp,
     completed: Stamp,
     segments: VecDeque<Segment>,
-    /// The last batch with work of its own, unless that is done.
+    /// Names the last incomplete batch that contains work of this queue.
     own: Option<Seq>,
-    /// The batch that is to be done before a caller that waits plans more.
+    /// Names the batch that must complete before a waiting caller plans more of this queue.
     pub(crate) ahead: Option<Seq>,
-    /// The ends that handles stand for, of what is not planned.
+    /// Holds the unplanned points that handles of the program stand for.
     awaited: HandlePoints,
-    /// How far it is known to come after other queues: their batches up to there are among its segments, or done.
+    /// Holds the stamp up to which this queue follows each other queue. The batches of those queues up to that stamp
+    /// are among `segments` or complete.
     behind: SmallVec<[(Slot, Stamp); 4]>,
     pub(crate) failures: FailureHistory,
 }
 
-/// How far a point is.
+/// Describes the progress of a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reached {
     Done,
-    /// In this batch, or behind it; batches before it may take longer.
+    /// The point is in this batch or behind it. Earlier batches of the queue may complete later.
     Planned(Seq),
     Unplanned,
 }
 
 impl QueueState {
-    /// A queue born at `stamp`: everything enqueued before is none of its work.
+    /// Returns a queue born at `stamp`: earlier commands do not belong to it.
     pub(crate) fn new(label: Arc<str>, lane: usize, priority: Priority, clock: Clock, stamp: Stamp) -> Self {
         Self {
             label,
@@ -126,7 +128,7 @@ impl QueueState {
         }
     }
 
-    /// The stamp of its last command.
+    /// Returns the stamp of the last command.
     pub(crate) fn enqueued(&self) -> Stamp {
         self.enqueued
     }
@@ -135,37 +137,37 @@ impl QueueState {
         self.completed
     }
 
-    /// Notes that the program asks for everything up to `stamp`.
+    /// Records that the program requests every command up to `stamp`.
     pub(crate) fn ask(&mut self, stamp: Stamp) {
         self.asked = self.asked.max(stamp);
     }
 
-    /// Whether the program has asked for what is in front, or so much is pending that it is time to start.
+    /// Returns `true` if the program requested the front command, or if at least [`MANY`] commands are pending.
     pub(crate) fn urgent(&self) -> bool {
         self.pending.len() >= MANY || self.is_asked()
     }
 
-    /// Whether the program has asked for the command in front.
+    /// Returns `true` if the program requested the front command.
     pub(crate) fn is_asked(&self) -> bool {
         self.pending.front().is_some_and(|front| front.stamp <= self.asked)
     }
 
-    /// The last point that the program has asked for.
+    /// Returns the last point that the program requested.
     pub(crate) fn end_of_asked(&self, slot: Slot) -> Point {
         Point { slot, stamp: self.asked.min(self.enqueued) }
     }
 
-    /// Whether the command in front makes a batch of its own.
+    /// Returns `true` if the front command needs a batch of its own.
     pub(crate) fn goes_alone(&self) -> bool {
         self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::WgpuCommands(_))))
     }
 
-    /// Notes that a handle stands for the end of what is enqueued, as long as `past` lives.
+    /// Registers a handle of the queue's last point, which counts as long as `past` lives.
     pub(crate) fn look_for_end(&mut self, past: &Arc<PointHistory>) {
         self.await_result(self.enqueued, past);
     }
 
-    /// Notes that a handle stands for a point, as long as `past` lives.
+    /// Registers a handle of a point, which counts as long as `past` lives.
     pub(crate) fn await_result(&mut self, stamp: Stamp, past: &Arc<PointHistory>) {
         if stamp > self.planned {
             self.awaited.add(stamp, past);
@@ -174,49 +176,51 @@ impl QueueState {
         }
     }
 
-    /// Whether the program has a handle of a point from `first` on, or something pending gives the host what it looks at.
+    /// Returns `true` if the program has a handle of a point from `first` on, or if a pending command returns
+    /// something to the host.
     pub(crate) fn has_handles(&self, first: Stamp) -> bool {
         self.gives() || self.first_handle(first).is_some()
     }
 
-    /// Whether something pending gives the host what it looks at.
+    /// Returns `true` if a pending command returns something to the host.
     pub(crate) fn gives(&self) -> bool {
         self.gives > 0
     }
 
-    /// The first point from `first` on of which the program has a handle.
+    /// Returns the first point from `first` on that the program has a handle of.
     pub(crate) fn first_handle(&self, first: Stamp) -> Option<Stamp> {
         self.awaited.first(first)
     }
 
-    /// Whether everything that was planned is done.
+    /// Returns `true` if every planned command is complete.
     pub(crate) fn drained(&self) -> bool {
         self.segments.is_empty()
     }
 
-    /// Whether it has no work left at all.
+    /// Returns `true` if the queue has no incomplete command.
     pub(crate) fn spent(&self) -> bool {
         self.pending.is_empty() && self.segments.is_empty()
     }
 
-    /// Takes the slot of a queue that is gone. Whatever still asks for the failures of that one gets them.
+    /// Takes over the slot of a closed queue. The failures of the closed queue stay available to the handles that
+    /// refer to it.
     pub(crate) fn succeed(&mut self, gone: &mut QueueState) {
         self.failures = std::mem::take(&mut gone.failures);
         self.failures.begin(self.born);
     }
 
-    /// Notes that something waits for a point of it.
+    /// Records that a command waits for a point of this queue.
     pub(crate) fn note_use(&mut self) {
         self.unused = false;
     }
 
-    /// Whether nothing has to come after what it waits for: neither work of its own nor a point that is waited for, or of which
-    /// the program has a handle.
+    /// Returns `true` if nothing depends on the waits of this queue: it has no work of its own, no command waits for a
+    /// point of it, and the program has no handle of one.
     pub(crate) fn is_unused(&self) -> bool {
         self.unused && self.first_handle(Stamp(0)).is_none()
     }
 
-    /// Forgets the waits of a queue whose handle is gone, if nothing comes after them and none is planned.
+    /// Removes the waits of a closed queue if nothing depends on them and none is planned.
     pub(crate) fn forget_waits(&mut self) {
         if self.is_unused() && self.segments.is_empty() {
             self.pending = ChunkedList::default();
@@ -232,7 +236,8 @@ impl QueueState {
         self.pending.push_back(command);
     }
 
-    /// Takes the front command into the plan: it is done when batch `seq` is, or when what is before it is.
+    /// Moves the front command into the plan. It completes with batch `seq`, or with the commands before it if `seq`
+    /// is `None`.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
         self.gives -= usize::from(command.op.gives());
@@ -240,13 +245,13 @@ impl QueueState {
         Some(command)
     }
 
-    /// Takes the front command into batch `seq`, as work of its own.
+    /// Moves the front command into batch `seq` as work of this queue.
     pub(crate) fn pop_work(&mut self, seq: Seq) -> Option<Command> {
         self.own = Some(seq);
         self.pop(Some(seq))
     }
 
-    /// Takes the first `count` commands into the plan, which are launches: they are done when batch `seq` is.
+    /// Moves the first `count` commands, which are launches, into the plan. They complete with batch `seq`.
     pub(crate) fn pop_launches(
         &mut self,
         count: usize,
@@ -270,19 +275,19 @@ impl QueueState {
         }
     }
 
-    /// Takes the front command into the plan: it is done when all of `seqs`, and what is before it, are.
+    /// Moves the front command into the plan. It completes when all of `seqs` and the commands before it are complete.
     pub(crate) fn pop_wait(&mut self, seqs: &[Seq]) {
         let Some((&last, others)) = seqs.split_last() else { return drop(self.pop(None)) };
         let known: FxHashSet<Seq> = if others.is_empty() { <_>::default() } else { self.batches().collect() };
         for &seq in others.iter().filter(|seq| !known.contains(seq)) {
-            // None of the queue's own commands is done with it alone.
+            // No command of the queue completes with this batch alone.
             self.segments.push_back(Segment { last: self.planned, seq });
         }
         self.pop(Some(last));
     }
 
-    /// Notes a wait for `point`, all of whose batches are among the segments now; how far it had come after that queue
-    /// before.
+    /// Records a wait for `point`, all of whose batches are among the segments. Returns the stamp up to which this
+    /// queue followed the queue of `point` before.
     pub(crate) fn come_after(&mut self, point: Point) -> Stamp {
         match self.behind.iter_mut().find(|(slot, _)| *slot == point.slot) {
             Some((_, stamp)) => std::mem::replace(stamp, point.stamp.max(*stamp)),
@@ -304,15 +309,15 @@ impl QueueState {
         Reached::Planned(self.segments[at].seq)
     }
 
-    /// The batches that have to be done before `stamp` is, and did not have to be before `since` was. The last of them need
-    /// not come after the others: what a queue waits for may be done before its own work is.
+    /// Returns the batches that precede `stamp` and did not precede `since`. They may complete in any order: a batch
+    /// of another queue may complete before an earlier batch of this queue.
     pub(crate) fn batches_before(&self, stamp: Stamp, since: Stamp) -> impl Iterator<Item = Seq> {
         let first = self.segments.partition_point(|segment| segment.last < since);
         let at = self.segments.partition_point(|segment| segment.last < stamp);
         self.segments.iter().take(at + 1).skip(first).map(|segment| segment.seq)
     }
 
-    /// Notes which stretches are done.
+    /// Updates `completed` when batches are done.
     pub(crate) fn settle(&mut self, done: impl Fn(Seq) -> bool) {
         while let Some(front) = self.segments.front() {
             if !done(front.seq) {
@@ -320,27 +325,27 @@ impl QueueState {
             }
             self.completed = front.last;
             if self.own == Some(front.seq) {
-                self.own = None; // a wait may name the same batch again, further behind
+                self.own = None; // a later wait may name the same batch again
             }
             self.segments.pop_front();
         }
         self.awaited.settle(self.completed);
     }
 
-    /// The batches that its planned work, or a wait in it, is in: what it plans next comes after them.
+    /// Returns the batches that contain planned work or waits of this queue. The queue's next work follows them.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Seq> {
         self.segments.iter().map(|segment| segment.seq)
     }
 
-    /// As [`batches`](Self::batches), from the first mention of the last one with work of its own on: that comes after all
-    /// those before it.
+    /// Returns the entries of [`batches`](Self::batches) from the first segment of the last batch with work of this
+    /// queue on. That batch follows all earlier ones.
     pub(crate) fn batches_since_work(&self) -> impl Iterator<Item = Seq> {
         let own = self.segments.iter().position(|segment| Some(segment.seq) == self.own);
         self.batches().skip(own.unwrap_or(0))
     }
 
-    /// Ends the queue from `first` on. What is pending is [dropped](Self::pop_dead) piece by piece, however much it is; the
-    /// waits for other queues stay, as something may count on the order that they give.
+    /// Fails the queue from `first` on. Planning [drops](Self::pop_dead) the pending commands in small portions. Waits
+    /// for other queues stay because other commands may rely on the order that they impose.
     pub(crate) fn fail(&mut self, first: Stamp, error: Error) {
         self.failures.fail(first..=self.enqueued, &error);
         self.error.get_or_insert(error);
@@ -348,13 +353,13 @@ impl QueueState {
         self.dead = self.enqueued;
     }
 
-    /// Whether the command in front has failed, and is no wait for another queue.
+    /// Returns `true` if the front command has failed and is not a wait for another queue.
     pub(crate) fn front_is_dead(&self) -> bool {
         let dead = |front: &Command| front.stamp <= self.dead && !matches!(front.op, Op::Wait(_));
         self.pending.front().is_some_and(dead)
     }
 
-    /// Takes the commands in front that [have failed](Self::front_is_dead), up to `upto` and `room` at most.
+    /// Removes commands at the front that [have failed](Self::front_is_dead), up to `upto` and at most `room`.
     pub(crate) fn pop_dead(&mut self, upto: Stamp, room: usize) -> Vec<Command> {
         let mut dead = Vec::new();
         while dead.len() < room
@@ -366,14 +371,15 @@ impl QueueState {
         dead
     }
 
-    /// Has everything enqueued so far fail too, if the queue has an error that was not taken.
+    /// Extends the failure to everything enqueued so far if the queue has an error that was not taken.
     pub(crate) fn stay_failed(&mut self) {
         if self.error.is_some() {
             self.failures.go_on(self.enqueued);
         }
     }
 
-    /// Has this queue wait for all of `seqs` where it waits for `gone`, which is over before them.
+    /// Makes this queue wait for all of `seqs` where it waits for `gone`, which ends before them. Returns `true` if
+    /// the queue waits for `gone`.
     pub(crate) fn replace_batch(&mut self, gone: Seq, seqs: &[Seq]) -> bool {
         let Some(at) = self.segments.iter().position(|segment| segment.seq == gone) else { return false };
         let last = at.checked_sub(1).map_or(self.completed, |before| self.segments[before].last);
@@ -383,12 +389,12 @@ impl QueueState {
         true
     }
 
-    /// The error of a point that is done, if it has one.
+    /// Returns the result of a completed point.
     pub(crate) fn result(&self, stamp: Stamp) -> Result<(), Error> {
         self.failures.of(stamp).map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// The point of everything enqueued so far.
+    /// Returns the point of everything enqueued so far.
     pub(crate) fn end(&self, slot: Slot) -> Point {
         Point { slot, stamp: self.enqueued }
     }
@@ -407,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_done_when_its_batch_is() {
+    fn a_point_completes_with_its_batch() {
         let mut q = queue(2);
         assert_eq!(q.reached(Stamp(1)), Reached::Unplanned);
         q.pop(Some(Seq(7)));
@@ -418,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_trails_a_batch_is_done_with_it() {
+    fn a_command_without_a_batch_completes_with_the_batch_before_it() {
         let mut q = queue(2);
         q.pop(Some(Seq(7)));
         q.pop(None);
@@ -428,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_does_not_overtake_what_runs() {
+    fn failed_commands_complete_after_the_batch_in_flight_before_them() {
         let mut q = queue(3);
         q.pop(Some(Seq(1)));
         q.fail(Stamp(2), crate::error::Kind::Busy { array: "x".into() }.into());
@@ -439,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_comes_after_the_batches_up_to_its_own() {
+    fn a_point_follows_the_batches_up_to_its_own() {
         let mut q = queue(3);
         for seq in [7, 8, 9] {
             q.pop_work(Seq(seq));
@@ -451,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_batch_with_work_and_what_is_waited_for_since_stand_for_all() {
+    fn the_last_batch_with_work_and_later_waits_imply_all_earlier_batches() {
         let mut q = queue(4);
         q.pop_work(Seq(1));
         q.pop_work(Seq(2));
@@ -464,24 +470,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_waited_for_behind_work_that_is_done_is_still_waited_for() {
+    fn a_wait_remains_after_the_work_before_it_completes() {
         let mut q = queue(3);
         q.pop_work(Seq(5));
         q.pop_wait(&[Seq(4)]);
-        q.pop_wait(&[Seq(5)]); // another queue's work in the same batch
+        q.pop_wait(&[Seq(5)]); // another queue has work in the same batch
         q.settle(|seq| seq == Seq(5));
         assert_eq!(q.batches_since_work().collect::<Vec<_>>(), [Seq(4), Seq(5)]);
     }
 
     #[test]
-    fn how_far_a_queue_has_come_after_another_never_falls() {
+    fn the_stamp_up_to_which_a_queue_follows_another_never_decreases() {
         let mut q = queue(0);
         let came = [5, 3, 4, 6, 1].map(|stamp| q.come_after(Point { slot: Slot(2), stamp: Stamp(stamp) }).0);
         assert_eq!(came, [0, 5, 5, 5, 6]);
     }
 
     #[test]
-    fn a_queue_that_fails_keeps_its_waits_and_its_error_and_is_not_held() {
+    fn a_failed_queue_keeps_its_waits_and_its_error_and_is_not_held() {
         let mut q = queue(1);
         let waited = Point { slot: Slot(2), stamp: Stamp(1) };
         q.push(Command { stamp: Stamp(2), op: Op::Wait(waited) });
@@ -492,13 +498,13 @@ mod tests {
         assert_eq!((q.pop_dead(Stamp(9), 10).len(), q.front_is_dead()), (1, false));
         assert!(matches!(q.pending.front().map(|c| &c.op), Some(Op::Wait(point)) if *point == waited));
         q.pop_wait(&[]);
-        assert_eq!(q.pop_dead(Stamp(2), 10).len(), 0, "no further than asked");
+        assert_eq!(q.pop_dead(Stamp(2), 10).len(), 0, "only commands up to the stamp are removed");
         assert_eq!((q.pop_dead(Stamp(9), 10).len(), q.spent()), (1, true));
         assert!(q.result(Stamp(1)).is_err() && q.result(Stamp(3)).is_err() && q.result(Stamp(4)).is_ok());
     }
 
     #[test]
-    fn the_failures_of_a_queue_that_is_gone_are_known_to_the_next_one_in_its_slot() {
+    fn a_new_queue_keeps_the_failures_of_the_closed_queue_in_its_slot() {
         let (mut gone, mut next) = (queue(1), queue(0));
         gone.fail(Stamp(1), crate::error::Kind::Busy { array: "x".into() }.into());
         next.succeed(&mut gone);
@@ -506,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_for_a_batch_that_is_gone_is_waited_for() {
+    fn a_queue_waits_for_the_batches_that_replace_a_removed_one() {
         let mut q = queue(2);
         q.pop_work(Seq(1));
         q.pop_work(Seq(2));

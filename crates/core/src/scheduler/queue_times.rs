@@ -1,4 +1,4 @@
-//! What a timed queue notes of its commands.
+//! Records the times of the commands of a timed queue.
 
 use crate::scheduler::queue_timing::{PointTime, QueueTiming};
 use fencepost_sync::Point;
@@ -15,7 +15,7 @@ use fencepost_sync::{Slot, Stamp};
 use std::sync::Arc;
 
 impl Engine {
-    /// As [`marker`](Self::marker), with the moment at which the queue is there if it is timed, or the event is.
+    /// Returns a marker as [`marker`](Self::marker) does, with its time if the queue or the event is timed.
     pub(crate) fn timed_marker(
         &self,
         slot: Slot,
@@ -28,7 +28,7 @@ impl Engine {
         (point, past, moment)
     }
 
-    /// Has the launches of a queue noted from now on; whether they were not already.
+    /// Starts noting the launches of a queue. Returns `true` if they were not noted before.
     pub(crate) fn start_tuning(&self, slot: Slot) -> bool {
         let mut state = self.lock();
         let timing = state.queue_mut(slot).timing.get_or_insert_with(|| QueueTiming::for_notes(true));
@@ -37,7 +37,7 @@ impl Engine {
         started
     }
 
-    /// Ends that: the times of the launches, and the point behind them.
+    /// Stops noting launches. Returns their times and the point behind them.
     pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<PointHistory>, Vec<Arc<TimeSlot>>)> {
         let mut state = self.lock();
         let noting = state.is_noting();
@@ -50,8 +50,8 @@ impl Engine {
 }
 
 impl State {
-    /// The end of a queue's last command if that is not known to be over; else the moment at which the device comes by,
-    /// which a command of its own finds out. That one wakes nobody: it is for what comes next.
+    /// Returns the time slot of a queue's last command if its completion is not known. Otherwise enqueues a timestamp
+    /// command, which triggers no submission and runs with the next batch.
     fn moment(&mut self, slot: Slot) -> PointTime {
         let lets_in = self.check(slot).is_ok();
         let queue = self.queue(slot);
@@ -66,7 +66,8 @@ impl State {
                 queue.push(Command { stamp, op });
                 (stamp, time)
             }
-            None => (queue.enqueued(), Arc::default()), // never recorded, and waiting for it says why
+            // The slot is never recorded, and a wait for the marker returns the error.
+            None => (queue.enqueued(), Arc::default()),
         };
         let queue = self.queue(slot);
         PointTime { queue: queue.label.clone(), lane: queue.lane, stamp, time }
@@ -74,7 +75,7 @@ impl State {
 }
 
 impl State {
-    /// Puts work at the end of a queue that is watched.
+    /// Appends work to a timed queue.
     #[cold]
     pub(crate) fn push_timed(&mut self, by: Admission, stamp: Stamp, work: Work) {
         let (bytes, queue) = (work.bytes(), self.queue_mut(by.slot));
@@ -83,7 +84,7 @@ impl State {
             (op, Some(time))
         } else {
             if let Work::WgpuCommands(_) = work {
-                queue.end_times(); // what the program has recorded is timed by what comes around it
+                queue.end_times(); // the program's own commands are timed by the commands around them
             }
             (Op::Work(work), None)
         };
@@ -93,7 +94,7 @@ impl State {
 }
 
 impl QueueState {
-    /// Whether its events have times.
+    /// Returns `true` if the markers of the queue have times.
     fn is_timed(&self) -> bool {
         self.timing.as_ref().is_some_and(|timing| timing.marked)
     }
@@ -109,7 +110,7 @@ impl QueueState {
         (QueueTiming::op(work, &time, clocked), time)
     }
 
-    /// Notes that the queue waits for something: the end of its last command is not the end of that.
+    /// Records that the queue waits for a point, so the end of its last command is no longer the end of the queue.
     pub(crate) fn end_times(&mut self) {
         if let Some(timing) = &mut self.timing {
             timing.last = None;
@@ -117,7 +118,7 @@ impl QueueState {
     }
 }
 
-/// Whether a device does anything of ours for a command; else nobody can say when.
+/// Returns `true` if the device executes a step of the library for a command, whose time it can therefore report.
 fn takes_time(work: &Work) -> bool {
     match work {
         Work::WgpuCommands(_) => false,

@@ -1,4 +1,4 @@
-//! How a queue is timed, and the time of a point.
+//! Times a queue and its points.
 
 use crate::scheduler::command::{Op, Timed};
 use crate::work::step::Work;
@@ -6,45 +6,45 @@ use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Stamp;
 use std::sync::Arc;
 
-/// The times of a queue's commands.
+/// Holds the times of a queue's commands.
 pub(crate) struct QueueTiming {
-    /// Whether its markers have times: the program asked for that, and nobody only profiles.
+    /// Is true if the program asked for times of the markers. It is false if only a profiler needs the times.
     pub(crate) marked: bool,
-    /// Whether the device has a clock.
+    /// Is true if the device has a clock.
     pub(crate) clocked: bool,
-    /// The last command, unless the queue waits for something since.
+    /// Holds the last command, unless the queue waits for a point since then.
     pub(crate) last: Option<(Stamp, Arc<TimeSlot>)>,
-    /// The launches since a tuning started.
+    /// Holds the launches since tuning started.
     pub(crate) tuned: Option<Vec<Arc<TimeSlot>>>,
 }
 
 impl QueueTiming {
-    /// For a queue whose events are asked for times.
+    /// Returns the timing of a queue whose events report times.
     pub(crate) fn for_events() -> Box<Self> {
         Box::new(Self { marked: true, clocked: true, last: None, tuned: None })
     }
 
-    /// For a queue whose commands are only noted.
+    /// Returns the timing of a queue whose commands are noted only.
     pub(crate) fn for_notes(clocked: bool) -> Box<Self> {
         Box::new(Self { marked: false, clocked, last: None, tuned: None })
     }
 
-    /// Whether no event and no tuning asks for times.
+    /// Returns `true` if neither an event nor tuning needs the times.
     pub(crate) fn for_notes_only(&self) -> bool {
         !self.marked && self.tuned.is_none()
     }
 
-    /// A command whose time is told to `time`.
+    /// Returns a command that reports its time to `time`.
     pub(crate) fn op(work: Work, time: &Arc<TimeSlot>, clocked: bool) -> Op {
         Op::Timed(Box::new(Timed { work, time: time.clone(), clocked }))
     }
 }
 
-/// When a queue is past a point.
+/// Holds the time at which a queue passes a point.
 pub(crate) struct PointTime {
     pub(crate) queue: Arc<str>,
     pub(crate) lane: usize,
-    /// The command whose end it is.
+    /// Names the command whose end the point is.
     pub(crate) stamp: Stamp,
     pub(crate) time: Arc<TimeSlot>,
 }

@@ -1,4 +1,4 @@
-//! A wait of one context for another.
+//! Implements a wait of one context for another.
 
 use crate::error::{Error, Kind, Result};
 use crate::scheduler::deadline::Deadline;
@@ -15,50 +15,50 @@ use std::sync::{Arc, Weak};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
-/// How long a caller sleeps before it looks again for what nobody tells it of.
+/// Sets how often a caller polls for a change that it is not notified of.
 const BRIEFLY: Duration = Duration::from_millis(1);
 
-/// Signals an event of one context, the waiter, when another context has come to a point, or has submitted all up to it
-/// to the queue of both.
+/// Signals an event of the waiter's context when another context reaches a point, or when that context has submitted
+/// everything up to the point to a hardware queue that both contexts share.
 ///
-/// It is woken by the other context as any executor would be. That context keeps it; the waiter's queue knows it
-/// weakly, to ask for what it waits for.
+/// The other context owns the relay and wakes it through a waker. The waiter's queue refers to it weakly, to start the
+/// work that the relay waits for.
 pub(crate) struct Relay {
     waiter: Arc<Engine>,
     signaller: Signaller,
     origin: RelaySource,
     progress: Mutex<RelayProgress>,
-    /// No queue waits for the signal any more.
+    /// Is true once no queue waits for the signal any more.
     abandoned: AtomicBool,
 }
 
-/// How far a relay is.
+/// Holds the progress of a relay.
 struct RelayProgress {
     then: Option<RelayStep>,
-    /// The signal is given, or about to be.
+    /// Is true once the signal is sent or about to be sent.
     over: bool,
 }
 
-/// What is waited for.
+/// Names the source that a relay waits for.
 #[derive(Clone)]
 pub(crate) enum RelaySource {
-    /// With the right to hear whether it failed.
-    Point(Weak<Engine>, Point, #[expect(dead_code, reason = "held, not looked at")] FailureWatch),
-    /// An event of this context.
+    /// Waits for a point. The watch keeps the failure of the point known.
+    Point(Weak<Engine>, Point, #[expect(dead_code, reason = "kept alive, never read")] FailureWatch),
+    /// Waits for a user event of the given context.
     User(Weak<Engine>, Arc<UserSignal>),
 }
 
-/// What has to be done between the arrival and the signal.
+/// Runs after the source is reached and before the signal, until it returns a result.
 pub(crate) type RelayStep = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
 
 impl RelaySource {
-    /// What messages call a point of another context.
+    /// Returns the name of a point of another context for messages.
     pub(crate) fn name(engine: &Engine, point: Point) -> String {
         let label = engine.lock().name_of(point);
         format!("queue `{label}` on `{}`", engine.device.caps().adapter)
     }
 
-    /// How it ended, if it did; else has `waker` called when it does.
+    /// Returns the result of the source if there is one. Otherwise registers `waker` to be called when it ends.
     fn register_waker(&self, waker: &Waker) -> Option<Result<()>> {
         match self {
             RelaySource::Point(engine, point, _) => match engine.upgrade() {
@@ -74,7 +74,7 @@ impl RelaySource {
         }
     }
 
-    /// The context whose it is.
+    /// Returns the context of the source.
     fn engine(&self) -> Option<Arc<Engine>> {
         match self {
             RelaySource::Point(engine, ..) => engine.upgrade(),
@@ -82,8 +82,8 @@ impl RelaySource {
         }
     }
 
-    /// Whether the device keeps the order by itself, as both contexts submit to one queue and what is waited for is
-    /// submitted; else has `waker` called when that is so.
+    /// Returns `true` if both contexts submit to one hardware queue and the source is submitted, so that the device
+    /// keeps the order itself. If only the submission is missing, registers `waker` for it.
     fn is_submitted(&self, waiter: &Engine, waker: &Waker) -> bool {
         let RelaySource::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
@@ -92,13 +92,14 @@ impl RelaySource {
 }
 
 impl Relay {
-    /// Returns the relay that has still to signal `event`.
+    /// Returns the relay that has yet to signal `event`.
     pub(crate) fn of(event: &UserSignal) -> Option<Arc<Relay>> {
         let source: Arc<dyn Any + Send + Sync> = event.source()?;
         source.downcast().ok()
     }
 
-    /// Signals `signaller`, of the context `waiter`, when `origin` is there and `then` is done. Flushes nothing.
+    /// Creates a relay that signals `signaller`, of the context `waiter`, when `origin` is reached and `then` is done.
+    /// It flushes nothing.
     pub(crate) fn attach(
         waiter: &Arc<Engine>,
         signaller: Signaller,
@@ -113,14 +114,14 @@ impl Relay {
         relay.poll_in_turn();
     }
 
-    /// Looks whether it is there, and signals if so; whether that is over.
+    /// Polls the source and signals the event if it is reached. Returns `true` if the relay is over.
     fn poll_in_turn(self: &Arc<Self>) -> bool {
         run_with_deferred(|| self.poll_source())
     }
 
     fn poll_source(self: &Arc<Self>) -> bool {
         let waker = Waker::from(self.clone());
-        // Whoever looks meanwhile waits: it may see what this one did not.
+        // A concurrent poll waits here because it may see a change that this poll did not.
         let mut progress = lock(&self.progress);
         if progress.over || self.abandoned.load(Ordering::Relaxed) {
             return true;
@@ -143,7 +144,8 @@ impl Relay {
         true
     }
 
-    /// Whether it is over though what it waits for is not: the device has that, and keeps the order.
+    /// Signals the event as submitted if the source is submitted but not complete and the device keeps the order.
+    /// Returns `true` if the signal was sent.
     fn poll_submitted(&self, mut progress: MutexGuard<'_, RelayProgress>, waker: &Waker) -> bool {
         let submitted = progress.then.is_none() && self.origin.is_submitted(&self.waiter, waker);
         progress.over = submitted;
@@ -158,13 +160,13 @@ impl Relay {
         Kind::OtherContext { object, error }.into()
     }
 
-    /// The point that it waits for, and the context of that.
+    /// Returns the point that the relay waits for, with its context.
     pub(crate) fn origin_point(&self) -> Option<(Arc<Engine>, Point)> {
         let RelaySource::Point(engine, point, _) = &self.origin else { return None };
         Some((engine.upgrade()?, *point))
     }
 
-    /// Starts what it waits for. Without threads there, gets it a step further.
+    /// Starts the work up to the source. If the source context has no threads, it makes one step of progress there.
     fn start(&self) {
         if let RelaySource::Point(engine, point, _) = &self.origin
             && let Some(engine) = engine.upgrade()
@@ -173,8 +175,8 @@ impl Relay {
         }
     }
 
-    /// The relay at the end of the chain: what that one waits for is held by no further context. Ends, as an event is
-    /// there before any wait for it.
+    /// Returns the relay at the end of the chain, whose source no other context holds. `each` is called on every relay
+    /// of the chain. The chain is finite because an event exists before any wait for it.
     fn last(self: &Arc<Self>, mut each: impl FnMut(&Relay)) -> Arc<Self> {
         let mut at = self.clone();
         loop {
@@ -192,10 +194,10 @@ impl Relay {
         }
     }
 
-    /// Blocks for at most `limit`, and gets contexts without threads on, until something has moved.
+    /// Blocks for at most `limit`, and drives contexts without threads, until something makes progress.
     ///
     /// # Errors
-    /// `WouldDeadlock` if what it waits for comes after the callback that asks.
+    /// Returns `WouldDeadlock` if the source comes after the callback that waits.
     pub(crate) fn wait(self: &Arc<Self>, limit: Duration) -> Result<()> {
         let last = self.last(|_| ());
         match &last.origin {
@@ -206,7 +208,7 @@ impl Relay {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
                     Ok(false) => {}
                     Ok(true) | Err(_) if last.poll_in_turn() => last.await_signal(limit),
-                    // A batch has to be done first that saves the bytes it wants.
+                    // The remaining step waits for a batch that saves the bytes it needs.
                     Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), BRIEFLY),
                     Ok(true) | Err(_) => engine.make_progress(limit),
                 }
@@ -230,12 +232,12 @@ impl Relay {
         Ok(())
     }
 
-    /// Blocks for at most `limit` while somebody else is about to give the signal.
+    /// Blocks for at most `limit` while another thread is about to signal the event.
     fn await_signal(&self, limit: Duration) {
         self.waiter.park_while_held(self.signaller.state().hold, limit);
     }
 
-    /// Has `waker`, which waits in the waiter's context, called when what is waited for is there.
+    /// Registers `waker`, which waits in the waiter's context, with the source too.
     fn forward_waker(&self, waker: &Waker) {
         if let Some(engine) = self.origin.engine() {
             self.waiter.forward_waker(waker, &engine);
@@ -243,10 +245,11 @@ impl Relay {
         drop(self.origin.register_waker(waker));
     }
 
-    /// Has `waker` called when anything in the chain has moved, and gets contexts without threads a step further.
+    /// Registers `waker` to be called on any progress in the chain, and drives contexts without threads one step
+    /// further.
     ///
     /// # Errors
-    /// `WouldDeadlock` if what it waits for comes after a callback that waits for this poll.
+    /// Returns `WouldDeadlock` if the source comes after a callback that waits for this poll.
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
         let last = self.last(|relay| relay.forward_waker(waker));
         match &last.origin {
@@ -282,7 +285,7 @@ impl Relay {
 }
 
 impl SignalSource for Relay {
-    /// Has the other context forget it.
+    /// Removes the relay's waker from the other context.
     fn abandon(self: Arc<Self>) {
         self.abandoned.store(true, Ordering::Relaxed);
         if let Some(engine) = self.origin.engine() {
@@ -301,7 +304,8 @@ impl Deferred for Relay {
     }
 }
 
-/// Returns the context of an event if its callbacks may signal it, no thread of its own makes progress, and it has work to do.
+/// Returns the context of an event if its callbacks may signal it, no thread of its own makes progress, and it has
+/// work to do.
 fn idle_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
     engine.upgrade().filter(|engine| !engine.threads && engine.lock().busy())
 }

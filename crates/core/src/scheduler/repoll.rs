@@ -1,4 +1,4 @@
-//! Tasks that have to ask once more, as something else holds their queue back now.
+//! Makes tasks poll again when their queue has another hold.
 
 use crate::error::Result;
 use crate::scheduler::callback_cycles::forget_polls_of;
@@ -13,9 +13,9 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl State {
-    /// Has the tasks that wait for the queue of `point` ask again once planning finds that something else holds it back:
-    /// another context, which they have to get on if it has no threads, or a callback, which their own thread may have to
-    /// run.
+    /// Registers the queue of `point` so that its tasks poll again once planning finds that its hold has changed. The
+    /// new hold may be another context that the tasks must drive because it has no threads, or a callback that a
+    /// task's own thread must run.
     pub(crate) fn note_asking(&mut self, point: Point) {
         if self.reached(point) != Reached::Unplanned {
             return;
@@ -27,7 +27,7 @@ impl State {
         }
     }
 
-    /// Takes the wakers of the tasks that have to ask again.
+    /// Collects the wakers of the tasks that must poll again.
     pub(crate) fn ask_tasks(&mut self) {
         if self.asking.is_empty() {
             return;
@@ -47,8 +47,8 @@ impl State {
 }
 
 impl Engine {
-    /// As [`poll`](Self::poll), on a thread that is inside callbacks: plans at once, as only then it shows whether the point
-    /// comes after one of them.
+    /// Polls as [`poll`](Self::poll) does, on a thread inside callbacks. It plans at once, because only then it is
+    /// known whether the point comes after one of the callbacks.
     pub(crate) fn poll_inside(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -57,7 +57,8 @@ impl Engine {
     ) -> Option<Result<()>> {
         let priority = state.queue(point.slot).priority;
         state.plan([point], priority);
-        // Before the look at what it comes after: what holds it back from then on has the task ask again.
+        // This registration comes before the check of callbacks, so that a hold found after the check makes the task
+        // poll again.
         state.note_asking(point);
         self.unlock(state);
         if !self.threads {
@@ -69,7 +70,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Has nothing call `waker` any more, here and in the contexts that it was passed on to.
+    /// Removes `waker` from this context and from the contexts that it was forwarded to.
     pub(crate) fn forget(&self, waker: &Waker) {
         forget_polls_of(waker);
         let (removed, beyond) = self.lock().wakers.remove(waker);
@@ -79,7 +80,7 @@ impl Engine {
         }
     }
 
-    /// Notes that `waker` waits here for what another context has to do, and was left there too.
+    /// Records that `waker`, which is registered here, is registered with the other context `to` too.
     pub(crate) fn forward_waker(&self, waker: &Waker, to: &Arc<Engine>) {
         let to: Arc<dyn WakerOwner> = to.clone();
         self.lock().wakers.forward_waker(waker, &to);

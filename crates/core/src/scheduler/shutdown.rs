@@ -1,4 +1,4 @@
-//! The end of a context.
+//! Ends a context.
 
 use crate::error::Error;
 #[cfg(not(target_arch = "wasm32"))]
@@ -8,21 +8,22 @@ use crate::scheduler::state::State;
 use fencepost_sync::Point;
 
 impl Engine {
-    /// Flushes everything, waits for it unless the device is lost, and lets the threads end.
+    /// Flushes all queues, waits for them unless the device is lost, and lets the threads end.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn close(&self) {
-        // None is held by a user event of the program's any more: handles of those keep a context going.
+        // No queue is held by a user event of the program any more, because a handle of an event keeps its context
+        // alive.
         let ends = self.lock().ends();
         for end in ends {
             if let Err(error) = self.wait(end, crate::scheduler::deadline::Deadline::after(None)) {
-                log::debug!("while a context ended: {error}");
+                log::debug!("a wait failed while a context closed: {error}");
             }
         }
         self.lock().closing = true;
         self.notify_due_threads();
     }
 
-    /// Whether anything that is enqueued waits for another context.
+    /// Returns `true` if a pending command waits for another context.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn waits_for_other_context(&self) -> bool {
         let state = self.lock();
@@ -30,7 +31,7 @@ impl Engine {
         pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.source().is_some()))
     }
 
-    /// Keeps an error that came up where nobody could be told; the first one stays.
+    /// Logs an error that no caller can receive. The first one is kept.
     pub(crate) fn note_drop_error(&self, error: Error) {
         log::error!("{error}");
         self.lock().drop_error.get_or_insert(error);
@@ -38,7 +39,7 @@ impl Engine {
 }
 
 impl State {
-    /// The ends of all queues.
+    /// Returns the ends of all queues.
     pub(crate) fn ends(&self) -> Vec<Point> {
         self.slots().map(|slot| self.queue(slot).end(slot)).collect()
     }

@@ -1,4 +1,4 @@
-//! The right to signal a user event.
+//! Signals user events.
 
 use crate::error::{Kind, Result};
 use crate::scheduler::command::Op;
@@ -8,7 +8,7 @@ use crate::scheduler::user_signal::{HoldOwner, UserSignal, UserWait};
 use fencepost_sync::HoldId;
 use std::sync::Arc;
 
-/// Abandons the event when the last clone goes.
+/// Signals a user event. Dropping the signaller abandons an event that has not ended.
 pub(crate) struct Signaller(Arc<UserSignal>);
 
 impl Signaller {
@@ -25,17 +25,17 @@ impl Signaller {
         signal(|| self.complete(Ok(())));
     }
 
-    /// The wait for it, as a command.
+    /// Returns the wait for the event as a command.
     pub(crate) fn wait(&self) -> Op {
         Op::WaitUser(UserWait(self.0.clone()))
     }
 
-    /// Ends the event, for good or for bad.
+    /// Ends the event with `result`.
     pub(crate) fn complete(&self, result: Result<()>) {
         self.0.complete(result);
     }
 
-    /// Ends the event for who submits to the hardware queue that has what it stands for.
+    /// Completes the event as submitted, which is enough for a waiter on the same hardware queue.
     pub(crate) fn send(&self) {
         self.0.send();
     }

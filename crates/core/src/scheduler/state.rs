@@ -1,4 +1,4 @@
-//! What the state lock guards.
+//! Holds the data that the state lock guards.
 
 use crate::device::CostModel;
 use crate::error::site::{CommandKind, KernelId, Site};
@@ -25,68 +25,68 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// What must not be done under S: arrays are dropped and wakers called outside.
+/// Collects the actions that must run after S is released: drops of arrays and calls of wakers.
 #[derive(Default)]
 pub(crate) struct AfterUnlock {
     pub(crate) dropped: Vec<Command>,
     pub(crate) wakers: Vec<Waker>,
-    /// What queues that are gone had noted of their times, with the memory of that.
+    /// Holds the timing notes of closed queues, so that their memory is freed outside S.
     pub(crate) times: Vec<QueueTiming>,
-    /// Whether planning took anything out of a queue, which others may have waited for.
+    /// Is true if planning removed a command from a queue, for which other commands may have waited.
     pub(crate) moved: bool,
 }
 
 impl AfterUnlock {
-    /// Whether code of the program has to run.
+    /// Returns `true` if code of the program must run.
     pub(crate) fn has_code(&self) -> bool {
         !self.dropped.is_empty() || !self.wakers.is_empty()
     }
 
-    /// Whether nothing has to be done.
+    /// Returns `true` if no action is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.dropped.is_empty() && self.wakers.is_empty() && self.times.is_empty() && !self.moved
     }
 }
 
-/// All bookkeeping of a context.
+/// Holds the bookkeeping of a context.
 pub(crate) struct State {
     stamp: Stamp,
     pub(crate) queues: Vec<QueueState>,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
     pub(crate) pool: Pool,
-    /// Blocks on the program's own buffers that no array has any more, and that are not over.
+    /// Holds blocks on the program's own buffers that no array uses any more and the device may still use.
     pub(crate) foreign: Vec<Arc<Block>>,
     pub(crate) lost: Option<Error>,
-    /// The last handle is gone: threads end once everything is done.
+    /// Is true once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
-    /// Callbacks whose turn has come, for the callback thread.
+    /// Holds the callbacks that are due, in order, for the callback thread.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
-    /// Whether the tasks of a context without threads were told that callbacks are due.
+    /// Is true if the tasks of a context without threads were notified that callbacks are due.
     pub(crate) callbacks_announced: bool,
-    /// The callbacks that run at this moment.
+    /// Holds the callbacks that are running.
     pub(crate) callbacks: Callbacks,
-    /// Queues whose tasks ask again once something else holds the queue back, and what does now.
+    /// Holds the queues whose tasks poll again once the queue has another hold, each with its hold so far.
     pub(crate) asking: Vec<(Slot, Option<Hold>)>,
-    /// What is woken when something is over.
+    /// Holds the registered wakers.
     pub(crate) wakers: Wakers,
-    /// An error that came up in a `Drop`.
+    /// Holds an error that occurred in a `Drop`.
     pub(crate) drop_error: Option<Error>,
-    /// What has to be done once S is released.
+    /// Holds the actions that run once S is released.
     pub(crate) after: AfterUnlock,
-    /// How many blocks the host is at.
+    /// Counts the blocks that the host accesses.
     pub(crate) host_uses: u32,
-    /// Callers that sleep until something moves.
+    /// Counts the callers that are parked until something makes progress.
     pub(crate) callers_asleep: u32,
-    /// Whether the callback thread sleeps.
+    /// Is true while the callback thread is parked.
     pub(crate) calls_idle: bool,
-    /// What is noted while somebody profiles.
+    /// Holds the profile notes while a profiler or a reader of the notes exists.
     pub(crate) log: Option<Box<ProfileLog>>,
-    /// The waits so far, if somebody records them.
+    /// Holds the waits so far if they are recorded.
     pub(crate) wait_log: Option<Box<WaitLog>>,
     pub(crate) kernels: KernelNames,
     policy: Policy,
-    /// Commands that were compared with the earlier uses of their bytes.
+    /// Counts the commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
     pub(crate) host_clock: Clock,
     holds: u64,
@@ -140,12 +140,12 @@ impl State {
         (0..self.queues.len() as u32).map(Slot)
     }
 
-    /// Whether there is nothing to order: one queue is in order by itself.
+    /// Returns `true` if the context has at most one queue of the program, so that no order has to be added.
     pub(crate) fn single_queue(&self) -> bool {
         self.queues.len() <= 2
     }
 
-    /// The stamp of whatever was enqueued last.
+    /// Returns the stamp of the last enqueued command.
     pub(crate) fn last_stamp(&self) -> Stamp {
         self.stamp
     }
@@ -164,7 +164,7 @@ impl State {
         self.kernels.get(id)
     }
 
-    /// Whether `known` holds for whatever the queues that are there have enqueued up to `upto`.
+    /// Returns `true` if `known` holds for every command that the current queues enqueued up to `upto`.
     pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
         self.slots().all(|slot| {
             let queue = self.queue(slot);
@@ -172,13 +172,13 @@ impl State {
         })
     }
 
-    /// The lane with the fewest queues.
+    /// Returns the lane with the fewest open queues.
     pub(crate) fn idlest_lane(&self) -> usize {
         let load = |lane: usize| self.queues.iter().skip(1).filter(|q| q.open && q.lane == lane).count();
         (0..self.lanes.len()).min_by_key(|&lane| load(lane)).unwrap_or(0)
     }
 
-    /// Makes a queue that comes after everything enqueued so far.
+    /// Makes a queue that follows everything enqueued so far.
     pub(crate) fn new_queue(
         &mut self,
         label: Arc<str>,
@@ -187,7 +187,7 @@ impl State {
         at: &'static Location<'static>,
     ) -> Slot {
         let (clock, born_after) = self.everything();
-        // Its own: whoever knows the last command of the slot's queue before it knows nothing of this one.
+        // A new stamp keeps clocks that cover the slot's previous queue from covering this one.
         let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
         let slot = self.place(queue);
@@ -199,7 +199,7 @@ impl State {
         slot
     }
 
-    /// Makes a queue of the context's own for one command, ordered after nothing but what that needs.
+    /// Makes a queue of the context for one command. The queue follows only the commands that its own command needs.
     pub(crate) fn new_helper(&mut self, label: Arc<str>, priority: Priority, lane: usize) -> Slot {
         let stamp = self.next_stamp();
         let mut queue = QueueState::new(label, lane, priority, Clock::default(), stamp);
@@ -207,8 +207,9 @@ impl State {
         self.place(queue)
     }
 
-    /// What knows of all that is enqueued, and the points to wait for so that it all comes first: of queues that wait
-    /// for each other only the last ones. What a queue that is not used waits for is waited for without it.
+    /// Returns a clock that covers everything enqueued, and the points to wait for so that all of it comes first. Of
+    /// queues that wait for each other only the last points are needed. An unused queue is left out because the queues
+    /// that it waits for are counted themselves.
     fn everything(&self) -> (Clock, Vec<Point>) {
         let used = self.slots().skip(1).filter(|&slot| !self.queue(slot).is_unused());
         let ends = used.map(|slot| self.queue(slot).end(slot));
@@ -225,8 +226,8 @@ impl State {
     }
 
     fn place(&mut self, mut queue: QueueState) -> Slot {
-        // A clock that covers a queue covers the queues that had its slot before. One of the program's comes after those;
-        // a helper does not, so it takes the slots of helpers only.
+        // A clock that covers a queue also covers the earlier queues of its slot. A queue of the program follows
+        // those. A helper queue does not, so it reuses the slots of helpers only.
         match self.queues.iter().position(|q| q.free && q.helper == queue.helper) {
             Some(at) => {
                 queue.succeed(&mut self.queues[at]);
@@ -240,7 +241,7 @@ impl State {
         }
     }
 
-    /// Marks the slots of queues that are gone and done as free.
+    /// Marks the slots of closed and completed queues as free.
     pub(crate) fn free_slots(&mut self) {
         for queue in self.queues.iter_mut().skip(1).filter(|q| !q.open && !q.free) {
             queue.free = queue.spent();
@@ -253,7 +254,7 @@ impl State {
     pub(crate) fn reached(&self, point: Point) -> Reached {
         let queue = self.queue(point.slot);
         match queue.reached(point.stamp) {
-            // Only what the queue waited for last is done: the rest of it is what takes time.
+            // The batch of the queue's last wait is done. The point then depends on its first incomplete batch.
             Reached::Planned(seq) if self.batches.is_done(seq) => {
                 let open =
                     queue.batches_before(point.stamp, Stamp(0)).find(|&seq| !self.batches.is_done(seq));
@@ -263,20 +264,20 @@ impl State {
         }
     }
 
-    /// Whether nothing is planned, on the device or to be called.
+    /// Returns `true` if nothing is planned, in flight or due as a callback.
     pub(crate) fn idle(&self) -> bool {
         let idle = |lane: &LaneState| lane.timeline.in_flight() == 0 && !lane.has_ready();
         self.calls.is_empty() && self.lanes.iter().all(idle)
     }
 
-    /// Whether a turn would get anything further.
+    /// Returns `true` if a call of `make_progress` has work to do.
     pub(crate) fn busy(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
         !self.calls.is_empty() || (0..self.lanes.len()).any(works)
     }
 
-    /// Whether no later use can have to wait for this one. Under [`Policy::Checked`] how far the device is must
-    /// not count.
+    /// Returns `true` if no later use can need to wait for `earlier`. Under [`Policy::Checked`] only the host clock
+    /// counts, not the progress of the device.
     pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
         match self.policy {
             Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp),
@@ -284,23 +285,23 @@ impl State {
         }
     }
 
-    /// The label of the queue that a point is of; `None` if another queue has its slot now.
+    /// Returns the label of the queue of a point, or `None` if another queue has the slot now.
     pub(crate) fn label_of(&self, point: Point) -> Option<Arc<str>> {
         let queue = self.queue(point.slot);
         (queue.born <= point.stamp).then(|| queue.label.clone())
     }
 
-    /// As [`label_of`](Self::label_of), for messages, which say so if the label is not known any more.
+    /// Returns the label as [`label_of`](Self::label_of) does, or `(gone)` if it is no longer known.
     pub(crate) fn name_of(&self, point: Point) -> Arc<str> {
         self.label_of(point).unwrap_or_else(|| "(gone)".into())
     }
 
-    /// Whether the program has no handle any more of the queue that a point is of.
+    /// Returns `true` if the program has no handle of the queue of a point.
     pub(crate) fn is_gone(&self, point: Point) -> bool {
         !self.queue(point.slot).open || self.label_of(point).is_none()
     }
 
-    /// A command in the program, on a queue with this label.
+    /// Returns the site of a command on a queue with this label, which names the command in messages.
     pub(crate) fn site(
         &self,
         queue: Arc<str>,
@@ -317,13 +318,14 @@ impl State {
             CommandKind::Encode => "commands of the program".into(),
             CommandKind::Map => "a map".into(),
             CommandKind::BetweenContexts => "a copy between contexts".into(),
-            CommandKind::Look => "a look of the context".into(),
+            CommandKind::Look => "a read by the context".into(),
         };
         Site { queue, command, location }
     }
 
-    /// Whether a call that enqueues on `slot` is let in at all. None is if the context's own work has failed: whatever is
-    /// enqueued may use what was to be made.
+    /// Returns an error if a call may not enqueue on `slot`: the device is lost, the queue has failed, or the context
+    /// queue has failed. A failed context queue refuses every call because later commands may use arrays that it did
+    /// not fill.
     #[inline]
     pub(crate) fn check(&self, slot: Slot) -> Result<()> {
         let error = |slot: Slot| self.queue(slot).error.as_ref();
@@ -333,7 +335,7 @@ impl State {
         }
     }
 
-    /// Lets go of whatever `hold` held; `true` if that was anything.
+    /// Releases every queue whose hold satisfies `is`. Returns `true` if it released one.
     pub(crate) fn release(&mut self, is: impl Fn(Hold) -> bool) -> bool {
         let mut any = false;
         for queue in &mut self.queues {
@@ -345,7 +347,8 @@ impl State {
         any
     }
 
-    /// Takes the wakers of queues that got further without a batch's ending, or are held back by something else.
+    /// Collects the wakers of the queues that made progress without the completion of a batch, or that have another
+    /// hold.
     pub(crate) fn collect_wakers(&mut self) {
         self.ask_tasks();
         let queues = &self.queues;
@@ -355,13 +358,13 @@ impl State {
         self.after.wakers.extend(due);
     }
 
-    /// Has everybody who awaits something ask again.
+    /// Notifies every waker that waits for completion.
     pub(crate) fn wake_all_waiters(&mut self) {
-        // A callback may signal what tasks wait for, and be one that can run now.
+        // A callback may signal the event that tasks wait for, and that callback may be able to run now.
         self.after.wakers.extend(self.wakers.take_of_ends());
     }
 
-    /// Notes that the queues in a finished batch are further, and gives whom to wake.
+    /// Records that a batch is complete and updates its queues. Returns the wakers to call.
     pub(crate) fn settle(&mut self, seq: Seq) -> Vec<Waker> {
         let slots = self.batches.finish(seq);
         let mut wakers = self.wakers.take(WakeCondition::Batch(seq));

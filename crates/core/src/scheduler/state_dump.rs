@@ -1,4 +1,4 @@
-//! The state of everything, as text.
+//! Describes the state of a context as text.
 
 use crate::device::adapter_info::AdapterInfo;
 use crate::scheduler::command::Op;
@@ -9,7 +9,7 @@ use crate::work::step::Work;
 use std::fmt::Write;
 
 impl Engine {
-    /// What all queues and lanes are doing, a line each.
+    /// Returns the state of all queues and lanes, one line each.
     pub(crate) fn dump(&self, info: &AdapterInfo) -> String {
         let state = self.lock();
         let recorder = self.device.recorder();
@@ -44,8 +44,8 @@ impl Engine {
 }
 
 impl State {
-    /// How many entries the tables have that could grow with the calls of a program: wakers, failures that something may
-    /// ask for, what queues know of each other, names of kernels.
+    /// Returns the number of entries in the tables that can grow with the calls of a program: wakers, failures that
+    /// handles may still refer to, clock entries, and names of kernels.
     fn kept(&self) -> (usize, usize, usize, usize) {
         let failures = self.queues.iter().map(|queue| queue.failures.len()).sum();
         let known =
@@ -106,7 +106,7 @@ fn describe_hold(hold: Hold) -> &'static str {
     match hold {
         Hold::User(_) => "a user event is not signalled",
         Hold::Callback(_) => "a host callback has not run",
-        Hold::Host(_) => "the host is at an array",
+        Hold::Host(_) => "the host accesses an array",
         Hold::Drain(_) => "a host callback waits for earlier work",
     }
 }

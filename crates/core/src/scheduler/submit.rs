@@ -1,4 +1,4 @@
-//! From batches to submissions: the only code that submits.
+//! Submits batches. No other code does.
 
 use crate::device::recorder::LaneValue;
 use crate::error::Kind;
@@ -12,18 +12,18 @@ use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, lock};
 use std::sync::Arc;
 
-/// A batch that has the token and is on its way to the device.
+/// Holds a batch while the lane's token is taken to submit it.
 struct SubmittingBatch {
     batch: Batch,
     waits: Vec<LaneValue>,
     value: Value,
-    /// When it was taken, if that is noted.
+    /// Holds the time at which the batch was taken, if it is noted.
     at: Option<web_time::Instant>,
 }
 
 impl Engine {
-    /// Plans what is due on a lane, and submits its next batch; false if none can go. The thread that holds the token goes
-    /// on alone.
+    /// Plans the `due` commands of a lane and submits its next batch. Returns `false` if none can be submitted. The
+    /// submission runs without S, under the lane's token.
     pub(crate) fn submit_next<'a>(
         &'a self,
         lane: usize,
@@ -34,7 +34,7 @@ impl Engine {
             state.plan_lane(lane, due);
         }
         if !state.after.is_empty() {
-            // A waker may wait for the very batch that comes next.
+            // The wakers run before the token is taken because a waker may wait for the next batch.
             self.unlock(state);
             state = self.lock();
         }
@@ -43,26 +43,26 @@ impl Engine {
         going.map(|going| self.submit(lane, going, false)).is_some()
     }
 
-    /// As [`submit_next`](Self::submit_next), of what is planned.
+    /// Submits the next planned batch.
     #[cfg(test)]
     pub(crate) fn pump(&self, lane: usize) -> bool {
         self.submit_next(lane, self.lock(), None)
     }
 
-    /// Submits the next batch of a lane, if it can be, for a caller who looks for its end.
+    /// Submits the next batch of a lane, if it can be submitted, for a caller that waits for its completion.
     pub(crate) fn pump_watched(&self, lane: usize) {
         let going = self.lock().next_batch(lane);
         going.into_iter().for_each(|going| self.submit(lane, going, true));
     }
 
-    /// Encodes and submits one batch, without S.
+    /// Encodes and submits one batch without holding S.
     fn submit(&self, lane: usize, going: SubmittingBatch, watched: bool) {
         let SubmittingBatch { batch, waits, value, at } = going;
         let Batch { seq, steps, deps, expected, cut: _, refused } = batch;
         let (steps, submitted_at) = (Arc::new(steps), web_time::Instant::now());
         let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
-            // Free memory may be what is missing.
+            // If memory is exhausted, the second attempt follows a release of free blocks.
             let again = matches!(failure.error.kind(), Kind::OutOfMemory { .. }) && self.trim() > 0;
             if again { submit() } else { Err(failure) }
         });
@@ -71,7 +71,7 @@ impl Engine {
                 let mut state = self.lock();
                 if state.lost.is_some() {
                     drop(state);
-                    return std::mem::forget((steps, keep)); // the device may still be at it
+                    return std::mem::forget((steps, keep)); // the device may still use them
                 }
                 state.lanes[lane].token = false;
                 state.lanes[lane].timeline.submit(value);
@@ -101,7 +101,7 @@ impl Engine {
 }
 
 impl State {
-    /// The priority whose front batch can be submitted on a lane now.
+    /// Returns the priority whose front batch can be submitted on a lane now.
     pub(crate) fn choose(&self, lane: usize) -> Option<Priority> {
         let at = &self.lanes[lane];
         let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
@@ -109,10 +109,10 @@ impl State {
         at.has_room_for(priority, self.urgent_above(priority)).then_some(priority)
     }
 
-    /// Takes the token and the next batch of a lane, with its value and what it waits for on the device.
+    /// Takes the token and the next batch of a lane, with its value and its device waits.
     ///
-    /// Everything it depends on has been submitted: so all submissions have one order in which each waits only for
-    /// earlier ones, and no deadlock can exist.
+    /// Every dependency of the batch has been submitted. So all submissions have one order in which each waits only
+    /// for earlier ones, and no deadlock can exist.
     fn next_batch(&mut self, lane: usize) -> Option<SubmittingBatch> {
         if self.lost.is_some() || self.lanes[lane].token {
             return None;
@@ -128,7 +128,7 @@ impl State {
         Some(SubmittingBatch { batch, waits, value, at })
     }
 
-    /// The largest value of each other lane that a batch has to wait for.
+    /// Returns the largest value of each other lane that a batch waits for.
     fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
         let mut waits: Vec<LaneValue> = Vec::new();
         for wait in batch.deps.iter().filter_map(|&seq| self.batches.get(seq)?.device_wait(lane)) {

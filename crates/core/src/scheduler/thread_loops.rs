@@ -1,4 +1,4 @@
-//! What the threads of a context do: two a lane, one for host callbacks.
+//! Runs the threads of a context: two for each lane, and one for host callbacks.
 
 use crate::scheduler::callbacks::Inside;
 use crate::scheduler::engine::{Engine, SLICE};
@@ -12,22 +12,22 @@ use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
 use std::time::Duration;
 use web_time::Instant;
 
-/// How long the thread of a lane does not look round while the lane is in use.
+/// Limits how long a lane thread parks while its lane is in use.
 const TICK: Duration = Duration::from_millis(1);
-/// Naps after the last submission.
+/// Sets the number of ticks after the last submission before the lane thread parks without a timeout.
 const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 
-/// How the thread of a lane has rested since somebody last submitted.
+/// Counts the ticks of a lane thread since the last submission.
 #[derive(Default)]
 struct IdleTicks {
     ticks: u32,
     upto: Value,
-    /// Whether the last rest was a nap: then the program had the time to ask for what is there.
+    /// Is true if the last park ended with its timeout. The program then had the time to request its commands.
     ticked: bool,
 }
 
 impl IdleTicks {
-    /// Whether another rest is a nap, in a lane whose next submission has value `pending`.
+    /// Returns `true` if the next park is a tick, in a lane whose next submission has value `pending`.
     fn after(&mut self, pending: Value) -> bool {
         if pending != self.upto {
             (self.ticks, self.upto) = (0, pending);
@@ -38,7 +38,7 @@ impl IdleTicks {
 }
 
 impl Engine {
-    /// The thread of a lane: plans what came together, submits what can be, sleeps.
+    /// Runs the thread of a lane: it plans pending commands, submits batches and parks.
     pub(crate) fn lane_thread(&self, lane: usize) {
         let mut resting = IdleTicks::default();
         while !is_replaced() {
@@ -55,7 +55,8 @@ impl Engine {
         }
     }
 
-    /// Naps as long as the lane is in use, and for a moment more, then sleeps.
+    /// Parks for one tick while the lane is in use and for [`TICKS`] ticks after that. Then it parks until it is
+    /// notified.
     fn park_lane_thread<'a>(
         &'a self,
         lane: usize,
@@ -76,7 +77,7 @@ impl Engine {
         self.idle_round(lane, state)
     }
 
-    /// Sleeps for a moment at most, which in a model is over at once.
+    /// Parks for one tick. In a model the tick ends at once.
     fn park_for_tick<'a>(&'a self, lane: usize, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         if cfg!(fencepost_loom) {
             drop(state);
@@ -86,7 +87,7 @@ impl Engine {
         sleep_for(&self.work[lane], state, TICK)
     }
 
-    /// Sleeps for a slice at most, and then asks whether the device is still there.
+    /// Parks for at most one slice. If the slice passes, polls for device loss.
     fn idle_poll<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.lanes[lane].rest = ThreadRest::Guarding;
         let start = Instant::now();
@@ -99,7 +100,7 @@ impl Engine {
         self.lock()
     }
 
-    /// Does what callers left to do: wakes the completer for what nobody waits for, lets the driver tidy up.
+    /// Notifies the completer about values that no caller waits for, and lets the driver clean up.
     fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let unwatched = state.unwatched(lane);
         let at = &mut state.lanes[lane];
@@ -118,8 +119,8 @@ impl Engine {
         state
     }
 
-    /// The second thread of a lane: waits natively for the next value, for the sake of futures, callbacks and
-    /// memory that can be used again.
+    /// Runs the second thread of a lane: it waits natively for the next value, so that futures and callbacks make
+    /// progress and memory is reused.
     pub(crate) fn completer(&self, lane: usize) {
         while !is_replaced() {
             let next = {
@@ -141,9 +142,9 @@ impl Engine {
         }
     }
 
-    /// The callback thread: runs what is due, one after the other, until the context ends.
+    /// Runs the callback thread: it calls the due callbacks in order until the context ends.
     pub(crate) fn callback_thread(&self) {
-        let _inside = Inside::enter(); // a waker that blocks here keeps callbacks from running
+        let _inside = Inside::enter(); // a waker that waits here delays the callbacks
         let mut state = self.lock();
         state.callbacks.thread = Some(this_thread());
         loop {

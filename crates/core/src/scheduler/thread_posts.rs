@@ -1,12 +1,12 @@
-//! The threads of a lane while they run code of the program.
+//! Replaces a lane thread that runs code of the program.
 //!
-//! A waker may wait, and so may what is dropped with a command: for something that this very thread would submit, or notice the
-//! end of. So another thread takes its place first, and this one ends when that code returns.
+//! A waker, or the drop of a command, may wait for work that this very thread would submit or complete. So another
+//! thread takes over first, and this one ends when that code returns.
 
 use fencepost_sync::prim::thread_local;
 use std::cell::{Cell, RefCell};
 
-/// The place of a thread at a lane: the call that starts another thread in it.
+/// Holds the call that starts another thread in place of a lane thread.
 pub(crate) struct LanePost(Box<dyn FnOnce() + Send>);
 
 impl LanePost {
@@ -17,30 +17,31 @@ impl LanePost {
 }
 
 thread_local! {
-    /// The place of this thread at a lane.
+    /// Holds the post of this thread if it is a lane thread.
     static POST: RefCell<Option<LanePost>> = RefCell::default();
-    /// Whether another thread has taken it.
+    /// Is true if another thread has replaced this one.
     static REPLACED: Cell<bool> = Cell::default();
 }
 
-/// Gives this thread its place at a lane.
+/// Registers this thread as a lane thread with `post`.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn set_post(post: LanePost) {
     POST.with(|own| own.replace(Some(post)));
 }
 
-/// Whether this is a thread of a lane, which runs no callbacks: not even those of a context without threads, that wait for it.
+/// Returns `true` if this is a lane thread. A lane thread runs no callback, not even one of a context without threads,
+/// because the callback may wait for this thread.
 pub(crate) fn is_thread_of_a_lane() -> bool {
     POST.with(|own| own.borrow().is_some())
 }
 
-/// Whether another thread has taken the place of this one.
+/// Returns `true` if another thread has replaced this one.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn is_replaced() -> bool {
     REPLACED.with(Cell::get)
 }
 
-/// Has another thread take the place of this one, if it is a thread of a lane: it is about to wait.
+/// Replaces this thread with another one if it is a lane thread, because it is about to wait.
 pub(crate) fn replace_lane_thread() {
     if let Some(post) = POST.with(RefCell::take) {
         REPLACED.with(|replaced| replaced.set(true));
@@ -48,7 +49,7 @@ pub(crate) fn replace_lane_thread() {
     }
 }
 
-/// As [`replace_lane_thread`], in a waker of the program's: it asks for something, and may wait for the answer.
+/// Replaces this thread inside a waker of the program, because the waker may wait for a result.
 pub(crate) fn replace_lane_thread_in_task() {
     if fencepost_sync::in_task() {
         replace_lane_thread();

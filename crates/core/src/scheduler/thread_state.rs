@@ -1,9 +1,9 @@
-//! What the current thread does for the program: callbacks and signals.
+//! Records what the current thread does for the program: callbacks and signals.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A thread. The standard library's number does not tell the threads of a model apart.
+/// Identifies a thread. The standard library's identifiers do not distinguish the threads of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ThreadId(u64);
 
@@ -11,20 +11,20 @@ static THREADS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static THIS_THREAD: ThreadId = ThreadId(THREADS.fetch_add(1, Ordering::Relaxed));
-    /// How many callbacks run on this thread, one inside the other; the thread of a context for them counts as one.
+    /// Counts the callbacks that run on this thread, nested. The callback thread of a context counts as one.
     static DEPTH: Cell<u32> = Cell::default();
-    /// Whether this thread signals an event for the program.
+    /// Is true while this thread signals an event for the program.
     static SIGNALS: Cell<bool> = Cell::default();
 }
 
-/// Signals an event of the program's. Contexts that go on by that run no callbacks on this thread.
+/// Signals an event of the program. Contexts that make progress from that run no callbacks on this thread.
 pub(crate) fn signal(run: impl FnOnce()) {
     let _signals = Signals::set(true);
     run();
 }
 
-/// Whether this thread signals an event, until this is dropped. A wait inside a signal does not: a waker may wait, and nothing
-/// comes of the thread before that is over.
+/// Sets the signalling mark of this thread until this value is dropped. A wait inside a signal clears the mark, so
+/// that the wait runs callbacks: the thread makes no progress before the wait ends.
 pub(crate) struct Signals(bool);
 
 impl Signals {
@@ -43,8 +43,8 @@ pub(crate) fn this_thread() -> ThreadId {
     THIS_THREAD.with(|thread| *thread)
 }
 
-/// Whether callbacks have to wait until this call returns: those that run on this thread, and those of a context whose
-/// callback thread this is.
+/// Returns `true` if callbacks must wait until the current call returns: the callback running on this thread, or the
+/// callbacks of a context whose callback thread this is.
 pub(crate) fn inside() -> bool {
     DEPTH.with(Cell::get) > 0
 }

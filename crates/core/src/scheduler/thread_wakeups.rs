@@ -1,4 +1,4 @@
-//! Who is woken when S is released: whoever sleeps and has something to do now, and nobody else.
+//! Decides which parked threads are notified when S is released: those that have work to do now.
 
 use crate::scheduler::engine::Engine;
 use crate::scheduler::lane_state::ThreadRest;
@@ -8,24 +8,25 @@ use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
 use std::time::Duration;
 use web_time::Instant;
 
-/// Whom to wake. Found out under S, carried out when it is released.
+/// Names the threads to notify. It is computed under S and used after S is released.
 #[derive(Default)]
 pub(crate) struct ThreadWakeups {
-    /// For each lane: its thread, its completer.
+    /// Holds, for each lane, whether to notify its lane thread and its completer.
     lanes: smallvec::SmallVec<[(bool, bool); 2]>,
     calls: bool,
     callers: bool,
 }
 
 impl ThreadWakeups {
-    /// For a caller about to sleep: others who wait as it does have nothing new to see.
+    /// Returns the wakeups without the parked callers. A caller that is about to park has changed nothing that they
+    /// wait for.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }
 }
 
 impl State {
-    /// Whom to wake, after whatever has changed.
+    /// Returns the threads to notify after a change of the state.
     pub(crate) fn wakeups(&mut self) -> ThreadWakeups {
         let over = self.finished();
         let mut wakeups = ThreadWakeups::default();
@@ -52,27 +53,28 @@ impl State {
 }
 
 impl State {
-    /// Whether threads have nothing left to do, ever.
+    /// Returns `true` if the threads have no further work: the device is lost or the context is closing.
     pub(crate) fn finished(&self) -> bool {
         self.lost.is_some() || self.closing
     }
 
-    /// Whether the device has something of a lane whose end no caller looks for.
+    /// Returns `true` if work of a lane is in flight and no caller waits for its completion.
     pub(crate) fn unwatched(&self, lane: usize) -> bool {
         self.lanes[lane].timeline.in_flight() > 0 && self.lanes[lane].watchers == 0
     }
 
-    /// Whether the thread of a lane could submit or plan something.
+    /// Returns `true` if the thread of a lane can submit or plan something.
     pub(crate) fn something_for(&self, lane: usize) -> bool {
         self.work_for(lane, |queue| !queue.pending.is_empty())
     }
 
-    /// Whether it could submit or plan something now that the program has asked for, or that is a lot.
+    /// Returns `true` if the thread of a lane can submit something, or plan commands that the program requested or
+    /// that are many.
     pub(crate) fn urgent_for(&self, lane: usize) -> bool {
         self.work_for(lane, QueueState::urgent)
     }
 
-    /// Whether somebody awaits what nobody is at: then the first lane's thread looks whether the device is still there.
+    /// Returns `true` if a task waits while nothing is in flight. The thread of lane 0 then polls for device loss.
     pub(crate) fn needs_guard(&self, lane: usize) -> bool {
         let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
         lane == 0 && self.wakers.await_ends() && idle()
@@ -83,14 +85,14 @@ impl State {
         self.lost.is_none() && !at.token && (self.choose(lane).is_some() || self.could_plan(lane, counts))
     }
 
-    /// Whether a lane has something urgent to plan.
+    /// Returns `true` if a lane has urgent commands to plan.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn plans_for(&self, lane: usize) -> bool {
         self.could_plan(lane, QueueState::urgent)
     }
 
-    /// Whether there is room on a lane for a batch of a queue that counts, behind no planned batch of its priority: there it
-    /// gathers.
+    /// Returns `true` if a lane has room for a batch of a queue for which `counts` holds. A queue behind a planned
+    /// batch of its priority does not count, because its commands gather.
     fn could_plan(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
         let at = &self.lanes[lane];
         let gathers = |q: &QueueState| !at.ready[q.priority as usize].is_empty();
@@ -101,7 +103,7 @@ impl State {
 }
 
 impl Engine {
-    /// Wakes whoever has something to do now.
+    /// Notifies the threads that have work to do now.
     pub(crate) fn notify_due_threads(&self) {
         self.unlock(self.lock());
     }
@@ -120,8 +122,8 @@ impl Engine {
         wake(&self.done, wakeups.callers);
     }
 
-    /// Sleeps until something has moved; if nothing has within `limit`, asks whether the device is still there. A sleep of no
-    /// time would last as long as the timer of the system is coarse.
+    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it
+    /// does not park, because even the shortest park lasts for a tick of the system timer.
     pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
         let start = Instant::now();
         if !limit.is_zero() {

@@ -1,4 +1,4 @@
-//! The state behind a user event, which the host or another context signals.
+//! Holds the state behind a user event, which the host or another context signals.
 
 use crate::error::{Error, Result};
 use fencepost_sync::HoldId;
@@ -9,29 +9,29 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 use web_time::Instant;
 
-/// A context in which an event holds queues back.
+/// Represents a context in which an event holds queues.
 pub(crate) trait HoldOwner: Send + Sync {
-    /// Continues the queues that `hold` holds back.
+    /// Continues the queues that `hold` holds.
     fn release(&self, hold: HoldId);
 }
 
 /// Signals an event on behalf of another context.
 pub(crate) trait SignalSource: Any + Send + Sync {
-    /// No queue waits for the signal any more.
+    /// Stops the source because no queue waits for the signal.
     fn abandon(self: Arc<Self>);
 
-    /// Returns a waker that makes it look at the other context again.
+    /// Returns a waker that makes the source poll the other context again.
     fn waker(self: Arc<Self>) -> Waker;
 }
 
-/// The state behind a user event.
+/// Holds the state behind a user event.
 pub(crate) struct UserSignal {
     pub(crate) hold: HoldId,
     label: Arc<str>,
-    /// Weak: a wait on the device does not keep the context alive.
+    /// Refers weakly to the context, so that a wait on the device does not keep the context alive.
     owner: Weak<dyn HoldOwner>,
     outcome: Mutex<SignalOutcome>,
-    /// Signals it on behalf of another context, if that is how it ends.
+    /// Holds the relay that signals the event, if another context does.
     source: OnceLock<Weak<dyn SignalSource>>,
 }
 
@@ -39,11 +39,11 @@ pub(crate) struct UserSignal {
 struct SignalOutcome {
     result: Option<Result<(), Error>>,
     at: Option<Instant>,
-    /// What it stands for is submitted, not done: to the hardware queue of whoever waits.
+    /// Is true if the source is submitted to the waiter's hardware queue but not complete.
     submitted: bool,
 }
 
-/// The wait of a queue for an event of the host.
+/// Represents a queue's wait for an event of the host.
 pub(crate) struct UserWait(pub(crate) Arc<UserSignal>);
 
 impl Deref for UserWait {
@@ -55,8 +55,8 @@ impl Deref for UserWait {
 }
 
 impl Drop for UserWait {
-    /// A queue that has failed does not wait any more: the other context, if one is to signal, need not tell it. A wait
-    /// that is over may go under S, one that is not goes outside.
+    /// Abandons the signal source if the wait is dropped unsignalled, because its queue has failed. A finished wait
+    /// may be dropped under S, and an unfinished one is dropped after S is released.
     fn drop(&mut self) {
         if self.result().is_none()
             && let Some(source) = self.source()
@@ -75,38 +75,39 @@ impl UserSignal {
         &self.label
     }
 
-    /// Notes that another context signals it.
+    /// Records that another context signals this event.
     pub(crate) fn set_source(&self, source: Weak<dyn SignalSource>) {
         self.source.get_or_init(|| source);
     }
 
-    /// Returns what still has to signal it on behalf of another context.
+    /// Returns the source that has yet to signal this event on behalf of another context.
     pub(crate) fn source(&self) -> Option<Arc<dyn SignalSource>> {
         self.source.get()?.upgrade()
     }
 
-    /// How it ended, if it did.
+    /// Returns the result of the event if it has ended.
     pub(crate) fn result(&self) -> Option<Result<()>> {
         lock(&self.outcome).result.clone()
     }
 
-    /// Whether whoever waits for it has still to come behind what the hardware queue has.
+    /// Returns `true` if the event ended as submitted: a waiter must still be ordered after the work that the shared
+    /// hardware queue already has.
     pub(crate) fn is_submitted(&self) -> bool {
         lock(&self.outcome).submitted
     }
 
-    /// When it ended, if it did.
+    /// Returns the time at which the event ended, if it has.
     pub(crate) fn ended(&self) -> Option<Instant> {
         lock(&self.outcome).at
     }
 
-    /// Ends the event for a queue that submits to the hardware queue that has what it stands for.
+    /// Completes the event as submitted, for a queue that submits to the same hardware queue.
     pub(crate) fn send(&self) {
         lock(&self.outcome).submitted = true;
         self.complete(Ok(()));
     }
 
-    /// Ends the event once.
+    /// Ends the event. Later calls have no effect.
     pub(crate) fn complete(&self, result: Result<()>) {
         {
             let mut outcome = lock(&self.outcome);

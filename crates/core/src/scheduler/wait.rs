@@ -1,4 +1,4 @@
-//! The only calls that block.
+//! Implements the calls that block, and the polls and flushes that do their work.
 
 use crate::error::{Error, Result};
 use crate::scheduler::batch::Status;
@@ -22,36 +22,36 @@ use std::time::Duration;
 
 pub(crate) mod plan_ahead;
 
-/// What a wait is for.
+/// Names the target of a wait.
 #[derive(Clone, Copy)]
 pub(crate) enum WaitTarget {
     Point(Point),
     Batch(Seq),
 }
 
-/// Where that is.
+/// Describes the progress of a target.
 enum TargetState {
     Done(Result<()>),
     In(Seq),
     Unplanned,
 }
 
-/// What a waiter does next.
+/// Names the next step of a waiter.
 enum WaitStep {
-    /// The device has it: wait natively, on this very thread.
+    /// The target is submitted: this thread waits natively.
     Native(usize, Value),
-    /// It is planned, and nothing stands before it: submit it on this very thread.
+    /// The target is planned and can be submitted: this thread submits it.
     Submit(usize),
-    /// Another context has to move first.
+    /// Another context must make progress first.
     Elsewhere(Arc<Relay>),
-    /// Somebody else has to move first.
+    /// Another thread must make progress first.
     Sleep,
 }
 
-/// The longest wait in one piece of a context without threads.
+/// Limits one native wait in a context without threads.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Steps of a batch that a caller may encode itself in a time that nobody notices.
+/// Limits the steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
 const FEW: usize = 64;
 
 impl State {
@@ -67,7 +67,7 @@ impl State {
         }
     }
 
-    /// What to do about something that cannot be planned yet.
+    /// Returns the next step for a target that cannot be planned yet.
     fn elsewhere(&self, target: WaitTarget) -> WaitStep {
         let relay = if let WaitTarget::Point(point) = target { self.held_by(point) } else { None };
         relay.map_or(WaitStep::Sleep, WaitStep::Elsewhere)
@@ -82,29 +82,30 @@ impl State {
         })
     }
 
-    /// Has `waker` called when `point` is done.
+    /// Registers `waker` to be called when `point` is complete.
     fn register_waker(&mut self, point: Point, waker: &Waker) {
         self.wakers.register(WakeCondition::point(point), waker);
     }
 
-    /// Has `waker` called when batch `seq` is done.
+    /// Registers `waker` to be called when batch `seq` is complete.
     fn register_batch_waker(&mut self, seq: Seq, waker: &Waker) {
         self.wakers.register(WakeCondition::Batch(seq), waker);
     }
 
-    /// Whether a lane is idle and has a batch that depends on submitted ones only.
+    /// Returns `true` if a lane is idle and has a batch that depends on submitted batches only.
     fn can_submit(&self, lane: usize) -> bool {
         let at = &self.lanes[lane];
         at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
     }
 
-    /// Whether no queue is more urgent than another, so that nobody overtakes and batches may be as large as they come.
+    /// Returns `true` if all open queues have the same priority. No queue overtakes another then, so batches may
+    /// gather commands freely.
     pub(crate) fn one_priority(&self) -> bool {
         let mut open = self.queues.iter().skip(1).filter(|queue| queue.open).map(|queue| queue.priority);
         open.next().is_none_or(|first| open.all(|other| other == first))
     }
 
-    /// Whether a caller may submit the next batch of a lane itself: nothing is running, and it is small.
+    /// Returns `true` if a caller may submit the next batch of a lane itself: the lane is idle and the batch is small.
     fn quick(&mut self, lane: usize, priority: Priority) -> bool {
         let can = self.can_submit(lane);
         can && self.lanes[lane].list(priority).front().is_some_and(|batch| batch.steps.len() <= FEW)
@@ -112,20 +113,20 @@ impl State {
 }
 
 impl Engine {
-    /// Blocks until `point` is done; `false` if the deadline came first.
+    /// Blocks until `point` is complete. Returns `false` if the deadline passes first.
     ///
-    /// Plans and submits what it needs, and no more.
+    /// It plans and submits the commands that the point needs, and no others.
     pub(crate) fn wait(&self, point: Point, deadline: Deadline) -> Result<bool> {
         self.wait_for(WaitTarget::Point(point), deadline)
     }
 
-    /// Blocks until batch `seq` is done; `false` if the deadline came first.
+    /// Blocks until batch `seq` is complete. Returns `false` if the deadline passes first.
     pub(crate) fn wait_batch(&self, seq: Seq, deadline: Deadline) -> Result<bool> {
         self.wait_for(WaitTarget::Batch(seq), deadline)
     }
 
     fn wait_for(&self, target: WaitTarget, deadline: Deadline) -> Result<bool> {
-        // Even a wait of no time takes one turn: asked again and again, it ends.
+        // A wait with a zero limit also takes one turn, so that repeated waits finish.
         let (mut turned, mut blocked, mut planned) = (false, None, PlanRest::default());
         let _waits = crate::scheduler::thread_state::Signals::set(false);
         replace_lane_thread();
@@ -138,7 +139,7 @@ impl Engine {
             if turned && deadline.over() {
                 self.unlock(state);
                 if !self.threads {
-                    self.poll_loss(); // nobody else does
+                    self.poll_loss(); // no other thread polls
                 }
                 return Ok(false);
             }
@@ -169,7 +170,8 @@ impl Engine {
         }
     }
 
-    /// The result of what is waited for, if it has one; else plans it, as far as what was `planned` before allows.
+    /// Returns the result of the target if it has one. Otherwise plans the target, as far as the result `planned` of
+    /// the earlier planning allows.
     fn over(&self, state: &mut State, target: WaitTarget, planned: &mut PlanRest) -> Option<Result<()>> {
         if let TargetState::Done(result) = state.find(target) {
             return Some(result);
@@ -181,7 +183,8 @@ impl Engine {
         None
     }
 
-    /// Refuses a wait in a callback that could never end; notes one that may, for the callbacks of other threads.
+    /// Refuses a wait in a callback that could never end. Registers an endless wait, so that callbacks on other
+    /// threads can detect a cycle.
     fn check_wait(
         &self,
         target: WaitTarget,
@@ -195,7 +198,8 @@ impl Engine {
         self.check_cycles(point)
     }
 
-    /// What to do for a planned batch. Waiting for a queue of low priority lifts what it waits for.
+    /// Returns the next step for a planned batch. A wait for a queue of low priority lifts the batch and its
+    /// dependencies to normal priority.
     fn turn_for(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
@@ -203,7 +207,7 @@ impl Engine {
             Status::Ready(_) => {
                 state.lift(seq, Priority::Normal);
                 state.hurry(seq);
-                // What it depends on may lie on another lane, and comes first.
+                // A dependency may be on another lane and is submitted first.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
                 let own = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
                 own.map_or(WaitStep::Sleep, WaitStep::Submit)
@@ -220,10 +224,11 @@ impl Engine {
     ) -> Result<()> {
         let slice = deadline.slice();
         match make_progress {
-            // That may take long, or wait for this lane itself.
+            // Code of the program runs before this caller watches the lane, because it may take long or wait for this
+            // lane.
             WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
             WaitStep::Native(lane, value) => {
-                // Only what comes next can be watched: nobody would notice what ends before it.
+                // Only the next value can be watched, because no other thread would observe the values before it.
                 let next = Value(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
@@ -249,16 +254,16 @@ impl Engine {
             }
             _ => {
                 self.unlock(state);
-                // Nobody else does anything meanwhile, and how long this thread sleeps on a busy machine must change
-                // nothing.
+                // No other thread makes progress meanwhile. The long limit makes the result independent of how long
+                // this thread sleeps on a busy machine.
                 self.make_progress(deadline.left().min(PATIENCE));
             }
         }
         Ok(())
     }
 
-    /// Submits the next batch of a lane for a caller who is about to wait for it. If it does not, the completer takes
-    /// over: at once, or when the thread of the lane looks round.
+    /// Submits the next batch of a lane for a caller that is about to wait for it. If the caller does not wait, the
+    /// completer takes over: at once, or at the next tick of the lane thread.
     fn submit_soon_waited(&self, state: MutexGuard<'_, State>, lane: usize) {
         let state = self.submit_watched(state, lane);
         if state.lanes[lane].rest.is_deep() {
@@ -266,8 +271,8 @@ impl Engine {
         }
     }
 
-    /// Submits the next batch of a lane for a caller who looks for the end of it himself: nobody else is woken for
-    /// that.
+    /// Submits the next batch of a lane for a caller that waits for its completion itself. The completer is not
+    /// notified.
     fn submit_watched<'a>(&'a self, state: MutexGuard<'a, State>, lane: usize) -> MutexGuard<'a, State> {
         self.unlock_quietly(state);
         self.pump_watched(lane);
@@ -282,7 +287,7 @@ impl Engine {
         crate::scheduler::deferred_calls::wake_all(wakers);
     }
 
-    /// Starts everything enqueued on a queue, with all that it waits for.
+    /// Starts everything enqueued on a queue, with all its dependencies.
     pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
         let state = self.lock();
         state.check(slot)?;
@@ -290,19 +295,20 @@ impl Engine {
         Ok(())
     }
 
-    /// Has everything on a queue planned, and releases S.
+    /// Requests everything on a queue, so that it is planned, and releases S.
     pub(crate) fn start(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let end = state.queue(slot).end(slot);
         if self.threads && state.one_priority() {
             state.queue_mut(slot).ask(end.stamp);
-            self.notify_lane(state, slot); // the lane's thread plans it: what came together makes one batch
+            // The lane thread plans the queue, so that commands flushed together share a batch.
+            self.notify_lane(state, slot);
         } else {
             self.flush_to(state, end);
         }
     }
 
-    /// As [`flush`](Self::flush), on this very thread if the lane is idle and the work little: whoever asks for the
-    /// end of it is about to wait.
+    /// Flushes as [`flush`](Self::flush) does. If the lane is idle and the batch is small, this thread submits the
+    /// batch, because the caller is about to wait for it.
     pub(crate) fn flush_soon(&self, slot: Slot) -> Result<()> {
         let mut state = self.lock();
         state.check(slot)?;
@@ -320,9 +326,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether the thread of a queue's lane plans it as soon as there is room: what is flushed behind a planned
-    /// batch that is as urgent gathers, and becomes one batch instead of many. It never plans the context's own commands
-    /// for themselves.
+    /// Returns `true` if the thread of a queue's lane plans the queue as soon as there is room. Commands that are
+    /// flushed behind a planned batch of their priority gather into one batch. The context queue does not count
+    /// because no lane thread plans it for its own sake.
     fn will_be_planned(&self, state: &mut State, slot: Slot) -> bool {
         let queue = state.queue(slot);
         let (lane, priority) = (queue.lane, queue.priority);
@@ -344,7 +350,7 @@ impl Engine {
         }
     }
 
-    /// Whether a point is done. Flushes first; never waits.
+    /// Returns `true` if a point is complete. It flushes first and never waits.
     pub(crate) fn is_complete(&self, point: Point, clock: &Clock) -> Result<bool> {
         let state = self.lock();
         if state.reached(point) != Reached::Done {
@@ -366,7 +372,8 @@ impl Engine {
         answer.map(|()| true)
     }
 
-    /// The result of a point if it is done; else flushes it and has `waker` called when it is.
+    /// Returns the result of a point if it is complete. Otherwise flushes it and registers `waker` to be called on
+    /// completion.
     pub(crate) fn poll(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
         let state = match self.registered(point, waker) {
             Ok(state) => state,
@@ -380,10 +387,10 @@ impl Engine {
         self.get_on(point, waker).map(Err)
     }
 
-    /// Gets on what `point` waits for where no thread does, and has `waker` called when to do so again.
+    /// Drives the work that `point` waits for if no thread does, and registers `waker` for the next poll.
     ///
     /// # Errors
-    /// `WouldDeadlock`, inside callbacks.
+    /// Returns `WouldDeadlock` if the point comes after a callback that waits for this poll.
     pub(crate) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
         if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);
@@ -392,12 +399,13 @@ impl Engine {
         None
     }
 
-    /// As [`poll`](Self::poll), flushing nothing.
+    /// Polls as [`poll`](Self::poll) does, without a flush.
     pub(crate) fn register_waker(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
         self.registered(point, waker).err()
     }
 
-    /// Has `waker` called when a point is done, and gives S; its result, if it has one.
+    /// Registers `waker` for a point and returns S. If the point has a result, returns the result as the error
+    /// instead.
     fn registered(&self, point: Point, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
         replace_lane_thread_in_task();
         let mut state = self.lock();
@@ -409,7 +417,7 @@ impl Engine {
         Ok(state)
     }
 
-    /// Starts everything up to a point, with all that it waits for.
+    /// Starts everything up to a point, with all its dependencies.
     pub(crate) fn start_point(&self, point: Point) {
         let state = self.lock();
         if state.lost.is_none() && state.reached(point) == Reached::Unplanned {
@@ -420,12 +428,12 @@ impl Engine {
         }
     }
 
-    /// The wait for another context that holds a point back, if it is one that does.
+    /// Returns the relay that holds a point, if another context holds it.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         self.lock().held_by(point)
     }
 
-    /// Sleeps until something has moved, if an event of the host holds a queue.
+    /// Parks until a change is notified, if an event of the host holds a queue.
     pub(crate) fn park_while_held(&self, hold: HoldId, limit: Duration) {
         let state = self.lock();
         if state.queues.iter().any(|queue| queue.hold == Some(Hold::User(hold))) {
@@ -433,9 +441,9 @@ impl Engine {
         }
     }
 
-    /// Without threads only a task that asks goes on: as long as there is something to do, or another thread submits, it
-    /// asks again at once. In the browser microtasks go on, and a task that asked again at once would keep the device's
-    /// answers out.
+    /// Wakes the task at once while work remains, because without threads only polling makes progress. A lane whose
+    /// token is taken counts as work. In the browser microtasks make progress, and a task that polled again at once
+    /// would keep the device's messages from being processed.
     fn repoll(&self, waker: &Waker) {
         if self.threads || cfg!(target_arch = "wasm32") {
             return;
@@ -449,7 +457,7 @@ impl Engine {
         }
     }
 
-    /// How `event` ended, or that the device is lost; else has `waker` called when either is so.
+    /// Returns the result of `event`, or an error if the device is lost. Otherwise registers `waker` for either.
     pub(crate) fn await_user(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
         replace_lane_thread_in_task();
         let mut state = self.lock();
@@ -465,7 +473,8 @@ impl Engine {
         None
     }
 
-    /// Has `waker` called when `event`, of this context, ends; how it did, if it did.
+    /// Registers `waker` for the end of `event`, which belongs to this context. Returns the result if the event has
+    /// ended.
     pub(crate) fn register_signal_waker(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
         let mut state = self.lock();
         let result = event.result();
@@ -475,7 +484,8 @@ impl Engine {
         result
     }
 
-    /// Whether an event of the host's is over. Gets a context without threads on, as a callback of it may signal it.
+    /// Returns `true` if an event of the host has ended. It drives a context without threads, because a callback there
+    /// may signal the event.
     pub(crate) fn is_signalled(&self, event: &UserSignal) -> Result<bool> {
         if event.result().is_none() {
             self.poll_lanes();
@@ -489,7 +499,7 @@ impl Engine {
         }
     }
 
-    /// As [`poll_batch`](Self::poll_batch), getting nothing on.
+    /// Polls as [`poll_batch`](Self::poll_batch) does, without driving any work.
     pub(crate) fn register_batch_waker(&self, seq: Seq, waker: &Waker) -> Result<bool> {
         let mut state = self.lock();
         let done = state.batches.is_done(seq);
@@ -500,7 +510,7 @@ impl Engine {
         Ok(done)
     }
 
-    /// Whether batch `seq` is done; else has `waker` called when it is.
+    /// Returns `true` if batch `seq` is complete. Otherwise registers `waker` to be called on completion.
     pub(crate) fn poll_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
         replace_lane_thread_in_task();
         let mut state = self.lock();
@@ -517,8 +527,8 @@ impl Engine {
         Ok(false)
     }
 
-    /// Plans what is due, runs the callbacks whose turn it is, and submits what can be, of all lanes; whether there was
-    /// anything to run or to submit.
+    /// Plans the due commands of all lanes, runs the callbacks that are due and submits batches. Returns `true` if it
+    /// ran or submitted anything.
     fn plan_and_submit(&self, due: DueCommands) -> bool {
         let mut state = self.lock();
         (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
@@ -536,8 +546,8 @@ impl Engine {
         any
     }
 
-    /// Does the work of all threads once, on this one: for contexts that have none. What the program has asked for comes
-    /// first; the rest starts when there is nothing else.
+    /// Runs one turn of the work of all threads on this thread, for contexts without threads. Commands that the
+    /// program requested come first. The others start once the context is idle.
     pub(crate) fn make_progress(&self, limit: Duration) {
         if !self.plan_and_submit(DueCommands::Asked) && self.lock().idle() {
             self.plan_and_submit(DueCommands::All);

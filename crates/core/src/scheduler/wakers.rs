@@ -1,31 +1,31 @@
-//! What is woken when.
+//! Stores the wakers of a context, by the condition that they wait for.
 use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
-/// A context that keeps wakers.
+/// Represents a context that stores wakers.
 pub(crate) trait WakerOwner: Send + Sync {
-    /// Calls `waker` no more, here and in the contexts that it was passed on to.
+    /// Removes `waker` here and in the contexts that it was forwarded to.
     fn forget(&self, waker: &Waker);
 }
 
-/// What a waker waits for. The order counts: what the device completes comes first.
+/// Names the condition of a waker. The order of the variants counts: conditions of completion come first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum WakeCondition {
-    /// A queue has come to a point.
+    /// A queue reaches a point.
     Point(Slot, Stamp),
-    /// A batch is done.
+    /// A batch is complete.
     Batch(Seq),
-    /// An event of the host is over.
+    /// An event of the host has ended.
     User(HoldId),
-    /// A point was submitted.
+    /// A point is submitted.
     Sent(Slot, Stamp),
 }
 
 impl WakeCondition {
-    /// Before all of them.
+    /// Is the smallest condition.
     const FIRST: WakeCondition = WakeCondition::Point(Slot(0), Stamp(0));
     const FIRST_SENT: WakeCondition = WakeCondition::Sent(Slot(0), Stamp(0));
 
@@ -38,7 +38,7 @@ impl WakeCondition {
     }
 }
 
-/// Names a waker by what it wakes: its table of functions may lie at several addresses.
+/// Identifies a waker by its data pointer, because its function table may have several addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct WakerName(usize);
 
@@ -46,26 +46,27 @@ impl WakerName {
     const FIRST: WakerName = WakerName(0);
     const LAST: WakerName = WakerName(usize::MAX);
 
-    /// The name; none of the waker that wakes nothing.
+    /// Returns the name, or `None` for the waker that does nothing.
     fn of(waker: &Waker) -> Option<Self> {
         Some(Self(waker.data() as usize)).filter(|name| *name != Self::FIRST)
     }
 }
 
-/// The wakers of a context. Each is at a place once, however often it is left there, and leaves all places together.
+/// Stores the wakers of a context. A waker is registered once for each condition, and all its registrations are
+/// removed together. `places` holds exactly the keys of `left`.
 ///
-/// Nothing here calls, clones or drops what is the program's own: a waker is a [`Bell`](fencepost_sync::Bell)'s or a
-/// relay's, and what is taken out is dropped outside S.
+/// No method here calls, clones or drops code of the program: a waker belongs to a [`Bell`](fencepost_sync::Bell) or
+/// to a relay, and removed wakers are dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {
     left: BTreeMap<(WakeCondition, WakerName), Waker>,
     places: BTreeSet<(WakerName, WakeCondition)>,
-    /// The other contexts that a waker was left with on behalf of this one.
+    /// Holds the other contexts that a waker is registered with on behalf of this one.
     beyond: BTreeMap<WakerName, Vec<Weak<dyn WakerOwner>>>,
 }
 
 impl Wakers {
-    /// Has `waker` called when `place` is reached. The waker that wakes nothing is not kept.
+    /// Registers `waker` for the condition `place`. The waker that does nothing is not stored.
     pub(crate) fn register(&mut self, place: WakeCondition, waker: &Waker) {
         if let Some(name) = WakerName::of(waker)
             && self.places.insert((name, place))
@@ -74,7 +75,7 @@ impl Wakers {
         }
     }
 
-    /// Notes that `waker` was left with another context too.
+    /// Records that `waker` is registered with another context too.
     pub(crate) fn forward_waker(&mut self, waker: &Waker, to: &Arc<dyn WakerOwner>) {
         let Some(name) = WakerName::of(waker) else { return };
         let known = self.beyond.entry(name).or_default();
@@ -83,7 +84,8 @@ impl Wakers {
         }
     }
 
-    /// Takes a waker out wherever it is: what has to be dropped, and the other contexts that have it.
+    /// Removes all registrations of a waker. Returns the wakers to drop and the other contexts that the waker is
+    /// registered with.
     pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<dyn WakerOwner>>) {
         let Some(name) = WakerName::of(waker) else { return Default::default() };
         let places = self.places.range((name, WakeCondition::FIRST)..).take_while(|at| at.0 == name);
@@ -92,18 +94,18 @@ impl Wakers {
         (removed, self.beyond.remove(&name).unwrap_or_default())
     }
 
-    /// Takes those at one place.
+    /// Removes and returns the wakers of one condition.
     pub(crate) fn take(&mut self, place: WakeCondition) -> Vec<Waker> {
         self.take_within((place, WakerName::FIRST)..=(place, WakerName::LAST))
     }
 
-    /// Takes those of a queue's points up to `upto`.
+    /// Removes and returns the wakers of a queue's points up to `upto`.
     pub(crate) fn take_upto(&mut self, slot: Slot, upto: Stamp) -> Vec<Waker> {
         let last = (WakeCondition::Point(slot, upto), WakerName::LAST);
         self.take_within((WakeCondition::Point(slot, Stamp(0)), WakerName::FIRST)..=last)
     }
 
-    /// Takes those of the points that their queues have come to.
+    /// Removes and returns the wakers of the points that their queues have reached.
     pub(crate) fn take_reached(&mut self, completed: impl Fn(Slot) -> Stamp) -> Vec<Waker> {
         let (mut taken, mut from) = (Vec::new(), Slot(0));
         while let Some(slot) = self.first_slot(from) {
@@ -120,7 +122,7 @@ impl Wakers {
         }
     }
 
-    /// Takes those that wait for the submission of a point for which `due` holds.
+    /// Removes and returns the wakers that wait for the submission of a point for which `due` holds.
     pub(crate) fn take_submitted(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
         let waiting = self.left.range((WakeCondition::FIRST_SENT, WakerName::FIRST)..).map(|(&at, _)| at);
         let is_due = |place| matches!(place, WakeCondition::Sent(slot, stamp) if due(Point { slot, stamp }));
@@ -128,27 +130,27 @@ impl Wakers {
         at.into_iter().filter_map(|(place, name)| self.take_one(place, name)).collect()
     }
 
-    /// Whether one waits for a submission.
+    /// Returns `true` if a waker waits for a submission.
     pub(crate) fn await_submissions(&self) -> bool {
         self.left.last_key_value().is_some_and(|((place, _), _)| *place >= WakeCondition::FIRST_SENT)
     }
 
-    /// Whether one waits for anything but a submission.
+    /// Returns `true` if a waker waits for a condition other than a submission.
     pub(crate) fn await_ends(&self) -> bool {
         self.left.first_key_value().is_some_and(|((place, _), _)| *place < WakeCondition::FIRST_SENT)
     }
 
-    /// Takes those that wait for anything but a submission.
+    /// Removes and returns the wakers that wait for a condition other than a submission.
     pub(crate) fn take_of_ends(&mut self) -> Vec<Waker> {
         self.take_within(..(WakeCondition::FIRST_SENT, WakerName::FIRST))
     }
 
-    /// Whether one waits for a point of a queue from `first` on.
+    /// Returns `true` if a waker waits for a point of a queue from `first` on.
     pub(crate) fn await_point(&self, slot: Slot, first: Stamp) -> bool {
         self.first_awaited(slot, first).is_some()
     }
 
-    /// The first point of a queue from `first` on that one waits for.
+    /// Returns the first point of a queue from `first` on that a waker waits for.
     pub(crate) fn first_awaited(&self, slot: Slot, first: Stamp) -> Option<Stamp> {
         match self.left.range((WakeCondition::Point(slot, first), WakerName::FIRST)..).next()?.0.0 {
             WakeCondition::Point(of, stamp) if of == slot => Some(stamp),
@@ -156,12 +158,12 @@ impl Wakers {
         }
     }
 
-    /// Takes all.
+    /// Removes and returns all wakers.
     pub(crate) fn take_all(&mut self) -> Vec<Waker> {
         self.take_within(..)
     }
 
-    /// How many there are at all places together.
+    /// Returns the number of registrations.
     pub(crate) fn len(&self) -> usize {
         self.left.len()
     }
@@ -209,7 +211,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_waker_is_at_a_place_once() {
+    fn a_waker_is_registered_once_for_each_condition() {
         let ([first, second], mut all) = (wakers(), Wakers::default());
         for place in PLACES {
             [&first, &second, &first, Waker::noop()].into_iter().for_each(|waker| all.register(place, waker));
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waker_leaves_all_places_and_takes_no_other_with_it() {
+    fn removing_a_waker_removes_all_its_registrations_and_no_other_waker() {
         let ([first, second], mut all) = (wakers(), Wakers::default());
         for place in PLACES {
             [&first, &second].into_iter().for_each(|waker| all.register(place, waker));
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_reached_in_their_own_queue_and_in_order() {
+    fn wakers_of_points_are_taken_per_queue_and_in_order() {
         let ([a, b, c, d], mut all) = (wakers(), Wakers::default());
         for (slot, stamp, waker) in [(1, 3, &a), (1, 4, &b), (2, 3, &c), (4, 9, &d)] {
             all.register(WakeCondition::Point(Slot(slot), Stamp(stamp)), waker);
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_told_from_submissions() {
+    fn wakers_of_completions_are_separate_from_wakers_of_submissions() {
         let ([a, b, c, d], mut all) = (wakers(), Wakers::default());
         all.register(PLACES[3], &d);
         assert!(all.await_submissions() && !all.await_ends());

@@ -1,4 +1,4 @@
-//! Whatever is done is noticed, by everybody who has to know.
+//! Checks that each completion reaches every thread and task that waits for it.
 
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
 #[test]
-fn a_waiter_and_the_completer_both_see_the_end() {
+fn a_waiter_and_the_completer_both_observe_the_completion() {
     explore(|| {
         let model = Model::by_hand(1);
         let queue = model.queue();
@@ -42,7 +42,7 @@ fn a_future_is_woken() {
 }
 
 #[test]
-fn a_callback_runs_after_what_is_before_it_and_before_what_is_behind() {
+fn a_callback_runs_after_earlier_commands_and_before_later_ones() {
     explore(|| {
         let model = Model::quick(1);
         let queue = model.queue();
@@ -61,12 +61,12 @@ fn a_callback_runs_after_what_is_before_it_and_before_what_is_behind() {
 }
 
 #[test]
-fn a_callback_runs_though_nobody_waits() {
+fn a_callback_runs_without_a_waiter() {
     explore(|| run_a_callback(|_, _| ()));
 }
 
 #[test]
-fn a_callback_runs_though_whoever_flushed_for_a_wait_does_not_wait() {
+fn a_callback_runs_if_the_caller_flushes_for_a_wait_and_does_not_wait() {
     explore(|| run_a_callback(|engine, queue| engine.flush_soon(queue).expect("nothing has failed")));
 }
 
@@ -79,13 +79,13 @@ fn run_a_callback(start: impl FnOnce(&Engine, Slot)) {
     let callback = Box::new(move || engine.lock().closing = true);
     model.engine.enqueue_callback(queue, callback, here()).expect("nothing has failed");
     start(&model.engine, queue);
-    // Ends after the callback, and only then.
+    // The callback sets `closing`, so this call returns only after the callback ran.
     model.engine.callback_thread();
     model.stop(threads);
 }
 
 #[test]
-fn the_end_of_a_context_waits_for_its_work_and_ends_its_threads() {
+fn closing_a_context_waits_for_its_work_and_ends_its_threads() {
     explore(|| {
         let model = Model::quick(1);
         let queue = model.queue();
@@ -98,7 +98,7 @@ fn the_end_of_a_context_waits_for_its_work_and_ends_its_threads() {
     });
 }
 
-/// Rings once or more, and is heard by whoever sleeps on it.
+/// Parks a thread until its waker is called, any number of times.
 #[derive(Default)]
 struct Bell {
     rung: Mutex<bool>,

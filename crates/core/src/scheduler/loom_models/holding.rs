@@ -1,4 +1,4 @@
-//! Whatever the host holds back goes on once the host lets go.
+//! Checks that a queue held by the host continues after its release.
 
 use crate::error::Kind;
 use crate::memory::block::Block;
@@ -16,7 +16,7 @@ use fencepost_sync::{Point, Slot};
 use std::sync::Arc;
 
 #[test]
-fn a_signal_is_not_missed_by_who_is_about_to_hold_the_queue() {
+fn a_signal_is_not_lost_while_the_queue_is_being_held() {
     explore(|| {
         let model = Model::quick(1);
         let queue = model.queue();
@@ -32,7 +32,7 @@ fn a_signal_is_not_missed_by_who_is_about_to_hold_the_queue() {
 }
 
 #[test]
-fn a_signal_reaches_who_waits_behind_it_on_another_lane() {
+fn a_signal_releases_a_waiter_on_another_lane() {
     explore(|| {
         let model = Model::quick(2);
         let (gated, other) = (model.queue(), model.queue());
@@ -50,7 +50,7 @@ fn a_signal_reaches_who_waits_behind_it_on_another_lane() {
 }
 
 #[test]
-fn an_abandoned_gate_fails_its_queue_and_nobody_waits_for_ever() {
+fn an_abandoned_event_fails_its_queue_and_ends_the_wait() {
     explore(|| {
         let model = Model::quick(1);
         let queue = model.queue();
@@ -59,7 +59,7 @@ fn an_abandoned_gate_fails_its_queue_and_nobody_waits_for_ever() {
         model.engine.enqueue_user_wait(queue, gate.state().clone(), here()).expect("nothing has failed");
         let (point, _) = model.engine.marker(queue);
         let last = model.thread(move |_| drop(gate));
-        let error = wait(&model.engine, point).expect_err("nobody signals");
+        let error = wait(&model.engine, point).expect_err("the event is abandoned");
         assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
         join([last]);
         model.stop([lane]);
@@ -67,7 +67,7 @@ fn an_abandoned_gate_fails_its_queue_and_nobody_waits_for_ever() {
 }
 
 #[test]
-fn work_goes_on_once_the_host_has_left_its_bytes() {
+fn work_continues_after_the_host_access_to_its_bytes_ends() {
     explore(|| {
         let model = Model::quick(1);
         let (queue, block) = (model.queue(), block());
@@ -83,7 +83,7 @@ fn work_goes_on_once_the_host_has_left_its_bytes() {
 }
 
 #[test]
-fn the_host_waits_for_earlier_work_and_holds_back_later() {
+fn a_host_access_waits_for_earlier_work_and_holds_later_work() {
     explore(|| {
         let model = Model::quick(1);
         let (queue, block) = (model.queue(), block());
@@ -99,7 +99,7 @@ fn the_host_waits_for_earlier_work_and_holds_back_later() {
 }
 
 #[test]
-fn two_hosts_write_one_after_the_other() {
+fn two_host_writes_of_one_block_run_one_after_the_other() {
     explore(|| {
         let model = Model::quick(1);
         let (block, engine) = (block(), model.engine.clone());

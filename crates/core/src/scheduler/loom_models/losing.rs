@@ -1,10 +1,10 @@
-//! Whoever waits when the device goes is told so.
+//! Checks that a wait returns the error when the device is lost.
 
 use crate::error::Kind;
 use crate::scheduler::loom_models::{Model, enqueue, enqueue_wait, explore, here, join, wait};
 
 #[test]
-fn a_wait_ends_when_the_device_goes() {
+fn a_wait_ends_when_the_device_is_lost() {
     explore(|| {
         let model = Model::by_hand(1);
         let queue = model.queue();
@@ -19,7 +19,7 @@ fn a_wait_ends_when_the_device_goes() {
 }
 
 #[test]
-fn a_wait_for_another_lane_ends_when_the_device_goes() {
+fn a_wait_for_another_lane_ends_when_the_device_is_lost() {
     explore(|| {
         let model = Model::by_hand(2);
         let (first, second) = (model.queue(), model.queue());
@@ -35,7 +35,7 @@ fn a_wait_for_another_lane_ends_when_the_device_goes() {
 }
 
 #[test]
-fn a_wait_ends_done_or_lost_but_it_ends() {
+fn a_wait_during_a_loss_ends_with_success_or_device_lost() {
     explore(|| {
         let model = Model::quick(1);
         let queue = model.queue();
@@ -52,7 +52,7 @@ fn a_wait_ends_done_or_lost_but_it_ends() {
 }
 
 #[test]
-fn who_waits_for_the_host_is_told_of_the_loss() {
+fn a_wait_for_the_host_ends_with_device_lost_when_the_device_is_lost() {
     explore(|| {
         let model = Model::by_hand(1);
         let (queue, gated) = (model.queue(), model.queue());
@@ -69,6 +69,6 @@ fn who_waits_for_the_host_is_told_of_the_loss() {
 }
 
 fn expect_lost(result: crate::error::Result<()>) {
-    let error = result.expect_err("the device is lost before it does anything");
+    let error = result.expect_err("the device is lost before it completes a command");
     assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
 }

@@ -1,7 +1,7 @@
-//! Every order of threads, under loom: what the scheduler promises holds in all of them.
+//! Checks the scheduler in every order of threads, under loom.
 //!
 //! Each model is the smallest program that could break one promise. Time does not pass in a model, so no slice of a
-//! wait ends by itself: a wake-up that is lost is a deadlock, and loom reports it. No model may poll.
+//! wait ends by itself. A lost wake-up is therefore a deadlock, which loom reports. A model must not rely on polling.
 
 mod completing;
 mod holding;
@@ -30,8 +30,8 @@ use loom::thread::{self, JoinHandle};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Runs `program` in every order of its threads that takes at most two preemptions, or as many as
-/// `LOOM_MAX_PREEMPTIONS` says.
+/// Runs `program` in every order of its threads that takes at most two preemptions, or as many as the variable
+/// `LOOM_MAX_PREEMPTIONS` gives.
 fn explore(program: impl Fn() + Send + Sync + 'static) {
     let mut explorer = loom::model::Builder::new();
     explorer.preemption_bound = explorer.preemption_bound.or(Some(2));
@@ -39,19 +39,19 @@ fn explore(program: impl Fn() + Send + Sync + 'static) {
     explorer.check(program);
 }
 
-/// An engine on a device of the model's.
+/// Holds an engine on a model device.
 struct Model {
     engine: Arc<Engine>,
     world: Arc<World>,
 }
 
 impl Model {
-    /// On a device whose lanes are done with a submission at once.
+    /// Returns a model on a device whose lanes complete a submission at once.
     fn quick(lanes: usize) -> Self {
         Self::on(World::new(lanes, true))
     }
 
-    /// On a device that does nothing until somebody has it go on.
+    /// Returns a model on a device that completes a submission only when the model requests it.
     fn by_hand(lanes: usize) -> Self {
         Self::on(World::new(lanes, false))
     }
@@ -61,7 +61,7 @@ impl Model {
         Self::with(device, world)
     }
 
-    /// One more context on the device of this one, with lanes that are done with a submission at once.
+    /// Returns another context on the device of this one, with lanes that complete a submission at once.
     fn beside(&self) -> Self {
         Self::with(self.engine.device.clone(), World::new(1, true))
     }
@@ -71,7 +71,7 @@ impl Model {
         Self { engine, world }
     }
 
-    /// A queue, on the lane with the fewest.
+    /// Makes a queue on the lane with the fewest queues.
     fn queue(&self) -> Slot {
         self.engine.new_queue("model", Priority::Normal, false).expect("the device is there")
     }
@@ -90,7 +90,7 @@ impl Model {
         self.thread(move |engine| engine.completer(lane))
     }
 
-    /// Lets the threads end, whatever is left to do.
+    /// Ends the threads, even if work is left.
     fn stop(&self, threads: impl IntoIterator<Item = JoinHandle<()>>) {
         self.engine.lock().closing = true;
         self.engine.notify_due_threads();
@@ -99,10 +99,10 @@ impl Model {
 }
 
 fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
-    threads.into_iter().for_each(|thread| thread.join().expect("a thread of the model ends"));
+    threads.into_iter().for_each(|thread| thread.join().expect("the thread of the model ends"));
 }
 
-/// Enqueues one command and gives the point behind it.
+/// Enqueues one command and returns its point.
 fn enqueue(engine: &Engine, slot: Slot) -> Point {
     enqueue_work(engine, slot, Work::Publish(block()))
 }
@@ -126,7 +126,7 @@ fn wait(engine: &Engine, point: Point) -> Result<()> {
     engine.wait(point, Deadline::after(None)).map(|done| assert!(done, "a wait without limit ended early"))
 }
 
-/// Where all calls of the models come from.
+/// Returns the location of all calls of the models.
 fn here() -> &'static Location<'static> {
     Location::caller()
 }

@@ -1,4 +1,4 @@
-//! A device that notes what it is given, and moves when the model says so.
+//! Provides a device that records its submissions and completes them when the model requests it.
 
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Lane};
@@ -8,16 +8,16 @@ use fencepost_sync::backend::ManualFence;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
 
-/// All lanes of a device, and what they were given.
+/// Holds all lanes of a device and their submissions.
 pub(crate) struct World {
     fences: Vec<Arc<ManualFence>>,
-    /// Whether a submission is done as soon as it is made.
+    /// Is true if a submission completes at once.
     quick: bool,
     given: Mutex<Vec<Given>>,
     more: Condvar,
 }
 
-/// A submission.
+/// Describes a submission.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) at: LaneValue,
@@ -45,17 +45,17 @@ impl World {
         (0..self.fences.len()).map(lane).collect()
     }
 
-    /// Everything submitted so far, in order.
+    /// Returns all submissions so far, in order.
     pub(crate) fn given(&self) -> Vec<Given> {
         lock(&self.given).clone()
     }
 
-    /// How many commands were submitted so far.
+    /// Counts the commands submitted so far.
     pub(crate) fn steps(&self) -> usize {
         steps(&lock(&self.given))
     }
 
-    /// Blocks until so many commands were submitted.
+    /// Blocks until `count` commands are submitted.
     pub(crate) fn wait_for(&self, count: usize) {
         let mut given = lock(&self.given);
         while steps(&given) < count {
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// Is the device until it has done so many commands, one submission at a time.
+    /// Acts as the device until it has completed `count` commands, one submission at a time.
     pub(crate) fn work_through(&self, count: usize) {
         let mut done = 0;
         while done < count {
@@ -78,7 +78,7 @@ impl World {
         self.fences[at.lane].pass(at.value);
     }
 
-    /// Is gone from now on.
+    /// Marks the device as lost.
     pub(crate) fn lose(&self) {
         self.fences.iter().for_each(|fence| fence.lose("unplugged"));
     }

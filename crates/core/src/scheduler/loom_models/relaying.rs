@@ -1,4 +1,4 @@
-//! What a context waits for of another one is heard of, however that ends.
+//! Checks that a context observes the end of the work that it waits for in another context.
 
 use crate::error::{Kind, Result};
 use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 #[test]
-fn whoever_waits_gets_the_other_context_on() {
+fn a_waiter_drives_the_other_context() {
     explore_two(Model::quick, |near, far| {
         let (held, served) = behind(&near, &far);
         let other = waiter(&far, served);
@@ -21,7 +21,7 @@ fn whoever_waits_gets_the_other_context_on() {
 }
 
 #[test]
-fn an_arrival_is_not_missed_by_who_is_about_to_hold_the_queue() {
+fn a_completion_elsewhere_is_not_lost_while_the_queue_is_being_held() {
     explore_two(Model::quick, |near, far| {
         let lane = near.lane_thread(0);
         let (_, served) = behind(&near, &far);
@@ -33,7 +33,7 @@ fn an_arrival_is_not_missed_by_who_is_about_to_hold_the_queue() {
 }
 
 #[test]
-fn work_behind_another_context_is_submitted_though_nobody_waits() {
+fn work_behind_another_context_is_submitted_without_a_waiter() {
     explore_two(Model::quick, |near, far| {
         let lane = near.lane_thread(0);
         let threads = [far.lane_thread(0), far.completer(0)];
@@ -45,7 +45,7 @@ fn work_behind_another_context_is_submitted_though_nobody_waits() {
 }
 
 #[test]
-fn on_one_device_work_is_submitted_behind_what_is_not_done() {
+fn on_one_device_work_is_submitted_behind_incomplete_work() {
     explore(|| {
         let far = Model::by_hand(1);
         let near = far.beside();
@@ -61,7 +61,7 @@ fn on_one_device_work_is_submitted_behind_what_is_not_done() {
 }
 
 #[test]
-fn on_one_device_what_is_never_submitted_is_over_too() {
+fn on_one_device_a_wait_for_a_point_that_is_never_submitted_ends() {
     explore(|| {
         let far = Model::quick(1);
         let near = far.beside();
@@ -94,7 +94,7 @@ fn two_contexts_that_wait_for_each_other_in_turn_both_finish() {
 }
 
 #[test]
-fn a_signal_in_another_context_reaches_who_waits_behind_it() {
+fn a_signal_in_another_context_releases_the_waiter() {
     explore_two(Model::quick, |near, far| {
         let (gate, end) = gated(&near, &far);
         let signaller = far.thread(move |_| gate.signal());
@@ -104,7 +104,7 @@ fn a_signal_in_another_context_reaches_who_waits_behind_it() {
 }
 
 #[test]
-fn a_gate_that_another_context_drops_fails_who_waits_behind_it() {
+fn an_event_abandoned_by_another_context_fails_the_waiter() {
     explore_two(Model::quick, |near, far| {
         let (gate, end) = gated(&near, &far);
         let last = far.thread(move |_| drop(gate));
@@ -114,7 +114,7 @@ fn a_gate_that_another_context_drops_fails_who_waits_behind_it() {
 }
 
 #[test]
-fn a_loss_over_there_fails_who_waits_here() {
+fn a_device_loss_in_another_context_fails_the_waiter() {
     explore_two(Model::by_hand, |near, far| {
         let (held, _) = behind(&near, &far);
         let world = far.world.clone();
@@ -125,7 +125,7 @@ fn a_loss_over_there_fails_who_waits_here() {
 }
 
 #[test]
-fn the_end_of_a_context_whose_device_is_gone_fails_who_waits_here() {
+fn closing_a_context_with_a_lost_device_fails_the_waiter_in_another() {
     explore_two(Model::by_hand, |near, far| {
         let (held, _) = behind(&near, &far);
         let last = thread::spawn(move || {
@@ -139,7 +139,7 @@ fn the_end_of_a_context_whose_device_is_gone_fails_who_waits_here() {
 }
 
 #[test]
-fn a_loss_here_ends_a_wait_for_there_once_that_moves() {
+fn a_device_loss_ends_a_wait_for_another_context_once_that_progresses() {
     explore_two(Model::by_hand, |near, far| {
         let (held, _) = behind(&near, &far);
         let (here, there) = (near.world.clone(), far.world.clone());
@@ -155,7 +155,7 @@ fn a_loss_here_ends_a_wait_for_there_once_that_moves() {
 }
 
 #[test]
-fn the_end_of_a_context_that_is_waited_for_does_its_work_first() {
+fn closing_an_awaited_context_completes_its_work_first() {
     explore_two(Model::quick, |near, far| {
         let (held, _) = behind(&near, &far);
         let last = thread::spawn(move || far.engine.close());
@@ -165,7 +165,7 @@ fn the_end_of_a_context_that_is_waited_for_does_its_work_first() {
 }
 
 #[test]
-fn the_end_of_a_context_that_waits_comes_after_the_wait() {
+fn closing_a_waiting_context_completes_the_wait_first() {
     explore_two(Model::quick, |near, far| {
         let (_, served) = behind(&near, &far);
         let other = waiter(&far, served);
@@ -176,7 +176,7 @@ fn the_end_of_a_context_that_waits_comes_after_the_wait() {
 }
 
 #[test]
-fn what_has_to_be_done_between_arrival_and_signal_is_not_missed() {
+fn a_relay_runs_its_step_between_arrival_and_signal() {
     explore_two(Model::quick, |near, far| {
         let lane = near.lane_thread(0);
         let (queue, bytes) = (near.queue(), Arc::new(Mutex::new(Bytes::default())));
@@ -195,24 +195,26 @@ fn what_has_to_be_done_between_arrival_and_signal_is_not_missed() {
     });
 }
 
-/// Explores what a context does that waits for another one, which `far` makes with one lane.
+/// Explores a context that waits for another one, which `far` makes with one lane.
 fn explore_two(far: fn(usize) -> Model, act: fn(Model, Model)) {
     explore(move || act(Model::quick(1), far(1)));
 }
 
-/// A thread of a context that waits for work of it.
+/// Starts a thread of a context that waits for work of that context.
 fn waiter(model: &Model, point: Point) -> thread::JoinHandle<()> {
     model.thread(move |engine| wait(engine, point).expect("the work is done"))
 }
 
-/// Has one command of a queue of `near` wait for a gate of `far`: that, and the point behind the command.
+/// Makes one command of a queue of `near` wait for an event of `far`. Returns the event's signaller and the point of
+/// the command.
 fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
     let (queue, gate) = (near.queue(), Signaller::new(&far.engine, "gate"));
     wait_across((near, queue), RelaySource::User(Arc::downgrade(&far.engine), gate.state().clone()));
     (gate, enqueue(&near.engine, queue))
 }
 
-/// Has one command of a queue of `near` wait for one of `far`: the point behind each.
+/// Makes one command of a queue of `near` wait for a command of `far`. Returns the points of the waiting and the
+/// awaited command.
 fn behind(near: &Model, far: &Model) -> (Point, Point) {
     let (queue, served) = (near.queue(), enqueue(&far.engine, far.queue()));
     wait_across((near, queue), at(far, served));
@@ -223,26 +225,26 @@ fn at(model: &Model, point: Point) -> RelaySource {
     RelaySource::Point(Arc::downgrade(&model.engine), point, model.engine.stretch_of(point))
 }
 
-/// Enqueues a wait for something of another context.
+/// Enqueues a wait for a source of another context.
 fn wait_across((near, queue): (&Model, Slot), origin: RelaySource) {
     Relay::attach(&near.engine, hold(near, queue), origin, None);
 }
 
-/// Has a queue wait for somebody's signal.
+/// Makes a queue wait for a signal. Returns the signaller.
 fn hold(near: &Model, queue: Slot) -> Signaller {
     let signaller = Signaller::new(&near.engine, "far");
     near.engine.enqueue_user_wait(queue, signaller.state().clone(), here()).expect("nothing has failed");
     signaller
 }
 
-/// Waits for work that fails for a reason of the other context.
+/// Waits for work that fails because of the other context.
 fn expect_failed(near: &Model, point: Point, reason: fn(&Kind) -> bool) {
-    let error = wait(&near.engine, point).expect_err("what it waits for never comes");
+    let error = wait(&near.engine, point).expect_err("the source fails");
     let Kind::OtherContext { error: inner, .. } = error.kind() else { panic!("{error}") };
     assert!(reason(inner.kind()), "{error}");
 }
 
-/// Whether bytes are there, and who asks.
+/// Holds the state of some bytes and the waker that waits for them.
 #[derive(Default)]
 struct Bytes {
     here: bool,

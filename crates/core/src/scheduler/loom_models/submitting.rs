@@ -1,4 +1,4 @@
-//! Whatever is enqueued is submitted, once, and in an order that ends.
+//! Checks that each enqueued command is submitted once, in an order without deadlock.
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::{Model, enqueue, enqueue_wait, explore, join, wait};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
@@ -7,7 +7,7 @@ use loom::thread;
 use std::sync::Arc;
 
 #[test]
-fn an_enqueued_command_is_submitted_though_nobody_waits() {
+fn an_enqueued_command_is_submitted_without_a_waiter() {
     explore(|| {
         let model = Model::quick(1);
         let queue = model.queue();
@@ -19,7 +19,7 @@ fn an_enqueued_command_is_submitted_though_nobody_waits() {
 }
 
 #[test]
-fn two_threads_that_enqueue_on_one_queue_are_both_heard() {
+fn commands_of_two_threads_on_one_queue_are_both_submitted() {
     explore(|| {
         let model = Model::quick(1);
         let queue = model.queue();
@@ -33,7 +33,7 @@ fn two_threads_that_enqueue_on_one_queue_are_both_heard() {
 }
 
 #[test]
-fn a_full_lane_goes_on_once_it_has_room() {
+fn a_full_lane_submits_again_once_it_has_room() {
     explore(|| {
         let model = Model::by_hand(1);
         let queue = model.queue();
@@ -115,7 +115,7 @@ fn two_threads_whose_queues_wait_for_each_other_both_finish() {
 }
 
 #[test]
-fn asking_again_and_again_ends() {
+fn repeated_polling_ends() {
     explore(|| {
         let model = Model::quick(1);
         let queue = model.queue();
@@ -129,7 +129,7 @@ fn asking_again_and_again_ends() {
     });
 }
 
-/// Enqueues one command behind `point`.
+/// Enqueues one command behind `point`, if one is given.
 fn after(engine: &Engine, slot: Slot, point: Option<Point>) -> Point {
     if let Some(point) = point {
         enqueue_wait(engine, slot, point);
@@ -137,7 +137,7 @@ fn after(engine: &Engine, slot: Slot, point: Option<Point>) -> Point {
     enqueue(engine, slot)
 }
 
-/// A point that one thread hands to another.
+/// Passes a point from one thread to another.
 #[derive(Default)]
 struct Slip(Mutex<Option<Point>>, Condvar);
 

@@ -1,17 +1,18 @@
-//! Which results of what is pending the program may be looking for.
+//! Decides which results of pending commands the program may be waiting for.
 
 use crate::scheduler::state::State;
 use fencepost_sync::{Slot, Stamp};
 
 impl State {
-    /// Whether the program may be looking for a result of a command of a queue from `first` on: it has a handle of a point
-    /// there, waits for one, or reads soon.
+    /// Returns `true` if the program may be waiting for a result of a command of a queue from `first` on: it has a
+    /// handle of a point there, or waits for one, or has a pending command that returns something to the host.
     pub(crate) fn is_awaited(&self, slot: Slot, first: Stamp) -> bool {
         self.queue(slot).has_handles(first) || self.wakers.await_point(slot, first)
     }
 
-    /// The first pending point of a queue that the program may be looking for; nothing if it may be looking for what other
-    /// queues give, or wants what they have first.
+    /// Returns the first pending point of a queue that the program may be waiting for, or `Stamp(u64::MAX)` if there
+    /// is none. Returns `None` if the program may be waiting for results of other queues, if a pending command of the
+    /// queue returns something to the host, or if there is more than one lane or priority.
     pub(crate) fn calm_upto(&self, slot: Slot) -> Option<Stamp> {
         let queue = self.queue(slot);
         let first = queue.pending.front()?.stamp;
@@ -23,7 +24,7 @@ impl State {
         Some(points.min().unwrap_or(Stamp(u64::MAX)))
     }
 
-    /// As [`is_awaited`](Self::is_awaited), of what is pending on any queue.
+    /// Returns `true` if [`is_awaited`](Self::is_awaited) holds for the pending commands of any queue.
     pub(crate) fn any_is_awaited(&self) -> bool {
         self.slots().any(|slot| self.is_pending_awaited(slot))
     }

@@ -1,21 +1,22 @@
-//! The context's own commands: what fills the arrays that it makes.
+//! Plans the context commands, which fill the arrays that the context makes.
 //!
-//! They wait for nothing, and every later command of every queue may need them without a wait. So they are planned before the
-//! first command with a later stamp, and those that take little time even earlier, with the first batch that there is.
+//! A context command waits for nothing, and every later command of every queue may need it without a wait. So it is
+//! planned before the first command with a later stamp. A short one is planned even earlier, with the next batch.
 use crate::scheduler::plan::{FrontStep, LARGEST, Planner};
 use crate::scheduler::state::State;
 use fencepost_sync::{Point, Slot, Stamp};
 
-/// The most of them in one planning: each costs the planner as much as several launches.
+/// Limits the context commands of one planning. Each costs the planner as much as several launches.
 pub(crate) const MOST: usize = 512;
 
 impl State {
-    /// The stamp of the first own command that is not planned; after all others if there is none.
+    /// Returns the stamp of the first unplanned context command, or the largest stamp if there is none.
     pub(crate) fn first_context_command(&self) -> Stamp {
         self.queue(Slot::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
     }
 
-    /// Whether the threads plan the own commands though nothing needs them: the program has asked for them, or they are many.
+    /// Returns `true` if the threads plan the context commands although no other command needs them: the program
+    /// requested them, or at least [`MOST`] are pending.
     pub(crate) fn context_commands_are_due(&self) -> bool {
         let queue = self.queue(Slot::CONTEXT);
         queue.is_asked() || queue.pending.len() >= MOST
@@ -23,7 +24,8 @@ impl State {
 }
 
 impl Planner<'_> {
-    /// Puts the own commands up to the last of `roots` in front of everything, as far as that makes nothing behind them late.
+    /// Puts the context commands up to the last of `roots` first in the batch, as long as they make no later command
+    /// late.
     pub(crate) fn begin_with_context_commands(&mut self, roots: &[Point]) {
         if let Some(upto) = roots.iter().map(|root| root.stamp).max()
             && self.has_only_context_commands()
@@ -32,7 +34,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans the own commands up to a stamp. What is in the open batches ends first: its results need none of them.
+    /// Plans the context commands up to a stamp. While an open batch contains other commands, returns
+    /// [`FrontStep::Later`]: that batch ends first because its results need no context command.
     pub(crate) fn own(&mut self, upto: Stamp) -> FrontStep {
         if self.state.first_context_command() > upto {
             return FrontStep::Reached;
@@ -44,12 +47,12 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Whether nothing is in the open batches but own commands.
+    /// Returns `true` if the open batches contain only context commands.
     fn has_only_context_commands(&self) -> bool {
         self.open.iter().flatten().all(|open| open.firsts().all(|(slot, _)| slot == Slot::CONTEXT))
     }
 
-    /// Moves own commands up to a stamp, of at most so many seconds together, into the open batch of their lane.
+    /// Moves context commands up to a stamp into the open batch of their lane, at most `seconds` of them together.
     fn drain_context_commands(&mut self, upto: Stamp, seconds: f32) {
         let (mut left, mut count) = (seconds, 0);
         while self.taken < LARGEST && self.state.first_context_command() <= upto {
@@ -65,7 +68,7 @@ impl Planner<'_> {
             self.append(Slot::CONTEXT, cost);
             count += 1;
             if count >= MOST {
-                self.taken = self.taken.max(LARGEST); // the rest after others could have S
+                self.taken = self.taken.max(LARGEST); // the rest is planned after other threads could take S
                 break;
             }
         }

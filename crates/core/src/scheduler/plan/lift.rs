@@ -1,4 +1,4 @@
-//! Planned batches that go before others.
+//! Reorders the planned batches.
 
 use fencepost_sync::Seq;
 
@@ -8,10 +8,11 @@ use crate::scheduler::state::State;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl State {
-    /// Moves a batch, and what it depends on, on whatever lane, before all others: a caller waits for it.
+    /// Moves a batch, and the batches that it depends on, before all others on every lane, because a caller waits for
+    /// it.
     ///
-    /// The order of all lists stays one in which each batch comes behind those that it depends on: first those that are
-    /// needed, then the others, each as they were.
+    /// In every list each batch stays behind its dependencies: the needed batches come first and the others follow,
+    /// each group in its former order.
     pub(crate) fn hurry(&mut self, seq: Seq) {
         let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
         if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
@@ -31,7 +32,7 @@ impl State {
         }
     }
 
-    /// Moves a batch, and what it depends on, up to `priority`: a queue that waits for it is that urgent.
+    /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for it.
     pub(crate) fn lift(&mut self, seq: Seq, priority: Priority) {
         let Some(info) = self.batches.get(seq) else { return };
         let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };

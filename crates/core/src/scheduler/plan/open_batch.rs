@@ -1,4 +1,4 @@
-//! A batch under construction.
+//! Builds a batch.
 
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadParts, ReadSlot, ReadState};
@@ -11,45 +11,47 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// How many times longer a batch may be as long as nothing in it is looked for.
+/// A batch may be this many times longer while the program awaits no result in it.
 pub(crate) const STRETCH: f32 = 4.0;
 
-/// What the next step of a queue comes after, inside an open batch.
+/// Holds what the next step of a queue follows inside an open batch.
 #[derive(Default)]
 pub(crate) struct QueueFrontier {
     last: Option<u32>,
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) level: u32,
-    /// When the last step is expected to be done, or what comes before the first: seconds after the start of the batch.
+    /// Holds the expected end of the last step, or the start of the first one, in seconds after the start of the
+    /// batch.
     end: f32,
-    /// The queue's first command in the batch.
+    /// Names the queue's first command in the batch.
     first: Option<Stamp>,
 }
 
-/// A batch under construction.
+/// Holds a batch that the planner still adds commands to.
 pub(crate) struct OpenBatch {
     pub(crate) seq: Seq,
-    /// Seconds by which a result in it may be late.
+    /// Limits, in seconds, how late a result in the batch may be.
     bound: f32,
     pub(crate) steps: Vec<Step>,
     pub(crate) deps: SmallVec<[Seq; 4]>,
     frontiers: Vec<(Slot, QueueFrontier)>,
-    /// The lowest level of a queue's steps: 1 behind the context's own.
+    /// Holds the lowest level of a queue's steps, which is one level behind the context commands.
     base: u32,
-    /// For each step, when it is expected to be done.
+    /// Holds the expected end of each step.
     ends: Vec<f32>,
-    /// The end of the context's own commands.
+    /// Holds the expected end of the context commands.
     base_end: f32,
-    /// Seconds of all commands that make a result in it late, whatever their queues: some devices do one after the other. A
-    /// long command that comes first makes nothing late.
+    /// Sums the seconds of all commands that make a result in the batch late, on every queue, because some devices run
+    /// one command at a time. A long command that no command precedes makes no result late and is left out.
     busy: f32,
-    /// The end of all steps, and whether one of them was never seen before.
+    /// Holds the expected end of all steps and is unknown if one of them has an unknown cost.
     pub(crate) expected: ExpectedCost,
-    /// Whether it gives the host something that the program looks at.
+    /// Is true if the batch contains a command that returns something to the host.
     pub(crate) gives: bool,
-    /// The queue that it begins with, if nothing of others is looked for, and the first point of it that is.
+    /// Holds the queue of the first command and its first awaited point, if the program awaits no result of other
+    /// queues.
     pub(crate) calm: Option<(Slot, Stamp)>,
-    /// Blocks written here that the host reads now and then.
+    /// Holds the blocks that this batch writes and the host reads from time to time.
     publish: Vec<Arc<Block>>,
 }
 
@@ -74,28 +76,29 @@ impl OpenBatch {
         }
     }
 
-    /// Each queue in it, with its first command there.
+    /// Returns each queue in the batch with its first command there.
     pub(crate) fn firsts(&self) -> impl Iterator<Item = (Slot, Stamp)> {
         self.frontiers.iter().filter_map(|(slot, frontier)| Some((*slot, frontier.first?)))
     }
 
-    /// Everything from now on comes behind what is in it: the context's own commands.
+    /// Orders every later step behind the steps so far, which are the context commands.
     pub(crate) fn come_behind(&mut self) {
         self.base = self.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
         self.base_end = self.ends.iter().copied().fold(0.0, f32::max);
     }
 
-    /// Whether nothing in it comes before the next command of `slot`.
+    /// Returns `true` if no step of the batch precedes the next command of `slot`.
     pub(crate) fn is_first(&self, slot: Slot) -> bool {
         self.base == 0 && self.known(slot).is_none_or(|at| at.last.is_none() && at.after.is_empty())
     }
 
-    /// By how much a command that takes `cost` seconds would be late, or make late what is in the batch.
+    /// Returns the seconds by which a result in the batch is late if a command of `cost` seconds joins it.
     pub(crate) fn late(&self, cost: f32) -> f32 {
         self.busy + cost
     }
 
-    /// How late a command may be, or make what is in the batch: up to the first point that is looked for nothing is made late.
+    /// Returns the seconds by which results in the batch may be late with this command in it. The limit is higher up
+    /// to the first awaited point because the program awaits no result before it.
     pub(crate) fn limit(&self, slot: Slot, stamp: Stamp) -> f32 {
         let calm = self.calm.is_some_and(|(first, upto)| first == slot && stamp <= upto) && !self.gives;
         if calm { STRETCH * self.bound } else { self.bound }
@@ -110,7 +113,7 @@ impl OpenBatch {
         &mut self.frontiers[at].1
     }
 
-    /// Where the frontier of a queue is, from now on.
+    /// Returns the index of the frontier of a queue, which is created if it does not exist.
     fn place(&mut self, slot: Slot) -> usize {
         self.frontiers.iter().position(|(known, _)| *known == slot).unwrap_or_else(|| {
             let frontier = QueueFrontier { level: self.base, end: self.base_end, ..QueueFrontier::default() };
@@ -119,22 +122,22 @@ impl OpenBatch {
         })
     }
 
-    /// The steps that whatever waits for `point` comes after, and the level behind them.
+    /// Returns the steps that a waiter for `point` follows, and the level behind them.
     pub(crate) fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
         let frontier = self.frontier(point.slot);
         if !frontier.after.is_empty() {
-            // The queue itself waits for something since its last step: all of that.
+            // The queue has waited since its last step, so the waiter follows all of those steps too.
             return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
         }
         let last = self.steps.iter().rposition(|step| step.slot == point.slot && step.stamp <= point.stamp);
-        // The steps of one queue are in order: the next one is behind the last.
+        // The steps of one queue are in order, so the next step is behind the last one.
         let from = last.map_or(0, |last| last + 1);
         let next =
             self.steps[from..].iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
         let mut after: SmallVec<[u32; 2]> = last.iter().map(|&at| at as u32).collect();
         let mut level = last.map_or(0, |at| self.steps[at].level + 1);
         if let Some(next) = next.map(|at| &self.steps[from + at]) {
-            // What the queue waited for at the point shows in its next step only.
+            // The waits of the queue at the point are recorded in its next step.
             after.extend(next.after.iter().copied());
             level = level.max(next.level);
         }
@@ -160,8 +163,8 @@ impl OpenBatch {
         steps.push(Step { slot, stamp, level, after, work });
     }
 
-    /// Adds a command. A read of memory that the host reaches copies nothing; a writer first saves what such reads
-    /// have not fetched yet.
+    /// Adds a command. A read of host-accessible memory copies nothing. A writer first saves the bytes of the reads
+    /// that the host has not yet fetched.
     pub(crate) fn add(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         if let Work::Read { src, slot: read } = &work {
             if src.block.direct() {
@@ -178,7 +181,8 @@ impl OpenBatch {
         self.push(slot, stamp, work, cost);
     }
 
-    /// As [`add`](Self::add), with what the clock shows before and after, on one level: nothing comes between.
+    /// Adds a command with a timestamp before and after it. All three steps share one level, so no other step runs
+    /// between them.
     #[cold]
     pub(crate) fn add_timed(&mut self, slot: Slot, stamp: Stamp, timed: Timed, cost: f32) {
         let Timed { work, time, clocked } = timed;
@@ -186,7 +190,7 @@ impl OpenBatch {
         if !clocked {
             return self.add(slot, stamp, work, cost);
         }
-        // What has to be saved first is no part of it.
+        // Saving the bytes for earlier reads is not part of the measured time.
         for touch in work.touches().filter(|touch| touch.write) {
             self.write(slot, stamp, &touch);
         }
@@ -197,7 +201,7 @@ impl OpenBatch {
         }
     }
 
-    /// As [`add`](Self::add), for thousands of launches behind a command of their own queue, with the cost of each.
+    /// Adds thousands of launches that follow a command of their own queue, with the cost of each.
     pub(crate) fn add_launches(
         &mut self,
         slot: Slot,
@@ -229,7 +233,7 @@ impl OpenBatch {
         self.go_on(place, level, end);
     }
 
-    /// Has the next step of the queue whose frontier is at `place` come behind the last step of all.
+    /// Orders the next step of the queue whose frontier is at `place` behind the last step of the batch.
     fn go_on(&mut self, place: usize, level: u32, end: f32) {
         let frontier = &mut self.frontiers[place].1;
         frontier.last = self.steps.len().checked_sub(1).map(|at| at as u32);
@@ -237,7 +241,7 @@ impl OpenBatch {
         self.expected.seconds = self.expected.seconds.max(end);
     }
 
-    /// Notes a write: what the host sees of the block is old now, and what reads have left there has to be saved.
+    /// Records a write. The host's view of the block becomes stale, and the bytes of lazy reads there are saved first.
     fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
         if is_read(touch) {
             let mut order = touch.block.order();
@@ -268,7 +272,7 @@ impl OpenBatch {
         }
     }
 
-    /// Makes what was written, and is read by the host now and then, visible to it: no later read needs a
+    /// Makes the written blocks that the host reads from time to time visible to it, so that a later read needs no
     /// submission of its own.
     pub(crate) fn publish_all(&mut self) {
         let level = self.steps.iter().map(|step| step.level + 1).max().unwrap_or(0);
@@ -284,7 +288,7 @@ impl OpenBatch {
     }
 }
 
-/// Notes that what the host sees of a block is old now; whether the host reads there, or has left reads there.
+/// Marks the host's view of a block as stale. Returns `true` if the host reads the block or lazy reads are left there.
 #[inline]
 fn is_read(touch: &Touch<'_>) -> bool {
     let mut order = touch.block.order();
@@ -292,14 +296,14 @@ fn is_read(touch: &Touch<'_>) -> bool {
     order.host_reads || !order.lazy.is_empty()
 }
 
-/// When the next step of a queue starts.
+/// Returns the expected start of the next step of a queue.
 #[inline]
 fn start(frontier: &QueueFrontier, ends: &[f32]) -> f32 {
     frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, f32::max)
 }
 
-/// Leaves a read to the call that waits for it, if the bytes can be reached where they are and are visible to the host
-/// without a submission.
+/// Leaves a read in place if the host can access the bytes and sees them without a submission. The call that waits for
+/// the read then fetches the bytes.
 pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     if matches!(read.place(), ReadState::Dropped) {
         return true;
@@ -311,7 +315,7 @@ pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     ready
 }
 
-/// From now on the planning of a writer of these bytes saves them first.
+/// Registers the read as lazy: the planning of a later writer of these bytes saves them first.
 fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
     let mut order = src.block.order();
     order.host_reads = true;

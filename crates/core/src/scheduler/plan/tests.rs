@@ -1,4 +1,4 @@
-//! What a planning leaves in the lists of the lanes, looked at before anything is submitted.
+//! Tests the batches that a planning adds to the lists of the lanes, before any submission.
 
 mod late;
 mod own;
@@ -28,7 +28,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// An engine without threads, so that nothing is planned or submitted unasked.
+/// Returns an engine without threads, so that work is planned and submitted only by the test.
 fn engine(lanes: usize) -> Arc<Engine> {
     let (device, lanes) = cpu::open(&CpuOptions { lanes, threads: false, ..CpuOptions::default() });
     Engine::new(device, lanes, Policy::Unchecked, false)
@@ -36,7 +36,8 @@ fn engine(lanes: usize) -> Arc<Engine> {
 
 const BOUND: f32 = 1e-3;
 
-/// As [`engine`], with commands of which fills are short, and launches take so many seconds.
+/// Returns an engine as [`engine`] does. Fills are short, and each launch takes `seconds`, or an unknown time if
+/// `seconds` is infinite.
 fn paced(seconds: f32) -> Arc<Engine> {
     let engine = engine(1);
     let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
@@ -47,7 +48,8 @@ fn paced(seconds: f32) -> Arc<Engine> {
     engine
 }
 
-/// Enqueues works on one queue, plans it, and gives how many steps its batches have. Behind those in `marked` are markers.
+/// Enqueues works on one queue, plans them, and returns the number of steps of each batch. A marker follows each work
+/// whose index is in `marked`.
 fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work], marked: impl RangeBounds<usize>) -> Vec<usize> {
     let slot = queue(engine, Priority::Normal);
     let mut markers = Vec::new();
@@ -64,7 +66,7 @@ fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work], marked: impl RangeBou
 }
 
 #[test]
-fn q10_launches_that_are_taken_together_are_no_more_than_the_largest_batch_has() {
+fn q10_launches_planned_together_do_not_exceed_the_largest_batch() {
     let engine = paced(0.0);
     let [first, second] = [(); 2].map(|()| queue(&engine, Priority::Normal));
     let block = block();
@@ -79,7 +81,7 @@ fn q10_launches_that_are_taken_together_are_no_more_than_the_largest_batch_has()
 }
 
 #[test]
-fn q01_a_planning_makes_so_many_batches_and_no_more() {
+fn q01_one_planning_makes_a_limited_number_of_batches() {
     let engine = paced(0.5);
     let slot = queue(&engine, Priority::Normal);
     let ends: Vec<Point> = (0..CUTS + 6).map(|_| enqueue(&engine, slot, launch(&block()))).collect();
@@ -92,7 +94,7 @@ fn q01_a_planning_makes_so_many_batches_and_no_more() {
 }
 
 #[test]
-fn e02_what_a_caller_waits_for_goes_before_what_is_planned_already() {
+fn e02_a_waited_batch_goes_before_batches_planned_earlier() {
     let engine = paced(0.5);
     let [other, one, two] = [(); 3].map(|()| queue(&engine, Priority::Normal));
     let plan = |slot: Slot| {
@@ -105,27 +107,28 @@ fn e02_what_a_caller_waits_for_goes_before_what_is_planned_already() {
     wait_for(&engine, two, first);
     let second = plan(two);
     let mut state = engine.lock();
-    let Reached::Planned(seq) = state.reached(second) else { panic!("it is planned") };
+    let Reached::Planned(seq) = state.reached(second) else { panic!("the point is not planned") };
     state.hurry(seq);
     let expected = [&[first.stamp, second.stamp][..], &others].concat();
     assert_eq!(firsts(&mut state, 0, Priority::Normal), expected);
     state.hurry(seq);
-    assert_eq!(firsts(&mut state, 0, Priority::Normal), expected, "it is in front already");
+    assert_eq!(firsts(&mut state, 0, Priority::Normal), expected, "the batch is already in front");
 }
 
-/// One lane's batches wait for the other's in turn; whichever is waited for, all can be submitted.
+/// The batches of the two lanes wait for each other in turn. Every batch can be submitted, for each point that a
+/// caller waits for.
 #[test]
-fn e02_a_batch_that_goes_first_takes_what_it_needs_on_other_lanes_with_it() {
+fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
     for waited in 0..4 {
         let engine = engine(2);
-        let slots = [(); 4].map(|()| queue(&engine, Priority::Normal)); // by turns on the two lanes
+        let slots = [(); 4].map(|()| queue(&engine, Priority::Normal)); // in turn on the two lanes
         let mut last: Option<Point> = None;
         let points = slots.map(|slot| {
             last.iter().for_each(|&point| wait_for(&engine, slot, point));
             let point = enqueue(&engine, slot, fill(&block()));
             let mut state = engine.lock();
             state.plan([point], Priority::Normal);
-            // Something else between, on both lanes.
+            // Another command separates the batches on each lane.
             drop(state);
             for slot in [slots[0], slots[1]] {
                 let other = enqueue(&engine, slot, fill(&block()));
@@ -134,7 +137,7 @@ fn e02_a_batch_that_goes_first_takes_what_it_needs_on_other_lanes_with_it() {
             *last.insert(point)
         });
         let mut state = engine.lock();
-        let Reached::Planned(seq) = state.reached(points[waited]) else { panic!("it is planned") };
+        let Reached::Planned(seq) = state.reached(points[waited]) else { panic!("the point is not planned") };
         state.hurry(seq);
         drop(state);
         (0..64).for_each(|_| engine.make_progress(std::time::Duration::ZERO));
@@ -144,7 +147,7 @@ fn e02_a_batch_that_goes_first_takes_what_it_needs_on_other_lanes_with_it() {
 }
 
 #[test]
-fn q01_a_planning_takes_a_good_deal_at_once_and_no_more() {
+fn q01_one_planning_takes_a_limited_number_of_commands() {
     let engine = engine(1);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
     let points: Vec<Point> = (0..LARGEST + 5).map(|_| enqueue(&engine, slot, fill(&block))).collect();
@@ -152,19 +155,19 @@ fn q01_a_planning_takes_a_good_deal_at_once_and_no_more() {
     let end = points.last().copied();
     let rest = state.plan(end, Priority::Normal);
     assert_eq!((rest.roots.clone(), state.queue(slot).pending.len()), (Vec::from_iter(end), 5));
-    assert!(state.queue(slot).urgent(), "the rest is asked for");
+    assert!(state.queue(slot).urgent(), "the rest is requested");
     assert!(state.plan(rest.roots, Priority::Normal).roots.is_empty());
 }
 
 #[test]
-fn e02_commands_never_seen_before_are_planned_few_at_a_time_until_their_cost_is_known() {
+fn e02_commands_of_unknown_cost_are_planned_a_few_at_a_time() {
     let engine = paced(f32::INFINITY);
     let slot = queue(&engine, Priority::Normal);
     let ends: Vec<Point> = (0..2000).map(|_| enqueue(&engine, slot, launch(&block()))).collect();
     let mut state = engine.lock();
     let rest = state.plan(ends.last().copied(), Priority::Normal);
     assert_eq!(lengths(&mut state, 0, Priority::Normal), [1; UNSEEN]);
-    let Reached::Planned(first) = state.reached(ends[0]) else { panic!("it is planned") };
+    let Reached::Planned(first) = state.reached(ends[0]) else { panic!("the point is not planned") };
     assert_eq!((rest.after, rest.roots.len()), (Some(first), 1));
     state.lanes[0].costs.expect(&launch(&block()), 0.0);
     assert!(state.plan(rest.roots, Priority::Normal).roots.is_empty());
@@ -187,7 +190,7 @@ fn fill(block: &Arc<Block>) -> Work {
     Work::Fill { dst: span(block), pattern: Pattern::ZERO }
 }
 
-/// A launch that is never run: it has no kernel.
+/// Returns a launch that never runs because it has no kernel.
 fn launch(block: &Arc<Block>) -> Work {
     let bound =
         BoundArray { at: 0, block: block.clone(), offset: 0, size: 64, used: Some(Access::ReadWrite) };
@@ -206,18 +209,18 @@ fn wait_for(engine: &Engine, slot: Slot, point: Point) {
     engine.enqueue_wait(slot, point, &Clock::default(), Location::caller()).expect("nothing has failed");
 }
 
-/// The batches in a list: how many steps each has.
+/// Returns the number of steps of each batch in a list.
 fn lengths(state: &mut State, lane: usize, priority: Priority) -> Vec<usize> {
     state.lanes[lane].list(priority).iter().map(|batch| batch.steps.len()).collect()
 }
 
-/// The stamps of the first step of each batch in a list.
+/// Returns the stamp of the first step of each batch in a list.
 fn firsts(state: &mut State, lane: usize, priority: Priority) -> Vec<Stamp> {
     state.lanes[lane].list(priority).iter().map(|batch| batch.steps[0].stamp).collect()
 }
 
 #[test]
-fn q03_a_queue_that_is_made_and_dropped_is_gone_and_one_made_meanwhile_comes_after_what_was_before() {
+fn q03_a_new_queue_follows_earlier_work_and_an_unused_closed_queue_frees_its_slot() {
     let engine = engine(1);
     let first = queue(&engine, Priority::Normal);
     let point = enqueue(&engine, first, fill(&block()));
@@ -227,7 +230,7 @@ fn q03_a_queue_that_is_made_and_dropped_is_gone_and_one_made_meanwhile_comes_aft
         Some(Op::Wait(waited)) => Some(*waited),
         _ => None,
     };
-    assert_eq!(waited, Some(point), "the unused queue need not be waited for");
+    assert_eq!(waited, Some(point), "the new queue does not wait for the unused queue");
     let [marked, waited] = [(); 2].map(|()| queue(&engine, Priority::Normal));
     let (_marker, (end, _)) = (engine.marker(marked), engine.marker(waited));
     wait_for(&engine, second, end);
@@ -238,7 +241,7 @@ fn q03_a_queue_that_is_made_and_dropped_is_gone_and_one_made_meanwhile_comes_aft
 }
 
 #[test]
-fn e08_what_is_behind_the_point_stays_pending() {
+fn e08_commands_behind_the_planned_point_stay_pending() {
     for work in [fill, launch] {
         let engine = engine(1);
         let (slot, block) = (queue(&engine, Priority::Normal), block());
@@ -251,7 +254,7 @@ fn e08_what_is_behind_the_point_stays_pending() {
 }
 
 #[test]
-fn q10_a_queue_that_is_gone_is_not_urgent() {
+fn q10_a_closed_queue_is_not_urgent() {
     let engine = engine(1);
     let urgent = queue(&engine, Priority::High);
     assert!(engine.lock().urgent_above(Priority::Normal));
@@ -274,7 +277,7 @@ fn q10_each_priority_of_a_lane_has_batches_of_its_own() {
 }
 
 #[test]
-fn q10_what_urgent_work_waits_for_is_lifted_before_it() {
+fn q10_dependencies_of_urgent_work_are_lifted_before_it() {
     for lanes in [1, 2] {
         let engine = engine(lanes);
         let (low, middle, high) =
@@ -302,7 +305,7 @@ fn q10_what_urgent_work_waits_for_is_lifted_before_it() {
 }
 
 #[test]
-fn q10_a_batch_comes_after_what_it_waits_for_on_its_own_lane() {
+fn q10_a_batch_follows_its_dependencies_on_its_own_lane() {
     let engine = engine(1);
     let (low, high) = (queue(&engine, Priority::Low), queue(&engine, Priority::High));
     let first = enqueue(&engine, low, fill(&block()));
@@ -316,7 +319,7 @@ fn q10_a_batch_comes_after_what_it_waits_for_on_its_own_lane() {
 }
 
 #[test]
-fn q02_lifting_a_batch_that_is_as_urgent_moves_nothing() {
+fn q02_lifting_a_batch_to_its_own_or_a_lower_priority_moves_nothing() {
     let engine = engine(1);
     let slot = queue(&engine, Priority::Normal);
     let points: Vec<Point> = (0..2).map(|_| enqueue(&engine, slot, fill(&block()))).collect();
@@ -333,7 +336,7 @@ fn q02_lifting_a_batch_that_is_as_urgent_moves_nothing() {
 }
 
 #[test]
-fn q10_what_a_lifted_batch_depends_on_goes_before_it() {
+fn q10_dependencies_of_a_lifted_batch_go_before_it() {
     let engine = engine(2);
     let [first, second, third] = [(); 3].map(|()| queue(&engine, Priority::Low));
     let waited = enqueue(&engine, first, fill(&block()));
@@ -344,7 +347,7 @@ fn q10_what_a_lifted_batch_depends_on_goes_before_it() {
     for point in [other, waited, point] {
         state.plan([point], Priority::Low);
     }
-    let Reached::Planned(seq) = state.reached(point) else { panic!("it is planned") };
+    let Reached::Planned(seq) = state.reached(point) else { panic!("the point is not planned") };
     state.lift(seq, Priority::Normal);
     for lifted in [waited, point] {
         let lane = state.queue(lifted.slot).lane;
@@ -412,7 +415,7 @@ impl Wake for Task {
 }
 
 #[test]
-fn e05_a_task_is_woken_if_planning_alone_gets_its_queue_there() {
+fn e05_a_task_is_woken_when_planning_alone_completes_its_point() {
     let engine = engine(1);
     let (first, second) = (queue(&engine, Priority::Normal), queue(&engine, Priority::Normal));
     let point = enqueue(&engine, first, fill(&block()));
@@ -431,11 +434,11 @@ fn e05_a_task_is_woken_if_planning_alone_gets_its_queue_there() {
     assert_eq!(state.after.wakers.len(), 1);
 }
 
-/// The commands that the first batch has do before this one, besides those of its own queue.
+/// Returns the commands of the first batch that precede this one, besides those of its own queue.
 fn after(state: &mut State, point: Point) -> Vec<Point> {
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
     let step = steps.iter().find(|step| step.slot == point.slot && step.stamp == point.stamp);
-    let after = &step.expect("it is planned").after;
+    let after = &step.expect("the step is planned").after;
     after.iter().map(|&at| &steps[at as usize]).map(|s| Point { slot: s.slot, stamp: s.stamp }).collect()
 }
 
@@ -459,7 +462,7 @@ fn e01_a_marker_behind_a_wait_covers_the_wait_whatever_is_planned_behind_it() {
 }
 
 #[test]
-fn e03_of_one_queue_the_last_step_stands_for_all() {
+fn e03_the_last_step_of_a_queue_stands_for_all_its_steps() {
     let engine = engine(1);
     let [first, second, third] = [(); 3].map(|()| queue(&engine, Priority::Normal));
     let points: Vec<Point> = [first, first, second].map(|slot| enqueue(&engine, slot, fill(&block()))).into();
@@ -471,7 +474,7 @@ fn e03_of_one_queue_the_last_step_stands_for_all() {
 }
 
 #[test]
-fn m02_a_batch_that_writes_what_the_host_reads_ends_with_making_it_visible() {
+fn m02_a_batch_that_writes_host_read_memory_makes_it_visible_at_its_end() {
     let engine = engine(1);
     let (slot, seen, unseen) = (queue(&engine, Priority::Normal), block(), block());
     seen.order().host_reads = true;
@@ -487,7 +490,7 @@ fn m02_a_batch_that_writes_what_the_host_reads_ends_with_making_it_visible() {
 }
 
 #[test]
-fn m02_a_read_of_what_is_not_visible_makes_it_visible_first() {
+fn m02_a_read_of_invisible_memory_makes_it_visible_first() {
     let engine = engine(1);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
     for visible in [false, true] {
@@ -505,14 +508,14 @@ fn m02_a_read_of_what_is_not_visible_makes_it_visible_first() {
 }
 
 #[test]
-fn m02_memory_used_again_saves_what_was_read_of_it_before() {
+fn m02_a_writer_of_reused_memory_saves_the_bytes_of_earlier_reads() {
     let engine = engine(1);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
     let read = ReadSlot::new();
     enqueue(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
     let end = engine.lock().queue(slot).end(slot);
     engine.lock().plan([end], Priority::Normal);
-    block.order().host_reads = false; // as the pool says of a block that another array gets
+    block.order().host_reads = false; // as the pool does for a block that another array gets
     let end = enqueue(&engine, slot, fill(&block));
     let mut state = engine.lock();
     state.plan([end], Priority::Normal);
@@ -522,7 +525,7 @@ fn m02_memory_used_again_saves_what_was_read_of_it_before() {
 }
 
 #[test]
-fn m06_a_reading_host_stops_writers_and_no_readers() {
+fn m06_a_reading_host_holds_writers_and_no_readers() {
     let (block, other) = (block(), block());
     block.order().readers = 1;
     let reads = Work::Copy { src: span(&block), dst: span(&other) };
@@ -534,7 +537,7 @@ fn m06_a_reading_host_stops_writers_and_no_readers() {
 }
 
 #[test]
-fn m06_a_launch_behind_another_waits_for_the_host_at_its_own_bytes() {
+fn m06_a_launch_behind_another_waits_for_host_access_to_its_own_bytes() {
     let engine = engine(1);
     let (slot, free, busy) = (queue(&engine, Priority::Normal), block(), block());
     let end = [launch(&free), launch(&busy)].map(|work| enqueue(&engine, slot, work))[1];

@@ -1,4 +1,4 @@
-//! How far a wait plans ahead of the device.
+//! Limits how far a wait plans ahead of the device.
 
 use crate::scheduler::plan::{DueCommands, PlanRest};
 use crate::scheduler::priority::Priority;
@@ -6,14 +6,15 @@ use crate::scheduler::state::State;
 use crate::scheduler::wait::{TargetState, WaitTarget};
 use fencepost_sync::Slot;
 
-/// How often callers plan for themselves before what others have asked for is planned too.
+/// Limits how often callers plan their own queues before the requested commands of other queues are planned too.
 const PASSED: u32 = 1;
 
 impl State {
-    /// Plans what is waited for, if it is not planned yet and what it costs is not being learned.
+    /// Plans the target of a wait if it is unplanned and the queue is not waiting for a batch whose costs are being
+    /// measured.
     pub(crate) fn plan_target(&mut self, target: WaitTarget, planned: &mut PlanRest) {
         if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.find(target)) {
-            // A call that waits a moment, again and again, plans no more than one that waits until the end.
+            // Repeated short waits plan no more than one long wait.
             if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
                 *planned = PlanRest { roots: vec![point], after: Some(seq) };
                 return;
@@ -25,7 +26,8 @@ impl State {
         }
     }
 
-    /// Notes that a caller has planned a queue for itself: what others have asked for gathers behind its batches, but not for ever.
+    /// Records that a caller planned its own queue. Requested commands of other queues gather behind its batches, but
+    /// only for a limited time.
     pub(crate) fn pass_over(&mut self, slot: Slot) {
         let lane = self.queue(slot).lane;
         self.lanes[lane].passed += 1;
@@ -44,7 +46,7 @@ mod tests {
     use crate::scheduler::wait::*;
     use std::cell::RefCell;
 
-    /// Enqueues many commands that take long; the last point of each queue.
+    /// Enqueues many commands that take long. Returns the last point of each queue.
     fn enqueue_long(engine: &Arc<Engine>, slots: &[Slot]) -> Vec<Point> {
         let many = |&slot: &Slot| (1..400).fold(enqueue(engine, slot), |_, _| enqueue(engine, slot));
         let ends = slots.iter().map(many).collect();
@@ -57,9 +59,9 @@ mod tests {
         ends
     }
 
-    /// Whatever is planned is walked now and then, so there must not be a batch for each command that is pending.
+    /// Planned batches are traversed often, so a batch for each pending command would cost too much.
     #[test]
-    fn q01_a_wait_plans_more_only_once_half_of_what_it_planned_is_done() {
+    fn q01_a_wait_plans_more_only_after_half_of_its_planned_batches_complete() {
         let engine = engine(false);
         let end = enqueue_long(&engine, &[queue(&engine, Priority::Normal)])[0];
         let mut state = engine.lock();
@@ -68,24 +70,28 @@ mod tests {
         let at_once = state.lanes[0].ready_len();
         assert!((2..100).contains(&at_once), "{at_once} batches");
         drop(state);
-        let middle = planned.after.expect("there are many");
+        let middle = planned.after.expect("the planning leaves commands for later");
         for _ in 0..at_once {
             engine.pump(0);
             engine.poll_lane(0);
             let mut state = engine.lock();
             let left = state.lanes[0].ready_len();
             state.plan_target(target, &mut planned);
-            assert_eq!(state.lanes[0].ready_len() > left, state.batches.is_done(middle), "{left} are left");
+            assert_eq!(
+                state.lanes[0].ready_len() > left,
+                state.batches.is_done(middle),
+                "{left} batches are left"
+            );
             if state.batches.is_done(middle) {
-                assert!(left > 4, "the device has more until then");
+                assert!(left > 4, "the device has enough work until then");
                 return;
             }
         }
-        panic!("it is never done");
+        panic!("the middle batch never completes");
     }
 
     #[test]
-    fn q01_a_call_that_waits_a_moment_again_and_again_plans_no_more_than_one_that_waits_until_the_end() {
+    fn q01_repeated_short_waits_plan_no_more_than_one_long_wait() {
         let engine = engine(true);
         let ends = enqueue_long(&engine, &[queue(&engine, Priority::Normal)]);
         let mut state = engine.lock();
@@ -93,11 +99,14 @@ mod tests {
         let (once, mut planned) = (state.lanes[0].ready_len(), PlanRest::default());
         state.plan_target(WaitTarget::Point(ends[0]), &mut planned);
         assert_eq!(state.lanes[0].ready_len(), once);
-        assert!(planned.after.is_some_and(|seq| !state.batches.is_done(seq)), "it waits for that batch");
+        assert!(
+            planned.after.is_some_and(|seq| !state.batches.is_done(seq)),
+            "the wait waits for that batch"
+        );
     }
 
     #[test]
-    fn e02_what_others_have_asked_for_is_planned_however_much_is() {
+    fn e02_requested_commands_are_planned_despite_many_ready_batches() {
         let engine = engine(true);
         let (other, slots) =
             (queue(&engine, Priority::Normal), [(); 12].map(|()| queue(&engine, Priority::Normal)));
@@ -107,15 +116,15 @@ mod tests {
             |end: &Point| engine.lock().plan_target(WaitTarget::Point(*end), &mut PlanRest::default());
         ends[..10].iter().for_each(target);
         engine.flush(other).expect("nothing has failed");
-        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
+        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "the command gathers");
         let ready = engine.lock().lanes[0].ready_len();
-        assert!(ready > 100, "{ready} are ready");
+        assert!(ready > 100, "{ready} batches are ready");
         ends[10..].iter().for_each(target);
         assert!(matches!(engine.lock().reached(asked), Reached::Planned(_)));
     }
 
-    /// Checks that what is flushed while a queue has much pending, for whose end a caller asks again and again, is planned
-    /// before the last of that queue.
+    /// Checks that a flushed queue is planned before the last commands of another queue, while a caller asks for the
+    /// end of that queue repeatedly.
     fn passes_none_over(ask: impl Fn(&Engine, Point)) {
         let engine = engine(true);
         let [long, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
@@ -124,19 +133,19 @@ mod tests {
         ask(&engine, end);
         let asked = enqueue(&engine, other);
         engine.flush(other).expect("nothing has failed");
-        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "it gathers");
+        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "the command gathers");
         while engine.lock().reached(asked) == Reached::Unplanned {
             ask(&engine, end);
             let left = engine.lock().queue(long).pending.len();
-            assert!(left > 0, "it comes with the last of the other queue");
+            assert!(left > 0, "the command is planned with the last ones of the long queue");
             engine.pump(0);
             engine.poll_lane(0);
         }
     }
 
-    /// A caller that waits has something planned all the time.
+    /// A waiting caller always has a batch planned.
     #[test]
-    fn e02_what_others_have_asked_for_is_planned_while_a_caller_plans_for_itself() {
+    fn e02_requested_commands_are_planned_while_a_caller_plans_its_own_queue() {
         let planned = RefCell::new(PlanRest::default());
         passes_none_over(|engine, end| {
             engine.lock().plan_target(WaitTarget::Point(end), &mut planned.borrow_mut());
@@ -144,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn e02_what_others_have_asked_for_is_planned_while_callers_poll_or_read_again_and_again() {
+    fn e02_requested_commands_are_planned_while_callers_poll_or_read_repeatedly() {
         passes_none_over(|engine, end| {
             let _ = engine.is_complete(end, &Clock::default());
         });

@@ -1,4 +1,4 @@
-//! What a task is woken for, on an engine whose threads never run: nothing happens but in the calls of a test.
+//! Tests when a task is woken, on an engine whose threads never run. All work happens in the calls of a test.
 
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, Memory};
@@ -23,7 +23,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::task::Wake;
 
 #[test]
-fn e05_what_the_contexts_own_queue_is_asked_for_is_planned_behind_a_planned_batch() {
+fn e05_a_requested_context_command_is_planned_behind_a_planned_batch() {
     type Ask = fn(&Engine, Point);
     let asks: [Ask; 3] = [
         |engine, point| assert!(engine.poll(point, Waker::noop()).is_none()),
@@ -36,19 +36,19 @@ fn e05_what_the_contexts_own_queue_is_asked_for_is_planned_behind_a_planned_batc
         engine.lock().plan([planned], Priority::Normal);
         let own = enqueue(&engine, Slot::CONTEXT);
         ask(&engine, own);
-        assert_ne!(engine.lock().reached(own), Reached::Unplanned, "way {at}");
+        assert_ne!(engine.lock().reached(own), Reached::Unplanned, "case {at}");
     }
 }
 
-/// Polls a point as a task that asks again only when it was woken.
+/// Polls a point as a task that polls again only after it is woken.
 fn poll_to_the_end(engine: &Engine, point: Point) {
     let (task, waker) = Task::new();
     while engine.poll(point, &waker).is_none() {
-        assert!(task.woken() > 0, "the task would sleep for ever");
+        assert!(task.woken() > 0, "the task is never woken");
     }
 }
 
-/// Has what comes next on a queue wait for a point of another context.
+/// Makes the next work of a queue wait for a point of another context.
 fn wait_across(engine: &Arc<Engine>, slot: Slot, far: &Arc<Engine>, point: Point) {
     let signaller = Signaller::new(engine, "far");
     engine
@@ -63,7 +63,7 @@ fn wait_across(engine: &Arc<Engine>, slot: Slot, far: &Arc<Engine>, point: Point
 }
 
 #[test]
-fn e07_a_task_is_woken_once_its_queue_is_held_back_by_a_context_without_threads() {
+fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
     for held_first in [false, true] {
         let (near, far) = (engine(true), engine(false));
         let served = enqueue(&far, queue(&far, Priority::Normal));
@@ -73,7 +73,7 @@ fn e07_a_task_is_woken_once_its_queue_is_held_back_by_a_context_without_threads(
             near.enqueue_user_wait(slot, gate.state().clone(), Location::caller())
                 .expect("nothing has failed");
         } else {
-            // Behind a planned batch the queue is left to the thread of the lane.
+            // Behind a planned batch the lane thread plans the queue.
             let planned = enqueue(&near, queue(&near, Priority::Normal));
             near.lock().plan([planned], Priority::Normal);
         }
@@ -88,7 +88,7 @@ fn e07_a_task_is_woken_once_its_queue_is_held_back_by_a_context_without_threads(
         state.plan_lane(0, DueCommands::All);
         near.unlock(state);
         assert!(task.woken() > 0, "held at first: {held_first}");
-        // The thread of the lane, and the completer.
+        // Runs one turn of the lane thread and of the completer.
         let go_on = |engine: &Engine| {
             let mut state = engine.lock();
             state.plan_lane(0, DueCommands::All);
@@ -107,21 +107,21 @@ fn e07_a_task_is_woken_once_its_queue_is_held_back_by_a_context_without_threads(
 }
 
 #[test]
-fn e05_without_threads_a_task_hears_of_an_event_that_a_callback_behind_work_signals() {
+fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_behind_work() {
     let engine = engine(false);
     let (slot, gate) = (queue(&engine, Priority::Normal), Signaller::new(&engine, "gate"));
     let event = gate.state().clone();
-    (0..64).for_each(|_| _ = enqueue(&engine, slot)); // more than one turn does
+    (0..64).for_each(|_| _ = enqueue(&engine, slot)); // more commands than one turn completes
     let callback = Box::new(move || gate.signal());
     engine.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
     let (task, waker) = Task::new();
     while engine.await_user(&event, &waker).is_none() {
-        assert!(task.woken() > 0, "the task would sleep for ever");
+        assert!(task.woken() > 0, "the task is never woken");
     }
 }
 
 #[test]
-fn e05_without_threads_a_task_hears_of_an_event_once_the_callback_that_signals_it_is_let_go() {
+fn e05_without_threads_a_task_is_woken_when_the_signalling_callback_is_released() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
     let [gate, signalled] = ["gate", "signalled"].map(|label| Signaller::new(&engine, label));
@@ -138,15 +138,15 @@ fn e05_without_threads_a_task_hears_of_an_event_once_the_callback_that_signals_i
 }
 
 #[test]
-fn e05_without_threads_a_task_goes_on_with_what_another_thread_had_held_back() {
+fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() {
     type Hold = fn(&Arc<Engine>, Slot) -> Box<dyn FnOnce()>;
     let holds: [Hold; 2] = [
         |engine, slot| {
-            // A callback that runs on another thread: this one plays it.
+            // This thread runs the callback in place of the callback thread.
             engine.enqueue_callback(slot, Box::new(|| ()), Location::caller()).expect("nothing has failed");
             let mut state = engine.lock();
             state.plan_lane(0, DueCommands::All);
-            let (id, slot, run) = state.calls.pop_front().expect("it is due");
+            let (id, slot, run) = state.calls.pop_front().expect("the callback is due");
             engine.unlock(state);
             let engine = engine.clone();
             Box::new(move || drop(engine.call(engine.lock(), id, slot, run)))
@@ -156,7 +156,7 @@ fn e05_without_threads_a_task_goes_on_with_what_another_thread_had_held_back() {
             let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
             let span = Span { block, offset: 0, size: 16 };
             let access = engine.try_host_access(&span, HostUseKind::Write);
-            let access = access.expect("nothing has failed").expect("nothing uses it");
+            let access = access.expect("nothing has failed").expect("no command uses the block");
             let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
             engine.enqueue(by, Work::Fill { dst: span, pattern: Pattern::ZERO }).expect("nothing has failed");
             Box::new(move || drop(access))
@@ -169,15 +169,15 @@ fn e05_without_threads_a_task_goes_on_with_what_another_thread_had_held_back() {
         let point = enqueue(&engine, slot);
         let (task, waker) = Task::new();
         assert!(engine.poll(point, &waker).is_none());
-        assert_eq!(task.woken(), 0, "way {at}");
+        assert_eq!(task.woken(), 0, "case {at}");
         let_go();
-        assert!(task.woken() > 0, "way {at}");
+        assert!(task.woken() > 0, "case {at}");
         poll_to_the_end(&engine, point);
     }
 }
 
 #[test]
-fn e05_without_threads_a_task_asks_again_while_another_thread_submits() {
+fn e05_without_threads_a_task_polls_again_while_another_thread_submits() {
     let engine = engine(false);
     let point = enqueue(&engine, queue(&engine, Priority::Normal));
     engine.lock().lanes[0].token = true;
@@ -188,7 +188,7 @@ fn e05_without_threads_a_task_asks_again_while_another_thread_submits() {
     poll_to_the_end(&engine, point);
 }
 
-/// A waker that waits for a point itself, on the thread that calls it.
+/// Waits for a point inside the waker, on the thread that calls it.
 struct Waiting(Weak<Engine>, Mutex<Option<Point>>, Sender<Result<bool>>);
 
 impl Wake for Waiting {
@@ -196,13 +196,13 @@ impl Wake for Waiting {
         let point = lock(&self.1).take();
         if let (Some(engine), Some(point)) = (self.0.upgrade(), point) {
             let waited = engine.wait(point, Deadline::after(None));
-            self.2.send(waited).expect("the test listens");
+            self.2.send(waited).expect("the test receives the result");
         }
     }
 }
 
 #[test]
-fn e05_a_waker_may_wait_on_the_thread_of_a_lane() {
+fn e05_a_waker_may_wait_on_a_lane_thread() {
     let (device, mut lanes) = cpu::open(&CpuOptions::default());
     lanes.iter_mut().for_each(|lane| lane.async_submit = false);
     let engine = Engine::new(device, lanes, Policy::Unchecked, true);
@@ -217,7 +217,7 @@ fn e05_a_waker_may_wait_on_the_thread_of_a_lane() {
     enqueue(&engine, slot);
     engine.flush(slot).expect("nothing has failed");
     let threads = ContextThreads::start(&engine);
-    assert!(told.recv().expect("the waker says so").expect("nothing has failed"));
+    assert!(told.recv().expect("the waker sends its result").expect("nothing has failed"));
     threads.end(&engine, &Arc::default());
 }
 
@@ -228,7 +228,7 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
     let gate = Signaller::new(&far, "gate");
     far.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
     let (report_done, ran) = channel();
-    let callback = Box::new(move || report_done.send(()).expect("it listens"));
+    let callback = Box::new(move || report_done.send(()).expect("the test receives the message"));
     far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
     let served = enqueue(&far, slot);
     let held = queue(&near, Priority::Normal);
@@ -236,21 +236,23 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
     let point = enqueue(&near, held);
     let threads = ContextThreads::start(&near);
     let (_, waker) = Task::new();
-    assert!(near.poll(point, &waker).is_none()); // asks for what is over there
+    assert!(near.poll(point, &waker).is_none()); // the poll starts the work of the other context
     gate.signal();
-    assert!(ran.try_recv().is_err(), "what comes behind the signal may be what the callback waits for");
+    assert!(ran.try_recv().is_err(), "the callback may wait for work behind the signal");
     finish(&near, point);
-    ran.recv().expect("it ran");
+    ran.recv().expect("the callback ran");
     threads.end(&near, &Arc::default());
 }
 
 #[test]
-fn e07_the_thread_of_a_lane_runs_no_callback_of_a_context_without_threads() {
+fn e07_a_lane_thread_runs_no_callback_of_a_context_without_threads() {
     let (near, far) = (engine(true), engine(false));
     let slot = queue(&far, Priority::Normal);
     let (report_done, ran) = channel();
     let callback = Box::new(move || {
-        report_done.send(std::thread::current().name().map(str::to_owned)).expect("it listens")
+        report_done
+            .send(std::thread::current().name().map(str::to_owned))
+            .expect("the test receives the message")
     });
     far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
     let served = enqueue(&far, slot);
@@ -261,12 +263,12 @@ fn e07_the_thread_of_a_lane_runs_no_callback_of_a_context_without_threads() {
     let point = enqueue(&near, held);
     let threads = ContextThreads::start(&near);
     near.flush(held).expect("nothing has failed");
-    // The lane's thread has got the other context on as far as the callback.
+    // The lane thread drives the other context up to the callback.
     while task.woken() == 0 {
         std::thread::yield_now();
     }
     assert!(ran.try_recv().is_err());
     finish(&near, point);
-    assert_eq!(ran.recv().expect("it ran"), std::thread::current().name().map(str::to_owned));
+    assert_eq!(ran.recv().expect("the callback ran"), std::thread::current().name().map(str::to_owned));
     threads.end(&near, &Arc::default());
 }

@@ -1,4 +1,4 @@
-//! What a wait, a poll and a flush do, on an engine whose threads never run: nothing happens but in the calls of a test.
+//! Tests a wait, a poll and a flush on an engine whose threads never run. All work happens in the calls of a test.
 
 use crate::error::Kind;
 use crate::error::site::CommandKind;
@@ -21,16 +21,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{OnceLock, Weak};
 use std::task::Wake;
 
-/// More turns than anything here takes.
+/// Exceeds the number of turns that any test needs.
 pub(crate) const TURNS: usize = 1000;
 
-/// With `threads` the engine counts on threads, which no test starts.
+/// Returns an engine. With `threads` it relies on threads, which no test starts.
 pub(crate) fn engine(threads: bool) -> Arc<Engine> {
     let (device, lanes) = cpu::open(&CpuOptions::default());
     Engine::new(device, lanes, Policy::Unchecked, threads)
 }
 
-/// A fence that can be told that its device is gone, which no work of it says.
+/// Reports device loss when a test sets the flag, although the work of the fence does not fail.
 struct Losable {
     fence: Arc<dyn Fence>,
     lost: AtomicBool,
@@ -39,7 +39,7 @@ struct Losable {
 impl Losable {
     fn checked(&self, reached: Result<Value, Lost>) -> std::result::Result<Value, Lost> {
         let lost = self.lost.load(Ordering::SeqCst);
-        if lost { Err(Lost { reason: "the test says so".into() }) } else { reached }
+        if lost { Err(Lost { reason: "the test loses the device".into() }) } else { reached }
     }
 }
 
@@ -53,7 +53,7 @@ impl Fence for Losable {
     }
 }
 
-/// An engine without threads, and the fence that says when its device is gone.
+/// Returns an engine without threads and its fence, which reports device loss.
 fn losable() -> (Arc<Engine>, Arc<Losable>) {
     let (device, mut lanes) = cpu::open(&CpuOptions::default());
     let fence = Arc::new(Losable { fence: lanes[0].fence.clone(), lost: AtomicBool::new(false) });
@@ -81,7 +81,8 @@ fn batch_of(engine: &Engine, point: Point) -> Seq {
     }
 }
 
-/// Has two queues, the second of which comes to a point by planning alone: it has waited for nothing but the first.
+/// Makes two queues. The second one waits only for the first, so planning alone completes its point. Returns the
+/// second queue and that point.
 pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     let (first, second) = (queue(engine, Priority::Normal), queue(engine, Priority::Normal));
     let point = enqueue(engine, first);
@@ -96,7 +97,7 @@ pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     (second, there)
 }
 
-/// A task that counts how often it is woken.
+/// Counts the wakes of a task.
 #[derive(Default)]
 pub(crate) struct Task(AtomicUsize);
 
@@ -106,7 +107,7 @@ impl Task {
         (task.clone(), Waker::from(task))
     }
 
-    /// How often since it was asked last.
+    /// Returns the number of wakes since the last call.
     pub(crate) fn woken(&self) -> usize {
         self.0.swap(0, Ordering::SeqCst)
     }
@@ -152,11 +153,11 @@ fn e05_every_task_that_awaits_a_batch_is_woken_once() {
 }
 
 #[test]
-fn e05_without_threads_a_task_is_woken_as_long_as_there_is_something_to_do() {
+fn e05_without_threads_a_task_is_woken_while_work_remains() {
     for by_batch in [false, true] {
         let engine = engine(false);
         let slot = queue(&engine, Priority::Normal);
-        let point = [(); 64].map(|()| enqueue(&engine, slot))[63]; // more than one turn does
+        let point = [(); 64].map(|()| enqueue(&engine, slot))[63]; // more commands than one turn completes
         engine.lock().plan([point], Priority::Normal);
         let seq = batch_of(&engine, point);
         let (task, waker) = Task::new();
@@ -165,13 +166,13 @@ fn e05_without_threads_a_task_is_woken_as_long_as_there_is_something_to_do() {
             false => engine.poll(point, &waker).is_some(),
         };
         while !over() {
-            assert!(task.woken() > 0, "a batch: {by_batch}");
+            assert!(task.woken() > 0, "by batch: {by_batch}");
         }
     }
 }
 
 #[test]
-fn e05_without_threads_a_task_is_not_woken_while_there_is_nothing_to_do() {
+fn e05_without_threads_a_task_is_not_woken_while_no_work_is_ready() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
     let gate = Signaller::new(&engine, "gate");
@@ -185,7 +186,7 @@ fn e05_without_threads_a_task_is_not_woken_while_there_is_nothing_to_do() {
 }
 
 #[test]
-fn e05_a_wait_that_plans_wakes_the_tasks_whose_points_it_comes_by() {
+fn e05_a_wait_that_plans_wakes_the_tasks_of_the_points_it_completes() {
     let engine = engine(false);
     let (slot, there) = reached_by_planning(&engine);
     let gate = Signaller::new(&engine, "gate");
@@ -199,7 +200,7 @@ fn e05_a_wait_that_plans_wakes_the_tasks_whose_points_it_comes_by() {
 }
 
 #[test]
-fn e05_a_flush_that_submits_wakes_the_tasks_whose_points_it_comes_by() {
+fn e05_a_flush_that_submits_wakes_the_tasks_of_the_points_it_completes() {
     let engine = engine(true);
     let (slot, there) = reached_by_planning(&engine);
     enqueue(&engine, slot);
@@ -209,7 +210,7 @@ fn e05_a_flush_that_submits_wakes_the_tasks_whose_points_it_comes_by() {
     assert_eq!(task.woken(), 1);
 }
 
-/// A fence that notes how many callers are noted as looking at it while one does.
+/// Records the number of watchers of the lane during each wait for the fence.
 struct Watched {
     fence: Arc<dyn Fence>,
     engine: OnceLock<Weak<Engine>>,
@@ -230,13 +231,13 @@ impl Fence for Watched {
 }
 
 #[test]
-fn e05_a_caller_watches_only_the_value_that_comes_next() {
+fn e05_a_caller_watches_only_the_next_value_of_a_lane() {
     let (device, mut lanes) = cpu::open(&CpuOptions::default());
     let (fence, watchers) = (lanes[0].fence.clone(), Mutex::default());
     let fence = Arc::new(Watched { fence, engine: OnceLock::new(), watchers });
     lanes[0].fence = fence.clone();
     let engine = Engine::new(device, lanes, Policy::Unchecked, true);
-    fence.engine.set(Arc::downgrade(&engine)).expect("it is set once");
+    fence.engine.set(Arc::downgrade(&engine)).expect("the engine is set once");
     let slot = queue(&engine, Priority::Normal);
     for (batches, expected) in [(2, [0]), (1, [1])] {
         let points: Vec<Point> = (0..batches).map(|_| enqueue(&engine, slot)).collect();
@@ -249,28 +250,28 @@ fn e05_a_caller_watches_only_the_value_that_comes_next() {
 }
 
 #[test]
-fn d03_every_task_that_awaits_an_event_of_the_host_hears_of_a_loss() {
+fn d03_a_device_loss_wakes_every_task_that_awaits_a_host_event() {
     let engine = engine(false);
     let gate = Signaller::new(&engine, "gate");
     let [(one, first), (two, second)] = [Task::new(), Task::new()];
     for waker in [&first, &second] {
         assert!(engine.await_user(gate.state(), waker).is_none());
     }
-    engine.lose("the test says so");
+    engine.lose("the test loses the device");
     assert_eq!([one.woken(), two.woken()], [1, 1]);
     assert!(engine.await_user(gate.state(), &first).is_some());
     assert!(engine.is_signalled(gate.state()).is_err());
 }
 
 #[test]
-fn d03_every_wait_ends_with_the_loss() {
+fn d03_every_wait_returns_the_device_loss() {
     for threads in [false, true] {
         let engine = engine(threads);
         let slot = queue(&engine, Priority::Normal);
         let planned = enqueue(&engine, slot);
         engine.lock().plan([planned], Priority::Normal);
         let (seq, point) = (batch_of(&engine, planned), enqueue(&engine, slot));
-        engine.lose("the test says so");
+        engine.lose("the test loses the device");
         let clock = Clock::default();
         for point in [planned, point] {
             assert!(engine.wait(point, Deadline::after(None)).is_err());
@@ -286,7 +287,7 @@ fn d03_every_wait_ends_with_the_loss() {
 }
 
 #[test]
-fn d03_without_threads_every_wait_for_an_event_of_the_host_sees_the_loss() {
+fn d03_without_threads_every_wait_for_a_host_event_detects_the_loss() {
     type Ask = fn(&Engine, &UserSignal, Point) -> bool;
     let asks: [Ask; 4] = [
         |engine, _, point| engine.wait(point, Deadline::now()).is_err(),
@@ -303,14 +304,14 @@ fn d03_without_threads_every_wait_for_an_event_of_the_host_sees_the_loss() {
         let gate = Signaller::new(&engine, "gate");
         engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
         let point = enqueue(&engine, slot);
-        assert!(!ask(&engine, gate.state(), point), "way {at}");
+        assert!(!ask(&engine, gate.state(), point), "case {at}");
         fence.lost.store(true, Ordering::SeqCst);
-        assert!((0..TURNS).any(|_| ask(&engine, gate.state(), point)), "way {at}");
+        assert!((0..TURNS).any(|_| ask(&engine, gate.state(), point)), "case {at}");
     }
 }
 
 #[test]
-fn r01_every_wait_for_what_failed_gives_its_error() {
+fn r01_every_wait_for_a_failed_point_returns_its_error() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
     let point = enqueue(&engine, slot);
@@ -323,7 +324,7 @@ fn r01_every_wait_for_what_failed_gives_its_error() {
 }
 
 #[test]
-fn r01_nothing_is_let_in_once_the_contexts_own_work_has_failed() {
+fn r01_a_context_whose_own_queue_failed_refuses_every_flush() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
     let own = enqueue(&engine, Slot::CONTEXT);
@@ -334,7 +335,7 @@ fn r01_nothing_is_let_in_once_the_contexts_own_work_has_failed() {
 }
 
 #[test]
-fn q06_repeated_waits_of_no_time_end() {
+fn q06_repeated_waits_with_a_zero_limit_finish() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
     let point = enqueue(&engine, slot);
@@ -344,7 +345,7 @@ fn q06_repeated_waits_of_no_time_end() {
 }
 
 #[test]
-fn q05_polling_ends_and_tells_the_host() {
+fn q05_polling_finishes_and_advances_the_host_clock() {
     let engine = engine(false);
     let slot = queue(&engine, Priority::Normal);
     let point = enqueue(&engine, slot);
@@ -355,7 +356,7 @@ fn q05_polling_ends_and_tells_the_host() {
 }
 
 #[test]
-fn q10_waiting_for_a_low_queue_lifts_what_is_planned_and_what_is_not() {
+fn q10_a_wait_for_a_low_queue_lifts_planned_and_unplanned_commands() {
     for planned in [false, true] {
         let engine = engine(false);
         let slot = queue(&engine, Priority::Low);
@@ -365,7 +366,7 @@ fn q10_waiting_for_a_low_queue_lifts_what_is_planned_and_what_is_not() {
             state.plan([point], Priority::Low);
         }
         state.plan_target(WaitTarget::Point(point), &mut PlanRest::default());
-        let Reached::Planned(seq) = state.reached(point) else { panic!("it is planned") };
+        let Reached::Planned(seq) = state.reached(point) else { panic!("the point is not planned") };
         let at_first = if planned { Priority::Low } else { Priority::Normal };
         assert_eq!(state.batches.status(seq), Status::Ready(at_first));
         engine.turn_for(&mut state, seq);
@@ -374,7 +375,7 @@ fn q10_waiting_for_a_low_queue_lifts_what_is_planned_and_what_is_not() {
 }
 
 #[test]
-fn q04_what_is_flushed_is_planned_or_urgent() {
+fn q04_flushed_commands_are_planned_or_urgent() {
     for other in [Priority::Normal, Priority::High] {
         let engine = engine(true);
         let slot = queue(&engine, Priority::Normal);
@@ -382,14 +383,14 @@ fn q04_what_is_flushed_is_planned_or_urgent() {
         enqueue(&engine, slot);
         assert!(!engine.lock().urgent_for(0));
         engine.flush(slot).expect("nothing has failed");
-        // With one priority the thread of the lane plans it, so that what comes together makes one batch.
+        // With one priority the lane thread plans the queue, so that commands flushed together share a batch.
         assert_eq!(engine.lock().lanes[0].has_ready(), other == Priority::High);
         assert!(engine.lock().urgent_for(0));
     }
 }
 
 #[test]
-fn q04_a_flush_before_a_wait_submits_and_leaves_the_end_to_the_completer() {
+fn q04_a_flush_before_a_wait_submits_and_leaves_completion_to_the_completer() {
     let engine = engine(true);
     let slot = queue(&engine, Priority::Normal);
     enqueue(&engine, slot);
@@ -425,14 +426,14 @@ fn e07_starting_a_point_submits_it_whether_or_not_it_is_planned() {
 }
 
 #[test]
-fn q11_a_wait_in_a_callback_is_refused_only_behind_a_callback() {
+fn q11_a_wait_in_a_callback_is_refused_only_for_points_behind_it() {
     let engine = engine(false);
     let (first, second) = (queue(&engine, Priority::Normal), queue(&engine, Priority::Normal));
     let other = enqueue(&engine, second);
     let seen = Arc::new(Mutex::new(None));
     let (inside, note) = (Arc::downgrade(&engine), seen.clone());
     let callback = Box::new(move || {
-        let engine = inside.upgrade().expect("it runs on it");
+        let engine = inside.upgrade().expect("the engine runs this callback");
         let behind = Point { slot: first, stamp: fencepost_sync::Stamp(u64::MAX) };
         let free = engine.wait(other, Deadline::after(None)).is_ok();
         let refused = engine.check_cycles(behind).is_err();
@@ -446,7 +447,7 @@ fn q11_a_wait_in_a_callback_is_refused_only_behind_a_callback() {
 }
 
 #[test]
-fn e07_polling_gets_the_other_context_on_that_it_waits_for() {
+fn e07_polling_drives_the_other_context_that_it_waits_for() {
     let contexts = [1, 2].map(|seed| {
         crate::api::context::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() })
     });
@@ -460,7 +461,7 @@ fn e07_polling_gets_the_other_context_on_that_it_waits_for() {
 }
 
 #[test]
-fn e05_every_task_that_awaits_an_event_of_the_host_is_woken_once() {
+fn e05_every_task_that_awaits_a_host_event_is_woken_once() {
     let engine = engine(false);
     let gate = Signaller::new(&engine, "gate");
     let [(one, first), (two, second)] = [Task::new(), Task::new()];
@@ -472,7 +473,7 @@ fn e05_every_task_that_awaits_an_event_of_the_host_is_woken_once() {
     assert!(engine.register_signal_waker(gate.state(), &first).is_some());
 }
 
-/// A late result of each kind that has something to wait for, and what ends the wait.
+/// Makes a future with a pending result.
 type MakeFuture = Box<dyn Fn() -> crate::runtime::pending::Pending<()>>;
 
 fn open_futures(
@@ -499,7 +500,7 @@ fn open_futures(
 }
 
 #[test]
-fn e05_a_future_has_one_waker_a_place_however_often_it_is_polled_and_none_when_it_is_dropped() {
+fn e05_a_future_registers_one_waker_per_condition_and_none_after_its_drop() {
     let ctx = crate::api::context::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
     let (gate, futures) = open_futures(&ctx);
     let wakers = || ctx.owner.engine().lock().wakers.len();
@@ -525,7 +526,7 @@ fn e05_a_future_has_one_waker_a_place_however_often_it_is_polled_and_none_when_i
 }
 
 #[test]
-fn e05_the_task_that_polled_last_is_woken_and_no_earlier_one() {
+fn e05_only_the_task_that_polled_last_is_woken() {
     let ctx = crate::api::context::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
     let (gate, futures) = open_futures(&ctx);
     let mut futures: Vec<_> = futures.iter().map(|future| future()).collect();
@@ -540,7 +541,7 @@ fn e05_the_task_that_polled_last_is_woken_and_no_earlier_one() {
 }
 
 #[test]
-fn e07_a_future_that_is_dropped_leaves_no_waker_in_the_contexts_that_it_waits_for() {
+fn e07_a_dropped_future_leaves_no_waker_in_the_contexts_it_waits_for() {
     let contexts = [1, 2, 3].map(|seed| {
         crate::api::context::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() })
     });

@@ -1,15 +1,23 @@
-//! Where batches end so that no result in them is late.
+//! Tests how batches are closed so that no result is late.
 
 use crate::scheduler::plan::tests::*;
 use crate::scheduler::wakers::WakeCondition as Awaited;
 use std::task::Waker;
 
 #[test]
-fn e02_a_batch_ends_before_a_command_that_would_make_what_is_in_it_late() {
+fn e02_a_batch_ends_before_a_command_that_would_make_its_results_late() {
     for long in [f32::INFINITY, 0.5, 1.1 * BOUND] {
         let cut = |works: &[fn(&Arc<Block>) -> Work]| cut(&paced(long), works, ..);
-        assert_eq!(cut(&[fill, fill, launch]), [2, 1], "{long} s: the fills are not late");
-        assert_eq!(cut(&[launch, fill, fill]), [3], "{long} s: what is short makes it little late");
+        assert_eq!(
+            cut(&[fill, fill, launch]),
+            [2, 1],
+            "{long} s: the long launch does not make the fills late"
+        );
+        assert_eq!(
+            cut(&[launch, fill, fill]),
+            [3],
+            "{long} s: short commands make the launch only a little late"
+        );
         assert_eq!(cut(&[launch, launch, fill, launch]), [1, 2, 1], "{long} s");
     }
 }
@@ -22,21 +30,21 @@ fn e02_short_commands_share_a_batch_until_they_take_long_together() {
 }
 
 #[test]
-fn e02_up_to_the_first_point_that_is_looked_for_a_batch_is_longer() {
+fn e02_a_batch_may_be_longer_up_to_the_first_awaited_point() {
     let launches: Vec<fn(&Arc<Block>) -> Work> = vec![launch; 30];
     let cut = |marked: std::ops::Range<usize>| cut(&paced(0.3 * BOUND), &launches, marked);
     assert_eq!(cut(0..0), [13, 13, 4]);
-    assert_eq!(cut(29..30), [13, 13, 4], "the end of all is late by nothing");
-    assert_eq!(cut(4..5), [5, 13, 12], "what comes behind it would make it late");
-    assert_eq!(cut(1..2), [3, 13, 13, 1], "by a little it may be late");
-    assert_eq!(cut(14..16), [13, 3, 13, 1], "behind the first point the next may be late");
+    assert_eq!(cut(29..30), [13, 13, 4], "the last point is not late");
+    assert_eq!(cut(4..5), [5, 13, 12], "later commands would make the point late");
+    assert_eq!(cut(1..2), [3, 13, 13, 1], "the point may be a little late");
+    assert_eq!(cut(14..16), [13, 3, 13, 1], "the point behind the first one may be late");
 }
 
-/// What makes a long batch late for something else.
+/// Makes a result awaited that a long batch would make late.
 type Look = fn(&Engine, Slot, Point);
 
 #[test]
-fn e02_a_batch_is_no_longer_where_anything_else_is_looked_for() {
+fn e02_a_batch_is_not_longer_if_another_result_is_awaited() {
     let urgent: Look = |engine, _, _| _ = queue(engine, Priority::High);
     let read: Look = |engine, slot, _| {
         let read = Work::Read { src: span(&block()), slot: ReadSlot::new() };
@@ -64,7 +72,7 @@ fn e02_a_batch_is_no_longer_where_anything_else_is_looked_for() {
 }
 
 #[test]
-fn e02_long_commands_of_several_queues_share_a_batch_unless_a_result_is_looked_for() {
+fn e02_long_commands_of_several_queues_share_a_batch_unless_a_result_is_awaited() {
     for awaited in [false, true] {
         let engine = paced(0.5);
         let slots = [(); 3].map(|()| queue(&engine, Priority::Normal));
@@ -73,12 +81,12 @@ fn e02_long_commands_of_several_queues_share_a_batch_unless_a_result_is_looked_f
         let mut state = engine.lock();
         state.plan(ends, Priority::Normal);
         let expected: &[usize] = if awaited { &[1, 1, 1] } else { &[3] };
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "looked for: {awaited}");
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "awaited: {awaited}");
     }
 }
 
 #[test]
-fn e02_a_short_result_that_is_looked_for_is_not_beside_a_long_command_of_another_queue() {
+fn e02_an_awaited_short_result_shares_no_batch_with_another_queues_long_command() {
     for (awaited, expected) in [(false, vec![2]), (true, vec![1, 1])] {
         let engine = paced(0.5);
         let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
@@ -103,13 +111,13 @@ fn e02_short_commands_of_many_queues_share_a_batch_until_they_take_long_together
         let _handles: Vec<_> = slots.iter().filter(|_| awaited).map(|&slot| engine.marker(slot)).collect();
         let mut state = engine.lock();
         state.plan(ends, Priority::Normal);
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "looked for: {awaited}");
+        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "awaited: {awaited}");
     }
 }
 
-/// Another queue's long command would make late what waits for the first one.
+/// A long command of another queue would make the result behind the first one late.
 #[test]
-fn e02_a_long_command_runs_beside_no_other_if_a_result_behind_it_is_looked_for() {
+fn e02_a_long_command_with_an_awaited_result_behind_it_runs_beside_no_other() {
     for awaited in [false, true] {
         let engine = paced(0.5);
         let [first, behind, other] = [(); 3].map(|()| queue(&engine, Priority::Normal));
@@ -123,12 +131,12 @@ fn e02_a_long_command_runs_beside_no_other_if_a_result_behind_it_is_looked_for()
         let expected: &[usize] = if awaited { &[2, 1] } else { &[3] };
         let mut lengths = lengths(&mut state, 0, Priority::Normal);
         lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
-        assert_eq!(lengths, expected, "looked for: {awaited}");
+        assert_eq!(lengths, expected, "awaited: {awaited}");
     }
 }
 
 #[test]
-fn e02_bytes_that_the_host_gets_are_looked_for_however_many_commands_come_before_them() {
+fn e02_a_download_counts_as_awaited_behind_any_number_of_commands() {
     let host =
         || Arc::new(Block::new(BlockId::next(), Heap::Download, 64, Memory::Host(CpuMemory::zeroed(64))));
     let engine = paced(0.5);
@@ -142,7 +150,7 @@ fn e02_bytes_that_the_host_gets_are_looked_for_however_many_commands_come_before
 }
 
 #[test]
-fn e01_the_contexts_own_commands_behind_a_point_stay_pending() {
+fn e01_context_commands_behind_a_point_stay_pending() {
     let engine = engine(1);
     let slot = queue(&engine, Priority::Normal);
     let before = enqueue(&engine, Slot::CONTEXT, fill(&block()));
@@ -158,7 +166,7 @@ fn e01_the_contexts_own_commands_behind_a_point_stay_pending() {
 }
 
 #[test]
-fn e02_of_queues_that_are_planned_together_the_oldest_command_comes_first() {
+fn e02_the_oldest_command_of_queues_planned_together_comes_first() {
     let engine = paced(0.5);
     let slots = [(); 3].map(|()| queue(&engine, Priority::Normal));
     let ends = [1, 2, 0].map(|at: usize| enqueue(&engine, slots[at], launch(&block())));
@@ -169,7 +177,7 @@ fn e02_of_queues_that_are_planned_together_the_oldest_command_comes_first() {
 }
 
 #[test]
-fn e02_what_a_map_waits_for_is_looked_for() {
+fn e02_commands_that_a_map_waits_for_count_as_awaited() {
     for (mapped, expected) in [(false, vec![2]), (true, vec![1, 1])] {
         let engine = paced(0.5);
         let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
@@ -184,7 +192,7 @@ fn e02_what_a_map_waits_for_is_looked_for() {
 }
 
 #[test]
-fn e02_what_a_map_waits_for_is_looked_for_and_not_what_comes_behind() {
+fn e02_commands_behind_those_that_a_map_waits_for_do_not_count_as_awaited() {
     let engine = paced(0.3 * BOUND);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
     enqueue(&engine, slot, fill(&block));

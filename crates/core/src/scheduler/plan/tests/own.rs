@@ -1,21 +1,23 @@
-//! Where the context's own commands are planned.
+//! Tests the planning of the context commands.
 
 use crate::scheduler::plan::tests::*;
 
-/// A short command of `slot`, a long own one, and a command of `later` that may need that one.
-fn around_a_long_own_command(engine: &Engine, [slot, later]: [Slot; 2]) -> [Point; 3] {
+/// Enqueues a short command of `slot`, a long context command, and a command of `later` that may need the context
+/// command.
+fn around_a_long_context_command(engine: &Engine, [slot, later]: [Slot; 2]) -> [Point; 3] {
     let before = enqueue(engine, slot, fill(&block()));
     let own = enqueue(engine, Slot::CONTEXT, launch(&block()));
     [before, own, enqueue(engine, later, fill(&block()))]
 }
 
 #[test]
-fn e01_a_long_own_command_comes_behind_what_was_enqueued_before_it_and_before_what_comes_later() {
-    // One queue; two queues in either order; with the end of the own commands asked for too, as by a flush of everything.
+fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
+    // The cases are: one queue; two queues in either order; and a root for the context commands too, as a flush of all
+    // queues adds.
     for (later, swap, all) in [(0, false, false), (1, false, false), (1, true, false), (1, true, true)] {
         let engine = paced(0.5);
         let slots = [(); 2].map(|()| queue(&engine, Priority::Normal));
-        let [before, own, behind] = around_a_long_own_command(&engine, [slots[0], slots[later]]);
+        let [before, own, behind] = around_a_long_context_command(&engine, [slots[0], slots[later]]);
         let mut roots = vec![before, behind];
         roots.extend(all.then_some(own));
         if swap {
@@ -31,7 +33,7 @@ fn e01_a_long_own_command_comes_behind_what_was_enqueued_before_it_and_before_wh
 }
 
 #[test]
-fn m01_launches_that_are_taken_together_end_where_an_own_command_comes() {
+fn m01_launches_planned_together_end_before_a_context_command() {
     let engine = paced(0.0);
     engine.lock().lanes[0].costs.expect(&fill(&block()), 0.5);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
@@ -46,10 +48,10 @@ fn m01_launches_that_are_taken_together_end_where_an_own_command_comes() {
 }
 
 #[test]
-fn e01_own_commands_that_take_no_time_share_the_first_batch_whatever_their_place() {
+fn e01_context_commands_that_take_no_time_share_the_first_batch() {
     let engine = paced(0.0);
     let slots = [(); 2].map(|()| queue(&engine, Priority::Normal));
-    let [before, _, behind] = around_a_long_own_command(&engine, slots);
+    let [before, _, behind] = around_a_long_context_command(&engine, slots);
     let mut state = engine.lock();
     assert!(state.plan([before, behind], Priority::Normal).roots.is_empty());
     assert_eq!(lengths(&mut state, 0, Priority::Normal), [3]);
@@ -62,7 +64,7 @@ fn enqueue_for_context(engine: &Engine, count: usize) {
 }
 
 #[test]
-fn q10_a_planning_takes_so_many_own_commands_and_no_more() {
+fn q10_one_planning_takes_a_limited_number_of_context_commands() {
     let engine = paced(0.0);
     engine.lock().lanes[0].costs.expect(&fill(&block()), 0.0);
     let slot = queue(&engine, Priority::Normal);
@@ -70,7 +72,7 @@ fn q10_a_planning_takes_so_many_own_commands_and_no_more() {
     let end = enqueue(&engine, slot, fill(&block()));
     let mut state = engine.lock();
     for left in [2 * MOST, MOST, 0] {
-        assert!(state.context_commands_are_due() || left == 0, "{left} are left");
+        assert!(state.context_commands_are_due() || left == 0, "{left} commands are left");
         drop(state.plan([end], Priority::Normal));
         assert_eq!(state.queue(Slot::CONTEXT).pending.len(), left);
     }
@@ -79,7 +81,7 @@ fn q10_a_planning_takes_so_many_own_commands_and_no_more() {
 }
 
 #[test]
-fn q10_many_own_commands_are_planned_though_nothing_needs_them() {
+fn q10_many_context_commands_are_planned_although_no_command_needs_them() {
     let engine = paced(0.0);
     enqueue_for_context(&engine, MOST);
     let mut state = engine.lock();
