@@ -72,7 +72,7 @@ impl Context {
         engine.come_after_all(slot, at);
         let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
         let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
-            engine.flush_soon(slot)?;
+            engine.flush_before_wait(slot)?;
             Ok(reading)
         });
         engine.release_helper(slot);

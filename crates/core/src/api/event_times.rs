@@ -161,7 +161,7 @@ impl ElapsedTime {
 impl Late<f64, crate::error::Error> for ElapsedTime {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<f64>> {
         for end in self.ends() {
-            match end.late.poll_untold(cx) {
+            match end.late.poll_unreported(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(result) => result?,
             }
@@ -172,7 +172,7 @@ impl Late<f64, crate::error::Error> for ElapsedTime {
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
         let deadline = Deadline::after(limit);
         for end in self.ends() {
-            if let Err(error) = end.late.wait_untold(deadline)? {
+            if let Err(error) = end.late.wait_unreported(deadline)? {
                 return Some(Err(error));
             }
         }

@@ -311,7 +311,7 @@ impl CommandQueue {
         let engine = self.owner().engine();
         let late = self.slot().and_then(|slot| {
             let (point, past) = engine.marker(slot);
-            engine.flush_soon(slot)?;
+            engine.flush_before_wait(slot)?;
             Ok(PointLate::new(self.owner().clone(), point, past))
         });
         late.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
@@ -329,7 +329,7 @@ impl CommandQueue {
     /// Takes the queue's error away: it can be used again. What failed stays undone.
     pub fn take_error(&self) -> Option<Error> {
         let slot = self.slot().ok()?;
-        self.owner().engine().forgive(slot)
+        self.owner().engine().take_queue_error(slot)
     }
 }
 

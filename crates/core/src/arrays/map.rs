@@ -85,7 +85,7 @@ struct Mapper<T: Element> {
     at: &'static Location<'static>,
     /// The right, and the read of what the host cannot reach in place.
     copying: Option<(HostGuard, Reading<T>)>,
-    seat: WakerRegistration,
+    registration: WakerRegistration,
     #[expect(
         dead_code,
         reason = "held, not looked at: as long as it lives, the ends of the uses before the map are looked for"
@@ -97,7 +97,14 @@ impl<T: Element> Mapper<T> {
     #[track_caller]
     fn new(array: ArrayRef, write: bool) -> Self {
         let past = array.storage.owner.engine().await_uses(&array.span(), write);
-        Self { array, write, at: Location::caller(), copying: None, seat: WakerRegistration::default(), past }
+        Self {
+            array,
+            write,
+            at: Location::caller(),
+            copying: None,
+            registration: WakerRegistration::default(),
+            past,
+        }
     }
 
     fn owner(&self) -> &Owner {
@@ -148,13 +155,13 @@ impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
             let engine = owner.engine();
             match engine.claim(&self.map.array.span(), self.map.want()) {
                 Err(error) => return Poll::Ready(Err(error)),
-                Ok(HostClaim::Given(access)) => match self.map.given(access) {
+                Ok(HostClaim::Granted(access)) => match self.map.given(access) {
                     Err(error) => return Poll::Ready(Err(error)),
                     Ok(Some(mapped)) => return Poll::Ready(Ok((self.guard)(mapped))),
                     Ok(None) => {}
                 },
                 Ok(HostClaim::After(point)) => {
-                    match engine.poll(point, self.map.seat.waker(engine, cx.waker())) {
+                    match engine.poll(point, self.map.registration.waker(engine, cx.waker())) {
                         None => return Poll::Pending,
                         Some(Err(error)) => return Poll::Ready(Err(error)),
                         Some(Ok(())) => {}

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// The bytes of a read: in the array itself, in staging memory, or already taken out.
 pub(crate) struct Reading<T> {
-    pub(crate) seat: WakerRegistration,
+    pub(crate) registration: WakerRegistration,
     pub(crate) engine: Arc<Engine>,
     /// Keeps the context going; none in a read of the context's own.
     #[expect(dead_code, reason = "held, not looked at")]
@@ -130,7 +130,7 @@ fn lost_bytes() -> Error {
 impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<T>>> {
         let engine = self.engine.clone();
-        match engine.poll(self.point, self.seat.waker(&engine, cx.waker())) {
+        match engine.poll(self.point, self.registration.waker(&engine, cx.waker())) {
             None => return Poll::Pending,
             Some(Err(error)) => return Poll::Ready(Err(self.failed(error))),
             Some(Ok(())) => {}
@@ -139,12 +139,13 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
             match self.fetch() {
                 Err(error) => return Poll::Ready(Err(error)),
                 Ok(Fetched::Here(out)) => return Poll::Ready(Ok(out)),
-                Ok(Fetched::After(seq)) => match engine.poll_batch(seq, self.seat.waker(&engine, cx.waker()))
-                {
-                    Ok(true) => {}
-                    Ok(false) => return Poll::Pending,
-                    Err(error) => return Poll::Ready(Err(error)),
-                },
+                Ok(Fetched::After(seq)) => {
+                    match engine.poll_batch(seq, self.registration.waker(&engine, cx.waker())) {
+                        Ok(true) => {}
+                        Ok(false) => return Poll::Pending,
+                        Err(error) => return Poll::Ready(Err(error)),
+                    }
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::memory::heap::BlockId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Limits the cached groups. When the limit is reached, the cache drops all groups and makes them again on demand.
-const MOST: usize = 8192;
+const MOST_GROUPS: usize = 8192;
 
 /// Names the contents of a group: a layout, and for each binding the block, its offset and its size.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -44,7 +44,7 @@ impl<G: Clone> BindGroups<G> {
         if let Some((_, group)) = self.groups.get(key) {
             return group.clone();
         }
-        if self.groups.len() >= MOST {
+        if self.groups.len() >= MOST_GROUPS {
             self.clear();
         }
         let group = make();
@@ -116,9 +116,9 @@ mod tests {
     #[test]
     fn the_number_of_groups_is_bounded() {
         let mut groups = BindGroups::default();
-        for block in 0..3 * MOST as u64 {
+        for block in 0..3 * MOST_GROUPS as u64 {
             groups.get(&key(&[block]), || ());
         }
-        assert!(groups.groups.len() <= MOST && groups.users.len() <= MOST);
+        assert!(groups.groups.len() <= MOST_GROUPS && groups.users.len() <= MOST_GROUPS);
     }
 }

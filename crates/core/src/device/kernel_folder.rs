@@ -11,7 +11,7 @@ const MAGIC: [u8; 8] = *b"fencekn1";
 const HEAD: usize = MAGIC.len() + 2 * size_of::<u128>();
 
 /// Limits the bytes of a file. This crate writes no larger file.
-const MOST: u64 = 256 << 20;
+const MOST_KERNEL_FILE_BYTES: u64 = 256 << 20;
 
 /// Names a folder with one file for each form of a kernel.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
+    File::open(path)?.take(MOST_KERNEL_FILE_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -54,7 +54,7 @@ impl AllocationEntries {
 impl Drop for AllocationEntries {
     fn drop(&mut self) {
         for (book, id) in &self.0 {
-            lock(&book.pages).strike_out(*id);
+            lock(&book.pages).remove(*id);
         }
     }
 }
@@ -115,7 +115,7 @@ impl AllocationPages {
         })
     }
 
-    fn strike_out(&mut self, id: u64) {
+    fn remove(&mut self, id: u64) {
         // The entry is missing if the book was cleared meanwhile.
         let Some((entry, at)) = self.live.remove(&id) else { return };
         self.live_bytes -= entry.bytes;

@@ -39,7 +39,7 @@ impl PoolStats {
 }
 
 /// Counts the free bytes that the pool always keeps unless the program sets a threshold.
-const LITTLE: u64 = 16 << 20;
+const MIN_KEPT: u64 = 16 << 20;
 
 /// Holds the free blocks by heap and size, and the statistics of all blocks. `stats.free` is the sum of the sizes in
 /// `free`.
@@ -48,7 +48,7 @@ pub(crate) struct Pool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,
     /// Counts the blocks that became free so far.
     turn: u64,
-    lately: RecentPeak,
+    recent_peak: RecentPeak,
     stats: PoolStats,
     /// Limits the bytes that the driver allocates for the pool.
     limit: Option<u64>,
@@ -106,7 +106,7 @@ impl Pool {
     }
 
     pub(crate) fn give(&mut self, block: Arc<Block>) {
-        self.lately.turn(self.stats.used + self.stats.pinned);
+        self.recent_peak.turn(self.stats.used + self.stats.pinned);
         self.unused(block.heap, block.size);
         self.stats.free += block.size;
         self.turn += 1;
@@ -165,7 +165,7 @@ impl Pool {
     /// loop that makes two arrays in turn finds both blocks free.
     fn kept(&self, size: u64) -> u64 {
         let used = self.stats.used + self.stats.pinned + size;
-        self.threshold.unwrap_or_else(|| self.lately.most().max(used).saturating_mul(2).max(LITTLE))
+        self.threshold.unwrap_or_else(|| self.recent_peak.most().max(used).saturating_mul(2).max(MIN_KEPT))
     }
 
     /// Returns `true` if the free bytes exceed the program's threshold.
@@ -188,7 +188,7 @@ impl Pool {
         // A free block that a command in flight uses has no array, and is in use nevertheless.
         let running = self.free.values().flatten().filter(|free| !free.is_idle());
         let running: u64 = running.map(|free| free.block.size).sum();
-        self.lately.note(self.stats.used + self.stats.pinned + running);
+        self.recent_peak.note(self.stats.used + self.stats.pinned + running);
         self.take_idle(self.kept(size).saturating_sub(size))
     }
 

@@ -38,23 +38,23 @@ mod tests {
     #[test]
     fn m08_a_peak_lasts_for_one_window_at_least_and_two_at_most() {
         for early in [0, 1, WINDOW / 2, WINDOW - 1] {
-            let mut lately = RecentPeak::default();
-            (0..early).for_each(|_| lately.turn(1));
-            lately.turn(100);
+            let mut recent_peak = RecentPeak::default();
+            (0..early).for_each(|_| recent_peak.turn(1));
+            recent_peak.turn(100);
             for turn in 1..=WINDOW {
-                lately.turn(1);
-                assert_eq!(lately.most(), 100, "turn {turn} after {early}");
+                recent_peak.turn(1);
+                assert_eq!(recent_peak.most(), 100, "turn {turn} after {early}");
             }
-            (0..WINDOW).for_each(|_| lately.turn(1));
-            assert_eq!(lately.most(), 1, "after {early}");
+            (0..WINDOW).for_each(|_| recent_peak.turn(1));
+            assert_eq!(recent_peak.most(), 1, "after {early}");
         }
     }
 
     #[test]
     fn m08_a_noted_value_does_not_advance_the_window() {
-        let mut lately = RecentPeak::default();
-        (0..3 * WINDOW).for_each(|_| lately.note(7));
-        (0..WINDOW - 1).for_each(|_| lately.turn(1));
-        assert_eq!(lately.most(), 7);
+        let mut recent_peak = RecentPeak::default();
+        (0..3 * WINDOW).for_each(|_| recent_peak.note(7));
+        (0..WINDOW - 1).for_each(|_| recent_peak.turn(1));
+        assert_eq!(recent_peak.most(), 7);
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 /// Holds the alignment of a piece in bytes. No two pieces share a cache line.
-const ALIGNMENT: u64 = 256;
+const PIECE_ALIGNMENT: u64 = 256;
 
 /// Cuts chunks of staging memory into pieces from front to back, and reuses a chunk when all its pieces are dropped.
 pub(crate) struct Arena<T> {
@@ -55,7 +55,7 @@ impl<T> Arena<T> {
     /// # Errors
     /// Returns the error of `make`.
     pub(crate) fn take(&self, size: u64, make: impl FnOnce(u64) -> Result<T>) -> Result<StagingPiece<T>> {
-        let size = size.max(1).next_multiple_of(ALIGNMENT);
+        let size = size.max(1).next_multiple_of(PIECE_ALIGNMENT);
         if let Some(piece) = lock(&self.shared.state).cut(size) {
             return Ok(piece);
         }
@@ -102,7 +102,7 @@ impl<T> Arena<T> {
     /// Returns the size of a chunk for a piece: the size of an ordinary chunk, or the next of eight steps to the next
     /// power of two.
     fn chunk_for(&self, size: u64) -> u64 {
-        let step = (size.next_power_of_two() / 8).max(ALIGNMENT);
+        let step = (size.next_power_of_two() / 8).max(PIECE_ALIGNMENT);
         size.next_multiple_of(step).max(self.chunk)
     }
 }

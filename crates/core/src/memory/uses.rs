@@ -46,7 +46,7 @@ impl Use {
 }
 
 /// Counts the uses of a block above which the caller removes complete uses.
-const MANY: usize = 16;
+const USES_BEFORE_SWEEP: usize = 16;
 
 /// Holds the uses that a later use may have to wait for.
 #[derive(Default)]
@@ -80,7 +80,7 @@ impl BlockUses {
             return false;
         }
         self.merge(new, clock);
-        self.uses.len() > MANY
+        self.uses.len() > USES_BEFORE_SWEEP
     }
 
     fn merge(&mut self, new: Use, clock: &Clock) {

@@ -9,7 +9,7 @@ use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::{Payload, Staged};
-use crate::multi::copy_pieces::{CopyBuffers, CopySide, DEPTH, cut, meets_itself};
+use crate::multi::copy_pieces::{CopyBuffers, CopySide, PIECES_IN_FLIGHT, cut, overlaps_itself};
 use crate::multi::event_wait::{enqueueing, wait};
 use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
@@ -116,7 +116,7 @@ fn enqueue(
     (source, read_by): (&Owner, Admission),
     (target, written_by): (&Owner, Admission),
 ) -> Result<()> {
-    let rows = cut(copy, meets_itself(source.engine(), target.engine(), copy));
+    let rows = cut(copy, overlaps_itself(source.engine(), target.engine(), copy));
     let source = &CopyEnd::new(CopySide::Source, source, read_by, &copy.src, &rows)?;
     let target = &CopyEnd::new(CopySide::Target, target, written_by, &copy.dst, &rows)?;
     let pieces = pieces(source, target, rows);
@@ -166,7 +166,7 @@ fn pieces(source: &CopyEnd<'_>, target: &CopyEnd<'_>, rows: Vec<Rows>) -> Vec<Co
         rows,
         read: ReadSlot::new(),
         staged: Arc::default(),
-        free: (at >= DEPTH).then(|| Signaller::new(source.engine, &writer)),
+        free: (at >= PIECES_IN_FLIGHT).then(|| Signaller::new(source.engine, &writer)),
         here: Signaller::new(target.engine, &reader),
     };
     rows.into_iter().enumerate().map(piece).collect()
@@ -183,7 +183,7 @@ fn connect(
     for (at, piece) in pieces.into_iter().enumerate() {
         let CopyPiece { src, read, staged, free, here, .. } = piece;
         if let Some(free) = free {
-            Relay::attach(source.engine, free, target.origin(writes[at - DEPTH]), None);
+            Relay::attach(source.engine, free, target.origin(writes[at - PIECES_IN_FLIGHT]), None);
         }
         let reading = source.reading(src, read, reads[at]);
         let mut bytes = PieceBytes { reading, target: target.engine.clone(), staged, saved: Vec::new() };
@@ -267,8 +267,8 @@ impl CopyEnd<'_> {
 
     fn reading(&self, span: Span, slot: Arc<ReadSlot>, stamp: Stamp) -> Reading<u32> {
         let (engine, keep, point) = (self.engine.clone(), None, self.point(stamp));
-        let (seat, past) = (WakerRegistration::default(), Arc::<PointHistory>::default());
-        Reading { seat, engine, keep, point, past, span, slot, len: 0, out: Vec::new() }
+        let (registration, past) = (WakerRegistration::default(), Arc::<PointHistory>::default());
+        Reading { registration, engine, keep, point, past, span, slot, len: 0, out: Vec::new() }
     }
 }
 

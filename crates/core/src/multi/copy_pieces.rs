@@ -15,11 +15,11 @@ use std::iter::repeat_with;
 use std::sync::Arc;
 
 /// Bytes of a piece: as many as it takes for its way to be short beside it, but some pieces a copy.
-const SMALLEST: u64 = 256 << 10;
-const LARGEST: u64 = 4 << 20;
-const COUNT: u64 = 8;
+const SMALLEST_PIECE: u64 = 256 << 10;
+const LARGEST_PIECE: u64 = 4 << 20;
+const PIECES: u64 = 8;
 /// Pieces on their way at once.
-pub(crate) const DEPTH: usize = 2;
+pub(crate) const PIECES_IN_FLIGHT: usize = 2;
 
 /// The two ends of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,15 +31,15 @@ pub(crate) enum CopySide {
 /// Memory of a copy's own at one end, for pieces that are no run of words in the array.
 pub(crate) struct CopyBuffers(Vec<Arc<Storage>>);
 
-/// The rows of a copy in pieces. Where it `meets_itself`, all is read before any is written.
-pub(crate) fn cut(copy: &RegionCopy, meets_itself: bool) -> Vec<Rows> {
+/// The rows of a copy in pieces. Where it `overlaps_itself`, all is read before any is written.
+pub(crate) fn cut(copy: &RegionCopy, overlaps_itself: bool) -> Vec<Rows> {
     let all = bytes(&copy.rows);
-    let size = if meets_itself { all } else { (all / COUNT).clamp(SMALLEST, LARGEST) };
+    let size = if overlaps_itself { all } else { (all / PIECES).clamp(SMALLEST_PIECE, LARGEST_PIECE) };
     in_pieces(&copy.rows, size.next_multiple_of(WORD))
 }
 
 /// Whether both contexts were given the same buffer, and a copy has the same bytes at both ends.
-pub(crate) fn meets_itself(source: &Engine, target: &Engine, copy: &RegionCopy) -> bool {
+pub(crate) fn overlaps_itself(source: &Engine, target: &Engine, copy: &RegionCopy) -> bool {
     let (src, dst) = (copy.src.block.shared_buffer(), copy.dst.block.shared_buffer());
     let one = source.shares_queue(target) && src.is_some() && src == dst;
     one && overlap(&copy.src.range(), &copy.dst.range())
@@ -119,7 +119,7 @@ impl CopyBuffers {
             owner.engine().note_making(by, storage.block());
             Ok(storage)
         };
-        repeat_with(allocate).take(sizes.len().min(DEPTH)).collect::<Result<_>>().map(Self)
+        repeat_with(allocate).take(sizes.len().min(PIECES_IN_FLIGHT)).collect::<Result<_>>().map(Self)
     }
 
     /// All of it.

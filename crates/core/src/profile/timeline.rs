@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// The page, with a place for the data.
-const PAGE: &str = include_str!("timeline.html");
+const TIMELINE_PAGE: &str = include_str!("timeline.html");
 const DATA: &str = "{{data}}";
 
 // As the module: the documentation of `fencepost` sees this one only.
@@ -31,7 +31,7 @@ impl Profile {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn write_html(&self, mut out: impl Write) -> io::Result<()> {
-        let (head, tail) = PAGE.split_once(DATA).expect("the page has a place for the data");
+        let (head, tail) = TIMELINE_PAGE.split_once(DATA).expect("the page has a place for the data");
         out.write_all(head.as_bytes())?;
         out.write_all(escaped(&self.data().to_string()).as_bytes())?;
         out.write_all(tail.as_bytes())

@@ -57,7 +57,7 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
         Work::Start(time) => visitor.start_time(level, time),
         Work::End(time) => visitor.end_time(time),
         Work::WgpuCommands(_) => unreachable!("bug: commands of the program among others"),
-        Work::Behind | Work::Nothing => {}
+        Work::QueueFence | Work::Nothing => {}
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Limits the threads that compile at once, because a driver's compiler is often parallel itself.
-const MOST: usize = 4;
+const MOST_COMPILER_THREADS: usize = 4;
 
 /// Compiles one kernel.
 pub(crate) type CompileTask = Box<dyn FnOnce(&Engine) + Send>;
@@ -18,7 +18,7 @@ pub(crate) type CompileTask = Box<dyn FnOnce(&Engine) + Send>;
 #[derive(Clone, Default)]
 pub(crate) struct CompilerThreads(Arc<Mutex<CompileQueue>>);
 
-/// Holds the tasks that no thread has started, and counts the threads: `threads <= MOST`.
+/// Holds the tasks that no thread has started, and counts the threads: `threads <= MOST_COMPILER_THREADS`.
 #[derive(Default)]
 struct CompileQueue {
     tasks: VecDeque<CompileTask>,
@@ -31,7 +31,7 @@ impl CompilerThreads {
     pub(crate) fn add(&self, threads: &ContextThreads, engine: &Arc<Engine>, task: CompileTask) {
         let mut waiting = lock(&self.0);
         waiting.tasks.push_back(task);
-        if waiting.threads == MOST {
+        if waiting.threads == MOST_COMPILER_THREADS {
             return;
         }
         waiting.threads += 1;
@@ -70,26 +70,27 @@ mod tests {
     #[test]
     fn four_threads_run_all_tasks_and_survive_a_panic() {
         let ctx = Context::on_cpu(CpuOptions::default());
-        let (now, most, together) = (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(MOST));
+        let (now, most, together) =
+            (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(MOST_COMPILER_THREADS));
         let counts = Arc::new((now, most, together));
         let (done, all_done) = mpsc::channel();
-        for number in 0..5 * MOST {
+        for number in 0..5 * MOST_COMPILER_THREADS {
             let (counts, done) = (counts.clone(), done.clone());
             let task = move |_: &Engine| {
                 let (now, most, together) = &*counts;
                 most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                together.wait(); // the barrier opens for exactly `MOST` tasks
+                together.wait(); // the barrier opens for exactly `MOST_COMPILER_THREADS` tasks
                 now.fetch_sub(1, Ordering::SeqCst);
                 together.wait();
                 done.send(number).expect("the test receives");
-                assert!(number % MOST != 0, "on purpose");
+                assert!(number % MOST_COMPILER_THREADS != 0, "on purpose");
             };
             ctx.owner.compilers().add(ctx.owner.threads(), ctx.owner.engine(), Box::new(task));
         }
         drop(done);
         let mut done: Vec<_> = all_done.iter().collect();
         done.sort_unstable();
-        assert_eq!(done, (0..5 * MOST).collect::<Vec<_>>());
-        assert_eq!(counts.1.load(Ordering::SeqCst), MOST);
+        assert_eq!(done, (0..5 * MOST_COMPILER_THREADS).collect::<Vec<_>>());
+        assert_eq!(counts.1.load(Ordering::SeqCst), MOST_COMPILER_THREADS);
     }
 }

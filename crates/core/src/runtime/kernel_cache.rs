@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 
 /// Limits the kernels in the cache. Above the limit the cache drops kernels without a handle of the program, the least
 /// recently requested one first.
-const MOST: usize = 256;
+const MOST_KEPT_KERNELS: usize = 256;
 
 /// Identifies a kernel: two calls with equal keys get one kernel.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -104,7 +104,7 @@ impl<K> KernelTable<K> {
 
     /// Removes the places above the limit, with room for one more.
     fn make_room(&mut self) -> Vec<CachedKernel<K>> {
-        let surplus = (self.places.len() + 1).saturating_sub(MOST);
+        let surplus = (self.places.len() + 1).saturating_sub(MOST_KEPT_KERNELS);
         if surplus == 0 {
             return Vec::new();
         }
@@ -171,21 +171,21 @@ mod tests {
     fn the_most_recently_requested_kernels_are_kept() {
         let kernels = KernelCache::default();
         let entry = |number: u32| key("x", &number.to_string(), &[]);
-        for number in 0..MOST as u32 {
+        for number in 0..MOST_KEPT_KERNELS as u32 {
             compiled(&kernels, entry(number), number);
         }
         assert_eq!(compiled(&kernels, entry(0), 1000), 0, "the kernel is cached");
-        compiled(&kernels, entry(MOST as u32), 1000);
+        compiled(&kernels, entry(MOST_KEPT_KERNELS as u32), 1000);
         assert_eq!(compiled(&kernels, entry(0), 1001), 0, "the kernel was requested recently");
         assert_eq!(compiled(&kernels, entry(1), 1001), 1001, "the kernel was removed");
-        assert!(lock(&kernels.table).places.len() <= MOST);
+        assert!(lock(&kernels.table).places.len() <= MOST_KEPT_KERNELS);
     }
 
     #[test]
     fn a_kernel_that_the_program_holds_is_never_removed() {
         let kernels = KernelCache::default();
         let entry = |number: u32| key("x", &number.to_string(), &[]);
-        let many = 2 * MOST as u32;
+        let many = 2 * MOST_KEPT_KERNELS as u32;
         let get = |number, made| kernels.get(entry(number), || Ok(Arc::new(made))).expect("it compiles");
         let held: Vec<_> = (0..many).map(|number| get(number, number)).collect();
         for number in 0..many {
@@ -193,7 +193,11 @@ mod tests {
         }
         drop(held);
         compiled(&kernels, entry(many), 0);
-        assert_eq!(lock(&kernels.table).places.len(), MOST, "kernels without a handle are removed");
+        assert_eq!(
+            lock(&kernels.table).places.len(),
+            MOST_KEPT_KERNELS,
+            "kernels without a handle are removed"
+        );
     }
 
     #[test]

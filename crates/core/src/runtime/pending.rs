@@ -46,7 +46,7 @@ impl Drop for WakerRegistration {
 
 /// Completes at a point of a queue.
 pub(crate) struct PointLate {
-    seat: WakerRegistration,
+    registration: WakerRegistration,
     pub(crate) owner: Owner,
     pub(crate) point: Point,
     past: Arc<PointHistory>,
@@ -54,19 +54,21 @@ pub(crate) struct PointLate {
 
 impl PointLate {
     pub(crate) fn new(owner: Owner, point: Point, past: Arc<PointHistory>) -> Self {
-        Self { seat: WakerRegistration::default(), owner, point, past }
+        Self { registration: WakerRegistration::default(), owner, point, past }
     }
 }
 
 impl PointLate {
     /// Polls as [`Late::poll`] does, but does not advance the host clock.
-    pub(crate) fn poll_untold(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+    pub(crate) fn poll_unreported(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let engine = self.owner.engine();
-        engine.poll(self.point, self.seat.waker(engine, cx.waker())).map_or(Poll::Pending, Poll::Ready)
+        engine
+            .poll(self.point, self.registration.waker(engine, cx.waker()))
+            .map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Waits as [`Late::wait`] does, but does not advance the host clock.
-    pub(crate) fn wait_untold(&self, deadline: Deadline) -> Option<Result<()>> {
+    pub(crate) fn wait_unreported(&self, deadline: Deadline) -> Option<Result<()>> {
         match may_block().and_then(|()| self.owner.engine().wait(self.point, deadline)) {
             Ok(false) => None,
             result => Some(result.map(|_| ())),
@@ -81,7 +83,7 @@ impl PointLate {
 
 impl Late<(), Error> for PointLate {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let answer = self.poll_untold(cx);
+        let answer = self.poll_unreported(cx);
         if let Poll::Ready(answer) = &answer {
             self.report_done(answer);
         }
@@ -89,7 +91,7 @@ impl Late<(), Error> for PointLate {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
-        let answer = self.wait_untold(Deadline::after(limit));
+        let answer = self.wait_unreported(Deadline::after(limit));
         answer.iter().for_each(|answer| self.report_done(answer));
         answer
     }
@@ -104,21 +106,23 @@ impl Drop for PointLate {
 
 /// Completes when a user event is signalled or abandoned.
 pub(crate) struct UserLate {
-    seat: WakerRegistration,
+    registration: WakerRegistration,
     owner: Owner,
     event: Arc<UserSignal>,
 }
 
 impl UserLate {
     pub(crate) fn new(owner: Owner, event: Arc<UserSignal>) -> Self {
-        Self { seat: WakerRegistration::default(), owner, event }
+        Self { registration: WakerRegistration::default(), owner, event }
     }
 }
 
 impl Late<(), Error> for UserLate {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let engine = self.owner.engine();
-        engine.await_user(&self.event, self.seat.waker(engine, cx.waker())).map_or(Poll::Pending, Poll::Ready)
+        engine
+            .await_user(&self.event, self.registration.waker(engine, cx.waker()))
+            .map_or(Poll::Pending, Poll::Ready)
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {

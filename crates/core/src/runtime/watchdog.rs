@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const VARIABLE: &str = "FENCEPOST_WATCHDOG";
 
 /// Limits the wait for the state of a context.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STATE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Lists the contexts with the time at which each was made.
 static WATCHED: Mutex<Vec<(Instant, ContextWatch)>> = Mutex::new(Vec::new());
@@ -64,7 +64,7 @@ fn state(watch: &ContextWatch) -> String {
     let (sender, state) = channel();
     let watch = watch.clone();
     let looked = thread::Builder::new().spawn(move || sender.send(watch.state_dump()));
-    match looked.ok().and_then(|_| state.recv_timeout(PATIENCE).ok()) {
+    match looked.ok().and_then(|_| state.recv_timeout(STATE_TIMEOUT).ok()) {
         Some(state) => state.unwrap_or_else(|| "a context that ended meanwhile".into()),
         None => "a context whose lock another thread holds".into(),
     }

@@ -39,7 +39,7 @@ impl Engine {
         state.lost()?;
         if behind {
             let stamp = state.next_stamp();
-            state.queue_mut(Slot::CONTEXT).push(Command { stamp, op: Op::Work(Work::Behind) });
+            state.queue_mut(Slot::CONTEXT).push(Command { stamp, op: Op::Work(Work::QueueFence) });
         }
         let ends = state.all_ends();
         self.start_each(state, &ends.iter().map(|(end, _)| *end).collect::<Vec<_>>());

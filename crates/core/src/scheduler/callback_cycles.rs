@@ -34,7 +34,7 @@ struct Polled {
 enum PollEvidence {
     No,
     /// The task was woken to find out if the thread polls it again.
-    Asked,
+    Requested,
     /// The thread polled the task again after it was woken.
     Yes,
 }
@@ -108,7 +108,7 @@ fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
         .filter(|wait| wait.thread == thread && wait.point == point && wait.engine.ptr_eq(&engine.me));
     let known = polls.filter_map(|wait| wait.poll.as_mut()).find(|poll| poll.waker.will_wake(waker));
     match known {
-        Some(poll) if poll.sure == PollEvidence::Asked => poll.sure = PollEvidence::Yes,
+        Some(poll) if poll.sure == PollEvidence::Requested => poll.sure = PollEvidence::Yes,
         Some(_) => {}
         None => {
             waits.push(engine, point, Some(Polled { waker: waker.clone(), sure: PollEvidence::No }));
@@ -227,10 +227,10 @@ fn refuse(cycle: &[WaitLink]) -> bool {
         .filter_map(|wait| wait.poll.as_mut())
         .filter(|poll| poll.sure != PollEvidence::Yes)
         .collect();
-    let (sure, mut asked) = (unsure.is_empty(), Vec::new());
+    let (sure, mut requested) = (unsure.is_empty(), Vec::new());
     for poll in unsure {
-        if std::mem::replace(&mut poll.sure, PollEvidence::Asked) == PollEvidence::No {
-            asked.push(poll.waker.clone());
+        if std::mem::replace(&mut poll.sure, PollEvidence::Requested) == PollEvidence::No {
+            requested.push(poll.waker.clone());
         }
     }
     // If the wait of another thread of the cycle has failed meanwhile, the cycle is broken and this thread waits.
@@ -242,7 +242,7 @@ fn refuse(cycle: &[WaitLink]) -> bool {
     };
     drop(noted);
     drop(gone);
-    crate::scheduler::deferred_calls::wake_all(asked);
+    crate::scheduler::deferred_calls::wake_all(requested);
     refused
 }
 

@@ -4,7 +4,7 @@ use crate::error::Kind;
 use crate::scheduler::callback_cycles as cycles;
 use crate::scheduler::callback_state::BlockingCallback;
 use crate::scheduler::command::{Callback, Op};
-use crate::scheduler::deferred_calls::leave_calls;
+use crate::scheduler::deferred_calls::defer_calls;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
@@ -39,7 +39,7 @@ impl Engine {
     /// Some threads must not run a callback, as the callback may wait for the next step of that thread. A lane thread,
     /// and a thread that signals an event, wake the waiting calls and tasks of the context instead. A thread that polls
     /// relays runs the callbacks after it has polled all of them.
-    pub(crate) fn run_calls(&self) -> bool {
+    pub(crate) fn run_due_callbacks(&self) -> bool {
         let mut state = self.lock();
         if is_thread_of_a_lane() || signals() {
             // The waiters are woken once, because a woken relay calls this function again on the same thread.
@@ -49,23 +49,21 @@ impl Engine {
             self.unlock(state);
             return false;
         }
-        if !state.calls.is_empty() && {
-            let engine = self.me.clone();
-            leave_calls(move || {
-                engine.upgrade().into_iter().for_each(|engine| engine.make_progress(Duration::ZERO))
-            })
-        } {
+        let engine = self.me.clone();
+        let later =
+            move || engine.upgrade().into_iter().for_each(|engine| engine.make_progress(Duration::ZERO));
+        if !state.calls.is_empty() && defer_calls(later) {
             return false;
         }
         let mut any = false;
         while let Some((id, slot, run)) = state.calls.pop_front() {
-            state = self.call(state, id, slot, run);
+            state = self.run_callback(state, id, slot, run);
             any = true;
         }
         any
     }
 
-    pub(crate) fn call<'a>(
+    pub(crate) fn run_callback<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
         id: HoldId,
@@ -79,7 +77,7 @@ impl Engine {
         drop(inside);
         fencepost_sync::note_nested();
         let mut state = self.lock();
-        state.called(id, slot, panicked);
+        state.finish_callback(id, slot, panicked);
         if !self.threads {
             state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
         }
@@ -90,7 +88,7 @@ impl Engine {
 
 impl State {
     /// Resumes the queue of a callback that has run. A callback that panicked fails its queue.
-    fn called(&mut self, id: HoldId, slot: Slot, panicked: bool) {
+    fn finish_callback(&mut self, id: HoldId, slot: Slot, panicked: bool) {
         self.callbacks.running.retain(|(running, _)| *running != id);
         self.release(|hold| hold == Hold::Callback(id));
         if self.lost.is_some() {
@@ -98,8 +96,9 @@ impl State {
         }
         let front = self.queue(slot).pending.front();
         // A queue that failed meanwhile has dropped the callback already.
-        let called = front.filter(|front| matches!(front.op, Op::Called(called) if called == id));
-        if let Some(first) = called.map(|front| front.stamp) {
+        let finish_callback = front
+            .filter(|front| matches!(front.op, Op::DueCallback(finish_callback) if finish_callback == id));
+        if let Some(first) = finish_callback.map(|front| front.stamp) {
             if panicked {
                 let queue = self.queue(slot).label.to_string();
                 self.fail_queue(slot, first, Kind::CallbackPanicked { queue }.into());
@@ -117,9 +116,9 @@ impl State {
         if self.reached(point) != Reached::Unplanned {
             return None;
         }
-        let called = |op: &Op| matches!(op, Op::Called(id) if *id == callback);
+        let finish_callback = |op: &Op| matches!(op, Op::DueCallback(id) if *id == callback);
         let mut queues = self.queues.iter();
-        let of = queues.find(|queue| queue.pending.front().is_some_and(|front| called(&front.op)));
+        let of = queues.find(|queue| queue.pending.front().is_some_and(|front| finish_callback(&front.op)));
         let queue = of.map(|queue| queue.label.clone()).unwrap_or_default();
         let running = self.callbacks.running.iter().find(|(id, _)| *id == callback);
         let thread = running.map(|(_, thread)| *thread).or(self.callbacks.thread);
@@ -151,11 +150,11 @@ mod tests {
             state.fail_queue(slot, callback.stamp, Kind::Busy { array: "x".into() }.into());
             state.plan([callback], Priority::Normal);
             drop(state);
-            engine.forgive(slot).expect("the queue has failed");
+            engine.take_queue_error(slot).expect("the queue has failed");
             let gate = Signaller::new(&engine, "gate");
             engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("no error left");
             let mut state = engine.lock();
-            state.called(id, slot, panicked);
+            state.finish_callback(id, slot, panicked);
             let behind = state.queue(slot).end(slot);
             state.plan([behind], Priority::Normal);
             assert_eq!(state.reached(behind), Reached::Unplanned, "the gate is not signalled");

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Limits the entries of a chunk.
-const CHUNK: usize = 1024;
+const CHUNK_ENTRIES: usize = 1024;
 
 /// Holds a FIFO list in chunks. Adding an entry never moves the entries that are there. A `VecDeque` of a million
 /// entries stalls for milliseconds when it grows.
@@ -49,7 +49,7 @@ impl<T> ChunkedList<T> {
     pub(crate) fn push_back(&mut self, entry: T) {
         self.len += 1;
         match self.chunks.back_mut() {
-            Some(last) if last.len() < CHUNK => last.push_back(entry),
+            Some(last) if last.len() < CHUNK_ENTRIES => last.push_back(entry),
             _ => self.chunks.push_back(VecDeque::from([entry])),
         }
     }
@@ -113,7 +113,10 @@ mod tests {
             assert!(round % 50 > 0 || chunks.iter().eq(plain.iter()));
             assert!(chunks.is_empty() || !chunks.piece().is_empty());
         }
-        assert!(chunks.len() > 2 * CHUNK && chunks.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK));
+        assert!(
+            chunks.len() > 2 * CHUNK_ENTRIES
+                && chunks.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK_ENTRIES)
+        );
         while chunks.pop_front().is_some() {}
         assert!(chunks.is_empty() && chunks.front().is_none());
     }

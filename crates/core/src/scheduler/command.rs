@@ -34,17 +34,17 @@ pub(crate) enum Op {
     /// The callback thread runs this function in queue order.
     Callback(Callback),
     /// The callback is due or running. This entry keeps its place in the queue until the callback has run.
-    Called(HoldId),
+    DueCallback(HoldId),
 }
 
 impl Op {
     /// Returns `true` if the command gives a result to the host, or gives pinned memory back to the program.
     #[inline]
-    pub(crate) fn gives(&self) -> bool {
+    pub(crate) fn returns_to_host(&self) -> bool {
         match self {
-            Op::Work(work) => work.gives(),
-            Op::Timed(timed) => timed.work.gives(),
-            Op::Callback(_) | Op::Called(_) => true,
+            Op::Work(work) => work.returns_to_host(),
+            Op::Timed(timed) => timed.work.returns_to_host(),
+            Op::Callback(_) | Op::DueCallback(_) => true,
             Op::Wait(_) | Op::WaitUser(_) => false,
         }
     }

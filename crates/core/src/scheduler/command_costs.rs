@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Bounds the difference in seconds between the expected and the measured time below which an estimate stays as it is.
 const NOISE: f32 = 1e-4;
 /// Limits the kinds of commands that are known. At the limit all of them are dropped and learned again.
-const MOST: usize = 4096;
+const MOST_KINDS: usize = 4096;
 /// Limits how fast an estimate falls: a shorter time lowers it to this fraction at most. If the data decide how long a
 /// kernel takes, one short run says little about the next.
 const FALL: f32 = 0.7;
@@ -101,7 +101,7 @@ impl CommandCosts {
     pub(crate) fn of_work(&self, work: &Work) -> f32 {
         match work {
             Work::Launch(launch) => self.of_launch(launch, self.kind(launch)),
-            Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Behind | Work::Nothing => 0.0,
+            Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => 0.0,
             _ => self.source.seconds(|| {
                 let known = self.known.get(&kind(work)).and_then(|kind| kind.of(|| 0));
                 known.unwrap_or_else(|| transfer(work))
@@ -161,7 +161,7 @@ impl CommandCosts {
     }
 
     fn note(&mut self, kind: u64, values: u64, seconds: f32) {
-        if self.known.len() >= MOST {
+        if self.known.len() >= MOST_KINDS {
             self.known.clear();
         }
         self.known.entry(kind).or_default().note(values, seconds);
@@ -217,7 +217,7 @@ fn is_off(expected: f32, took: f32) -> bool {
 fn counted(work: &Work) -> Option<(u64, u64)> {
     match work {
         Work::Launch(launch) => Some((kind_of_launch(launch), values(launch))),
-        Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::Behind | Work::Nothing => None,
+        Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => None,
         _ => Some((kind(work), 0)),
     }
 }
@@ -396,9 +396,9 @@ mod tests {
     #[test]
     fn the_number_of_known_kinds_is_bounded() {
         let mut costs = measured();
-        for groups in 0..3 * MOST as u32 {
+        for groups in 0..3 * MOST_KINDS as u32 {
             costs.learn(steps([launch(groups, None)]).iter(), UNKNOWN, 1.0);
         }
-        assert!(costs.known.len() <= MOST);
+        assert!(costs.known.len() <= MOST_KINDS);
     }
 }

@@ -110,22 +110,22 @@ impl Engine {
         if surplus {
             self.release_surplus();
         }
-        self.tidy_up(lane);
+        self.tick_driver(lane);
     }
 
     /// Lets the driver release resources whose handles were dropped: some memory returns only then. If the lane thread
     /// polls soon, the call leaves this to that thread, so that a waiting caller does not spend time on it.
-    fn tidy_up(&self, lane: usize) {
+    fn tick_driver(&self, lane: usize) {
         if self.threads {
             let mut state = self.lock();
             let at = &mut state.lanes[lane];
             if !at.rest.is_deep() {
-                at.untidy = true;
+                at.needs_cleanup = true;
                 return;
             }
         }
         if !self.device.tick() && self.threads {
-            self.lock().lanes[lane].untidy = true;
+            self.lock().lanes[lane].needs_cleanup = true;
             self.work[lane].notify_all();
         }
     }

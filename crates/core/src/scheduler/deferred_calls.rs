@@ -16,9 +16,9 @@ pub(crate) trait Deferred {
 
 thread_local! {
     /// Holds the relays that were woken while this thread polls relays. It is `None` while the thread polls none.
-    static WOKEN: RefCell<Option<VecDeque<Arc<dyn Deferred>>>> = RefCell::default();
+    static RELAYS: RefCell<Option<VecDeque<Arc<dyn Deferred>>>> = RefCell::default();
     /// Holds the deferred calls that run the callbacks of contexts.
-    static LEFT: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
+    static CALLBACKS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
     /// Holds the deferred drops.
     static DROPS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
 }
@@ -43,7 +43,7 @@ pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     }
     wake_each(tasks);
     if outermost {
-        let left = LEFT.with(RefCell::take);
+        let left = CALLBACKS.with(RefCell::take);
         left.into_iter().for_each(|run| run());
     }
     result
@@ -62,7 +62,7 @@ pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
     if things.is_empty() {
         return;
     }
-    if let Some(things) = leave_drops(things) {
+    if let Some(things) = defer_drops(things) {
         for thing in things {
             let _in = InTask::enter();
             catch_panic("a destructor", || drop(thing));
@@ -72,16 +72,16 @@ pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
 
 /// Defers `run`, which runs the callbacks of a context, until this thread has polled all relays. Returns `false`
 /// without deferring it if the thread polls none.
-pub(crate) fn leave_calls(run: impl FnOnce() + 'static) -> bool {
+pub(crate) fn defer_calls(run: impl FnOnce() + 'static) -> bool {
     let is_at_relays = woken(|list| list.is_some());
     if is_at_relays {
-        LEFT.with(|left| left.borrow_mut().push(Box::new(run)));
+        CALLBACKS.with(|left| left.borrow_mut().push(Box::new(run)));
     }
     is_at_relays
 }
 
 /// Defers the drop of `things` until this thread has polled all relays. Returns `things` if the thread polls none.
-pub(crate) fn leave_drops<T: 'static>(things: Vec<T>) -> Option<Vec<T>> {
+pub(crate) fn defer_drops<T: 'static>(things: Vec<T>) -> Option<Vec<T>> {
     if !woken(|list| list.is_some()) {
         return Some(things);
     }
@@ -90,7 +90,7 @@ pub(crate) fn leave_drops<T: 'static>(things: Vec<T>) -> Option<Vec<T>> {
 }
 
 /// Defers a relay until this thread has polled the relays before it. Returns `false` if the thread polls none.
-pub(crate) fn leave_relay(relay: &Arc<impl Deferred + 'static>) -> bool {
+pub(crate) fn defer_relay(relay: &Arc<impl Deferred + 'static>) -> bool {
     woken(|list| list.as_mut().map(|list| list.push_back(relay.clone())).is_some())
 }
 
@@ -106,7 +106,7 @@ fn next() -> Option<Arc<dyn Deferred>> {
 }
 
 fn woken<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<dyn Deferred>>>) -> R) -> R {
-    WOKEN.with(|woken| look(&mut woken.borrow_mut()))
+    RELAYS.with(|woken| look(&mut woken.borrow_mut()))
 }
 
 #[cfg(all(test, not(fencepost_loom)))]

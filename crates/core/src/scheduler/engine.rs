@@ -101,7 +101,7 @@ impl Engine {
 
     /// Yields while other threads wait for S. A mutex goes to the thread that asks first, which is mostly the one that
     /// has just released it. A thread that plans in short pieces would starve all others.
-    pub(crate) fn let_others(&self) {
+    pub(crate) fn yield_lock(&self) {
         for _ in 0..TURNS {
             if self.waiting.load(Ordering::Relaxed) == 0 {
                 return;
@@ -112,7 +112,7 @@ impl Engine {
 
     /// Releases S, then drops and wakes everything that was deferred until the release.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
-        let AfterUnlock { dropped, wakers, times, moved: _ } = std::mem::take(&mut state.after);
+        let AfterUnlock { dropped, wakers, times, planned_any: _ } = std::mem::take(&mut state.after);
         let wakeups = state.wakeups();
         drop(state);
         drop(times);
@@ -147,7 +147,7 @@ impl Engine {
     pub(crate) fn new_queue(&self, label: &str, priority: Priority, timing: bool) -> Result<Slot, Error> {
         let mut state = self.lock();
         state.lost()?;
-        let lane = state.idlest_lane();
+        let lane = state.lane_with_fewest_queues();
         let slot = state.new_queue(label.into(), priority, lane, std::panic::Location::caller());
         let clocked = self.device.caps().timestamps;
         let (timed, noted) = (timing && clocked, state.is_noting());
@@ -160,7 +160,7 @@ impl Engine {
     pub(crate) fn helper(&self, label: &str, priority: Priority) -> Result<Slot, Error> {
         let mut state = self.lock();
         state.lost()?;
-        let lane = state.idlest_lane();
+        let lane = state.lane_with_fewest_queues();
         Ok(state.new_helper(label.into(), priority, lane))
     }
 

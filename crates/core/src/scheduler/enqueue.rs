@@ -192,7 +192,7 @@ impl State {
     pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<PointHistory>) {
         let queue = self.queue_mut(slot);
         let past = Arc::new(PointHistory { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
-        queue.look_for_end(&past);
+        queue.await_end(&past);
         (queue.end(slot), past)
     }
 

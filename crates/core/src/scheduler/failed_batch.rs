@@ -50,7 +50,7 @@ impl Engine {
         }
         if before || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
             steps.iter().for_each(unpublish);
-            state.dissolve(lane, seq, &deps);
+            state.remove_unsubmitted(lane, seq, &deps);
         } else {
             state.batches.set(seq, Status::Ready(Priority::High));
             let steps = std::mem::take(&mut steps);
@@ -116,7 +116,7 @@ fn unpublish(step: &Step) {
 impl Engine {
     /// Takes the error of a queue. Commands and markers from now on belong to a new stretch, which the error does not
     /// affect.
-    pub(crate) fn forgive(&self, slot: Slot) -> Option<Error> {
+    pub(crate) fn take_queue_error(&self, slot: Slot) -> Option<Error> {
         let mut state = self.lock();
         let error = state.queue_mut(slot).error.take()?;
         let stamp = state.next_stamp();
@@ -162,7 +162,7 @@ impl State {
 
     /// Removes a batch that was not submitted. Its dependents inherit its dependencies, and they also depend on the
     /// last submitted batch of its lane.
-    fn dissolve(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
+    fn remove_unsubmitted(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
         let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
         let before: SmallVec<[Seq; 4]> =
             deps.iter().copied().chain(last).filter(|&dep| !self.batches.is_done(dep)).collect();

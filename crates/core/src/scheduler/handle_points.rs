@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 /// Limits the handles that one call examines or drops.
-const MANY: usize = 4096;
+const HANDLES_PER_CALL: usize = 4096;
 /// Limits the dropped handles that are removed from the end with each new one.
-const FEW: usize = 64;
+const DROPPED_PER_CALL: usize = 64;
 /// Limits the length of a list that is searched as a whole for dropped handles.
 const SWEPT: usize = 1 << 16;
 
@@ -32,13 +32,13 @@ impl HandlePoints {
     /// Removes dropped handles. Each call removes a few at the end only, as a program may drop a million at once. The
     /// whole list is searched once it has doubled.
     pub(crate) fn sweep(&mut self) {
-        for _ in 0..FEW {
+        for _ in 0..DROPPED_PER_CALL {
             if self.points.back().is_none_or(is_held) {
                 break;
             }
             self.points.pop_back();
         }
-        if (self.sweep_at.max(FEW)..SWEPT).contains(&self.points.len()) {
+        if (self.sweep_at.max(DROPPED_PER_CALL)..SWEPT).contains(&self.points.len()) {
             self.points.retain(is_held);
             self.sweep_at = 2 * self.points.len();
         }
@@ -49,16 +49,16 @@ impl HandlePoints {
     pub(crate) fn first(&self, first: Stamp) -> Option<Stamp> {
         let from = self.points.partition_point(|(stamp, _)| *stamp < first);
         let mut handles = self.points.range(from..);
-        if handles.len() > MANY {
+        if handles.len() > HANDLES_PER_CALL {
             return Some(first);
         }
         handles.find(|point| is_held(point)).map(|(stamp, _)| *stamp)
     }
 
-    /// Removes points that are done, [`MANY`] at most, so that the call stays short.
+    /// Removes points that are done, [`HANDLES_PER_CALL`] at most, so that the call stays short.
     pub(crate) fn settle(&mut self, completed: Stamp) {
         let over = self.points.partition_point(|(stamp, _)| *stamp <= completed);
-        self.points.drain(..over.min(MANY));
+        self.points.drain(..over.min(HANDLES_PER_CALL));
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(handles.first(Stamp(1)), Some(Stamp(1)));
         drop(kept);
         let last = add(&mut handles, 1);
-        assert_eq!(handles.points.len(), SWEPT + 11 - FEW);
+        assert_eq!(handles.points.len(), SWEPT + 11 - DROPPED_PER_CALL);
         drop(last);
         (0..SWEPT).for_each(|_| drop(add(&mut handles, 1)));
         assert!(handles.points.len() <= 1 && handles.first(Stamp(1)).is_none());
@@ -99,17 +99,17 @@ mod tests {
                 notify.pop_front();
             }
             let found = handles.points.len();
-            assert!(found <= 2 * (kept + 2) + FEW, "{found} are kept for {} handles", kept + 1);
+            assert!(found <= 2 * (kept + 2) + DROPPED_PER_CALL, "{found} are kept for {} handles", kept + 1);
         }
     }
 
     #[test]
     fn completed_points_are_removed_many_at_a_time() {
         let mut handles = HandlePoints::default();
-        let kept: Vec<_> = (0..2 * MANY).map(|_| add(&mut handles, 1)).collect();
+        let kept: Vec<_> = (0..2 * HANDLES_PER_CALL).map(|_| add(&mut handles, 1)).collect();
         let later = add(&mut handles, 5);
         handles.settle(Stamp(1));
-        assert_eq!((handles.points.len(), kept.len()), (MANY + 1, 2 * MANY));
+        assert_eq!((handles.points.len(), kept.len()), (HANDLES_PER_CALL + 1, 2 * HANDLES_PER_CALL));
         assert_eq!(handles.first(Stamp(2)), Some(Stamp(5)));
         handles.settle(Stamp(1));
         assert_eq!(handles.points.len(), 1);

@@ -48,7 +48,7 @@ impl Engine {
     ) -> Result<Option<HostGuard>> {
         loop {
             match self.claim(span, want)? {
-                HostClaim::Given(access) => return Ok(Some(access)),
+                HostClaim::Granted(access) => return Ok(Some(access)),
                 HostClaim::After(point) => {
                     if !self.wait(point, deadline)? {
                         return Ok(None);
@@ -70,7 +70,7 @@ impl Engine {
         want: HostUseKind,
     ) -> Result<Option<HostGuard>> {
         match self.claim(span, want)? {
-            HostClaim::Given(access) => Ok(Some(access)),
+            HostClaim::Granted(access) => Ok(Some(access)),
             HostClaim::After(_) | HostClaim::Shared => Ok(None),
         }
     }
@@ -93,7 +93,7 @@ impl Engine {
         if want != HostUseKind::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
         }
-        Ok(HostClaim::Given(HostGuard { engine: self.clone(), access }))
+        Ok(HostClaim::Granted(HostGuard { engine: self.clone(), access }))
     }
 
     /// Registers a handle for each use of `span` that is not planned, so that the planner ends a batch soon after that
@@ -123,7 +123,7 @@ impl Engine {
 
 /// Names the result of a request for host access.
 pub(crate) enum HostClaim {
-    Given(HostGuard),
+    Granted(HostGuard),
     /// The host must wait for this point first.
     After(Point),
     /// Another host thread uses the bytes.

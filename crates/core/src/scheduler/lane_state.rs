@@ -8,10 +8,10 @@ use fencepost_sync::Timeline;
 use std::collections::VecDeque;
 
 /// Limits the submissions in flight: one runs and one waits behind it. Later commands gather for the next batch.
-const DEPTH: u64 = 2;
+const SUBMISSIONS_IN_FLIGHT: u64 = 2;
 /// Limits the submissions in flight while the next batch was cut from a larger plan. Such batches are short, and no
 /// more commands gather in them.
-const DEPTH_OF_CUTS: u64 = 8;
+const CUT_SUBMISSIONS_IN_FLIGHT: u64 = 8;
 /// Counts the plans of higher priority in a row after which a waiting batch of lower priority is submitted.
 const STARVATION: u32 = 8;
 
@@ -30,13 +30,13 @@ pub(crate) enum ThreadRest {
     /// The thread sleeps until it is notified.
     Asleep,
     /// The thread sleeps until it is notified or until it is time to poll for device loss.
-    Guarding,
+    PollingForLoss,
 }
 
 impl ThreadRest {
     /// Returns `true` if the thread does not poll soon.
     pub(crate) fn is_deep(self) -> bool {
-        self == Self::Asleep || self == Self::Guarding
+        self == Self::Asleep || self == Self::PollingForLoss
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct LaneState {
     /// Is true while the completer of the lane sleeps.
     pub(crate) idle: bool,
     /// Is true if the driver may have resources of dropped objects to release.
-    pub(crate) untidy: bool,
+    pub(crate) needs_cleanup: bool,
     /// Counts the callers that poll the lane's fence, or are about to. They process the completed batches themselves.
     pub(crate) watchers: u32,
     /// Counts the plans in a row that were submitted while a batch of lower priority waited. The batches that one plan
@@ -65,7 +65,7 @@ pub(crate) struct LaneState {
     /// Counts for each priority the batches in a row that were submitted before an older batch of the same priority.
     overtaken: [u32; 3],
     /// Counts how often callers have planned their own queues since the lane's queues were last planned.
-    pub(crate) passed: u32,
+    pub(crate) own_plannings: u32,
     /// Estimates the time of the lane's commands.
     pub(crate) costs: CommandCosts,
     /// Is true if the lane has a thread, which submits later the batches that cannot be submitted at once.
@@ -96,7 +96,7 @@ impl LaneState {
     /// Returns `true` if the lane may take another submission now. With `urgent`, an urgent batch may come soon, so the
     /// lane takes one submission at a time.
     pub(crate) fn has_room(&self, urgent: bool) -> bool {
-        self.timeline.in_flight() < if urgent { 1 } else { DEPTH }
+        self.timeline.in_flight() < if urgent { 1 } else { SUBMISSIONS_IN_FLIGHT }
     }
 
     /// Returns `true` if the lane may take the front batch of `priority` now. A batch that was cut from a larger plan
@@ -110,8 +110,8 @@ impl LaneState {
     /// also be expected to end soon.
     fn has_little(&self) -> bool {
         let seconds = || self.submitted.iter().map(|batch| batch.expected.seconds).sum::<f32>();
-        let soon = || seconds() <= DEPTH_OF_CUTS as f32 * self.costs.bound;
-        self.timeline.in_flight() < DEPTH_OF_CUTS && (!self.has_thread || soon())
+        let soon = || seconds() <= CUT_SUBMISSIONS_IN_FLIGHT as f32 * self.costs.bound;
+        self.timeline.in_flight() < CUT_SUBMISSIONS_IN_FLIGHT && (!self.has_thread || soon())
     }
 
     /// Returns the priority whose front batch is submitted next, among those for which `can_go` holds.
@@ -138,7 +138,7 @@ impl LaneState {
 
     /// Moves the oldest batch for which `can_go` holds to the front of its list, if batches of that list were overtaken
     /// [`OVERTAKEN`] times.
-    pub(crate) fn let_oldest_go(&mut self, can_go: impl Fn(&Batch) -> bool) {
+    pub(crate) fn promote_overtaken(&mut self, can_go: impl Fn(&Batch) -> bool) {
         if self.overtaken.iter().all(|&overtaken| overtaken < OVERTAKEN) {
             return;
         }
@@ -202,7 +202,7 @@ mod tests {
             lane.list(Priority::Normal).rotate_right(1);
             fill(&mut lane, Priority::High, 100 + seq..101 + seq);
             for &priority in taken {
-                lane.let_oldest_go(|_| true);
+                lane.promote_overtaken(|_| true);
                 order.extend(lane.take(priority).map(|batch| batch.seq.0));
             }
         }

@@ -19,7 +19,7 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 
 /// Limits the steps of one batch and the commands of one planning. Later commands are encoded while this batch runs.
-const LARGEST: usize = 4096;
+const LARGEST_BATCH: usize = 4096;
 /// Limits the batches with commands of unknown cost in one planning. Their measured times improve the next planning.
 const UNSEEN: usize = 8;
 /// Limits how often one planning closes its batches early to keep results from being late.
@@ -57,7 +57,7 @@ enum FrontStep {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DueCommands {
     /// Selects the commands that the program requested with a flush or a wait.
-    Asked,
+    Requested,
     /// Selects all pending commands, so that they share a batch.
     All,
     /// Selects the requested commands of every queue but this one, even if planned batches are not yet submitted.
@@ -99,7 +99,7 @@ struct Planner<'s> {
 
 impl State {
     /// Plans the queues in `roots` up to their stamps, with all their dependencies, into batches of `priority`. One
-    /// call takes at most [`LARGEST`] commands, which bounds the time that S is held, and at most [`UNSEEN`] batches
+    /// call takes at most [`LARGEST_BATCH`] commands, which bounds the time that S is held, and at most [`UNSEEN`] batches
     /// of unknown cost.
     ///
     /// A wait refers only to a smaller stamp, so the stack of goals is finite. A queue that waits for the host is
@@ -128,7 +128,7 @@ impl State {
             let front = planner.state.queue(root.slot).pending.front();
             (root.slot == Slot::CONTEXT, front.map(|front| front.stamp))
         });
-        roots.iter().for_each(|root| planner.state.queue_mut(root.slot).ask(root.stamp));
+        roots.iter().for_each(|root| planner.state.queue_mut(root.slot).request(root.stamp));
         let rest = planner.rounds(roots);
         self.collect_wakers();
         rest
@@ -153,14 +153,17 @@ impl State {
             let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
             let roots: Vec<Point> = match due {
                 DueCommands::All => queues.map(|(slot, q)| q.end(slot)).collect(),
-                DueCommands::Asked | DueCommands::Beside(_) => {
+                DueCommands::Requested | DueCommands::Beside(_) => {
                     let queues = queues.filter(|(slot, _)| beside != Some(*slot));
-                    queues.filter(|(_, q)| q.is_asked()).map(|(slot, q)| q.end_of_asked(slot)).collect()
+                    queues
+                        .filter(|(_, q)| q.is_requested())
+                        .map(|(slot, q)| q.end_of_requested(slot))
+                        .collect()
                 }
             };
             if !roots.is_empty() {
                 self.plan(roots, priority);
-                self.lanes[lane].passed = 0;
+                self.lanes[lane].own_plannings = 0;
             }
         }
     }
@@ -193,7 +196,7 @@ impl Planner<'_> {
             if self.unseen.len() >= UNSEEN {
                 return PlanRest { roots, after: self.unseen.first().copied() };
             }
-            if self.taken >= LARGEST || self.cuts >= CUTS {
+            if self.taken >= LARGEST_BATCH || self.cuts >= CUTS {
                 return PlanRest { roots, after: self.middle };
             }
             if stuck {
@@ -205,7 +208,7 @@ impl Planner<'_> {
     /// Returns `true` if the program may be waiting for a result of a command in the open batches.
     fn is_awaited(&self) -> bool {
         let looks = |open: &OpenBatch| {
-            open.gives || open.firsts().any(|(slot, first)| self.state.is_awaited(slot, first))
+            open.returns_to_host || open.firsts().any(|(slot, first)| self.state.is_awaited(slot, first))
         };
         self.open.iter().flatten().any(looks)
     }
@@ -246,7 +249,7 @@ impl Planner<'_> {
     }
 
     fn step(&mut self, goal: PlanGoal) -> FrontStep {
-        if self.taken >= LARGEST {
+        if self.taken >= LARGEST_BATCH {
             return FrontStep::Later;
         }
         if goal.slot == Slot::CONTEXT {
@@ -261,7 +264,7 @@ impl Planner<'_> {
         if let Some(hold) = queue.hold {
             return FrontStep::Held(hold);
         }
-        if queue.front_is_dead() {
+        if queue.front_has_failed() {
             return self.discard(goal);
         }
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Reached };
@@ -283,7 +286,7 @@ impl Planner<'_> {
                     FrontStep::Held(hold)
                 }
                 Some(Ok(())) if event.is_submitted() => {
-                    front.op = Op::Work(Work::Behind);
+                    front.op = Op::Work(Work::QueueFence);
                     FrontStep::Again
                 }
                 Some(Ok(())) => self.skip(goal.slot),
@@ -294,7 +297,7 @@ impl Planner<'_> {
                 }
             },
             Op::Callback(_) => self.call(goal.slot),
-            Op::Called(id) => FrontStep::Held(Hold::Callback(*id)),
+            Op::DueCallback(id) => FrontStep::Held(Hold::Callback(*id)),
             Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => self.leave(goal.slot),
             Op::Work(work) => {
                 let hold = host_conflict(host_uses, work);
@@ -352,30 +355,30 @@ impl Planner<'_> {
     }
 
     fn skip(&mut self, slot: Slot) -> FrontStep {
-        self.state.after.moved = true;
+        self.state.after.planned_any = true;
         self.taken += 1;
         let skipped = self.state.queue_mut(slot).pop(None);
         // The command is dropped after S is released.
         self.state.after.dropped.extend(skipped.filter(|skipped| !matches!(skipped.op, Op::Wait(_))));
-        self.end_if_gone(slot);
+        self.free_if_closed(slot);
         FrontStep::Again
     }
 
     /// Removes the failed commands at the front. They are dropped after S is released because the drop may drop
     /// arrays.
     fn discard(&mut self, goal: PlanGoal) -> FrontStep {
-        let room = LARGEST.saturating_sub(self.taken).max(1);
-        let dead = self.state.queue_mut(goal.slot).pop_dead(goal.upto, room);
-        self.taken += dead.len();
-        self.state.after.moved = true;
-        self.state.after.dropped.extend(dead);
-        self.end_if_gone(goal.slot);
+        let room = LARGEST_BATCH.saturating_sub(self.taken).max(1);
+        let failed_upto = self.state.queue_mut(goal.slot).pop_failed(goal.upto, room);
+        self.taken += failed_upto.len();
+        self.state.after.planned_any = true;
+        self.state.after.dropped.extend(failed_upto);
+        self.free_if_closed(goal.slot);
         FrontStep::Again
     }
 
     /// Frees the slot of a closed queue that has no work left. No batch completes for the commands just removed, so no
     /// completion would free the slot.
-    fn end_if_gone(&mut self, slot: Slot) {
+    fn free_if_closed(&mut self, slot: Slot) {
         let queue = self.state.queue(slot);
         if !queue.open && queue.spent() {
             self.state.free_slots();
@@ -398,7 +401,7 @@ impl Planner<'_> {
     /// Removes the front command of `slot`, which completes when all of `seqs` are complete.
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
-        (self.joined, self.state.after.moved) = (None, true);
+        (self.joined, self.state.after.planned_any) = (None, true);
         self.taken += 1;
         self.state.queue_mut(slot).pop_wait(seqs);
     }
@@ -442,10 +445,11 @@ impl Planner<'_> {
         let id = self.state.new_hold();
         let queue = self.state.queue_mut(slot);
         queue.hold = Some(Hold::Callback(id));
-        let front = queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::Called(id)));
+        let front =
+            queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::DueCallback(id)));
         if let Some(Op::Callback(run)) = front {
             self.state.calls.push_back((id, slot, run));
-            (self.state.after.moved, self.state.callbacks_announced) = (true, false);
+            (self.state.after.planned_any, self.state.callbacks_announced) = (true, false);
         }
         FrontStep::Held(Hold::Callback(id))
     }
@@ -454,18 +458,18 @@ impl Planner<'_> {
     fn append(&mut self, slot: Slot, cost: f32) {
         let queue = self.state.queue(slot);
         let (lane, alone) = (queue.lane, queue.goes_alone());
-        let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST);
+        let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST_BATCH);
         if (full || alone) && slot != Slot::CONTEXT {
             self.close(lane);
         }
         let seq = self.join(slot, lane);
         self.taken += 1;
         let begins = self.open[lane].as_ref().is_some_and(|open| open.steps.is_empty());
-        let calm = if begins { self.state.calm_upto(slot) } else { None };
+        let unawaited = if begins { self.state.unawaited_upto(slot) } else { None };
         let Some(command) = self.state.queue_mut(slot).pop_work(seq) else { return };
         let Some(open) = self.open[lane].as_mut() else { return };
-        open.calm = open.calm.or(calm.map(|upto| (slot, upto)));
-        open.gives |= command.op.gives();
+        open.unawaited = open.unawaited.or(unawaited.map(|upto| (slot, upto)));
+        open.returns_to_host |= command.op.returns_to_host();
         match command.op {
             Op::Work(work) => open.add(slot, command.stamp, work, cost),
             Op::Timed(timed) => open.add_timed(slot, command.stamp, *timed, cost),
@@ -485,7 +489,7 @@ impl Planner<'_> {
         let Some(open) = self.open[queue.lane].as_mut() else { return };
         let is_due = |stamp: Stamp| stamp <= goal.upto && stamp < own;
         let costs = &lanes[queue.lane].costs;
-        let room = LARGEST.saturating_sub(open.steps.len().max(self.taken));
+        let room = LARGEST_BATCH.saturating_sub(open.steps.len().max(self.taken));
         let mut late = open.late(0.0);
         let mut last: Option<(&Launch, Option<&CostKind>)> = None;
         self.costs.clear();
@@ -518,7 +522,7 @@ impl Planner<'_> {
         self.depend(slot, lane);
         let seq = self.open_batch(lane);
         self.state.batches.watch(seq, slot);
-        (self.joined, self.state.after.moved) = (Some((slot, seq)), true);
+        (self.joined, self.state.after.planned_any) = (Some((slot, seq)), true);
         seq
     }
 

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A queue with this many pending commands is started before the program requests it.
-const MANY: usize = 16;
+const URGENT_COMMANDS: usize = 16;
 
 /// Names the reason why no further command of a queue can be planned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,9 +46,9 @@ pub(crate) struct QueueState {
     pub(crate) priority: Priority,
     pub(crate) pending: ChunkedList<Command>,
     /// Counts the pending commands that return something to the host.
-    gives: usize,
+    returns_to_host: usize,
     /// Pending commands up to this stamp have failed. Planning drops them, except waits for other queues.
-    dead: Stamp,
+    failed_upto: Stamp,
     pub(crate) hold: Option<Hold>,
     pub(crate) error: Option<Error>,
     /// Holds the points that the next command is ordered after.
@@ -69,7 +69,7 @@ pub(crate) struct QueueState {
     /// command needs.
     pub(crate) helper: bool,
     /// Holds the stamp of the last command that the program requested with a flush or a wait.
-    asked: Stamp,
+    requested: Stamp,
     enqueued: Stamp,
     planned: Stamp,
     completed: Stamp,
@@ -103,8 +103,8 @@ impl QueueState {
             lane,
             priority,
             pending: ChunkedList::default(),
-            gives: 0,
-            dead: stamp,
+            returns_to_host: 0,
+            failed_upto: stamp,
             hold: None,
             error: None,
             clock,
@@ -115,7 +115,7 @@ impl QueueState {
             free: false,
             unused: false,
             helper: false,
-            asked: stamp,
+            requested: stamp,
             enqueued: stamp,
             planned: stamp,
             completed: stamp,
@@ -138,23 +138,23 @@ impl QueueState {
     }
 
     /// Records that the program requests every command up to `stamp`.
-    pub(crate) fn ask(&mut self, stamp: Stamp) {
-        self.asked = self.asked.max(stamp);
+    pub(crate) fn request(&mut self, stamp: Stamp) {
+        self.requested = self.requested.max(stamp);
     }
 
-    /// Returns `true` if the program requested the front command, or if at least [`MANY`] commands are pending.
+    /// Returns `true` if the program requested the front command, or if at least [`URGENT_COMMANDS`] commands are pending.
     pub(crate) fn urgent(&self) -> bool {
-        self.pending.len() >= MANY || self.is_asked()
+        self.pending.len() >= URGENT_COMMANDS || self.is_requested()
     }
 
     /// Returns `true` if the program requested the front command.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.pending.front().is_some_and(|front| front.stamp <= self.asked)
+    pub(crate) fn is_requested(&self) -> bool {
+        self.pending.front().is_some_and(|front| front.stamp <= self.requested)
     }
 
     /// Returns the last point that the program requested.
-    pub(crate) fn end_of_asked(&self, slot: Slot) -> Point {
-        Point { slot, stamp: self.asked.min(self.enqueued) }
+    pub(crate) fn end_of_requested(&self, slot: Slot) -> Point {
+        Point { slot, stamp: self.requested.min(self.enqueued) }
     }
 
     /// Returns `true` if the front command needs a batch of its own.
@@ -163,7 +163,7 @@ impl QueueState {
     }
 
     /// Registers a handle of the queue's last point, which counts as long as `past` lives.
-    pub(crate) fn look_for_end(&mut self, past: &Arc<PointHistory>) {
+    pub(crate) fn await_end(&mut self, past: &Arc<PointHistory>) {
         self.await_result(self.enqueued, past);
     }
 
@@ -179,12 +179,12 @@ impl QueueState {
     /// Returns `true` if the program has a handle of a point from `first` on, or if a pending command returns
     /// something to the host.
     pub(crate) fn has_handles(&self, first: Stamp) -> bool {
-        self.gives() || self.first_handle(first).is_some()
+        self.returns_to_host() || self.first_handle(first).is_some()
     }
 
     /// Returns `true` if a pending command returns something to the host.
-    pub(crate) fn gives(&self) -> bool {
-        self.gives > 0
+    pub(crate) fn returns_to_host(&self) -> bool {
+        self.returns_to_host > 0
     }
 
     /// Returns the first point from `first` on that the program has a handle of.
@@ -204,7 +204,7 @@ impl QueueState {
 
     /// Takes over the slot of a closed queue. The failures of the closed queue stay available to the handles that
     /// refer to it.
-    pub(crate) fn succeed(&mut self, gone: &mut QueueState) {
+    pub(crate) fn inherit_failures(&mut self, gone: &mut QueueState) {
         self.failures = std::mem::take(&mut gone.failures);
         self.failures.begin(self.born);
     }
@@ -232,7 +232,7 @@ impl QueueState {
     pub(crate) fn push(&mut self, command: Command) {
         self.unused = false;
         self.enqueued = command.stamp;
-        self.gives += usize::from(command.op.gives());
+        self.returns_to_host += usize::from(command.op.returns_to_host());
         self.pending.push_back(command);
     }
 
@@ -240,7 +240,7 @@ impl QueueState {
     /// is `None`.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
-        self.gives -= usize::from(command.op.gives());
+        self.returns_to_host -= usize::from(command.op.returns_to_host());
         self.advance_plan(command.stamp, seq);
         Some(command)
     }
@@ -344,31 +344,32 @@ impl QueueState {
         self.batches().skip(own.unwrap_or(0))
     }
 
-    /// Fails the queue from `first` on. Planning [drops](Self::pop_dead) the pending commands in small portions. Waits
+    /// Fails the queue from `first` on. Planning [drops](Self::pop_failed) the pending commands in small portions. Waits
     /// for other queues stay because other commands may rely on the order that they impose.
     pub(crate) fn fail(&mut self, first: Stamp, error: Error) {
         self.failures.fail(first..=self.enqueued, &error);
         self.error.get_or_insert(error);
         self.hold = None;
-        self.dead = self.enqueued;
+        self.failed_upto = self.enqueued;
     }
 
     /// Returns `true` if the front command has failed and is not a wait for another queue.
-    pub(crate) fn front_is_dead(&self) -> bool {
-        let dead = |front: &Command| front.stamp <= self.dead && !matches!(front.op, Op::Wait(_));
-        self.pending.front().is_some_and(dead)
+    pub(crate) fn front_has_failed(&self) -> bool {
+        let failed_upto =
+            |front: &Command| front.stamp <= self.failed_upto && !matches!(front.op, Op::Wait(_));
+        self.pending.front().is_some_and(failed_upto)
     }
 
-    /// Removes commands at the front that [have failed](Self::front_is_dead), up to `upto` and at most `room`.
-    pub(crate) fn pop_dead(&mut self, upto: Stamp, room: usize) -> Vec<Command> {
-        let mut dead = Vec::new();
-        while dead.len() < room
-            && self.front_is_dead()
+    /// Removes commands at the front that [have failed](Self::front_has_failed), up to `upto` and at most `room`.
+    pub(crate) fn pop_failed(&mut self, upto: Stamp, room: usize) -> Vec<Command> {
+        let mut failed_upto = Vec::new();
+        while failed_upto.len() < room
+            && self.front_has_failed()
             && self.pending.front().is_some_and(|front| front.stamp <= upto)
         {
-            dead.extend(self.pop(None));
+            failed_upto.extend(self.pop(None));
         }
-        dead
+        failed_upto
     }
 
     /// Extends the failure to everything enqueued so far if the queue has an error that was not taken.
@@ -438,7 +439,7 @@ mod tests {
         let mut q = queue(3);
         q.pop(Some(Seq(1)));
         q.fail(Stamp(2), crate::error::Kind::Busy { array: "x".into() }.into());
-        assert_eq!(q.pop_dead(Stamp(3), 10).len(), 2);
+        assert_eq!(q.pop_failed(Stamp(3), 10).len(), 2);
         assert_eq!(q.reached(Stamp(3)), Reached::Planned(Seq(1)));
         q.settle(|_| true);
         assert!(q.result(Stamp(1)).is_ok() && q.result(Stamp(3)).is_err());
@@ -495,11 +496,11 @@ mod tests {
         q.push(Command { stamp: Stamp(3), op: Op::Callback(Box::new(|| ())) });
         q.fail(Stamp(1), crate::error::Kind::Busy { array: "x".into() }.into());
         assert!(q.error.is_some() && q.hold.is_none());
-        assert_eq!((q.pop_dead(Stamp(9), 10).len(), q.front_is_dead()), (1, false));
+        assert_eq!((q.pop_failed(Stamp(9), 10).len(), q.front_has_failed()), (1, false));
         assert!(matches!(q.pending.front().map(|c| &c.op), Some(Op::Wait(point)) if *point == waited));
         q.pop_wait(&[]);
-        assert_eq!(q.pop_dead(Stamp(2), 10).len(), 0, "only commands up to the stamp are removed");
-        assert_eq!((q.pop_dead(Stamp(9), 10).len(), q.spent()), (1, true));
+        assert_eq!(q.pop_failed(Stamp(2), 10).len(), 0, "only commands up to the stamp are removed");
+        assert_eq!((q.pop_failed(Stamp(9), 10).len(), q.spent()), (1, true));
         assert!(q.result(Stamp(1)).is_err() && q.result(Stamp(3)).is_err() && q.result(Stamp(4)).is_ok());
     }
 
@@ -507,7 +508,7 @@ mod tests {
     fn a_new_queue_keeps_the_failures_of_the_closed_queue_in_its_slot() {
         let (mut gone, mut next) = (queue(1), queue(0));
         gone.fail(Stamp(1), crate::error::Kind::Busy { array: "x".into() }.into());
-        next.succeed(&mut gone);
+        next.inherit_failures(&mut gone);
         assert!(next.result(Stamp(1)).is_err() && next.error.is_none());
     }
 

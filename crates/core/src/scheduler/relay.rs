@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::deferred_calls::{Deferred, leave_relay, run_with_deferred};
+use crate::scheduler::deferred_calls::{Deferred, defer_relay, run_with_deferred};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::FailureWatch;
 use crate::scheduler::signaller::Signaller;
@@ -312,7 +312,7 @@ fn idle_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
 
 impl Wake for Relay {
     fn wake(self: Arc<Self>) {
-        if !leave_relay(&self) {
+        if !defer_relay(&self) {
             run_with_deferred(|| self.poll_or_start());
         }
     }

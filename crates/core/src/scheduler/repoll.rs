@@ -16,23 +16,23 @@ impl State {
     /// Registers the queue of `point` so that its tasks poll again once planning finds that its hold has changed. The
     /// new hold may be another context that the tasks must drive because it has no threads, or a callback that a
     /// task's own thread must run.
-    pub(crate) fn note_asking(&mut self, point: Point) {
+    pub(crate) fn register_repoll(&mut self, point: Point) {
         if self.reached(point) != Reached::Unplanned {
             return;
         }
         let hold = self.queue(point.slot).hold;
-        match self.asking.iter_mut().find(|(slot, _)| *slot == point.slot) {
+        match self.repolls.iter_mut().find(|(slot, _)| *slot == point.slot) {
             Some((_, seen)) => *seen = hold,
-            None => self.asking.push((point.slot, hold)),
+            None => self.repolls.push((point.slot, hold)),
         }
     }
 
     /// Collects the wakers of the tasks that must poll again.
-    pub(crate) fn ask_tasks(&mut self) {
-        if self.asking.is_empty() {
+    pub(crate) fn collect_repolls(&mut self) {
+        if self.repolls.is_empty() {
             return;
         }
-        for (slot, seen) in std::mem::take(&mut self.asking) {
+        for (slot, seen) in std::mem::take(&mut self.repolls) {
             let queue = self.queue(slot);
             match queue.hold {
                 Some(Hold::User(_) | Hold::Callback(_)) if queue.hold != seen => {
@@ -40,7 +40,7 @@ impl State {
                     self.after.wakers.extend(wakers);
                 }
                 None if queue.pending.is_empty() => {}
-                _ => self.asking.push((slot, seen)),
+                _ => self.repolls.push((slot, seen)),
             }
         }
     }
@@ -59,12 +59,12 @@ impl Engine {
         state.plan([point], priority);
         // This registration comes before the check of callbacks, so that a hold found after the check makes the task
         // poll again.
-        state.note_asking(point);
+        state.register_repoll(point);
         self.unlock(state);
         if !self.threads {
             self.make_progress(Duration::ZERO);
         }
-        let error = self.check_poll(point, waker).or_else(|| self.get_on(point, waker));
+        let error = self.check_poll(point, waker).or_else(|| self.drive(point, waker));
         error.map(Err)
     }
 }

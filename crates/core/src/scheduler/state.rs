@@ -33,7 +33,7 @@ pub(crate) struct AfterUnlock {
     /// Holds the timing notes of closed queues, so that their memory is freed outside S.
     pub(crate) times: Vec<QueueTiming>,
     /// Is true if planning removed a command from a queue, for which other commands may have waited.
-    pub(crate) moved: bool,
+    pub(crate) planned_any: bool,
 }
 
 impl AfterUnlock {
@@ -44,7 +44,7 @@ impl AfterUnlock {
 
     /// Returns `true` if no action is left.
     pub(crate) fn is_empty(&self) -> bool {
-        self.dropped.is_empty() && self.wakers.is_empty() && self.times.is_empty() && !self.moved
+        self.dropped.is_empty() && self.wakers.is_empty() && self.times.is_empty() && !self.planned_any
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct State {
     /// Holds the callbacks that are running.
     pub(crate) callbacks: Callbacks,
     /// Holds the queues whose tasks poll again once the queue has another hold, each with its hold so far.
-    pub(crate) asking: Vec<(Slot, Option<Hold>)>,
+    pub(crate) repolls: Vec<(Slot, Option<Hold>)>,
     /// Holds the registered wakers.
     pub(crate) wakers: Wakers,
     /// Holds an error that occurred in a `Drop`.
@@ -107,7 +107,7 @@ impl State {
             calls: VecDeque::new(),
             callbacks_announced: false,
             callbacks: Callbacks::default(),
-            asking: Vec::new(),
+            repolls: Vec::new(),
             wakers: Wakers::default(),
             drop_error: None,
             after: AfterUnlock::default(),
@@ -173,7 +173,7 @@ impl State {
     }
 
     /// Returns the lane with the fewest open queues.
-    pub(crate) fn idlest_lane(&self) -> usize {
+    pub(crate) fn lane_with_fewest_queues(&self) -> usize {
         let load = |lane: usize| self.queues.iter().skip(1).filter(|q| q.open && q.lane == lane).count();
         (0..self.lanes.len()).min_by_key(|&lane| load(lane)).unwrap_or(0)
     }
@@ -186,7 +186,7 @@ impl State {
         lane: usize,
         at: &'static Location<'static>,
     ) -> Slot {
-        let (clock, born_after) = self.everything();
+        let (clock, born_after) = self.ends_of_all_queues();
         // A new stamp keeps clocks that cover the slot's previous queue from covering this one.
         let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
@@ -210,7 +210,7 @@ impl State {
     /// Returns a clock that covers everything enqueued, and the points to wait for so that all of it comes first. Of
     /// queues that wait for each other only the last points are needed. An unused queue is left out because the queues
     /// that it waits for are counted themselves.
-    fn everything(&self) -> (Clock, Vec<Point>) {
+    fn ends_of_all_queues(&self) -> (Clock, Vec<Point>) {
         let used = self.slots().skip(1).filter(|&slot| !self.queue(slot).is_unused());
         let ends = used.map(|slot| self.queue(slot).end(slot));
         let mut ends: Vec<Point> = ends.filter(|&end| self.reached(end) != Reached::Done).collect();
@@ -230,7 +230,7 @@ impl State {
         // those. A helper queue does not, so it reuses the slots of helpers only.
         match self.queues.iter().position(|q| q.free && q.helper == queue.helper) {
             Some(at) => {
-                queue.succeed(&mut self.queues[at]);
+                queue.inherit_failures(&mut self.queues[at]);
                 self.queues[at] = queue;
                 Slot(at as u32)
             }
@@ -350,7 +350,7 @@ impl State {
     /// Collects the wakers of the queues that made progress without the completion of a batch, or that have another
     /// hold.
     pub(crate) fn collect_wakers(&mut self) {
-        self.ask_tasks();
+        self.collect_repolls();
         let queues = &self.queues;
         let reached = self.wakers.take_reached(|slot| queues[slot.0 as usize].completed());
         self.after.wakers.extend(reached);

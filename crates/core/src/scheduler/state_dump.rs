@@ -84,7 +84,7 @@ fn describe_op(op: &Op) -> String {
             format!("wait for {}, in another context", event.label())
         }
         Op::WaitUser(event) => format!("wait for user event `{}`", event.label()),
-        Op::Callback(_) | Op::Called(_) => "host callback".into(),
+        Op::Callback(_) | Op::DueCallback(_) => "host callback".into(),
     }
 }
 
@@ -97,7 +97,7 @@ fn describe_work(work: &Work) -> String {
         Work::Read { .. } | Work::Publish(_) => "read".into(),
         Work::WgpuCommands(_) => "commands of the program".into(),
         Work::Start(_) | Work::End(_) => "time".into(),
-        Work::Behind => "wait for another context, on the device".into(),
+        Work::QueueFence => "wait for another context, on the device".into(),
         Work::Nothing => "nothing".into(),
     }
 }

@@ -118,7 +118,7 @@ impl State {
             return None;
         }
         let Self { lanes, batches, .. } = &mut *self;
-        lanes[lane].let_oldest_go(|batch| batch.deps.iter().all(|&seq| batches.is_submitted(seq)));
+        lanes[lane].promote_overtaken(|batch| batch.deps.iter().all(|&seq| batches.is_submitted(seq)));
         let priority = self.choose(lane)?;
         let batch = self.lanes[lane].take(priority)?;
         self.lanes[lane].token = true;

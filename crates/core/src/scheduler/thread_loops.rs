@@ -42,7 +42,7 @@ impl Engine {
     pub(crate) fn lane_thread(&self, lane: usize) {
         let mut resting = IdleTicks::default();
         while !is_replaced() {
-            self.let_others();
+            self.yield_lock();
             let mut state = self.lock();
             while !(state.urgent_for(lane) || (resting.ticked && state.something_for(lane))) {
                 if state.finished() {
@@ -65,12 +65,12 @@ impl Engine {
     ) -> MutexGuard<'a, State> {
         let has_work = state.something_for(lane);
         let at = &mut state.lanes[lane];
-        let tick = resting.after(at.timeline.pending()) || at.untidy || has_work;
+        let tick = resting.after(at.timeline.pending()) || at.needs_cleanup || has_work;
         resting.ticked = tick;
         at.rest = if tick { ThreadRest::Ticking } else { ThreadRest::Asleep };
         let mut state = match tick {
             true => self.park_for_tick(lane, state),
-            false if state.needs_guard(lane) => self.idle_poll(lane, state),
+            false if state.needs_loss_poll(lane) => self.idle_poll(lane, state),
             false => sleep(&self.work[lane], state),
         };
         state.lanes[lane].rest = ThreadRest::Awake;
@@ -89,7 +89,7 @@ impl Engine {
 
     /// Parks for at most one slice. If the slice passes, polls for device loss.
     fn idle_poll<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        state.lanes[lane].rest = ThreadRest::Guarding;
+        state.lanes[lane].rest = ThreadRest::PollingForLoss;
         let start = Instant::now();
         let state = sleep_for(&self.work[lane], state, SLICE);
         if start.elapsed() < SLICE {
@@ -104,8 +104,8 @@ impl Engine {
     fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let unwatched = state.unwatched(lane);
         let at = &mut state.lanes[lane];
-        let (completer, untidy) = (at.idle && unwatched, std::mem::take(&mut at.untidy));
-        if !completer && !untidy {
+        let (completer, needs_cleanup) = (at.idle && unwatched, std::mem::take(&mut at.needs_cleanup));
+        if !completer && !needs_cleanup {
             return state;
         }
         at.idle &= !completer;
@@ -113,9 +113,9 @@ impl Engine {
         if completer {
             self.in_flight[lane].notify_all();
         }
-        let tidied = !untidy || self.device.poll_loss();
+        let tidied = !needs_cleanup || self.device.poll_loss();
         let mut state = self.lock();
-        state.lanes[lane].untidy |= !tidied;
+        state.lanes[lane].needs_cleanup |= !tidied;
         state
     }
 
@@ -149,7 +149,7 @@ impl Engine {
         state.callbacks.thread = Some(this_thread());
         loop {
             while let Some((id, slot, run)) = state.calls.pop_front() {
-                state = self.call(state, id, slot, run);
+                state = self.run_callback(state, id, slot, run);
             }
             if state.finished() {
                 state.callbacks.thread = None;

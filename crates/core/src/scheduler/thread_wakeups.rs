@@ -34,8 +34,8 @@ impl State {
             let thread = match self.lanes[lane].rest {
                 ThreadRest::Awake => false,
                 ThreadRest::Ticking => over || self.urgent_for(lane),
-                ThreadRest::Asleep => over || self.something_for(lane) || self.needs_guard(lane),
-                ThreadRest::Guarding => over || self.something_for(lane),
+                ThreadRest::Asleep => over || self.something_for(lane) || self.needs_loss_poll(lane),
+                ThreadRest::PollingForLoss => over || self.something_for(lane),
             };
             let completer = self.lanes[lane].idle && (over || self.unwatched(lane));
             let at = &mut self.lanes[lane];
@@ -75,7 +75,7 @@ impl State {
     }
 
     /// Returns `true` if a task waits while nothing is in flight. The thread of lane 0 then polls for device loss.
-    pub(crate) fn needs_guard(&self, lane: usize) -> bool {
+    pub(crate) fn needs_loss_poll(&self, lane: usize) -> bool {
         let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
         lane == 0 && self.wakers.await_ends() && idle()
     }

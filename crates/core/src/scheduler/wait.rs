@@ -43,16 +43,16 @@ enum WaitStep {
     /// The target is planned and can be submitted: this thread submits it.
     Submit(usize),
     /// Another context must make progress first.
-    Elsewhere(Arc<Relay>),
+    OtherContext(Arc<Relay>),
     /// Another thread must make progress first.
     Sleep,
 }
 
 /// Limits one native wait in a context without threads.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
 
 /// Limits the steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
-const FEW: usize = 64;
+const SMALL_BATCH: usize = 64;
 
 impl State {
     fn find(&self, target: WaitTarget) -> TargetState {
@@ -70,7 +70,7 @@ impl State {
     /// Returns the next step for a target that cannot be planned yet.
     fn elsewhere(&self, target: WaitTarget) -> WaitStep {
         let relay = if let WaitTarget::Point(point) = target { self.held_by(point) } else { None };
-        relay.map_or(WaitStep::Sleep, WaitStep::Elsewhere)
+        relay.map_or(WaitStep::Sleep, WaitStep::OtherContext)
     }
 
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
@@ -108,7 +108,7 @@ impl State {
     /// Returns `true` if a caller may submit the next batch of a lane itself: the lane is idle and the batch is small.
     fn quick(&mut self, lane: usize, priority: Priority) -> bool {
         let can = self.can_submit(lane);
-        can && self.lanes[lane].list(priority).front().is_some_and(|batch| batch.steps.len() <= FEW)
+        can && self.lanes[lane].list(priority).front().is_some_and(|batch| batch.steps.len() <= SMALL_BATCH)
     }
 }
 
@@ -159,7 +159,7 @@ impl Engine {
                     None if planned.roots.is_empty() => state.elsewhere(target),
                     None => {
                         self.unlock(state);
-                        self.let_others();
+                        self.yield_lock();
                         turned = true;
                         continue;
                     }
@@ -236,7 +236,7 @@ impl Engine {
                 self.wait_watched(lane, value, slice, watch);
                 self.notify_due_threads();
             }
-            WaitStep::Elsewhere(relay) => {
+            WaitStep::OtherContext(relay) => {
                 self.unlock(state);
                 relay.wait(slice)?;
             }
@@ -256,7 +256,7 @@ impl Engine {
                 self.unlock(state);
                 // No other thread makes progress meanwhile. The long limit makes the result independent of how long
                 // this thread sleeps on a busy machine.
-                self.make_progress(deadline.left().min(PATIENCE));
+                self.make_progress(deadline.left().min(LONGEST_WAIT_SLICE));
             }
         }
         Ok(())
@@ -299,7 +299,7 @@ impl Engine {
     pub(crate) fn start(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let end = state.queue(slot).end(slot);
         if self.threads && state.one_priority() {
-            state.queue_mut(slot).ask(end.stamp);
+            state.queue_mut(slot).request(end.stamp);
             // The lane thread plans the queue, so that commands flushed together share a batch.
             self.notify_lane(state, slot);
         } else {
@@ -309,14 +309,14 @@ impl Engine {
 
     /// Flushes as [`flush`](Self::flush) does. If the lane is idle and the batch is small, this thread submits the
     /// batch, because the caller is about to wait for it.
-    pub(crate) fn flush_soon(&self, slot: Slot) -> Result<()> {
+    pub(crate) fn flush_before_wait(&self, slot: Slot) -> Result<()> {
         let mut state = self.lock();
         state.check(slot)?;
         let queue = state.queue(slot);
         let (end, lane, priority) = (queue.end(slot), queue.lane, queue.priority);
         if self.threads && self.lanes[lane].async_submit && !self.will_be_planned(&mut state, slot) {
             state.plan([end], priority);
-            state.pass_over(slot);
+            state.note_own_planning(slot);
             if state.quick(lane, priority) {
                 self.submit_soon_waited(state, lane);
                 return Ok(());
@@ -336,12 +336,12 @@ impl Engine {
     }
 
     fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
-        state.queue_mut(point.slot).ask(point.stamp);
+        state.queue_mut(point.slot).request(point.stamp);
         if !self.will_be_planned(&mut state, point.slot) {
             let priority = state.queue(point.slot).priority;
             state.plan([point], priority);
             if self.threads {
-                state.pass_over(point.slot);
+                state.note_own_planning(point.slot);
             }
         }
         self.unlock(state);
@@ -383,15 +383,15 @@ impl Engine {
             return self.poll_inside(state, point, waker);
         }
         self.flush_to(state, point);
-        self.lock().note_asking(point);
-        self.get_on(point, waker).map(Err)
+        self.lock().register_repoll(point);
+        self.drive(point, waker).map(Err)
     }
 
     /// Drives the work that `point` waits for if no thread does, and registers `waker` for the next poll.
     ///
     /// # Errors
     /// Returns `WouldDeadlock` if the point comes after a callback that waits for this poll.
-    pub(crate) fn get_on(&self, point: Point, waker: &Waker) -> Option<Error> {
+    pub(crate) fn drive(&self, point: Point, waker: &Waker) -> Option<Error> {
         if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);
         }
@@ -537,7 +537,7 @@ impl Engine {
         } else {
             self.unlock(state);
         }
-        let mut any = self.run_calls();
+        let mut any = self.run_due_callbacks();
         for lane in 0..self.lanes.len() {
             while self.submit_next(lane, self.lock(), Some(due)) {
                 any = true;
@@ -549,7 +549,7 @@ impl Engine {
     /// Runs one turn of the work of all threads on this thread, for contexts without threads. Commands that the
     /// program requested come first. The others start once the context is idle.
     pub(crate) fn make_progress(&self, limit: Duration) {
-        if !self.plan_and_submit(DueCommands::Asked) && self.lock().idle() {
+        if !self.plan_and_submit(DueCommands::Requested) && self.lock().idle() {
             self.plan_and_submit(DueCommands::All);
         }
         for lane in 0..self.lanes.len() {

@@ -21,20 +21,20 @@ pub(crate) enum WakeCondition {
     /// An event of the host has ended.
     User(HoldId),
     /// A point is submitted.
-    Sent(Slot, Stamp),
+    Submitted(Slot, Stamp),
 }
 
 impl WakeCondition {
     /// Is the smallest condition.
     const FIRST: WakeCondition = WakeCondition::Point(Slot(0), Stamp(0));
-    const FIRST_SENT: WakeCondition = WakeCondition::Sent(Slot(0), Stamp(0));
+    const FIRST_SUBMITTED: WakeCondition = WakeCondition::Submitted(Slot(0), Stamp(0));
 
     pub(crate) fn point(point: Point) -> Self {
         WakeCondition::Point(point.slot, point.stamp)
     }
 
     pub(crate) fn submitted(point: Point) -> Self {
-        WakeCondition::Sent(point.slot, point.stamp)
+        WakeCondition::Submitted(point.slot, point.stamp)
     }
 }
 
@@ -124,25 +124,27 @@ impl Wakers {
 
     /// Removes and returns the wakers that wait for the submission of a point for which `due` holds.
     pub(crate) fn take_submitted(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
-        let waiting = self.left.range((WakeCondition::FIRST_SENT, WakerName::FIRST)..).map(|(&at, _)| at);
-        let is_due = |place| matches!(place, WakeCondition::Sent(slot, stamp) if due(Point { slot, stamp }));
+        let waiting =
+            self.left.range((WakeCondition::FIRST_SUBMITTED, WakerName::FIRST)..).map(|(&at, _)| at);
+        let is_due =
+            |place| matches!(place, WakeCondition::Submitted(slot, stamp) if due(Point { slot, stamp }));
         let at: Vec<(WakeCondition, WakerName)> = waiting.filter(|&(place, _)| is_due(place)).collect();
         at.into_iter().filter_map(|(place, name)| self.take_one(place, name)).collect()
     }
 
     /// Returns `true` if a waker waits for a submission.
     pub(crate) fn await_submissions(&self) -> bool {
-        self.left.last_key_value().is_some_and(|((place, _), _)| *place >= WakeCondition::FIRST_SENT)
+        self.left.last_key_value().is_some_and(|((place, _), _)| *place >= WakeCondition::FIRST_SUBMITTED)
     }
 
     /// Returns `true` if a waker waits for a condition other than a submission.
     pub(crate) fn await_ends(&self) -> bool {
-        self.left.first_key_value().is_some_and(|((place, _), _)| *place < WakeCondition::FIRST_SENT)
+        self.left.first_key_value().is_some_and(|((place, _), _)| *place < WakeCondition::FIRST_SUBMITTED)
     }
 
     /// Removes and returns the wakers that wait for a condition other than a submission.
     pub(crate) fn take_of_ends(&mut self) -> Vec<Waker> {
-        self.take_within(..(WakeCondition::FIRST_SENT, WakerName::FIRST))
+        self.take_within(..(WakeCondition::FIRST_SUBMITTED, WakerName::FIRST))
     }
 
     /// Returns `true` if a waker waits for a point of a queue from `first` on.
@@ -207,7 +209,7 @@ mod tests {
         WakeCondition::Point(Slot(1), Stamp(5)),
         WakeCondition::Batch(Seq(0)),
         WakeCondition::User(HoldId(0)),
-        WakeCondition::Sent(Slot(1), Stamp(5)),
+        WakeCondition::Submitted(Slot(1), Stamp(5)),
     ];
 
     #[test]

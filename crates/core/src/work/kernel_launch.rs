@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Limits the boxes kept for later launches: the launches of four full batches.
-const MOST: usize = 16384;
+const MOST_KEPT_LAUNCHES: usize = 16384;
 
 /// Holds a checked kernel launch, which can no longer fail because of its arguments.
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl LaunchPool {
             over.push(launch);
         }
         let mut boxes = lock(&self.0);
-        over.truncate(MOST.saturating_sub(boxes.len()));
+        over.truncate(MOST_KEPT_LAUNCHES.saturating_sub(boxes.len()));
         boxes.append(&mut over);
     }
 }

@@ -53,7 +53,7 @@ impl RegionCopy {
     }
 
     /// Returns `true` if the two sides may share words.
-    pub(crate) fn meets_itself(&self) -> bool {
+    pub(crate) fn overlaps_itself(&self) -> bool {
         Arc::ptr_eq(&self.src.block, &self.dst.block) && overlap(&self.src.range(), &self.dst.range())
     }
 }

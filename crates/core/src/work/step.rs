@@ -46,7 +46,7 @@ pub(crate) enum Work {
     /// Reads the clock after a command.
     End(Arc<TimeSlot>),
     /// Does nothing. The command completes after all earlier work of the hardware queue, of any context.
-    Behind,
+    QueueFence,
     /// Does nothing. The command was removed and keeps its place in the order, because other commands may depend on it.
     Nothing,
 }
@@ -61,7 +61,7 @@ fn is_pinned(span: &Span) -> bool {
 
 impl Work {
     #[inline]
-    pub(crate) fn gives(&self) -> bool {
+    pub(crate) fn returns_to_host(&self) -> bool {
         match self {
             Work::Read { .. } => true,
             Work::Copy { src, dst } => is_pinned(src) || is_pinned(dst),
@@ -103,7 +103,7 @@ impl Work {
             | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)
-            | Work::Behind
+            | Work::QueueFence
             | Work::Nothing => [None, None],
         }
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 /// Holds the device time of one command. The recorder stores the ticks, or their place, in it.
 #[derive(Default)]
 pub(crate) struct TimeSlot {
-    whereabouts: Mutex<Option<TimeLocation>>,
+    location: Mutex<Option<TimeLocation>>,
     batch: OnceLock<Seq>,
 }
 
@@ -42,24 +42,24 @@ pub(crate) struct TickPage {
 impl TimeSlot {
     /// Stores the ticks.
     pub(crate) fn set(&self, ticks: Ticks) {
-        *lock(&self.whereabouts) = Some(TimeLocation::Here(ticks));
+        *lock(&self.location) = Some(TimeLocation::Here(ticks));
     }
 
     /// Stores the tick at the end, if the tick at the start is stored.
     pub(crate) fn end(&self, end: u64) {
-        if let Some(TimeLocation::Here(ticks)) = &mut *lock(&self.whereabouts) {
+        if let Some(TimeLocation::Here(ticks)) = &mut *lock(&self.location) {
             ticks.end = end;
         }
     }
 
     /// Stores the queries of the two ticks.
     pub(crate) fn note(&self, start: TickAt, end: TickAt) {
-        *lock(&self.whereabouts) = Some(TimeLocation::Pages { start, end });
+        *lock(&self.location) = Some(TimeLocation::Pages { start, end });
     }
 
     /// Removes the ticks, because the command is not submitted.
     pub(crate) fn forget(&self) {
-        *lock(&self.whereabouts) = None;
+        *lock(&self.location) = None;
     }
 
     /// Stores the batch of the command.
@@ -78,8 +78,8 @@ impl TimeSlot {
     /// # Errors
     /// Returns `Lost` if the ticks are lost with their device.
     pub(crate) fn ticks(&self) -> Result<Option<Ticks>, Lost> {
-        let whereabouts = lock(&self.whereabouts).clone();
-        match whereabouts {
+        let location = lock(&self.location).clone();
+        match location {
             None => Ok(None),
             Some(TimeLocation::Here(ticks)) => Ok(Some(ticks)),
             Some(TimeLocation::Pages { start, end }) => {

@@ -94,7 +94,7 @@ struct All(Vec<Everything>);
 
 /// All queues of a context, up to where they are.
 struct Everything {
-    seat: WakerRegistration,
+    registration: WakerRegistration,
     owner: Owner,
     ends: Vec<QueueEnd>,
 }
@@ -112,7 +112,7 @@ impl Everything {
             Ok(ends) => ends.into_iter().map(|(point, past)| QueueEnd { point, past, over: None }).collect(),
             Err(lost) => vec![QueueEnd { point: Point::START, past: Arc::default(), over: Some(Err(lost)) }],
         };
-        Self { seat: WakerRegistration::default(), owner, ends }
+        Self { registration: WakerRegistration::default(), owner, ends }
     }
 }
 
@@ -156,8 +156,8 @@ impl All {
 impl Late<(), Error> for All {
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<()>> {
         let mut all = true;
-        for Everything { seat, owner, ends } in &mut self.0 {
-            let waker = seat.waker(owner.engine(), cx.waker());
+        for Everything { registration, owner, ends } in &mut self.0 {
+            let waker = registration.waker(owner.engine(), cx.waker());
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
                 match owner.engine().poll(end.point, waker) {
                     Some(Err(error)) if would_deadlock(&error) => return Poll::Ready(Err(error)),

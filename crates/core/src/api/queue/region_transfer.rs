@@ -93,7 +93,7 @@ impl ArrayOps<'_> {
         if !src.owner().is(dst.owner()) {
             return crate::multi::context_copy::copy(self.owner, self.by, (src.owner(), dst.owner()), &copy);
         }
-        if !copy.meets_itself() {
+        if !copy.overlaps_itself() {
             return self.enqueue(self.by.what, copy.into());
         }
         let shape = src.picked.shape();
@@ -364,7 +364,7 @@ impl CommandQueue {
         let reading = self.by(CommandKind::Read).and_then(|maker| {
             self.own(&src.array)?;
             let reading = maker.read_part(&src.part(from)?, Vec::new())?;
-            self.owner().engine().flush_soon(maker.by.slot)?;
+            self.owner().engine().flush_before_wait(maker.by.slot)?;
             Ok(reading)
         });
         reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)

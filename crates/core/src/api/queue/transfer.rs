@@ -243,8 +243,9 @@ impl ArrayOps<'_> {
             engine.enqueue(self.by, work)?;
         }
         let (point, past) = engine.marker(self.by.slot);
-        let (seat, engine, keep) = (WakerRegistration::default(), engine.clone(), Some(self.owner.clone()));
-        Ok(Reading { seat, engine, keep, point, past, span, slot, len, out })
+        let (registration, engine, keep) =
+            (WakerRegistration::default(), engine.clone(), Some(self.owner.clone()));
+        Ok(Reading { registration, engine, keep, point, past, span, slot, len, out })
     }
 }
 
@@ -260,7 +261,7 @@ impl Work {
             | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)
-            | Work::Behind
+            | Work::QueueFence
             | Work::Nothing => false,
         }
     }
@@ -446,7 +447,7 @@ impl CommandQueue {
         let reading = self.by(CommandKind::Read).and_then(|maker| {
             self.own(&array.array)?;
             let reading = maker.read_array(array, storage)?;
-            self.owner().engine().flush_soon(maker.by.slot)?;
+            self.owner().engine().flush_before_wait(maker.by.slot)?;
             Ok(reading)
         });
         reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
@@ -466,7 +467,7 @@ impl CommandQueue {
         self.own(&array.array)?;
         let maker = self.by(CommandKind::Read)?;
         let mut reading = maker.read_array(array, Vec::new())?;
-        self.owner().engine().flush_soon(maker.by.slot)?;
+        self.owner().engine().flush_before_wait(maker.by.slot)?;
         reading.wait_into(out)
     }
 

@@ -113,7 +113,7 @@ impl Late<f64, Error> for Tuned {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
-        let done = self.late.wait_untold(Deadline::after(limit))?;
+        let done = self.late.wait_unreported(Deadline::after(limit))?;
         self.late.report_done(&done);
         Some(done.and_then(|()| self.seconds()))
     }

@@ -206,15 +206,15 @@ fn m08_the_block_that_is_free_longest_is_taken_first() {
 #[test]
 fn m08_a_block_of_running_work_counts_as_used() {
     let mut pool = Pool::default();
-    let blocks = [(); 5].map(|()| made(&mut pool, Heap::Device, LITTLE));
+    let blocks = [(); 5].map(|()| made(&mut pool, Heap::Device, MIN_KEPT));
     let running = blocks[..4].to_vec();
     blocks.into_iter().for_each(|block| pool.give(block));
-    pool.lately = RecentPeak::default();
+    pool.recent_peak = RecentPeak::default();
     assert!(pool.has_surplus());
     // The pool keeps up to twice the four blocks in use.
     assert!(pool.take_surplus(0).is_empty() && !pool.has_surplus());
     drop(running);
-    pool.lately = RecentPeak::default();
+    pool.recent_peak = RecentPeak::default();
     assert_eq!((pool.take_surplus(0).len(), free(&pool).len()), (4, 1));
 }
 
@@ -272,17 +272,17 @@ fn m08_an_old_peak_is_released_when_a_batch_completes() {
     let queue = ctx.queue("queue");
     let slot = queue.slot().expect("it is there");
     let mut x = queue.zeros::<u32, 1>([64]).expect("there is room");
-    let large: Vec<_> = (0..4).map(|_| allocate(&ctx, 4 * LITTLE, "large", slot)).collect();
+    let large: Vec<_> = (0..4).map(|_| allocate(&ctx, 4 * MIN_KEPT, "large", slot)).collect();
     drop(large);
     let mut work = || {
         queue.fill(&mut x, 1).expect("nothing has failed");
         queue.finish().wait().expect("nothing has failed");
         ctx.pool_stats().free
     };
-    assert_eq!(work(), 16 * LITTLE);
+    assert_eq!(work(), 16 * MIN_KEPT);
     (0..2 * WINDOW).for_each(|_| _ = use_one(&ctx, slot, 256));
-    assert_eq!(ctx.pool_stats().free, 16 * LITTLE + 256, "the drop of an array releases no memory");
-    assert!(work() <= LITTLE);
+    assert_eq!(ctx.pool_stats().free, 16 * MIN_KEPT + 256, "the drop of an array releases no memory");
+    assert!(work() <= MIN_KEPT);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_callback_runs_after_earlier_commands_and_before_later_ones() {
         let callback = Box::new(move || note.store(world.steps(), Ordering::SeqCst));
         model.engine.enqueue_callback(queue, callback, here()).expect("nothing has failed");
         let behind = enqueue(&model.engine, queue);
-        model.engine.flush_soon(queue).expect("nothing has failed");
+        model.engine.flush_before_wait(queue).expect("nothing has failed");
         wait(&model.engine, behind).expect("the work is done");
         assert_eq!((seen.load(Ordering::SeqCst), model.world.steps()), (1, 2));
         model.stop(threads);
@@ -67,7 +67,7 @@ fn a_callback_runs_without_a_waiter() {
 
 #[test]
 fn a_callback_runs_if_the_caller_flushes_for_a_wait_and_does_not_wait() {
-    explore(|| run_a_callback(|engine, queue| engine.flush_soon(queue).expect("nothing has failed")));
+    explore(|| run_a_callback(|engine, queue| engine.flush_before_wait(queue).expect("nothing has failed")));
 }
 
 fn run_a_callback(start: impl FnOnce(&Engine, Slot)) {

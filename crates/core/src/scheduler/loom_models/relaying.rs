@@ -181,7 +181,7 @@ fn a_relay_runs_its_step_between_arrival_and_signal() {
         let lane = near.lane_thread(0);
         let (queue, bytes) = (near.queue(), Arc::new(Mutex::new(Bytes::default())));
         let (served, wanted) = (enqueue(&far.engine, far.queue()), bytes.clone());
-        let then = Box::new(move |waker: &Waker| lock(&wanted).ask(waker));
+        let then = Box::new(move |waker: &Waker| lock(&wanted).request(waker));
         Relay::attach(&near.engine, hold(&near, queue), at(&far, served), Some(then));
         enqueue(&near.engine, queue);
         let saver = far.thread(move |_| {
@@ -252,7 +252,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn ask(&mut self, waker: &Waker) -> Poll<Result<()>> {
+    fn request(&mut self, waker: &Waker) -> Poll<Result<()>> {
         if self.here {
             return Poll::Ready(Ok(()));
         }

@@ -13,11 +13,11 @@ impl State {
     /// Returns the first pending point of a queue that the program may be waiting for, or `Stamp(u64::MAX)` if there
     /// is none. Returns `None` if the program may be waiting for results of other queues, if a pending command of the
     /// queue returns something to the host, or if there is more than one lane or priority.
-    pub(crate) fn calm_upto(&self, slot: Slot) -> Option<Stamp> {
+    pub(crate) fn unawaited_upto(&self, slot: Slot) -> Option<Stamp> {
         let queue = self.queue(slot);
         let first = queue.pending.front()?.stamp;
         let alone = self.lanes.len() == 1 && self.one_priority();
-        if slot == Slot::CONTEXT || queue.gives() || !alone || self.awaits_beside(slot) {
+        if slot == Slot::CONTEXT || queue.returns_to_host() || !alone || self.awaits_beside(slot) {
             return None;
         }
         let points = queue.first_handle(first).into_iter().chain(self.wakers.first_awaited(slot, first));

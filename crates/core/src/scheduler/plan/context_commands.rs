@@ -2,12 +2,12 @@
 //!
 //! A context command waits for nothing, and every later command of every queue may need it without a wait. So it is
 //! planned before the first command with a later stamp. A short one is planned even earlier, with the next batch.
-use crate::scheduler::plan::{FrontStep, LARGEST, Planner};
+use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, Planner};
 use crate::scheduler::state::State;
 use fencepost_sync::{Point, Slot, Stamp};
 
 /// Limits the context commands of one planning. Each costs the planner as much as several launches.
-pub(crate) const MOST: usize = 512;
+pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 
 impl State {
     /// Returns the stamp of the first unplanned context command, or the largest stamp if there is none.
@@ -16,10 +16,10 @@ impl State {
     }
 
     /// Returns `true` if the threads plan the context commands although no other command needs them: the program
-    /// requested them, or at least [`MOST`] are pending.
+    /// requested them, or at least [`MOST_CONTEXT_COMMANDS`] are pending.
     pub(crate) fn context_commands_are_due(&self) -> bool {
         let queue = self.queue(Slot::CONTEXT);
-        queue.is_asked() || queue.pending.len() >= MOST
+        queue.is_requested() || queue.pending.len() >= MOST_CONTEXT_COMMANDS
     }
 }
 
@@ -55,8 +55,8 @@ impl Planner<'_> {
     /// Moves context commands up to a stamp into the open batch of their lane, at most `seconds` of them together.
     fn drain_context_commands(&mut self, upto: Stamp, seconds: f32) {
         let (mut left, mut count) = (seconds, 0);
-        while self.taken < LARGEST && self.state.first_context_command() <= upto {
-            if self.state.queue(Slot::CONTEXT).front_is_dead() {
+        while self.taken < LARGEST_BATCH && self.state.first_context_command() <= upto {
+            if self.state.queue(Slot::CONTEXT).front_has_failed() {
                 self.discard(crate::scheduler::plan::PlanGoal { slot: Slot::CONTEXT, upto, needed: false });
                 continue;
             }
@@ -67,8 +67,8 @@ impl Planner<'_> {
             }
             self.append(Slot::CONTEXT, cost);
             count += 1;
-            if count >= MOST {
-                self.taken = self.taken.max(LARGEST); // the rest is planned after other threads could take S
+            if count >= MOST_CONTEXT_COMMANDS {
+                self.taken = self.taken.max(LARGEST_BATCH); // the rest is planned after other threads could take S
                 break;
             }
         }

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A batch may be this many times longer while the program awaits no result in it.
-pub(crate) const STRETCH: f32 = 4.0;
+pub(crate) const UNAWAITED_FACTOR: f32 = 4.0;
 
 /// Holds what the next step of a queue follows inside an open batch.
 #[derive(Default)]
@@ -47,10 +47,10 @@ pub(crate) struct OpenBatch {
     /// Holds the expected end of all steps and is unknown if one of them has an unknown cost.
     pub(crate) expected: ExpectedCost,
     /// Is true if the batch contains a command that returns something to the host.
-    pub(crate) gives: bool,
+    pub(crate) returns_to_host: bool,
     /// Holds the queue of the first command and its first awaited point, if the program awaits no result of other
     /// queues.
-    pub(crate) calm: Option<(Slot, Stamp)>,
+    pub(crate) unawaited: Option<(Slot, Stamp)>,
     /// Holds the blocks that this batch writes and the host reads from time to time.
     publish: Vec<Arc<Block>>,
 }
@@ -58,7 +58,7 @@ pub(crate) struct OpenBatch {
 impl OpenBatch {
     pub(crate) fn new(seq: Seq, bound: f32) -> Self {
         let (steps, deps, frontiers, ends, publish, expected) = Default::default();
-        let (base, base_end, busy, gives, calm) = (0, 0.0, 0.0, false, None);
+        let (base, base_end, busy, returns_to_host, unawaited) = (0, 0.0, 0.0, false, None);
         Self {
             seq,
             bound,
@@ -70,8 +70,8 @@ impl OpenBatch {
             base_end,
             busy,
             expected,
-            gives,
-            calm,
+            returns_to_host,
+            unawaited,
             publish,
         }
     }
@@ -100,8 +100,9 @@ impl OpenBatch {
     /// Returns the seconds by which results in the batch may be late with this command in it. The limit is higher up
     /// to the first awaited point because the program awaits no result before it.
     pub(crate) fn limit(&self, slot: Slot, stamp: Stamp) -> f32 {
-        let calm = self.calm.is_some_and(|(first, upto)| first == slot && stamp <= upto) && !self.gives;
-        if calm { STRETCH * self.bound } else { self.bound }
+        let unawaited = self.unawaited.is_some_and(|(first, upto)| first == slot && stamp <= upto)
+            && !self.returns_to_host;
+        if unawaited { UNAWAITED_FACTOR * self.bound } else { self.bound }
     }
 
     fn known(&self, slot: Slot) -> Option<&QueueFrontier> {

@@ -15,7 +15,7 @@ use crate::scheduler::command_costs::CommandCosts;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::plan::context_commands::MOST;
+use crate::scheduler::plan::context_commands::MOST_CONTEXT_COMMANDS;
 use crate::scheduler::plan::*;
 use crate::scheduler::signaller::Signaller;
 use crate::work::kernel_launch::{BoundArray, Launch};
@@ -70,13 +70,13 @@ fn q10_launches_planned_together_do_not_exceed_the_largest_batch() {
     let engine = paced(0.0);
     let [first, second] = [(); 2].map(|()| queue(&engine, Priority::Normal));
     let block = block();
-    let ends = [(first, 100), (second, LARGEST)].map(|(slot, count)| {
+    let ends = [(first, 100), (second, LARGEST_BATCH)].map(|(slot, count)| {
         let points: Vec<Point> = (0..count).map(|_| enqueue(&engine, slot, launch(&block))).collect();
         points[count - 1]
     });
     let mut state = engine.lock();
     let rest = state.plan(ends, Priority::Normal);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [LARGEST]);
+    assert_eq!(lengths(&mut state, 0, Priority::Normal), [LARGEST_BATCH]);
     assert_eq!(rest.roots, ends[1..]);
 }
 
@@ -150,7 +150,7 @@ fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
 fn q01_one_planning_takes_a_limited_number_of_commands() {
     let engine = engine(1);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
-    let points: Vec<Point> = (0..LARGEST + 5).map(|_| enqueue(&engine, slot, fill(&block))).collect();
+    let points: Vec<Point> = (0..LARGEST_BATCH + 5).map(|_| enqueue(&engine, slot, fill(&block))).collect();
     let mut state = engine.lock();
     let end = points.last().copied();
     let rest = state.plan(end, Priority::Normal);

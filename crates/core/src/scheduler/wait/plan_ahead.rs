@@ -7,7 +7,7 @@ use crate::scheduler::wait::{TargetState, WaitTarget};
 use fencepost_sync::Slot;
 
 /// Limits how often callers plan their own queues before the requested commands of other queues are planned too.
-const PASSED: u32 = 1;
+const MOST_OWN_PLANNINGS: u32 = 1;
 
 impl State {
     /// Plans the target of a wait if it is unplanned and the queue is not waiting for a batch whose costs are being
@@ -22,17 +22,17 @@ impl State {
             let priority = self.queue(point.slot).priority.max(Priority::Normal);
             *planned = self.plan([point], priority);
             self.queue_mut(point.slot).ahead = planned.after;
-            self.pass_over(point.slot);
+            self.note_own_planning(point.slot);
         }
     }
 
     /// Records that a caller planned its own queue. Requested commands of other queues gather behind its batches, but
     /// only for a limited time.
-    pub(crate) fn pass_over(&mut self, slot: Slot) {
+    pub(crate) fn note_own_planning(&mut self, slot: Slot) {
         let lane = self.queue(slot).lane;
-        self.lanes[lane].passed += 1;
-        if self.lanes[lane].passed > PASSED {
-            self.lanes[lane].passed = 0;
+        self.lanes[lane].own_plannings += 1;
+        if self.lanes[lane].own_plannings > MOST_OWN_PLANNINGS {
+            self.lanes[lane].own_plannings = 0;
             self.plan_lane(lane, DueCommands::Beside(slot));
         }
     }
@@ -110,32 +110,32 @@ mod tests {
         let engine = engine(true);
         let (other, slots) =
             (queue(&engine, Priority::Normal), [(); 12].map(|()| queue(&engine, Priority::Normal)));
-        let asked = enqueue(&engine, other);
+        let requested = enqueue(&engine, other);
         let ends = enqueue_long(&engine, &slots);
         let target =
             |end: &Point| engine.lock().plan_target(WaitTarget::Point(*end), &mut PlanRest::default());
         ends[..10].iter().for_each(target);
         engine.flush(other).expect("nothing has failed");
-        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "the command gathers");
+        assert_eq!(engine.lock().reached(requested), Reached::Unplanned, "the command gathers");
         let ready = engine.lock().lanes[0].ready_len();
         assert!(ready > 100, "{ready} batches are ready");
         ends[10..].iter().for_each(target);
-        assert!(matches!(engine.lock().reached(asked), Reached::Planned(_)));
+        assert!(matches!(engine.lock().reached(requested), Reached::Planned(_)));
     }
 
     /// Checks that a flushed queue is planned before the last commands of another queue, while a caller asks for the
     /// end of that queue repeatedly.
-    fn passes_none_over(ask: impl Fn(&Engine, Point)) {
+    fn passes_none_over(request: impl Fn(&Engine, Point)) {
         let engine = engine(true);
         let [long, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
         let end = enqueue_long(&engine, &[long])[0];
         let _handle = engine.marker(long);
-        ask(&engine, end);
-        let asked = enqueue(&engine, other);
+        request(&engine, end);
+        let requested = enqueue(&engine, other);
         engine.flush(other).expect("nothing has failed");
-        assert_eq!(engine.lock().reached(asked), Reached::Unplanned, "the command gathers");
-        while engine.lock().reached(asked) == Reached::Unplanned {
-            ask(&engine, end);
+        assert_eq!(engine.lock().reached(requested), Reached::Unplanned, "the command gathers");
+        while engine.lock().reached(requested) == Reached::Unplanned {
+            request(&engine, end);
             let left = engine.lock().queue(long).pending.len();
             assert!(left > 0, "the command is planned with the last ones of the long queue");
             engine.pump(0);
@@ -157,6 +157,6 @@ mod tests {
         passes_none_over(|engine, end| {
             let _ = engine.is_complete(end, &Clock::default());
         });
-        passes_none_over(|engine, end| engine.flush_soon(end.slot).expect("nothing has failed"));
+        passes_none_over(|engine, end| engine.flush_before_wait(end.slot).expect("nothing has failed"));
     }
 }

@@ -30,12 +30,12 @@ fn e05_a_requested_context_command_is_planned_behind_a_planned_batch() {
         |engine, point| assert!(!engine.is_complete(point, &Clock::default()).expect("nothing has failed")),
         |engine, point| engine.start_point(point),
     ];
-    for (at, ask) in asks.into_iter().enumerate() {
+    for (at, request) in asks.into_iter().enumerate() {
         let engine = engine(true);
         let planned = enqueue(&engine, queue(&engine, Priority::Normal));
         engine.lock().plan([planned], Priority::Normal);
         let own = enqueue(&engine, Slot::CONTEXT);
-        ask(&engine, own);
+        request(&engine, own);
         assert_ne!(engine.lock().reached(own), Reached::Unplanned, "case {at}");
     }
 }
@@ -149,7 +149,7 @@ fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() 
             let (id, slot, run) = state.calls.pop_front().expect("the callback is due");
             engine.unlock(state);
             let engine = engine.clone();
-            Box::new(move || drop(engine.call(engine.lock(), id, slot, run)))
+            Box::new(move || drop(engine.run_callback(engine.lock(), id, slot, run)))
         },
         |engine, slot| {
             let memory = Memory::Host(CpuMemory::zeroed(16));

@@ -206,7 +206,7 @@ fn e05_a_flush_that_submits_wakes_the_tasks_of_the_points_it_completes() {
     enqueue(&engine, slot);
     let (task, waker) = Task::new();
     assert!(engine.register_waker(there, &waker).is_none());
-    engine.flush_soon(slot).expect("nothing has failed");
+    engine.flush_before_wait(slot).expect("nothing has failed");
     assert_eq!(task.woken(), 1);
 }
 
@@ -282,7 +282,7 @@ fn d03_every_wait_returns_the_device_loss() {
         assert!(engine.wait_batch(seq, Deadline::after(None)).is_err());
         assert!(engine.register_batch_waker(seq, Waker::noop()).is_err());
         assert!(engine.poll_batch(seq, Waker::noop()).is_err());
-        assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
+        assert!(engine.flush(slot).is_err() && engine.flush_before_wait(slot).is_err());
     }
 }
 
@@ -298,15 +298,15 @@ fn d03_without_threads_every_wait_for_a_host_event_detects_the_loss() {
             engine.lock().lost.is_some()
         },
     ];
-    for (at, ask) in asks.into_iter().enumerate() {
+    for (at, request) in asks.into_iter().enumerate() {
         let (engine, fence) = losable();
         let slot = queue(&engine, Priority::Normal);
         let gate = Signaller::new(&engine, "gate");
         engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
         let point = enqueue(&engine, slot);
-        assert!(!ask(&engine, gate.state(), point), "case {at}");
+        assert!(!request(&engine, gate.state(), point), "case {at}");
         fence.lost.store(true, Ordering::SeqCst);
-        assert!((0..TURNS).any(|_| ask(&engine, gate.state(), point)), "case {at}");
+        assert!((0..TURNS).any(|_| request(&engine, gate.state(), point)), "case {at}");
     }
 }
 
@@ -320,7 +320,7 @@ fn r01_every_wait_for_a_failed_point_returns_its_error() {
     assert!(engine.is_complete(point, &Clock::default()).is_err());
     assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
     assert!(matches!(engine.register_waker(point, Waker::noop()), Some(Err(_))));
-    assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
+    assert!(engine.flush(slot).is_err() && engine.flush_before_wait(slot).is_err());
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn r01_a_context_whose_own_queue_failed_refuses_every_flush() {
     let own = enqueue(&engine, Slot::CONTEXT);
     assert!(engine.flush(slot).is_ok());
     engine.lock().fail_queue(Slot::CONTEXT, own.stamp, Kind::Busy { array: "x".into() }.into());
-    assert!(engine.flush(slot).is_err() && engine.flush_soon(slot).is_err());
+    assert!(engine.flush(slot).is_err() && engine.flush_before_wait(slot).is_err());
     assert!(engine.lock().queue(slot).error.is_none());
 }
 
@@ -394,7 +394,7 @@ fn q04_a_flush_before_a_wait_submits_and_leaves_completion_to_the_completer() {
     let engine = engine(true);
     let slot = queue(&engine, Priority::Normal);
     enqueue(&engine, slot);
-    engine.flush_soon(slot).expect("nothing has failed");
+    engine.flush_before_wait(slot).expect("nothing has failed");
     let state = engine.lock();
     assert_eq!((state.lanes[0].timeline.in_flight(), state.lanes[0].watchers), (1, 0));
     assert!(state.unwatched(0));

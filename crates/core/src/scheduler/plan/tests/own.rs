@@ -68,10 +68,10 @@ fn q10_one_planning_takes_a_limited_number_of_context_commands() {
     let engine = paced(0.0);
     engine.lock().lanes[0].costs.expect(&fill(&block()), 0.0);
     let slot = queue(&engine, Priority::Normal);
-    enqueue_for_context(&engine, 3 * MOST);
+    enqueue_for_context(&engine, 3 * MOST_CONTEXT_COMMANDS);
     let end = enqueue(&engine, slot, fill(&block()));
     let mut state = engine.lock();
-    for left in [2 * MOST, MOST, 0] {
+    for left in [2 * MOST_CONTEXT_COMMANDS, MOST_CONTEXT_COMMANDS, 0] {
         assert!(state.context_commands_are_due() || left == 0, "{left} commands are left");
         drop(state.plan([end], Priority::Normal));
         assert_eq!(state.queue(Slot::CONTEXT).pending.len(), left);
@@ -83,7 +83,7 @@ fn q10_one_planning_takes_a_limited_number_of_context_commands() {
 #[test]
 fn q10_many_context_commands_are_planned_although_no_command_needs_them() {
     let engine = paced(0.0);
-    enqueue_for_context(&engine, MOST);
+    enqueue_for_context(&engine, MOST_CONTEXT_COMMANDS);
     let mut state = engine.lock();
     assert!(state.something_for(0));
     state.plan_lane(0, DueCommands::All);
