@@ -587,7 +587,10 @@ mod tests {
     #[test]
     fn a_scalar_does_not_agree_with_a_struct() {
         let shader = layout(4, vec![leaf_at("x", 0, 1)]);
-        assert_eq!(told(&F32, &shader), "the shader's element is a struct: pass a struct with `#[derive(Element)]`");
+        assert_eq!(
+            told(&F32, &shader),
+            "the shader's element is a struct: pass a struct with `#[derive(Element)]`"
+        );
     }
 
     #[test]

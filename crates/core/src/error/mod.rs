@@ -99,7 +99,8 @@ pub enum Kind {
     },
     /// Two arguments of a launch overlap, and one of them is written.
     #[error(
-        "kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written: pass parts that do not overlap, or a copy"
+        "kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is \
+         written: pass parts that do not overlap, or a copy"
     )]
     Aliased { kernel: String, first: String, second: String, array: String },
     /// A grid has more workgroups than the device accepts in one dimension. `folds` is true if the grid could be folded
@@ -116,7 +117,9 @@ pub enum Kind {
     )]
     GridTooLarge { groups: [u64; 3], limit: u32, folds: bool },
     /// A grid has a negative number of threads or workgroups.
-    #[error("grid of {size:?} has a negative number: pass numbers of threads or workgroups that are 0 or more")]
+    #[error(
+        "grid of {size:?} has a negative number: pass numbers of threads or workgroups that are 0 or more"
+    )]
     GridNegative { size: [i64; 3] },
     /// A workgroup has more invocations than the device accepts.
     #[error(
@@ -204,8 +207,8 @@ pub enum Kind {
     Busy { array: String },
     /// The array, kernel, event or pinned array was made by another context.
     #[error(
-        "{object} belongs to another context: pass one of this context's own; `copy` copies an array from one context to \
-         another"
+        "{object} belongs to another context: pass one of this context's own; `copy` copies an array from one \
+         context to another"
     )]
     ForeignContext { object: String },
     /// A call needs the current context, and no context is current.
