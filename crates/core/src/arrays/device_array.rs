@@ -172,14 +172,14 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Self::padded(self.array.clone(), self.shape, self.padded)
     }
 
-    /// Returns the part of the array with these indices in the first dimension. The part shares the memory of the array.
-    /// The other dimensions keep their padding.
+    /// Returns the part of the array with these indices in the first dimension. The part shares the memory of the
+    /// array. The other dimensions keep their padding.
     ///
     /// # Errors
     /// [`Kind::Range`] for a range outside the array, and for every range but `0..1` of an array without dimensions. As
     /// the argument of a launch, a part must start on a multiple of the adapter's binding alignment,
-    /// [`Context::binding_alignment`](crate::Context::binding_alignment) bytes; for copies and uploads, on a multiple of
-    /// 4 bytes.
+    /// [`Context::binding_alignment`](crate::Context::binding_alignment) bytes; for copies and uploads, on a multiple
+    /// of 4 bytes.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         let rows = self.shape.first().copied().unwrap_or(1);
         let row = count(self.padded.get(1..).unwrap_or_default());

@@ -47,8 +47,8 @@ mod sealed {
 
 /// Pinned host memory: the device copies from it or to it while the program goes on.
 ///
-/// Each access waits for the last use of the array by the device; the `try_` methods return [`Kind::Busy`] instead. If a
-/// device has no memory that both sides keep mapped (GL, browsers), the array is ordinary memory, and the call that
+/// Each access waits for the last use of the array by the device; the `try_` methods return [`Kind::Busy`] instead. If
+/// a device has no memory that both sides keep mapped (GL, browsers), the array is ordinary memory, and the call that
 /// enqueues an upload copies it.
 ///
 /// # Example

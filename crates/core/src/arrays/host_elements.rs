@@ -4,8 +4,8 @@ use crate::memory::block::Memory;
 use crate::memory::host_access::HostAccess;
 use fencepost_kernels::Element;
 
-/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if the host has a view of the block,
-/// and otherwise with a copy.
+/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if the host has a view of the
+/// block, and otherwise with a copy.
 pub(crate) fn with<T: Element, R>(
     access: &HostAccess,
     offset: u64,

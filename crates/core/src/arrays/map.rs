@@ -26,8 +26,8 @@ use std::time::Duration;
 /// dropped.
 pub struct ReadMap<T: Element>(MapGuard<T>);
 
-/// A guard that gives write access to the elements of a mapped array. Dropping the guard makes the changes visible to the
-/// device. The array cannot be enqueued until then.
+/// A guard that gives write access to the elements of a mapped array. Dropping the guard makes the changes visible to
+/// the device. The array cannot be enqueued until then.
 pub struct WriteMap<T: Element>(MapGuard<T>);
 
 /// Mapped elements: the memory itself, or a copy. The drop of a guard with write access copies a copy back.
@@ -74,7 +74,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     }
 }
 
-/// A map on its way.
+/// The pending result of a map call.
 struct Mapping<T: Element, G> {
     map: Mapper<T>,
     guard: fn(MapGuard<T>) -> G,

@@ -32,13 +32,13 @@ pub(crate) struct Reading<T> {
 }
 
 impl<T: Element> Reading<T> {
-    /// Copies the bytes to `into`, after the read's own point is complete. Returns the batch that must complete first, if
-    /// there is one; the caller then waits for it and calls again. Bytes of a lazy read are copied at the first call,
-    /// because a later writer may overwrite them.
+    /// Copies the bytes to `into`, after the read's own point is complete. Returns the batch that must complete first,
+    /// if there is one; the caller then waits for it and calls again. Bytes of a lazy read are copied at the first
+    /// call, because a later writer may overwrite them.
     fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
         let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
         if first.is_none() {
-            // Only now is the program told.
+            // The host clock learns of the read only after its last byte is copied.
             self.engine.report_done(self.point, &self.past.clock, &Ok(()));
         }
         Ok(first)
@@ -55,8 +55,8 @@ impl<T: Element> Reading<T> {
         self.gather(self.span.offset, &self.slot, bytes)
     }
 
-    /// Copies the bytes that `slot` has, and those of its parts, to `bytes`. The first of `bytes` is byte `offset` of the
-    /// block.
+    /// Copies the bytes that `slot` has, and those of its parts, to `bytes`. The first of `bytes` is byte `offset` of
+    /// the block.
     fn gather(&self, offset: u64, slot: &Arc<ReadSlot>, bytes: &mut [u8]) -> Result<Option<Seq>> {
         let engine = &self.engine;
         let within = |range: Range<u64>, bytes: &[u8]| {

@@ -16,10 +16,10 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Storage {
     block: Option<Arc<Block>>,
     label: Arc<str>,
-    /// What the program calls it.
+    /// Holds the name that the program has set.
     pub(crate) name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
-    /// Where it is noted.
+    /// Holds the entries of the memory in the books of the allocation trackers.
     _entries: AllocationEntries,
 }
 
@@ -37,7 +37,7 @@ impl Storage {
         Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, _entries: entries })
     }
 
-    /// What messages call it.
+    /// Returns the name of the array in messages.
     pub(crate) fn label(&self) -> &str {
         self.name.get().unwrap_or(&self.label)
     }

@@ -8,7 +8,7 @@ use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 
-/// What messages call it.
+/// The name of the source in messages.
 pub(crate) const SOURCE: &str = "the source of an upload";
 
 /// The source of an upload: a slice, a `Vec`, an array or a pinned [`HostArray`].
