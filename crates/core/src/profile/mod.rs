@@ -23,8 +23,8 @@ use crate::profile::row::{Interval, Row};
 /// The device's clock is read between commands. Its times are converted to the host's clock with readings of both
 /// clocks around the batches. Commands of several queues that nothing orders are on one *level*: the device may run
 /// them at the same time, and the clock does not show which of them starts first. All commands of a level therefore
-/// have one start, and each has its own end, which is never later than its real end. The time of a command is exact if
-/// one queue runs; if several queues run, it may be too long, but not too short.
+/// have one start. Each has its own end, which is not before its real end. If one queue runs, the time of a command is
+/// the time of that command alone; if several queues run, it may be too long, but not too short.
 ///
 /// # Example
 /// ```

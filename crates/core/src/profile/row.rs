@@ -48,7 +48,7 @@ impl Row {
         self.activity.computes() || self.activity.moves()
     }
 
-    /// Returns `true` if the row has no time, although it took time on the device.
+    /// Returns `true` if the row has no time for a reason other than [`Unmeasured::InPlace`].
     pub(crate) fn lacks_time(&self) -> bool {
         self.time.is_err_and(|reason| reason != Unmeasured::InPlace)
     }
