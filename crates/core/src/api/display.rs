@@ -60,8 +60,8 @@ impl Context {
         Pending::late(reading?).wait()
     }
 
-    /// Enqueues a read on a helper queue. The default queue then waits for the read. Under `Unchecked`, the read comes after
-    /// all commands enqueued so far. After an error, nothing is enqueued.
+    /// Enqueues a read on a helper queue. The default queue then waits for the read. Under `Unchecked`, the read comes
+    /// after all commands enqueued so far. After an error, nothing is enqueued.
     pub(crate) fn read_behind_all<T: Element, const D: usize>(
         &self,
         array: &DeviceArray<T, D>,

@@ -18,7 +18,7 @@ pub(crate) mod trace;
 use crate::profile::row::{Interval, Row};
 
 /// A record of everything that was enqueued on the queues of a context between
-/// [`Context::profile`](crate::Context::profile) and [`Profiler::finish`].
+/// [`Context::profile`](crate::Context::profile) and [`Profiler::finish`](crate::Profiler::finish).
 ///
 /// The device's clock is read between commands. Its times are converted to the host's clock with readings of both
 /// clocks around the batches. Commands of several queues that nothing orders are on one *level*: the device may run

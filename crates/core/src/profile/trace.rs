@@ -14,7 +14,7 @@ impl Profile {
     /// Writes the profile as JSON in the Trace Event format, for Perfetto and `chrome://tracing`.
     ///
     /// A hardware queue is a process, and a queue is a thread of that process. A row with a time is a complete event
-    /// with its [`Activity`](super::Activity) as the category. A row without a time is an instant event at the time of
+    /// with its [`Activity`](crate::Activity) as the category. A row without a time is an instant event at the time of
     /// its enqueueing. Waits for other queues are also arrows, and the submissions are spans of the process `host`.
     ///
     /// # Errors
