@@ -158,8 +158,8 @@ fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) 
 fn list_trait(alias: &Alias, entry: &str) -> TokenStream {
     let (name, types) = (list_name(alias), &alias.types);
     let listed: Vec<_> = types.iter().map(fields::spelled).collect();
-    let message = format!("kernel `{entry}` is not made for `{} = {{Self}}`", alias.name);
-    let note = format!("it is made for {}", listed.join(", "));
+    let message = format!("kernel `{entry}` does not support `{} = {{Self}}`", alias.name);
+    let note = format!("it supports {}", listed.join(", "));
     quote! {
         #[diagnostic::on_unimplemented(message = #message, note = #note)]
         trait #name: __k::Element {}

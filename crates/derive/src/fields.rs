@@ -98,7 +98,7 @@ pub(crate) fn no_arguments(fields: &[Field]) -> Option<Error> {
         }
         let (element, remedy) = (field.element()?, field.remedy()?);
         let name = spelled(element);
-        Some(Error::new_spanned(element, format!("WGSL has no `{name}`: take `{remedy}`")))
+        Some(Error::new_spanned(element, format!("WGSL has no `{name}`: use `{remedy}`")))
     });
     errors.reduce(|mut all, error| {
         all.combine(error);

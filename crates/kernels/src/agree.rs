@@ -131,10 +131,9 @@ const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -
             if offset >= last.offset {
                 return Order::Same(Last { path: so_far, offset });
             }
-            let text =
-                Text::EMPTY.and("the fields are in another order: the host has `").and(last.path.as_str());
-            let text = text.and("` before `").and(so_far.as_str()).and("`, the shader has it behind");
-            Order::Another(text.and(": give both one order"))
+            let text = Text::EMPTY.and("the fields are in another order: `").and(last.path.as_str());
+            let text = text.and("` comes before `").and(so_far.as_str()).and("` on the host");
+            Order::Another(text.and(" and after it in the shader: use one order"))
         }
         DType::Array(of, _) => in_order(of, so_far, shader, last),
         DType::Struct(of) => {
@@ -256,7 +255,7 @@ const fn leaf(scalar: Scalar, place: Place, shader: &Layout<'_>) -> Option<Text>
         return same_leaf(scalar, place, &leaves(shader)[at]);
     }
     Some(match place.path.len {
-        0 => Text::EMPTY.and("the shader's is a struct: pass a struct with `#[derive(Element)]`"),
+        0 => Text::EMPTY.and("the shader's element is a struct: pass a struct with `#[derive(Element)]`"),
         _ => Text::EMPTY
             .and("the host's struct has a field `")
             .and(place.path.as_str())
@@ -311,7 +310,7 @@ const fn offsets(place: &Place, shader: u32) -> Option<Text> {
 }
 
 /// Advises a fourth number: WGSL aligns a vector of three like a vector of four.
-const FOURTH: &str = ": give each vector of three a fourth number, which the shader does not see";
+const FOURTH: &str = ": give each vector of three a fourth number, which the shader ignores";
 
 /// Compares dimensions. A vector of four on the host matches a vector of three if the fourth place is unused.
 const fn same_dims(place: &Place, shader: &[Dim]) -> bool {
@@ -523,7 +522,7 @@ mod tests {
         let shader = layout(24, vec![leaf_at("velocity", 0, 3), leaf_at("position", 12, 3)]);
         assert_eq!(
             told(&TIGHT, &shader),
-            "the fields are in another order: the host has `position` before `velocity`, the shader has it behind: give both \
+            "the fields are in another order: `position` comes before `velocity` on the host and after it in the shader: use \
              one order"
         );
     }
@@ -588,7 +587,10 @@ mod tests {
     #[test]
     fn a_scalar_does_not_agree_with_a_struct() {
         let shader = layout(4, vec![leaf_at("x", 0, 1)]);
-        assert_eq!(told(&F32, &shader), "the shader's is a struct: pass a struct with `#[derive(Element)]`");
+        assert_eq!(
+            told(&F32, &shader),
+            "the shader's element is a struct: pass a struct with `#[derive(Element)]`"
+        );
     }
 
     #[test]

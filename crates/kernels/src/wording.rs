@@ -85,7 +85,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
 
 fn reserved(word: &str) -> String {
     format!(
-        "`{word}` is a reserved word of WGSL: take another name, such as `{word}_`, and the same in Rust if an argument has it"
+        "`{word}` is a reserved word of WGSL: use another name, such as `{word}_`; a Rust argument needs the same name"
     )
 }
 
@@ -367,7 +367,7 @@ impl Place<'_> {
         match variable.space {
             AddressSpace::Storage { .. } => {
                 format!(
-                    "`{name}` is written, and declared `var<storage, read>`: declare it `var<storage, read_write>`"
+                    "`{name}` is written, but declared `var<storage, read>`: declare it `var<storage, read_write>`"
                 )
             }
             space => format!("`{name}` is written, but {} is read-only", space_name(space)),
@@ -481,7 +481,7 @@ fn statement(block: &Block, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> 
 
 /// Appends advice for two number types that differ: WGSL does not convert between them.
 fn convert(message: String) -> String {
-    format!("{message}; WGSL converts no value by itself: write `f32(..)`, `u32(..)` or the like around one")
+    format!("{message}; WGSL converts no value implicitly: write `f32(..)`, `u32(..)` or the like around one")
 }
 
 fn of_variable(name: &str, error: &GlobalVariableError) -> Option<String> {

@@ -214,7 +214,7 @@ fn structs_vectors_of_three_and_matrices_take_only_elements_of_their_layout() {
     assert_eq!(refused("columns", <[[f32; 2]; 2]>::DTYPE), "");
     assert!(!refused("columns", <[f32; 4]>::DTYPE).is_empty());
     assert!(!refused("columns", u32::DTYPE).is_empty());
-    let fourth = "give each vector of three a fourth number, which the shader does not see";
+    let fourth = "give each vector of three a fourth number, which the shader ignores";
     assert!(refused("threes", <[f32; 3]>::DTYPE).ends_with(fourth));
     assert_eq!(refused("threes", <[f32; 4]>::DTYPE), "");
     assert!(!refused("threes", f32::DTYPE).is_empty());

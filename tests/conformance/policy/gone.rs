@@ -60,7 +60,10 @@ fn hazard(s: &Subject) {
         assert_eq!((&*earlier.queue, &*later.queue, *gone), ("gone", "third", true), "{stage:?}: {error}");
         assert_eq!(wait, "ctx.synchronize().wait()?");
         let help = error.to_string().lines().last().expect("four lines").to_owned();
-        assert_eq!(help, "  help:    add `ctx.synchronize().wait()?` before it; queue `gone` is gone");
+        assert_eq!(
+            help,
+            "  help:    add `ctx.synchronize().wait()?` before the later use; queue `gone` has been dropped"
+        );
         texts.push(error.to_string().lines().skip(1).collect::<Vec<_>>().join("\n"));
         // Both remedies order the fill: a wait for an event of the queue, and the call in the message.
         by_event.wait_for(&filled).unwrap();

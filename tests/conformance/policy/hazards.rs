@@ -78,7 +78,7 @@ fn message(s: &Subject) {
         "nothing orders two uses of bytes 0..4000 of array `{label}`\n  \
            earlier: write by kernel `saxpy` on queue `stream 1` at {}\n  \
            later:   read by kernel `saxpy` on queue `stream 2` at {}\n  \
-           help:    add `stream 2.wait_for_queue(&stream 1)?` before it",
+           help:    add `stream 2.wait_for_queue(&stream 1)?` before the later use",
         place(earlier.location),
         place(later.location),
     );

@@ -115,7 +115,7 @@ fn two_queues(ctx: &Context) -> Result<Found> {
     consumer.wait_for(&producer.marker())?;
     consumer.copy(&x, &mut y)?;
     same(&consumer.read(&y).wait()?, &counted())?;
-    Ok(Found::Works("one waits for the other".into()))
+    Ok(Found::Works("one queue waits for the other".into()))
 }
 
 fn read_back(ctx: &Context) -> Result<Found> {
@@ -124,7 +124,7 @@ fn read_back(ctx: &Context) -> Result<Found> {
     let numbers: Vec<u32> = (0..1 << 18).map(|_| rng.u32(..)).collect();
     let x = queue.array(&numbers)?;
     same(&queue.read(&x).wait()?, &numbers)?;
-    Ok(Found::Works("1 MiB came back as it was sent".into()))
+    Ok(Found::Works("1 MiB was read back unchanged".into()))
 }
 
 fn counted() -> Vec<u32> {

@@ -1,4 +1,4 @@
-//! Arrays as people read them.
+//! Printing of arrays, and their elements as a `Vec`.
 
 use crate::api::context::Context;
 use crate::api::queue::region_transfer::ArrayPart;
@@ -18,17 +18,17 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
 
-/// Elements of an array that is shown whole.
+/// The largest number of elements of an array that is printed whole.
 const WHOLE: usize = 1000;
-/// Elements at either end of an axis that are shown of a larger one.
+/// The number of elements printed at either end of each axis of a larger array.
 const EDGE: usize = 3;
-/// Characters of a line.
+/// The largest number of characters of a line.
 const LINE: usize = 75;
 
 impl Context {
-    /// Blocks until the elements are here, in C order and without padding: they are those after the last command enqueued so
-    /// far that writes them, on any queue, and nothing else is waited for; under
-    /// [`Policy::Unchecked`](crate::Policy::Unchecked), everything enqueued so far is.
+    /// Blocks until the elements are on the host, and returns them in C order, without padding. The elements have the
+    /// values after the last command enqueued so far, on any queue, that writes them; the call waits for no other
+    /// command. Under [`Policy::Unchecked`](crate::Policy::Unchecked), it waits for all commands enqueued so far.
     ///
     /// # Errors
     /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an array of another context; the errors of
@@ -47,8 +47,8 @@ impl Context {
         self.snapshot_of(array, &array.all())
     }
 
-    /// Reads a part in a place of its own, behind what writes those bytes; under `Unchecked`, where nothing notes that, behind
-    /// everything.
+    /// Reads a part of an array on a helper queue, after the commands that write its bytes. Under `Unchecked`, which
+    /// does not record uses, the read comes after all commands enqueued so far.
     #[track_caller]
     fn snapshot_of<T: Element, const D: usize>(
         &self,
@@ -59,7 +59,7 @@ impl Context {
         Pending::late(reading?).wait()
     }
 
-    /// Reads a part on a queue of its own, after the commands that the policy orders before it.
+    /// Enqueues a read on a helper queue. The queue `behind` then waits for the read.
     fn read_aside<T: Element, const D: usize>(
         &self,
         array: &DeviceArray<T, D>,
@@ -79,11 +79,12 @@ impl Context {
         reading
     }
 
-    /// Blocks until the elements that are shown are here, as [`to_vec`](Self::to_vec); the result prints them as numpy does: of
-    /// an array of more than 1000 elements the first and the last three along each axis. A precision is that of each number.
+    /// Blocks as [`to_vec`](Self::to_vec) does, until the elements to print are on the host. The result prints them as
+    /// NumPy does: of an array of more than 1000 elements, the first three and the last three along each axis. A
+    /// precision in the format applies to each number.
     ///
     /// # Errors
-    /// As [`to_vec`](Self::to_vec).
+    /// The errors of [`to_vec`](Self::to_vec).
     ///
     /// # Example
     /// ```
@@ -119,18 +120,18 @@ impl Context {
     }
 }
 
-/// Elements of an array as they were when they were asked for: prints as numpy's arrays do.
+/// Elements of an array at the time of the call of [`Context::display`]. They print as the arrays of NumPy do.
 #[derive(Clone)]
 pub struct Snapshot<T> {
     shape: Vec<usize>,
     padded: Vec<usize>,
-    /// Elements at either end of an axis that there are.
+    /// Counts the elements at either end of each axis that the snapshot holds.
     edge: usize,
-    /// By index in the memory.
+    /// Holds the elements by their index in the memory.
     elements: BTreeMap<usize, T>,
 }
 
-/// The runs of elements in the memory of an array, with so many at either end of each axis.
+/// Returns the runs of elements in the memory of an array, with `edge` elements at either end of each axis.
 fn rows(shape: &[usize], padded: &[usize], edge: usize) -> Vec<Range<usize>> {
     let Some((&len, inner)) = shape.split_first() else { return Vec::from([Range { start: 0, end: 1 }]) };
     if shape.contains(&0) {
@@ -146,7 +147,7 @@ fn rows(shape: &[usize], padded: &[usize], edge: usize) -> Vec<Range<usize>> {
     ends.into_iter().flatten().flat_map(at).collect()
 }
 
-/// The indices along an axis that are shown.
+/// Returns the printed indices of an axis.
 fn ends(len: usize, edge: usize) -> Vec<Range<usize>> {
     if edge.checked_mul(2).is_none_or(|both| both >= len) {
         Vec::from([Range { start: 0, end: len }])
@@ -156,7 +157,7 @@ fn ends(len: usize, edge: usize) -> Vec<Range<usize>> {
 }
 
 impl<T: fmt::Debug> Snapshot<T> {
-    /// Writes the part of the array that begins at `at` in memory and has the axes from `axis` on.
+    /// Writes the part of the array that starts at index `at` of the memory and has the axes `axis..`.
     fn write(&self, text: &mut String, axis: usize, at: usize, width: usize, each: &dyn Fn(&T) -> String) {
         let Some(&len) = self.shape.get(axis) else {
             *text += &format!("{:>width$}", each(&self.elements[&at]));
@@ -181,7 +182,8 @@ impl<T: fmt::Debug> Snapshot<T> {
         text.push(']');
     }
 
-    /// Goes on behind an item of an axis: in the line where numbers follow and one more fits.
+    /// Writes the separator after an item of an axis: a comma and a space between numbers if the next number fits into
+    /// the line, otherwise a comma and line breaks.
     fn separate(&self, text: &mut String, axis: usize, last: bool, width: usize) {
         let column = text.len() - text.rfind('\n').map_or(0, |at| at + 1);
         if last && column + 2 + width < LINE {
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn of_large_arrays_the_ends_of_each_axis_are_shown_and_nothing_more_is_read() {
+    fn only_the_ends_of_each_axis_of_a_large_array_are_read_and_printed() {
         let ctx = Context::on_cpu(CpuOptions::default());
         let table = counted(&ctx, 100_000).reshape([1000, 100]).unwrap();
         let shown = ctx.display(&table).unwrap();
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_no_element() {
+    fn padding_is_neither_read_nor_printed() {
         let ctx = Context::on_cpu(CpuOptions::default());
         let mut table = ctx.zeros_padded::<u32, 2>([2, 3], [4, 8]).unwrap();
         let queue = ctx.queue("q");

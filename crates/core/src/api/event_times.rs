@@ -1,4 +1,4 @@
-//! How long the device took: the time between two events.
+//! The device time between two events.
 
 use crate::error::{Kind, Result};
 use crate::runtime::event::{Event, Recording};
@@ -13,19 +13,20 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 impl Event {
-    /// The seconds that the device took from `start` to this event, on the device's own clock, once both are done;
-    /// negative if this one comes first.
+    /// Returns the seconds from `start` to this event on the device's clock, once both events are complete. The number
+    /// is negative if this event comes first.
     ///
-    /// The time of a marker is the end of the last command that it covers. If the queue had nothing left to do when
-    /// the marker was made, or waited for something since its last command, it is the moment at which the device comes
-    /// by, right before the next command. So markers go directly before and directly behind what is measured: behind a
-    /// `wait` the time that the host took counts too. What the two events stand for is captured at the call.
+    /// The time of a marker is the end of the last command that it covers. If all commands of the queue were complete
+    /// when the marker was made, or the queue has waited since its last command, a timestamp command is enqueued, which
+    /// runs directly before the next command. Therefore place the markers directly before and directly after the
+    /// measured commands: after a `wait`, the time includes time of the host. The call captures the recordings of the
+    /// two events.
     ///
     /// # Errors
-    /// At the call, in the result: [`Kind::Untimed`] if the queue of one of them is not timed;
-    /// [`Kind::NotMeasured`] if there is no time: on an adapter without timestamps, for an event that was never recorded
-    /// or that the host signals; [`Kind::Unrelated`] if they are of two contexts or two hardware queues. Late: the error
-    /// of the work; [`Kind::NotMeasured`] if the driver gave no valid time. Never a number that stands for no time.
+    /// At the call, in the result: [`Kind::Untimed`] if the queue of one event is not timed; [`Kind::NotMeasured`] if
+    /// there is no time, because the adapter has no timestamps, the event was never recorded, or the host signals it;
+    /// [`Kind::Unrelated`] if the events are of two contexts or two hardware queues. Later: the error of the work;
+    /// [`Kind::NotMeasured`] if the driver gave no valid time. A missing time is always an error, never a number.
     ///
     /// # Example
     /// ```
@@ -45,7 +46,7 @@ impl Event {
         between(start, self).map_or_else(|error| Pending::ready(Err(error)), Pending::late)
     }
 
-    /// Its end and its time, if it has one.
+    /// Returns the point of the event and its time, if it has one.
     fn timed(&self) -> Result<TimedPoint> {
         let not_measured = |object: String, reason: &str| Kind::NotMeasured { object, reason: reason.into() };
         match self.recording() {
@@ -63,7 +64,7 @@ impl Event {
     }
 }
 
-/// Why a point of a queue without times has none.
+/// Returns the error for a point of a queue that is not timed.
 fn untimed(owner: &Owner, point: Point) -> Kind {
     let queue = owner.engine().lock().name_of(point).to_string();
     let caps = owner.device().caps();
@@ -74,13 +75,13 @@ fn untimed(owner: &Owner, point: Point) -> Kind {
     Kind::NotMeasured { object: format!("an event of queue `{queue}`"), reason }
 }
 
-/// Two events, and the time between them.
+/// Two events whose time difference is requested.
 struct ElapsedTime {
     start: TimedPoint,
     end: TimedPoint,
 }
 
-/// An event of a timed queue.
+/// A point of a timed queue, with its time.
 struct TimedPoint {
     late: PointLate,
     moment: Arc<PointTime>,
@@ -96,7 +97,7 @@ fn between(start: &Event, end: &Event) -> Result<ElapsedTime> {
 
 impl TimedPoint {
     fn new(owner: &Owner, point: Point, past: Arc<PointHistory>, moment: Arc<PointTime>) -> Self {
-        // Behind the point there is nothing but the moment itself.
+        // Only the timestamp command may come after the point.
         let point = Point { stamp: point.stamp.max(moment.stamp), ..point };
         Self { late: PointLate::new(owner.clone(), point, past), moment }
     }
@@ -118,13 +119,13 @@ impl TimedPoint {
         Kind::NotMeasured { object, reason: reason.into() }
     }
 
-    /// What the device's clock showed, once it is done.
+    /// Returns the tick of the device's clock at the point, which must be complete.
     fn tick(&self) -> Result<u64> {
         let ticks = self.moment.time.ticks().map_err(|lost| Kind::DeviceLost {
             device: self.owner().device().caps().adapter.clone(),
             reason: lost.reason,
         })?;
-        let ticks = ticks.ok_or_else(|| self.not_measured("what it covers never ran"))?;
+        let ticks = ticks.ok_or_else(|| self.not_measured("the work before it never ran"))?;
         if !ticks.are_valid() {
             return Err(self.not_measured("the driver gave no valid time").into());
         }
@@ -137,13 +138,13 @@ impl ElapsedTime {
         [&mut self.start, &mut self.end]
     }
 
-    /// The answer once both are done. Only now is the program told of the first of them.
+    /// Returns the difference when both points are complete. Only then does the host clock learn of the two points.
     fn told(&mut self) -> Result<f64> {
         self.ends().into_iter().for_each(|end| end.late.report_done(&Ok(())));
         self.seconds()
     }
 
-    /// Once both are done.
+    /// Returns the difference of two complete points.
     fn seconds(&self) -> Result<f64> {
         let (start, end) = (self.start.tick()?, self.end.tick()?);
         let [first, second] = [&self.start, &self.end].map(|end| end.late.point.slot);
@@ -151,7 +152,7 @@ impl ElapsedTime {
             && start.cmp(&end) == self.end.moment.stamp.cmp(&self.start.moment.stamp)
             && start != end
         {
-            return Err(self.end.not_measured("the device's clock has started anew in between").into());
+            return Err(self.end.not_measured("the device's clock was reset between the two events").into());
         }
         let ticks = end.wrapping_sub(start) as i64;
         Ok(ticks as f64 * self.end.owner().device().nanoseconds_a_tick() * 1e-9)

@@ -1,10 +1,10 @@
-//! How many invocations a launch has.
+//! The size of a launch.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Error, Kind};
 use std::fmt;
 
-/// The size of a launch: by threads, by workgroups, or read from the device.
+/// The size of a launch: a number of threads, a number of workgroups, or numbers in an array of the device.
 ///
 /// # Example
 /// ```
@@ -20,44 +20,46 @@ pub struct Grid<'a>(pub(crate) GridSize<'a>);
 pub(crate) enum GridSize<'a> {
     Threads(GridValues),
     Groups(GridValues),
-    /// Three u32 at this element.
+    /// The size is three `u32` of the array, the first at this element.
     Indirect(&'a ArrayRef, usize),
 }
 
-/// Numbers as the program gives them.
+/// The numbers of a grid as the program has passed them.
 #[derive(Clone, Copy)]
 pub(crate) struct GridValues {
     size: [u64; 3],
-    /// Whether one is negative: then all have the bits of an `i64`.
+    /// Is true if a number is negative: then every number of `size` has the bits of an `i64`.
     negative: bool,
 }
 
 impl<'a> Grid<'a> {
-    /// At least this many invocations in each of one to three dimensions, rounded up to whole workgroups.
+    /// Returns a grid of at least this many invocations in each of one to three dimensions, rounded up to whole
+    /// workgroups.
     ///
-    /// A device takes 65,535 workgroups or a few more in one dimension. Where a kernel finds its index by `linear_id`, of the
-    /// snippet `linear`, more of them in one dimension are folded into two; built-in kernels do.
+    /// A device accepts 65,535 workgroups or a few more in one dimension. If a kernel computes its index with
+    /// `linear_id` of the snippet `linear`, as built-in kernels do, a larger grid of one dimension is folded into two.
     pub fn threads<N: GridNumber, const D: usize>(threads: [N; D]) -> Self {
         Self(GridSize::Threads(GridValues::new(threads)))
     }
 
-    /// Exactly this many workgroups in each of one to three dimensions.
+    /// Returns a grid of exactly this many workgroups in each of one to three dimensions.
     pub fn groups<N: GridNumber, const D: usize>(groups: [N; D]) -> Self {
         Self(GridSize::Groups(GridValues::new(groups)))
     }
 
-    /// As many workgroups as the three u32 at element `at` of `groups` say when the launch runs.
+    /// Returns a grid whose numbers of workgroups are the three `u32` from element `at` of `groups` on. The device
+    /// reads them when the launch runs.
     pub fn indirect<const D: usize>(groups: &'a DeviceArray<u32, D>, at: usize) -> Self {
         Self(GridSize::Indirect(&groups.array, at))
     }
 }
 
-/// A whole number that counts threads or workgroups: `usize`, `u32`, `u64` or `i32`.
+/// An integer that counts threads or workgroups: `usize`, `u32`, `u64` or `i32`.
 ///
-/// A negative one is the error [`Kind::GridNegative`] of the launch.
+/// With a negative number, the launch returns the error [`Kind::GridNegative`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` counts no threads and no workgroups",
-    note = "a count is a `usize`, `u32`, `u64` or `i32`"
+    message = "`{Self}` is not a number of threads or workgroups",
+    note = "such a number is a `usize`, `u32`, `u64` or `i32`"
 )]
 pub trait GridNumber: sealed::GridValue {}
 
@@ -68,7 +70,7 @@ impl GridNumber for i32 {}
 
 pub(crate) mod sealed {
     pub trait GridValue: Copy {
-        /// The bits of a `u64`, or of an `i64` if it is negative.
+        /// Returns the bits of a `u64`, or of an `i64` if the number is negative.
         fn bits(self) -> u64;
 
         fn is_negative(self) -> bool;
@@ -113,14 +115,14 @@ impl GridValues {
 }
 
 impl GridSize<'_> {
-    /// The workgroups of a grid that the host knows; none if any dimension is empty. `folds` says that the kernel takes a grid of
-    /// one dimension in two.
+    /// Returns the workgroups of a grid; `[0; 3]` if a dimension is empty or the device reads the size. `folds` is true
+    /// if the kernel accepts a grid of one dimension that is folded into two.
     ///
     /// # Errors
     /// [`Kind::GridTooLarge`] over the device's limit: a grid never wraps. [`Kind::GridNegative`].
     #[inline]
     pub(crate) fn workgroups(self, workgroup: [u32; 3], limit: u32, folds: bool) -> Result<[u32; 3], Error> {
-        // Most dimensions have one workgroup: no division for those.
+        // Most dimensions have one workgroup, which needs no division.
         let across = |n: u64, width: u64| if n <= width { u64::from(n > 0) } else { n.div_ceil(width) };
         let (groups, numbers, folds) = match self {
             Self::Threads(numbers) => {
@@ -140,7 +142,8 @@ impl GridSize<'_> {
 }
 
 impl GridValues {
-    /// The same workgroups in two dimensions: as few rows as can be, and as few workgroups that have nothing to do.
+    /// Folds the workgroups of one dimension into two: into as few rows as possible, with as few additional workgroups
+    /// as possible.
     #[cold]
     fn folded(
         self,
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_dimension_is_no_work() {
+    fn a_grid_with_an_empty_dimension_has_no_workgroups() {
         assert_eq!(groups(Grid::groups([7_usize, 0]), [1; 3], 9), [0; 3]);
         assert_eq!(groups(Grid::groups([70_u64, 0]), [1; 3], 9), [0; 3]);
     }
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_size_is_an_error_that_says_so() {
+    fn a_negative_size_is_an_error_with_the_number() {
         for grid in [Grid::threads([-1]), Grid::groups([3, -1])] {
             let error = grid.0.workgroups([64, 1, 1], 65535, true).expect_err("it is negative");
             assert!(
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_numbers_its_invocations_takes_one_dimension_in_two() {
+    fn a_large_grid_of_one_dimension_is_folded_for_a_kernel_with_linear_id() {
         let fold = |threads: usize| Grid::threads([threads]).0.workgroups([64, 1, 1], 65535, true);
         assert_eq!(fold(65535 * 64).expect("it fits"), [65535, 1, 1]);
         assert_eq!(fold(65535 * 64 + 1).expect("it folds"), [32768, 2, 1]);
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_in_groups_or_in_two_dimensions_is_not_folded() {
+    fn a_grid_in_groups_or_of_two_dimensions_is_not_folded() {
         for grid in [Grid::groups([70_000]), Grid::threads([70_000 * 64, 2])] {
             assert!(grid.0.workgroups([64, 1, 1], 65535, true).is_err(), "{grid:?}");
         }

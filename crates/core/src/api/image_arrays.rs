@@ -1,4 +1,4 @@
-//! Pictures of the crate `image`.
+//! Conversion between arrays and pictures of the crate `image`.
 
 use crate::api::context::Context;
 use crate::arrays::device_array::DeviceArray;
@@ -7,7 +7,7 @@ use fencepost_kernels::Element;
 use image::{DynamicImage, ImageBuffer};
 use std::path::Path;
 
-/// An element that stands for a pixel.
+/// An element type that represents a pixel.
 ///
 /// | element | colour | in a shader |
 /// |---|---|---|
@@ -27,10 +27,10 @@ use std::path::Path;
 /// ```
 #[cfg(feature = "image")]
 pub trait Pixel: Element {
-    /// The pixels of a picture in this form, row by row.
+    /// Returns the pixels of a picture, row by row, converted to this type.
     fn of(image: &DynamicImage) -> Vec<Self>;
 
-    /// The picture of these pixels, row by row; `None` if there are not as many.
+    /// Returns the picture of these pixels, row by row; `None` if there are fewer than `width` times `height`.
     fn image(width: u32, height: u32, pixels: &[Self]) -> Option<DynamicImage>;
 }
 
@@ -57,20 +57,20 @@ pixels! {
     [f32; 4] => to_rgba32f, ImageRgba32F,
 }
 
-// As the module: the documentation of `fencepost` sees this one only.
+// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
 #[cfg(feature = "image")]
 impl Context {
-    /// An array with the pixels of a picture, `[height, width]`, before every later use on any queue. Its colours are converted
-    /// to those of the element.
+    /// Returns an array of shape `[height, width]` with the pixels of a picture. The upload comes before every later
+    /// use on any queue. The colours are converted to those of the element type.
     ///
     /// # Errors
-    /// As [`array`](Self::array).
+    /// The errors of [`array`](Self::array).
     ///
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let grey = image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(3, 2, |x, y| image::Luma([(10 * y + x) as u8])));
-    /// let x = ctx.array_from_image::<u8>(&grey)?;
+    /// let grey = image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(3, 2, |x, y| image::Luma([(10 * y + x) as
+    /// u8]))); let x = ctx.array_from_image::<u8>(&grey)?;
     /// assert_eq!((x.shape(), queue.read(&x).wait()?), ([2, 3], vec![0, 1, 2, 10, 11, 12]));
     /// assert_eq!(ctx.to_image(&x)?, grey);
     /// # Ok::<(), fencepost::Error>(())
@@ -81,15 +81,15 @@ impl Context {
         self.array(&P::of(image))?.reshape(shape)
     }
 
-    /// An array with the pixels of a file, `[height, width]`, as [`array_from_image`](Self::array_from_image). PNG and JPEG are read,
-    /// and what else the program's own dependency on `image` has switched on.
+    /// Returns an array with the pixels of a file, as [`array_from_image`](Self::array_from_image) does. The formats
+    /// are PNG and JPEG, and those that the program's own dependency on `image` enables.
     ///
     /// # Errors
     /// [`Kind::Image`] if the file cannot be read; the errors of [`array`](Self::array).
     #[track_caller]
     pub fn load_image<P: Pixel>(&self, path: impl AsRef<Path>) -> Result<DeviceArray<P, 2>> {
         let path = path.as_ref();
-        // What is in a file says what it is, whatever its name is.
+        // The content of the file decides its format, not its name.
         let read = image::ImageReader::open(path)
             .and_then(image::ImageReader::with_guessed_format)
             .map_err(image::ImageError::from)
@@ -97,7 +97,7 @@ impl Context {
         self.array_from_image(&read.map_err(|error| failed(path, "read", &error))?)
     }
 
-    /// Blocks until the pixels are here, as [`to_vec`](Self::to_vec).
+    /// Blocks until the pixels are on the host, as [`to_vec`](Self::to_vec) does, and returns them as a picture.
     ///
     /// # Errors
     /// [`Kind::TooLarge`] for more than 2^32 - 1 pixels along an axis; the errors of [`to_vec`](Self::to_vec).
@@ -113,11 +113,12 @@ impl Context {
         })
     }
 
-    /// Blocks until the pixels are here, and writes them to a file, whose ending says what kind it is of. JPEG has no alpha and
-    /// 8 bits a colour: there the pixels are converted.
+    /// Blocks until the pixels are on the host, and writes them to a file. The extension of the name decides the
+    /// format. For JPEG, which has no alpha and 8 bits per colour, the pixels are converted.
     ///
     /// # Errors
-    /// [`Kind::Image`] if the file cannot be written, or its kind not take such pixels; the errors of [`to_image`](Self::to_image).
+    /// [`Kind::Image`] if the file cannot be written, or its format cannot hold such pixels; the errors of
+    /// [`to_image`](Self::to_image).
     ///
     /// # Example
     /// ```no_run
@@ -153,7 +154,7 @@ mod tests {
     use crate::record::cpu::cpu_recorder::CpuOptions;
 
     #[test]
-    fn pictures_come_back_from_files_as_they_were() {
+    fn a_saved_picture_is_loaded_unchanged() {
         let ctx = Context::on_cpu(CpuOptions::default());
         let folder = std::env::temp_dir().join(format!("fencepost-pictures-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_is_an_error_with_the_path() {
+    fn a_file_that_is_not_a_picture_is_an_error_of_its_kind() {
         let ctx = Context::on_cpu(CpuOptions::default());
         let text = std::env::temp_dir().join(format!("fencepost-no-picture-{}.png", std::process::id()));
         std::fs::write(&text, "no picture").unwrap();

@@ -1,4 +1,4 @@
-//! A kernel made ready for a context.
+//! Kernels that are compiled for a context.
 
 use crate::runtime::owner::Owner;
 use crate::work::compiled_kernel::KernelInner;
@@ -22,13 +22,13 @@ impl<A: KernelArgs> Clone for Kernel<A> {
 }
 
 impl<A: KernelArgs> Kernel<A> {
-    /// Invocations in a workgroup, in each dimension, with the overrides applied.
+    /// Returns the number of invocations of a workgroup in each dimension, with the overrides applied.
     pub fn workgroup(&self) -> [u32; 3] {
         self.inner.interface.workgroup
     }
 }
 
-/// A kernel whose arguments are checked when it is launched. A cheap handle.
+/// A kernel whose arguments each launch checks. A cheap handle.
 #[derive(Clone)]
 pub struct DynKernel {
     pub(crate) inner: Arc<KernelInner>,
@@ -36,7 +36,7 @@ pub struct DynKernel {
 }
 
 impl DynKernel {
-    /// What the entry point takes and how it is run.
+    /// Returns the interface of the entry point: its arguments, and how it runs.
     pub fn interface(&self) -> &Interface {
         &self.inner.interface
     }

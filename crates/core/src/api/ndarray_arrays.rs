@@ -1,4 +1,4 @@
-//! Arrays of the crate `ndarray`.
+//! Conversion between arrays and those of the crate `ndarray`.
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
@@ -9,14 +9,14 @@ use crate::runtime::pending::{Pending, then};
 use fencepost_kernels::Element;
 use ndarray::{Array, ArrayBase, Data, Dim, Dimension, IntoDimension, Ix};
 
-// As the module: the documentation of `fencepost` sees this one only.
+// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
 #[cfg(feature = "ndarray")]
 impl Context {
-    /// An array with the elements and the shape of one of `ndarray`, before every later use on any queue. It is copied at the
-    /// call, in C order, however it lies in memory.
+    /// Returns an array with the elements and the shape of an array of `ndarray`. The call copies the elements in C
+    /// order, whatever their layout is. The upload comes before every later use on any queue.
     ///
     /// # Errors
-    /// As [`array`](Self::array).
+    /// The errors of [`array`](Self::array).
     ///
     /// # Example
     /// ```
@@ -42,7 +42,8 @@ impl Context {
 
 #[cfg(feature = "ndarray")]
 impl CommandQueue {
-    /// *Enqueues* a copy of an array of `ndarray`, in C order, taken at the call, as [`upload`](Self::upload).
+    /// *Enqueues* an upload of an array of `ndarray`, as [`upload`](Self::upload) does. The call copies the elements in
+    /// C order.
     ///
     /// # Errors
     /// [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of [`upload`](Self::upload).
@@ -68,10 +69,10 @@ impl CommandQueue {
         self.upload(&elements(src)[..], dst)
     }
 
-    /// *Flushes*; the elements come as those of [`read`](Self::read), in an array of `ndarray`.
+    /// *Flushes*, and reads the array as [`read`](Self::read) does; the result is an array of `ndarray`.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     ///
     /// # Example
     /// See [`Context::array_from_ndarray`].
@@ -86,7 +87,8 @@ impl CommandQueue {
     {
         let shape = array.shape();
         then(self.read(array), move |elements| {
-            Ok(Array::from_shape_vec(shape, elements).expect("bug: a read has as many elements as its array"))
+            Ok(Array::from_shape_vec(shape, elements)
+                .expect("bug: a read returns another number of elements than its array has"))
         })
     }
 }
@@ -95,7 +97,7 @@ fn shape<T, S: Data<Elem = T>, const D: usize>(array: &ArrayBase<S, Dim<[Ix; D]>
 where
     Dim<[Ix; D]>: Dimension,
 {
-    array.shape().try_into().expect("bug: `ndarray` counts axes as its type does")
+    array.shape().try_into().expect("bug: an array of `ndarray` has another number of axes than its type")
 }
 
 fn elements<T: Element, S: Data<Elem = T>, const D: usize>(array: &ArrayBase<S, Dim<[Ix; D]>>) -> Vec<T>
@@ -113,7 +115,7 @@ mod tests {
     use ndarray::{Array0, Array3, s};
 
     #[test]
-    fn arrays_come_and_go_in_every_layout() {
+    fn arrays_of_every_layout_are_uploaded_and_read_back() {
         let ctx = Context::on_cpu(CpuOptions::default());
         let queue = ctx.queue("q");
         let cube = Array3::from_shape_fn((3, 4, 5), |(i, j, k)| (100 * i + 10 * j + k) as u32);
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn another_shape_of_as_many_elements_is_refused() {
+    fn an_upload_of_another_shape_with_equal_length_is_refused() {
         let ctx = Context::on_cpu(CpuOptions::default());
         let mut x = ctx.zeros::<u32, 3>([3, 4, 5]).unwrap();
         let error = ctx.queue("q").upload_ndarray(&Array3::zeros((5, 4, 3)), &mut x).unwrap_err();

@@ -1,4 +1,4 @@
-//! How contexts are opened.
+//! The options with which a context is opened.
 
 use crate::device::CostModel;
 use crate::device::adapter_choice::AdapterChoice;
@@ -7,7 +7,7 @@ use crate::scheduler::ordering::policy::Policy;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a context is opened.
+/// The options of [`Context::with_options`](crate::Context::with_options).
 ///
 /// # Example
 /// ```no_run
@@ -22,23 +22,25 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
-    /// Which adapter.
+    /// Selects the adapter.
     pub adapter: AdapterChoice,
-    /// What to do about uses of the same bytes that the program leaves unordered.
+    /// Selects the treatment of uses of the same bytes that the program does not order.
     pub policy: Policy,
-    /// What records the work for the device.
+    /// Selects the recorder of the work for the device.
     pub recorder: RecorderChoice,
-    /// How much device time late a result may be reported, so that later work shares its submission: 1 ms (rule E02). More
-    /// time makes fewer submissions; with `Duration::MAX` no batch ends for a result.
+    /// Limits the delay of a result in device time: a result may be reported this late, so that later work shares its
+    /// submission. The default is 1 ms (rule E02). A longer time makes fewer submissions; with `Duration::MAX`, no
+    /// batch ends for a result.
     pub lateness: Duration,
-    /// A folder in which compiled kernels are kept for the next run of a program; `None`: nowhere.
+    /// Names a folder that keeps compiled kernels for the next run of a program; with `None`, none are kept.
     ///
-    /// It is made when the first kernel is compiled, and has one file for each form of a kernel, device and driver. What is
-    /// damaged, or of another device or driver, is ignored and compiled anew; a folder that cannot be written is a warning of
-    /// the log. Programs may share it, also at the same time. Drivers read the files: the folder must be one that only
-    /// trusted programs write. Vulkan's drivers give such data out; elsewhere nothing is kept. What a driver
-    /// puts into it is the driver's affair: those of llvmpipe and SwiftShader keep no code, and many drivers have a folder of
-    /// their own. A relative path is one of the working folder at the time of opening.
+    /// The folder is made when the first kernel is compiled. It has one file for each form of a kernel, device and
+    /// driver. A file that is damaged, or that belongs to another device or driver, is ignored, and its kernel is
+    /// compiled again. If the folder cannot be written, the log has a warning. Several programs may share the folder,
+    /// also at the same time. Drivers read the files: only trusted programs may have write access to the folder. Only
+    /// Vulkan drivers return such data; on other APIs nothing is kept. The driver decides what the data contain: the
+    /// drivers llvmpipe and SwiftShader store no code, and many drivers have a folder of their own. A relative path is
+    /// relative to the working folder at the time of opening.
     pub kernel_folder: Option<PathBuf>,
 }
 
@@ -49,7 +51,7 @@ impl Default for ContextOptions {
     }
 }
 
-/// How a context takes over a wgpu device: [`Context::adopt`](crate::Context::adopt).
+/// The options of [`Context::adopt`](crate::Context::adopt), which makes a context of a wgpu device.
 ///
 /// # Example
 /// ```
@@ -59,19 +61,21 @@ impl Default for ContextOptions {
 /// ```
 #[derive(Clone, Debug)]
 pub struct AdoptOptions {
-    /// What to do about uses of the same bytes that the program leaves unordered.
+    /// Selects the treatment of uses of the same bytes that the program does not order.
     pub policy: Policy,
-    /// What records the work for the device.
+    /// Selects the recorder of the work for the device.
     pub recorder: RecorderChoice,
-    /// The program submits nothing to the queue as long as the context lives: then submissions may go past wgpu, with a native
-    /// fence. What it hands to [`submit_foreign`](crate::CommandQueue::submit_foreign) the context submits.
+    /// Is true if the program itself submits nothing to the queue while the context exists. The context may then submit
+    /// past wgpu, with a native fence. The context submits the commands that the program passes to
+    /// [`submit_foreign`](crate::CommandQueue::submit_foreign).
     pub alone: bool,
-    /// The context has threads. Without them a call that flushes or waits does their work on its own thread, and the same calls
-    /// do the same each time.
+    /// Is true if the context has threads. Without threads, a call that flushes or waits does the work of the threads
+    /// itself, so that the same calls have the same effects in each run.
     pub threads: bool,
-    /// As [`ContextOptions::lateness`].
+    /// Is the same as [`ContextOptions::lateness`].
     pub lateness: Duration,
-    /// As [`ContextOptions::kernel_folder`], for a device that was made with `wgpu::Features::PIPELINE_CACHE`.
+    /// Is the same as [`ContextOptions::kernel_folder`], for a device that was made with
+    /// `wgpu::Features::PIPELINE_CACHE`.
     pub kernel_folder: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! From notes to a profile.
+//! Building a profile from the notes of a context.
 
 use crate::error::site::CommandKind;
 use crate::profile::clock::{Sighting, TimeAxis};
@@ -15,12 +15,12 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use web_time::Instant;
 
-/// A part of the context's notes, which are there as long as this is.
+/// A part of the context's notes. The context keeps its notes while a reader exists.
 pub(crate) struct NotesReader {
     pub(crate) owner: Owner,
     pub(crate) epoch: Instant,
     pub(crate) from: usize,
-    /// What the device's clock showed at the start, and at the end.
+    /// Holds the samples of the device's clock at the start and at the end.
     pub(crate) looks: Vec<Arc<TimeSlot>>,
 }
 
@@ -29,7 +29,7 @@ impl NotesReader {
         self.owner.engine()
     }
 
-    /// Another holder of the same part.
+    /// Returns another reader of the same part, which takes over the clock samples.
     pub(crate) fn share(&mut self) -> Self {
         self.engine().join_notes();
         let (owner, looks) = (self.owner.clone(), std::mem::take(&mut self.looks));
@@ -43,7 +43,7 @@ impl Drop for NotesReader {
     }
 }
 
-/// The profile of what was noted.
+/// Returns the profile of the notes.
 pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, seconds: f64) -> Profile {
     let mut report = Report::new(engine, taking, notes);
     notes.entries.iter().for_each(|entry| report.add(entry));
@@ -52,23 +52,23 @@ pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, se
     Profile { adapter, rows: report.rows, batches: report.batches, seconds, clock_error }
 }
 
-/// A profile while it is put together, row by row.
+/// A profile under construction, to which `add` appends one row for each note.
 struct Report<'a> {
     epoch: Instant,
     clocked: bool,
     notes: &'a ProfileNotes,
-    /// The clock of each lane.
+    /// Holds the clock of each lane.
     axes: FxHashMap<usize, TimeAxis>,
-    /// The places of batches.
+    /// Holds the index of each batch in `batches`.
     places: FxHashMap<Seq, usize>,
     queues: FxHashMap<QueueKey, QueueRows>,
-    /// How many commands of a batch started at a tick.
+    /// Counts the commands of a batch that started at a tick.
     levels: FxHashMap<(Seq, u64), usize>,
     rows: Vec<Row>,
     batches: Vec<ProfileBatch>,
 }
 
-/// What has been reported of a queue.
+/// The rows of a queue that were added so far.
 #[derive(Default)]
 struct QueueRows {
     number: usize,
@@ -80,7 +80,7 @@ struct QueueRows {
 struct QueueRow {
     stamp: Stamp,
     row: usize,
-    /// When it and all before it were over, if that is known.
+    /// Holds the time at which this row and all rows before it had ended, if that time is known.
     end: Option<f64>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Report<'a> {
         at.checked_duration_since(self.epoch).map_or_else(before, |since| since.as_secs_f64())
     }
 
-    /// The clocks of the lanes, by their batches.
+    /// Computes the clock of each lane from the times of its batches.
     fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, TimeAxis> {
         let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
         let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
@@ -136,7 +136,7 @@ impl<'a> Report<'a> {
         sightings.into_iter().filter_map(axis).collect()
     }
 
-    /// The batches of the commands, in the order in which they were submitted.
+    /// Lists the batches of the commands in the order of their submission.
     fn list_batches(&mut self) {
         let mut rows: FxHashMap<Seq, usize> = FxHashMap::default();
         for command in self.notes.commands() {
@@ -156,7 +156,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Commands of one level have one start.
+    /// Counts the commands of each level: the commands of one level of a batch have the same start.
     fn count_levels(&mut self) {
         for command in self.notes.commands() {
             if let Some((batch, Ticks { start, .. })) = ticks(command) {
@@ -200,7 +200,8 @@ impl<'a> Report<'a> {
         });
     }
 
-    /// Its name, its time, and what it waited for, if its queue has nothing else to do from `free` on.
+    /// Returns the name of an entry, its time, and the awaited work or event of a wait. `free` is the time at which the
+    /// earlier rows of its queue have ended: a wait starts there.
     fn look_at(
         &self,
         entry: &ProfileEntry,
@@ -234,7 +235,7 @@ impl<'a> Report<'a> {
         self.places.get(&command.time.as_ref()?.batch()?).copied()
     }
 
-    /// When a device did a command.
+    /// Returns the interval in which a device ran a command.
     fn time(&self, lane: usize, command: &NotedCommand) -> Result<Interval, Unmeasured> {
         let time = command.time.as_ref().ok_or_else(|| untimed(command))?;
         self.place(command).ok_or(Unmeasured::NeverRan)?;
@@ -249,7 +250,7 @@ impl<'a> Report<'a> {
         Ok(Interval { start: axis.seconds(ticks.start), end: axis.seconds(ticks.end) })
     }
 
-    /// The last row before a point of a queue.
+    /// Returns the last row of a queue that is not after a point.
     fn last_before(&self, point: Point) -> Option<QueueRow> {
         let born = |(key, _): &(&QueueKey, &QueueRows)| key.slot == point.slot && key.born <= point.stamp;
         let (_, seen) = self.queues.iter().filter(born).max_by_key(|(key, _)| key.born)?;
@@ -258,7 +259,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The batch and the ticks of a command, if both are known.
+/// Returns the batch and the ticks of a command, if both are known.
 fn ticks(command: &NotedCommand) -> Option<(Seq, Ticks)> {
     known(command.time.as_ref()?)
 }
@@ -285,7 +286,7 @@ fn activity(noted: &ProfileEvent) -> Activity {
     }
 }
 
-/// Why a command has no place for a time.
+/// Returns the reason why a command has no time slot.
 fn untimed(command: &NotedCommand) -> Unmeasured {
     if command.what == CommandKind::Encode { Unmeasured::Foreign } else { Unmeasured::InPlace }
 }

@@ -12,29 +12,30 @@ use std::task::Poll;
 use std::time::Duration;
 use web_time::Instant;
 
-/// Notes what every queue of a context does, from [`Context::profile`] until it is finished or dropped.
-#[must_use = "dropped at once it notes nothing"]
+/// A recorder of everything that is enqueued on the queues of a context, from [`Context::profile`] until the profiler
+/// is finished or dropped.
+#[must_use = "a profiler that is dropped at once records nothing"]
 pub struct Profiler {
     notes: NotesReader,
-    /// Whether it still notes.
+    /// Is true until the profiler is finished.
     running: bool,
 }
 
-/// The notes of a profiler, complete once these points are reached.
+/// The notes of a finished profiler, which are complete once the queues have reached `points`.
 struct Finishing {
     notes: NotesReader,
     upto: usize,
     seconds: f64,
     points: Vec<Point>,
-    /// Whether the clock has been looked at once more.
+    /// Is true once the second sample of the device's clock is enqueued.
     looked: bool,
 }
 
 impl Context {
-    /// Starts to note what every queue of this context does: all that is enqueued from now on, until the profiler is
-    /// finished. All queues are timed meanwhile, whether or not they were made with `timing`; two profilers at once have
-    /// their parts of the same notes. Every command takes a note of a few hundred bytes until then; without a profiler
-    /// nothing is noted, and that costs nothing.
+    /// Starts to record everything that is enqueued on the queues of this context, until the profiler is finished. All
+    /// queues are timed meanwhile, with or without `timing` in their options. Two profilers at once share the notes of
+    /// the context. Each command needs a note of a few hundred bytes until then. Without a profiler nothing is
+    /// recorded, at no cost.
     ///
     /// # Example
     /// ```
@@ -58,11 +59,11 @@ impl Context {
 }
 
 impl Profiler {
-    /// *Flushes* all queues; the profile comes when everything that was enqueued so far is done. What is enqueued from
-    /// now on is in no row.
+    /// *Flushes* all queues, and returns the profile once everything enqueued so far is complete. Later commands are
+    /// not in the profile.
     ///
     /// # Errors
-    /// [`Kind::DeviceLost`]. Work that failed is in the profile, without times.
+    /// [`Kind::DeviceLost`]. Failed work is in the profile, without times.
     pub fn finish(mut self) -> Pending<Profile> {
         self.running = false;
         let notes = self.notes.share();
@@ -81,7 +82,8 @@ impl Drop for Profiler {
 }
 
 impl Finishing {
-    /// The next point that has to be reached. Behind the last one the device looks at its clock, as it did at the start.
+    /// Returns the next point that a queue must reach. After the last one, a second sample of the device's clock is
+    /// enqueued, as at the start.
     fn next(&mut self) -> Option<Point> {
         if self.points.is_empty() && !std::mem::replace(&mut self.looked, true) {
             let (point, look) = self.notes.engine().sample_clock()?;
@@ -99,7 +101,8 @@ impl Finishing {
     }
 }
 
-/// Whether a wait ended: work that failed is over, but a lost device and a wait that could never end are errors.
+/// Returns `Ok` if a wait has ended: failed work has ended too. A lost device, and a wait that can never end, are
+/// errors.
 fn over(result: Result<()>) -> Result<()> {
     match result {
         Err(error)

@@ -1,4 +1,4 @@
-//! Who allocates what: noted while somebody wants to know.
+//! Records of array allocations, kept while a tracker exists.
 
 use crate::memory::allocation_book::{AllocationBook, SCOPES};
 use crate::memory::allocation_report::AllocationReport;
@@ -7,10 +7,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Notes every array that is made on a context while this lives: its label, bytes, line, queue and scope.
+/// Records every array that is made on a context while the tracker exists: its label, bytes, line, queue and scope.
 ///
-/// Made by [`Context::track_allocations`](crate::Context::track_allocations). Several may be at it at once, each with
-/// its own account. Slices and handles are no arrays of their own.
+/// [`Context::track_allocations`](crate::Context::track_allocations) makes a tracker. Several trackers may exist at
+/// once, each with its own records. Slices and handles are not counted as arrays.
 ///
 /// # Example
 /// ```
@@ -40,22 +40,22 @@ impl AllocationTracker {
         Self { owner, book }
     }
 
-    /// What was made so far, and what of it is there.
+    /// Returns the arrays made so far, and those that still exist.
     pub fn report(&self) -> AllocationReport {
         self.book.report()
     }
 
-    /// Ends the account: the arrays that are there outlive it.
+    /// Ends the tracker and returns its report. The arrays stay.
     pub fn finish(self) -> AllocationReport {
         self.report()
     }
 
-    /// Forgets everything: arrays that are there count no more.
+    /// Clears the records: arrays made so far are not counted any more.
     pub fn clear(&self) {
         self.book.clear();
     }
 
-    /// Names what this thread allocates until the guard is dropped. Scopes nest: `outer/inner`.
+    /// Names the arrays that this thread allocates until the guard is dropped. Scopes nest: `outer/inner`.
     pub fn scope(&self, name: &str) -> AllocationScope<'_> {
         SCOPES.with_borrow_mut(|scopes| scopes.push((self.book.number, name.to_owned())));
         AllocationScope { tracker: PhantomData, book: self.book.number, thread: PhantomData }
@@ -75,12 +75,12 @@ impl fmt::Debug for AllocationTracker {
     }
 }
 
-/// A name for what its thread allocates until it is dropped: [`AllocationTracker::scope`].
+/// A name for the arrays that its thread allocates until the scope is dropped: [`AllocationTracker::scope`].
 #[must_use = "a scope ends when this is dropped"]
 pub struct AllocationScope<'a> {
     tracker: PhantomData<&'a AllocationTracker>,
     book: u64,
-    /// It stays on its thread.
+    /// Keeps the scope on its thread.
     thread: PhantomData<*const ()>,
 }
 

@@ -32,35 +32,35 @@ impl AnyArray {
         Self { array, shape: frame.shape.into(), padded: frame.padded.into() }
     }
 
-    /// The type of its elements.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> DType {
         self.array.dtype
     }
 
-    /// Elements in each dimension.
+    /// Returns the number of elements in each dimension.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The shape of its memory, as [`DeviceArray::padded_shape`].
+    /// Returns the shape of the memory, as [`DeviceArray::padded_shape`] does.
     pub fn padded_shape(&self) -> &[usize] {
         &self.padded
     }
 
-    /// Elements in all, without padding.
+    /// Returns the number of elements, without padding.
     pub fn len(&self) -> usize {
         count(&self.shape)
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The array with its type and number of dimensions known when the program is compiled.
+    /// Returns the array with its type and number of dimensions known at compile time.
     ///
     /// # Errors
-    /// [`Kind::Type`] if the elements are of another type, [`Kind::Rank`] if there are more or fewer dimensions.
+    /// [`Kind::Type`] if the elements are of another type, [`Kind::Rank`] if the array has more or fewer dimensions.
     pub fn typed<T: Element, const D: usize>(&self) -> Result<DeviceArray<T, D>> {
         if self.dtype() != T::DTYPE {
             return Err(Kind::Type { found: self.dtype().to_string(), asked: T::DTYPE.to_string() }.into());
@@ -97,7 +97,7 @@ impl fmt::Debug for AnyArray {
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
-    /// The array with its type and shape known at run time only.
+    /// Returns the array with its type and shape known at run time only.
     pub fn any(&self) -> AnyArray {
         AnyArray::new(self.array.clone(), self.frame())
     }

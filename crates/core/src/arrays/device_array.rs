@@ -16,12 +16,12 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct ArrayRef {
     pub(crate) storage: Arc<Storage>,
-    /// Bytes from the start of the block.
+    /// Counts the bytes between the start of the block and the array.
     pub(crate) offset: u64,
-    /// Elements.
+    /// Counts the elements.
     pub(crate) len: usize,
     pub(crate) dtype: DType,
-    /// Whether elements of the same storage follow: a word at the end may be shared with them.
+    /// Is true if elements of the same storage follow: the array may share its last word of 4 bytes with them.
     pub(crate) followed: bool,
 }
 
@@ -31,16 +31,17 @@ impl ArrayRef {
         self.len as u64 * self.dtype.size() as u64
     }
 
-    /// The bytes of the array, rounded out to 4 at the end.
+    /// Returns the bytes of the array, with the end rounded up to a multiple of 4.
     pub(crate) fn span(&self) -> Span {
         let block = self.storage.block().clone();
         Span { block, offset: self.offset, size: self.bytes().next_multiple_of(4) }
     }
 
-    /// The bytes as a copy or an upload can reach them.
+    /// Returns the bytes for a copy or an upload, which work on whole words.
     ///
     /// # Errors
-    /// [`Kind::Alignment`] if it starts inside a word of 4 bytes, or ends inside one that something follows in.
+    /// [`Kind::Alignment`] if the array starts inside a word of 4 bytes, or ends inside a word that it shares with
+    /// elements after it.
     pub(crate) fn words(&self) -> Result<Span> {
         let end = self.offset + self.bytes();
         let ragged = !end.is_multiple_of(4) && self.followed;
@@ -55,12 +56,12 @@ impl ArrayRef {
         self.storage.label().to_string()
     }
 
-    /// Whether it is a part without elements of something that has some.
+    /// Returns `true` if this is an empty part of an array that is not empty.
     pub(crate) fn is_empty_part(&self) -> bool {
         self.len == 0 && (self.offset > 0 || self.followed)
     }
 
-    /// Elements `range` of the array.
+    /// Returns the elements `range` of the array.
     pub(crate) fn slice(&self, range: Range<usize>) -> Result<ArrayRef> {
         if range.start > range.end || range.end > self.len {
             return Err(Kind::Range { array: self.label(), range, len: self.len }.into());
@@ -73,9 +74,9 @@ impl ArrayRef {
 
 /// An array in device memory: elements of type `T` in `D` dimensions, C order. A cheap handle.
 ///
-/// Elements are what WGSL can store: see [`Element`]. Handles made by [`handle`](Self::handle) and
+/// An element has a type that WGSL can store: see [`Element`]. Handles made by [`handle`](Self::handle) and
 /// [`slice`](Self::slice) share the memory; launches check that arguments which overlap are only read. Dropping the
-/// last handle waits for nothing: the memory is used again in the order of the queues.
+/// last handle waits for nothing: queues use the memory again only after its earlier uses.
 ///
 /// # Example
 /// ```
@@ -87,7 +88,7 @@ impl ArrayRef {
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 pub struct DeviceArray<T: Element, const D: usize = 1> {
-    /// The memory, padding and all.
+    /// Holds the memory, including the padding.
     pub(crate) array: ArrayRef,
     shape: [usize; D],
     padded: [usize; D],
@@ -95,7 +96,7 @@ pub struct DeviceArray<T: Element, const D: usize = 1> {
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
-    /// An array whose memory has its shape.
+    /// Returns an array without padding.
     pub(crate) fn new(array: ArrayRef, shape: [usize; D]) -> Self {
         Self::padded(array, shape, shape)
     }
@@ -104,13 +105,13 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Self { array, shape, padded, element: PhantomData }
     }
 
-    /// Elements in each dimension.
+    /// Returns the number of elements in each dimension.
     pub fn shape(&self) -> [usize; D] {
         self.shape
     }
 
-    /// The shape of its memory, C order: that of the array, or a larger one. Element `[i, j]` lies at index `[i, j]`
-    /// of it. Kernels and maps see all of it.
+    /// Returns the shape of the memory in C order: the shape of the array, or a larger one. Element `[i, j]` of the
+    /// array is element `[i, j]` of the memory. Kernels and maps access all of the memory.
     ///
     /// # Example
     /// ```
@@ -129,23 +130,23 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         PaddedShape { shape: &self.shape, padded: &self.padded }
     }
 
-    /// Elements in all, without padding.
+    /// Returns the number of elements, without padding.
     #[allow(clippy::len_without_is_empty, reason = "is_empty follows")]
     pub fn len(&self) -> usize {
         count(&self.shape)
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// What messages call it.
+    /// Returns the name of the array in messages.
     pub fn label(&self) -> &str {
         self.array.storage.label()
     }
 
-    /// Gives the memory a name, by which messages then call it instead of by its type, its shape and the line that made it.
+    /// Gives the memory a name. Messages use the name instead of the type, the shape and the line that made the array.
     /// Parts and other handles have the same name. A second name changes nothing.
     ///
     /// # Example
@@ -165,20 +166,20 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self
     }
 
-    /// Another handle of the same memory. `&mut y.handle()` writes through shared state; launches check by memory
-    /// and range that what is written is not bound twice.
+    /// Returns another handle of the same memory. With `&mut y.handle()`, a kernel writes to memory that other handles
+    /// share; launches compare memory and ranges, so that no written bytes are bound twice.
     pub fn handle(&self) -> Self {
         Self::padded(self.array.clone(), self.shape, self.padded)
     }
 
-    /// The part of the array with these indices in the first dimension, sharing its memory. The other dimensions keep
-    /// their padding.
+    /// Returns the part of the array with these indices in the first dimension. The part shares the memory of the
+    /// array. The other dimensions keep their padding.
     ///
     /// # Errors
-    /// [`Kind::Range`] outside the array, and for anything but `0..1` of an array without dimensions. As the argument of a
-    /// launch, a part must start on a multiple of the
-    /// adapter's binding alignment, [`Context::binding_alignment`](crate::Context::binding_alignment) bytes;
-    /// copies and uploads need 4.
+    /// [`Kind::Range`] for a range outside the array, and for every range but `0..1` of an array without dimensions. As
+    /// the argument of a launch, a part must start on a multiple of the adapter's binding alignment,
+    /// [`Context::binding_alignment`](crate::Context::binding_alignment) bytes; for copies and uploads, on a multiple
+    /// of 4 bytes.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         let rows = self.shape.first().copied().unwrap_or(1);
         let row = count(self.padded.get(1..).unwrap_or_default());
@@ -193,7 +194,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Ok(Self::padded(array, shape, padded))
     }
 
-    /// The same elements in another shape.
+    /// Returns an array of the same elements in another shape, which shares the memory.
     ///
     /// # Errors
     /// [`Kind::Shape`] if the number of elements differs; [`Kind::Padding`] if the array is padded.

@@ -1,4 +1,4 @@
-//! Pinned host memory.
+//! Pinned host memory, which the device copies from or to directly.
 
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_elements as bytes;
@@ -47,9 +47,9 @@ mod sealed {
 
 /// Pinned host memory: the device copies from it or to it while the program goes on.
 ///
-/// Touching it waits for the last use of it by the device; the `try_` twins say [`Kind::Busy`] instead. Where a
-/// device has no memory that both sides keep mapped (GL, browsers), it is ordinary memory that is copied at the
-/// call that enqueues it.
+/// Each access waits for the last use of the array by the device; the `try_` methods return [`Kind::Busy`] instead. If
+/// a device has no memory that both sides keep mapped (GL, browsers), the array is ordinary memory, and the call that
+/// enqueues an upload copies it.
 ///
 /// # Example
 /// ```
@@ -72,15 +72,15 @@ pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
 }
 
 pub(crate) enum HostPlace<T> {
-    /// Memory that both sides keep mapped.
+    /// The array is memory that both sides keep mapped.
     Pinned(ArrayRef),
     Plain(Owner, Mutex<Plain<T>>),
 }
 
-/// Ordinary memory that stands in.
+/// Ordinary memory, for devices without pinned memory.
 pub(crate) struct Plain<T> {
     pub(crate) data: Arc<Vec<T>>,
-    /// A download on its way.
+    /// Holds a download whose elements `data` does not have yet.
     pub(crate) coming: Option<Pending<Vec<T>>>,
 }
 
@@ -103,12 +103,13 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         Ok(Self { place, shape, padded, direction: PhantomData })
     }
 
-    /// Elements in each dimension.
+    /// Returns the number of elements in each dimension.
     pub fn shape(&self) -> [usize; D] {
         self.shape
     }
 
-    /// The shape of its memory, C order, as [`DeviceArray::padded_shape`](crate::DeviceArray::padded_shape).
+    /// Returns the shape of the memory in C order, as
+    /// [`DeviceArray::padded_shape`](crate::DeviceArray::padded_shape) does.
     pub fn padded_shape(&self) -> [usize; D] {
         self.padded
     }
@@ -117,44 +118,44 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         PaddedShape { shape: &self.shape, padded: &self.padded }
     }
 
-    /// Elements in all, without padding.
+    /// Returns the number of elements, without padding.
     pub fn len(&self) -> usize {
         count(&self.shape)
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// Calls `f` with the elements, padding and all, after the device's last write to them.
+    /// Waits for the device's last write to the elements, then calls `f` with them, including the padding.
     ///
     /// # Errors
-    /// The error of a download on its way; [`Kind::DeviceLost`].
+    /// The error of a download to the array; [`Kind::DeviceLost`].
     pub fn read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         self.read_by(Deadline::after(None), f)
     }
 
-    /// As [`read`](Self::read), without waiting.
+    /// Calls `f` as [`read`](Self::read) does, without waiting.
     ///
     /// # Errors
-    /// [`Kind::Busy`] if the device may still write to it.
+    /// [`Kind::Busy`] if the device may still write to the array.
     pub fn try_read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         self.read_by(Deadline::now(), f)
     }
 
-    /// Calls `f` with the elements to change, after the device's last use of them.
+    /// Waits for the device's last use of the elements, then calls `f`, which may change them.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
         self.write_by(Deadline::after(None), f)
     }
 
-    /// As [`write`](Self::write), without waiting.
+    /// Calls `f` as [`write`](Self::write) does, without waiting.
     ///
     /// # Errors
-    /// [`Kind::Busy`] if the device may still use it.
+    /// [`Kind::Busy`] if the device may still use the array.
     pub fn try_write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
         self.write_by(Deadline::now(), f)
     }
@@ -189,8 +190,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
             HostPlace::Plain(_, plain) => {
-                // Nobody else has the array, so nothing is locked while `f` runs.
-                let plain = plain.get_mut().expect("bug: a panic held the lock");
+                // `&mut self` is the only access to the array, so no lock is held while `f` runs.
+                let plain = plain.get_mut().expect("bug: a thread panicked while it held the lock");
                 plain.arrive(deadline)?;
                 Ok(f(Arc::make_mut(&mut plain.data).as_mut_slice()))
             }
@@ -206,7 +207,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 }
 
 impl<T: Element> Plain<T> {
-    /// Takes in a download that is on its way.
+    /// Waits for a download to this memory and stores its elements.
     fn arrive(&mut self, deadline: Deadline) -> Result<()> {
         let Some(mut coming) = self.coming.take() else { return Ok(()) };
         match coming.wait_timeout(deadline.left())? {
@@ -224,7 +225,7 @@ fn busy() -> Error {
     Kind::Busy { array: "pinned".into() }.into()
 }
 
-/// Zeroed ordinary memory, within the limits that pinned memory has.
+/// Allocates zeroed ordinary memory, within the limits of pinned memory.
 fn ordinary<T: Element>(owner: &Owner, len: usize, object: &str) -> Result<Vec<T>> {
     let (bytes, limit) = (len as u64 * T::DTYPE.size() as u64, owner.device().caps().max_block);
     if bytes > limit {
@@ -250,7 +251,7 @@ fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize, label: &Arc<str>) -> R
     Ok(array)
 }
 
-/// Makes memory that was used before zeros again. It is nobody else's, so the host may have it at once.
+/// Fills reused memory with zeros. No other array has this memory, so the host accesses it without a wait.
 fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
     let engine = array.storage.owner.engine();
     let fresh = {

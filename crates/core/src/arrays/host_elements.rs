@@ -1,10 +1,11 @@
-//! The elements behind a right of the host.
+//! Access to the elements of a block for a thread that holds a host access.
 
 use crate::memory::block::Memory;
 use crate::memory::host_access::HostAccess;
 use fencepost_kernels::Element;
 
-/// Calls `f` with `len` elements from byte `offset` of the block on: in place where the host has a view.
+/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if the host has a view of the
+/// block, and otherwise with a copy.
 pub(crate) fn with<T: Element, R>(
     access: &HostAccess,
     offset: u64,
@@ -17,7 +18,7 @@ pub(crate) fn with<T: Element, R>(
     }
 }
 
-/// As [`with`], to change the elements.
+/// Calls `f` as [`with`] does, with elements that `f` may change. A changed copy is written back.
 pub(crate) fn with_mut<T: Element, R>(
     access: &mut HostAccess,
     offset: u64,
@@ -36,7 +37,7 @@ pub(crate) fn with_mut<T: Element, R>(
     result
 }
 
-/// The elements, copied out.
+/// Copies the elements out of the block.
 pub(crate) fn copied<T: Element>(access: &HostAccess, offset: u64, len: usize) -> Vec<T> {
     debug_assert!(matches!(access.block().memory, Memory::Host(_)) || access.block().direct());
     let mut elements = vec![T::zeroed(); len];

@@ -1,4 +1,4 @@
-//! Guards that show device memory to the host.
+//! Guards through which the host accesses device memory.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_elements as bytes;
@@ -22,31 +22,31 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// The elements of a mapped array, to read. The array cannot be enqueued until this is dropped.
+/// A guard that gives read access to the elements of a mapped array. The array cannot be enqueued until the guard is
+/// dropped.
 pub struct ReadMap<T: Element>(MapGuard<T>);
 
-/// The elements of a mapped array, to change. Dropping it makes the changes visible to the device; the array cannot
-/// be enqueued until then.
+/// A guard that gives write access to the elements of a mapped array. Dropping the guard makes the changes visible to
+/// the device. The array cannot be enqueued until then.
 pub struct WriteMap<T: Element>(MapGuard<T>);
 
-/// Mapped elements: in place, or copied out and, if they may be changed, back at the end.
+/// Mapped elements: the memory itself, or a copy. The drop of a guard with write access copies a copy back.
 struct MapGuard<T: Element> {
     array: ArrayRef,
-    /// Gone only while the guard is being dropped.
+    /// Is `None` only while the guard is dropped.
     access: Option<HostGuard>,
     copy: Option<Vec<T>>,
     write: bool,
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
-    /// Maps the array to be read, after the last command enqueued so far that writes it, and nothing else. The result
-    /// may be a copy, where the host does not reach the memory itself.
+    /// Maps the array for reading, after the last command enqueued so far that writes it. The map waits for no other
+    /// command. If the host cannot access the memory, the result is a copy.
     ///
-    /// Until the guard is dropped, nothing that shares the array's memory can be enqueued, though only a slice of it
-    /// was mapped.
+    /// Until the guard is dropped, no array that shares the memory can be enqueued, even if only a slice is mapped.
     ///
     /// # Errors
-    /// [`Kind::MapGuard`](crate::Kind::MapGuard) if it is mapped already; the error of the work it waits for.
+    /// [`Kind::Mapped`](crate::Kind::Mapped) if the array is already mapped; the error of the awaited work.
     ///
     /// # Example
     /// ```
@@ -63,17 +63,18 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Pending::late(Mapping { map: Mapper::new(self.array_ref(), false), guard: ReadMap })
     }
 
-    /// Maps the array to be changed, after the last commands enqueued so far that use it, and nothing else.
+    /// Maps the array for writing, after the last commands enqueued so far that use it. The map waits for no other
+    /// command.
     ///
     /// # Errors
-    /// As [`map_read`](Self::map_read).
+    /// The errors of [`map_read`](Self::map_read).
     #[track_caller]
     pub fn map_write(&self) -> Pending<WriteMap<T>> {
         Pending::late(Mapping { map: Mapper::new(self.array_ref(), true), guard: WriteMap })
     }
 }
 
-/// A map on its way.
+/// The pending result of a map call.
 struct Mapping<T: Element, G> {
     map: Mapper<T>,
     guard: fn(MapGuard<T>) -> G,
@@ -83,12 +84,12 @@ struct Mapper<T: Element> {
     array: ArrayRef,
     write: bool,
     at: &'static Location<'static>,
-    /// The right, and the read of what the host cannot reach in place.
+    /// Holds the host access, and the read that copies memory which the host cannot access directly.
     copying: Option<(HostGuard, Reading<T>)>,
     registration: WakerRegistration,
     #[expect(
         dead_code,
-        reason = "held, not looked at: as long as it lives, the ends of the uses before the map are looked for"
+        reason = "held, not read: while it exists, the scheduler reports the end of each use before the map"
     )]
     past: Arc<PointHistory>,
 }
@@ -120,7 +121,7 @@ impl<T: Element> Mapper<T> {
         MapGuard { array: self.array.clone(), access: Some(access), copy, write: self.write }
     }
 
-    /// What the right allows at once, or the start of a copy.
+    /// Maps the memory if the host can access it; otherwise enqueues a read and returns `None`.
     fn given(&mut self, access: HostGuard) -> Result<Option<MapGuard<T>>> {
         self.array.words()?;
         let block = access.block().clone();
@@ -136,7 +137,7 @@ impl<T: Element> Mapper<T> {
         Ok(None)
     }
 
-    /// Ends the copy.
+    /// Returns the guard for the elements that the read has copied.
     fn copied(&mut self, copy: Vec<T>) -> Option<MapGuard<T>> {
         let (access, _) = self.copying.take()?;
         Some(self.mapped(access, Some(copy)))
@@ -199,7 +200,7 @@ impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
 }
 
 fn bug() -> Error {
-    unreachable!("bug: a map lost its right")
+    unreachable!("bug: a map has no host access")
 }
 
 impl<T: Element> MapGuard<T> {
@@ -227,7 +228,8 @@ impl<T: Element> MapGuard<T> {
         }
     }
 
-    /// Brings a changed copy back. Nothing can be enqueued for the array, so the context's own queue may do it.
+    /// Writes a changed copy to the array. No other command for the array can be enqueued while it is mapped, so the
+    /// context's own queue may upload the copy.
     fn write_back(&mut self) -> Result<()> {
         let (Some(copy), Some(access)) = (&self.copy, &self.access) else { return Ok(()) };
         let source: &[u8] = bytemuck::cast_slice(copy);

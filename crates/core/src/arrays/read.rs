@@ -1,4 +1,4 @@
-//! The late result of a read.
+//! The pending result of a read.
 
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::{ReadSlot, ReadState};
@@ -15,46 +15,48 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// The bytes of a read: in the array itself, in staging memory, or already taken out.
+/// A read whose bytes are in the array itself, in staging memory, or already copied to the host.
 pub(crate) struct Reading<T> {
     pub(crate) registration: WakerRegistration,
     pub(crate) engine: Arc<Engine>,
-    /// Keeps the context going; none in a read of the context's own.
-    #[expect(dead_code, reason = "held, not looked at")]
+    /// Keeps the context alive; `None` in a read that the context itself has enqueued.
+    #[expect(dead_code, reason = "held, not read")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
     pub(crate) past: Arc<PointHistory>,
     pub(crate) span: Span,
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
-    /// Where the elements go; its storage is used again.
+    /// Receives the elements. Its allocation is reused.
     pub(crate) out: Vec<T>,
 }
 
 impl<T: Element> Reading<T> {
-    /// Copies the bytes to `into`, once the read's own point is done; the batch that has to be done first, if there
-    /// is one. Bytes that stayed in place are copied the first time: they are gone from there later.
+    /// Copies the bytes to `into`, after the read's own point is complete. Returns the batch that must complete first,
+    /// if there is one; the caller then waits for it and calls again. Bytes of a lazy read are copied at the first
+    /// call, because a later writer may overwrite them.
     fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
         let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
         if first.is_none() {
-            // Only now is the program told.
+            // The host clock learns of the read only after its last byte is copied.
             self.engine.report_done(self.point, &self.past.clock, &Ok(()));
         }
         Ok(first)
     }
 
-    /// Tells the program that the read has failed.
+    /// Reports to the host clock that the read has failed, and returns the error.
     fn failed(&self, error: Error) -> Error {
         self.engine.report_done(self.point, &self.past.clock, &Err(error.clone()));
         error
     }
 
-    /// As [`fetch_into`](Self::fetch_into), telling the program nothing.
+    /// Copies the bytes as [`fetch_into`](Self::fetch_into) does, without a report to the host clock.
     pub(crate) fn fetch_bytes(&self, bytes: &mut [u8]) -> Result<Option<Seq>> {
         self.gather(self.span.offset, &self.slot, bytes)
     }
 
-    /// Copies what `slot` has to `bytes`, which start at byte `offset` of the block.
+    /// Copies the bytes that `slot` has, and those of its parts, to `bytes`. The first of `bytes` is byte `offset` of
+    /// the block.
     fn gather(&self, offset: u64, slot: &Arc<ReadSlot>, bytes: &mut [u8]) -> Result<Option<Seq>> {
         let engine = &self.engine;
         let within = |range: Range<u64>, bytes: &[u8]| {
@@ -90,7 +92,8 @@ impl<T: Element> Reading<T> {
         Ok(None)
     }
 
-    /// As [`fetch_into`](Self::fetch_into), to the storage that was given: `None` if a batch has to be done first.
+    /// Copies the elements to `out` as [`fetch_into`](Self::fetch_into) does; returns `Fetched::After` if a batch must
+    /// complete first.
     fn fetch(&mut self) -> Result<Fetched<T>> {
         let mut out = std::mem::take(&mut self.out);
         out.resize(self.len, T::zeroed());
@@ -108,7 +111,7 @@ enum Fetched<T> {
 }
 
 impl<T: Element> Reading<T> {
-    /// Blocks until the elements are in `into`, which has as many.
+    /// Blocks until the elements are in `into`, whose length is that of the read.
     pub(crate) fn wait_into(&mut self, into: &mut [T]) -> Result<()> {
         may_block()?;
         let engine = self.engine.clone();
@@ -120,7 +123,7 @@ impl<T: Element> Reading<T> {
     }
 }
 
-/// The batch that should have saved the bytes was refused.
+/// Returns the error of a read whose bytes were not saved, because the batch that should have copied them was refused.
 fn lost_bytes() -> Error {
     let (object, message) =
         ("a read".into(), "the submission that should have copied the bytes failed".into());

@@ -12,14 +12,14 @@ use crate::scheduler::ordering::admission::Admission;
 use fencepost_sync::Slot;
 use std::sync::{Arc, OnceLock};
 
-/// Device memory and whom it belongs to; given to the pool when the last array on it goes.
+/// Device memory and its context. The drop of the last array on the memory returns it to the pool.
 pub(crate) struct Storage {
     block: Option<Arc<Block>>,
     label: Arc<str>,
-    /// What the program calls it.
+    /// Holds the name that the program has set.
     pub(crate) name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
-    /// Where it is noted.
+    /// Holds the entries of the memory in the books of the allocation trackers.
     _entries: AllocationEntries,
 }
 
@@ -37,7 +37,7 @@ impl Storage {
         Arc::new(Self { block: Some(block), label, name: OnceLock::new(), owner, _entries: entries })
     }
 
-    /// What messages call it.
+    /// Returns the name of the array in messages.
     pub(crate) fn label(&self) -> &str {
         self.name.get().unwrap_or(&self.label)
     }
@@ -56,10 +56,10 @@ impl Drop for Storage {
 }
 
 impl Storage {
-    /// A storage of at least `bytes`, for commands of the queue that asks, or of the context itowner.
+    /// Returns a storage of at least `bytes` for commands of the queue `by.slot`, which may be the context's own queue.
     ///
-    /// A free block is used again at once by a queue that comes after all its earlier uses, by the context once
-    /// nothing on its way uses it.
+    /// A queue reuses a free block at once if the queue is ordered after all earlier uses of the block. The context
+    /// reuses a free block after no enqueued or running work uses it.
     pub(crate) fn allocate(
         owner: &Owner,
         heap: Heap,
@@ -86,8 +86,8 @@ impl Storage {
         Ok(Storage::tracked(block, label.clone(), owner.clone(), entries))
     }
 
-    /// A block of new memory. Free memory goes first if it is more than is kept, if there is no other, or if no more is
-    /// allowed.
+    /// Allocates a block of new memory. Free memory is returned to the driver first if the pool holds more than it
+    /// keeps, if the device has no memory left, or if the pool has reached its limit.
     fn make(owner: &Owner, heap: Heap, size: u64, label: &Arc<str>) -> Result<Arc<Block>> {
         owner.engine().make_room(size);
         Self::reserve(owner, heap, size, label)?;
@@ -109,8 +109,10 @@ impl Storage {
         Ok(block)
     }
 
+    /// Counts `size` bytes towards the pool's limit.
+    ///
     /// # Errors
-    /// `OutOfMemory` if the pool's limit is in the way.
+    /// `OutOfMemory` if the pool would exceed its limit.
     fn reserve(owner: &Owner, heap: Heap, size: u64, label: &Arc<str>) -> Result<()> {
         let reserve = || owner.engine().lock().pool.reserve(heap, size);
         let reserved = reserve().or_else(|_| {
@@ -123,7 +125,7 @@ impl Storage {
         })
     }
 
-    /// A free block, if one fits; and who wants to know, with the label of the queue.
+    /// Returns a free block, if one fits, and the allocation books with the label of the queue, if there are books.
     fn reuse(
         owner: &Owner,
         heap: Heap,
@@ -141,7 +143,7 @@ impl Storage {
             order.label = label.clone();
             order.host_reads = false;
             if slot == Slot::CONTEXT {
-                // All of its uses are done.
+                // All uses of the block are complete.
                 order.uses = BlockUses::default();
             }
         }
@@ -151,5 +153,5 @@ impl Storage {
     }
 }
 
-/// Who wants to know of an allocation, and its queue.
+/// The books that record an allocation, and the label of its queue.
 type Tracked = (Vec<Arc<AllocationBook>>, Arc<str>);

@@ -1,4 +1,4 @@
-//! Where an upload's elements come from.
+//! The sources of uploads.
 
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_array::{HostArray, HostPlace, Upload};
@@ -8,27 +8,27 @@ use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 
-/// What messages call it.
+/// The name of the source in messages.
 pub(crate) const SOURCE: &str = "the source of an upload";
 
-/// Where an upload's elements come from: a slice, a `Vec`, an array or a pinned [`HostArray`].
+/// The source of an upload: a slice, a `Vec`, an array or a pinned [`HostArray`].
 pub trait Source<T: Element> {
-    /// Calls `f` with what the source is.
+    /// Calls `f` with a reference to the elements.
     #[doc(hidden)]
     fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()>;
 }
 
-/// A source, looked at.
+/// A reference to the elements of a source.
 #[doc(hidden)]
 pub enum SourceRef<'a, T> {
-    /// Ordinary memory, copied at the call.
+    /// Refers to ordinary memory, which the call copies.
     Slice(&'a [T]),
-    /// A pinned array.
+    /// Refers to a pinned array.
     #[doc(hidden)]
     Host(HostRef<'a, T>),
 }
 
-/// A pinned array of some context.
+/// A reference to a pinned array, with its context.
 #[doc(hidden)]
 pub struct HostRef<'a, T> {
     pub(crate) owner: &'a Owner,
@@ -36,12 +36,12 @@ pub struct HostRef<'a, T> {
     pub(crate) bytes: SourceBytes<'a, T>,
 }
 
-/// The memory of a pinned array, padding and all.
+/// The memory of a pinned array, including the padding.
 #[derive(Clone, Copy)]
 pub(crate) enum SourceBytes<'a, T> {
-    /// That the device copies from.
+    /// The device copies from this memory.
     Pinned(&'a ArrayRef),
-    /// Ordinary memory that stands in for such.
+    /// The array is ordinary memory, because the device has no pinned memory.
     Plain(&'a [T]),
 }
 

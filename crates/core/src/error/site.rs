@@ -1,14 +1,14 @@
-//! Where in the program a command came from, as messages name it.
+//! The place of a command in the program, as messages name it.
 
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Names a kernel in its context.
+/// The number of a kernel in its context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct KernelId(pub(crate) u32);
 
-/// The kind of a command, small enough to be kept for every use of every array.
+/// The kind of a command. It is small, because every use of every array keeps one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum CommandKind {
     Launch(KernelId),
@@ -19,21 +19,21 @@ pub(crate) enum CommandKind {
     Download,
     Encode,
     Map,
-    /// One side of a copy between contexts, on the context's own behalf.
+    /// One side of a copy between contexts, which the context itself enqueues.
     BetweenContexts,
-    /// A read by the context itself, for `to_vec` and `display`.
+    /// A read that the context itself enqueues, for `to_vec` and `display`.
     Look,
 }
 
-/// The place of a command in the program: its queue, what it does, and the line that enqueued it.
+/// The place of a command in the program: its queue, its kind, and the line that enqueued it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Site {
-    /// The label of the queue.
+    /// Holds the label of the queue.
     pub queue: Arc<str>,
-    /// What the command does, with the kernel's name if it is a launch.
+    /// Names the kind of the command, with the kernel's name if it is a launch.
     pub command: String,
-    /// The line that enqueued it.
+    /// Holds the line that enqueued the command.
     pub location: &'static Location<'static>,
 }
 

@@ -1,8 +1,9 @@
 //! Copies from one context to another.
 //!
-//! A copy is two queues: one reads the source piece by piece, one writes the target. One of them is the queue it was
-//! enqueued on, the other is made for it. Piece i is written after it was read, and piece i + 2 is read after piece i
-//! was written: so one piece is read while the one before is written, and memory is bounded, however large the copy.
+//! A copy uses two queues: one reads the source piece by piece, the other writes the target. One of them is the queue
+//! on which the program enqueued the copy; the other is a helper queue, made for the copy. Piece i is written after it
+//! is read, and piece i + 2 is read after piece i is written. One piece is therefore read while the piece before it is
+//! written, and the memory of a copy is bounded, however large the copy is.
 
 use crate::arrays::read::Reading;
 use crate::error::site::CommandKind;
@@ -29,33 +30,34 @@ use fencepost_sync::{Point, Slot, Stamp};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
-/// What one context does for a copy.
+/// One side of a copy: the context, the queue and the array.
 struct CopyEnd<'a> {
     engine: &'a Arc<Engine>,
     end: CopySide,
     by: Admission,
-    /// Its part of the array, from the first byte to the last.
+    /// Holds the part of the array on this side, from the first byte to the last.
     span: Span,
     between: CopyBuffers,
 }
 
-/// One piece: where its bytes follow each other on either side, and who signals what.
+/// One piece: the spans of its bytes without gaps on either side, and the signallers of its two events.
 struct CopyPiece {
     rows: Rows,
     src: Span,
     dst: Span,
     read: Arc<ReadSlot>,
     staged: Arc<OnceLock<Staged>>,
-    /// That an earlier piece was written, if this one has to be read after that.
+    /// Signals that piece i - 2 is written, if there is such a piece: this piece is read after that.
     free: Option<Signaller>,
-    /// That it was read.
+    /// Signals that this piece is read.
     here: Signaller,
 }
 
-/// Enqueues a copy between two contexts on a queue of either, `by` of the context `given`.
+/// Enqueues a copy between two contexts on the queue `by` of the context `given`, which is one of the two.
 ///
 /// # Errors
-/// Those of `Engine::enqueue` and of an allocation, of both contexts: nothing is enqueued on the queue then.
+/// The errors of `Engine::enqueue` and of an allocation, of both contexts. After an error, nothing is enqueued on the
+/// queue.
 pub(crate) fn copy(
     given: &Owner,
     by: Admission,
@@ -73,11 +75,12 @@ pub(crate) fn copy(
     enqueued
 }
 
-/// Has `copy` enqueue a copy of which neither array is of the context `given`, in the place of a queue of it: on a queue of the
-/// context `other`, which waits for that queue, and which that queue waits for.
+/// Enqueues a copy on a queue of the context `given`, although neither array belongs to that context. `copy` enqueues
+/// it on a helper queue of the context `other`. The helper queue waits for the queue `by`, and the queue `by` waits for
+/// the helper queue.
 ///
 /// # Errors
-/// Those of `copy` and of both queues: nothing is enqueued then.
+/// The errors of `copy` and of both queues. After an error, nothing is enqueued.
 pub(crate) fn elsewhere(
     (given, by): (&Owner, Admission),
     other: &Owner,
@@ -95,13 +98,14 @@ pub(crate) fn elsewhere(
     joined
 }
 
-/// The event of everything enqueued so far on a queue.
+/// Returns the event of all commands enqueued so far on a queue.
 fn end(owner: &Owner, slot: Slot) -> Event {
     let (point, past) = owner.engine().marker(slot);
     Event::new(owner.clone(), Recording::Point(point, past, None))
 }
 
-/// The error of the other side: the loss of its device must not look like that of this one.
+/// Returns the error of the other side as an error of this side. The loss of the other device becomes `OtherContext`,
+/// so that it does not look like the loss of this device.
 fn lost(other: &Engine, error: Error) -> Error {
     if !matches!(error.kind(), Kind::DeviceLost { .. }) {
         return error;
@@ -109,7 +113,8 @@ fn lost(other: &Engine, error: Error) -> Error {
     Kind::OtherContext { object: format!("the device `{}`", other.device.caps().adapter), error }.into()
 }
 
-/// Enqueues both sides and has each signal the other. `end` is that of the program's queue.
+/// Enqueues both sides and attaches the relays with which each signals the other. `end` is the side of the program's
+/// queue.
 fn enqueue(
     end: CopySide,
     copy: &RegionCopy,
@@ -120,7 +125,7 @@ fn enqueue(
     let source = &CopyEnd::new(CopySide::Source, source, read_by, &copy.src, &rows)?;
     let target = &CopyEnd::new(CopySide::Target, target, written_by, &copy.dst, &rows)?;
     let pieces = pieces(source, target, rows);
-    // An `Unchecked` context orders nothing by itself: there the source is read when the program's queue has come here.
+    // An `Unchecked` context adds no waits. There the source is read after the program's queue has reached this copy.
     let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked)
         .then(|| PieceArrival::of(target.engine.marker(target.by.slot).0, target, source));
     let done = (end == CopySide::Source).then(|| Signaller::new(source.engine, &target.name()));
@@ -136,10 +141,10 @@ fn enqueue(
     Ok(())
 }
 
-/// Enqueues one side of a copy: the places of its pieces.
+/// A function that enqueues one side of a copy and returns the stamps of its pieces.
 type Enqueue<'a> = &'a dyn Fn() -> Result<Vec<Stamp>>;
 
-/// Enqueues both sides, that of the helper first: if that is refused, nothing has happened to the program's queue.
+/// Enqueues both sides, the helper queue's side first: if that is refused, the program's queue is unchanged.
 fn both(
     end: CopySide,
     (source, read): (&CopyEnd<'_>, Enqueue<'_>),
@@ -172,7 +177,8 @@ fn pieces(source: &CopyEnd<'_>, target: &CopyEnd<'_>, rows: Vec<Rows>) -> Vec<Co
     rows.into_iter().enumerate().map(piece).collect()
 }
 
-/// Has each side signal the other. `reads` and `writes` are the places of the pieces in their queues.
+/// Attaches the relays with which each side signals the other. `reads` and `writes` are the stamps of the pieces in
+/// their queues.
 fn connect(
     source: &CopyEnd<'_>,
     target: &CopyEnd<'_>,
@@ -220,13 +226,13 @@ impl CopyEnd<'_> {
         self.between.place(self.end, at, rows, &self.span.block)
     }
 
-    /// The copy between the array and the place of a piece, unless that is in the array.
+    /// Returns the copy between the array and the place of a piece; `None` if that place is in the array.
     fn between(&self, rows: &Rows, place: &Span) -> Option<Op> {
         let apart = !Arc::ptr_eq(&place.block, &self.span.block);
         apart.then(|| Op::Work(self.end.between(rows, &self.span.block, &place.block)))
     }
 
-    /// Enqueues the reads: the place of each.
+    /// Enqueues the reads and returns their stamps.
     fn reads(
         &self,
         pieces: &[CopyPiece],
@@ -245,7 +251,7 @@ impl CopyEnd<'_> {
         self.enqueue(Work::Read { src: self.span.clone(), slot: ReadSlot::new() }, ops, ends)
     }
 
-    /// Enqueues the writes: the place of each.
+    /// Enqueues the writes and returns their stamps.
     fn writes(&self, pieces: &[CopyPiece]) -> Result<Vec<Stamp>> {
         let (mut ops, mut ends) = (Vec::new(), Vec::new());
         for piece in pieces {
@@ -257,7 +263,8 @@ impl CopyEnd<'_> {
         self.enqueue(Work::Fill { dst: self.span.clone(), pattern: Pattern::ZERO }, ops, ends)
     }
 
-    /// Enqueues `ops`, which do to the array what `whole` does: the places of those at `ends`.
+    /// Enqueues `ops`, which together use the array as `whole` does, and returns the stamps of the operations at
+    /// `ends`.
     fn enqueue(&self, whole: Work, ops: Vec<Op>, ends: Vec<usize>) -> Result<Vec<Stamp>> {
         let own = self.between.spans().map(|dst| Work::Fill { dst, pattern: Pattern::ZERO });
         let all: Works = std::iter::once(whole).chain(own).collect();
@@ -272,7 +279,7 @@ impl CopyEnd<'_> {
     }
 }
 
-/// That the queue of one side has come to a point, for the other side.
+/// An event that one side waits for: the queue of the other side has reached a point.
 struct PieceArrival<'a> {
     signaller: Signaller,
     origin: RelaySource,
@@ -290,17 +297,17 @@ impl<'a> PieceArrival<'a> {
     }
 }
 
-/// A piece between the two contexts.
+/// The bytes of a piece on the way from one context to the other.
 struct PieceBytes {
     reading: Reading<u32>,
     target: Arc<Engine>,
     staged: Arc<OnceLock<Staged>>,
-    /// What was fetched of it so far, if something has to be waited for.
+    /// Holds the bytes fetched so far while a batch must complete before the others.
     saved: Vec<u8>,
 }
 
 impl PieceBytes {
-    /// Moves the bytes that were read to the staging memory of the target.
+    /// Copies the bytes that were read to staging memory of the target's context.
     fn fetch(&mut self, waker: &Waker) -> Poll<Result<()>> {
         loop {
             let mut first = Ok(None);
@@ -324,7 +331,7 @@ impl PieceBytes {
 }
 
 impl Engine {
-    /// The label and the priority of a queue.
+    /// Returns the label and the priority of a queue.
     fn about(&self, slot: Slot) -> (Arc<str>, Priority) {
         let state = self.lock();
         let queue = state.queue(slot);

@@ -1,4 +1,4 @@
-//! The pieces of a copy between contexts, and where their bytes are on either side.
+//! The pieces of a copy between contexts, and the places of their bytes on either side.
 
 use crate::arrays::storage::Storage;
 use crate::error::Result;
@@ -14,44 +14,46 @@ use smallvec::SmallVec;
 use std::iter::repeat_with;
 use std::sync::Arc;
 
-/// Bytes of a piece: as many as it takes for its way to be short beside it, but some pieces a copy.
+/// Limits of the size of a piece in bytes. A piece is large, so that its fixed costs are small, but a copy has several
+/// pieces (`PIECES` of them, where the limits allow), so that reads and writes overlap.
 const SMALLEST_PIECE: u64 = 256 << 10;
 const LARGEST_PIECE: u64 = 4 << 20;
 const PIECES: u64 = 8;
-/// Pieces on their way at once.
+/// The number of pieces in flight at once.
 pub(crate) const PIECES_IN_FLIGHT: usize = 2;
 
-/// The two ends of a copy.
+/// The two sides of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CopySide {
     Source,
     Target,
 }
 
-/// Memory of a copy's own at one end, for pieces that are no run of words in the array.
+/// Temporary memory of a copy on one side, for pieces that are not one run of words in the array.
 pub(crate) struct CopyBuffers(Vec<Arc<Storage>>);
 
-/// The rows of a copy in pieces. Where it `overlaps_itself`, all is read before any is written.
+/// Cuts the rows of a copy into pieces. If the copy `overlaps_itself`, there is one piece, so that all bytes are read
+/// before the first is written.
 pub(crate) fn cut(copy: &RegionCopy, overlaps_itself: bool) -> Vec<Rows> {
     let all = bytes(&copy.rows);
     let size = if overlaps_itself { all } else { (all / PIECES).clamp(SMALLEST_PIECE, LARGEST_PIECE) };
     in_pieces(&copy.rows, size.next_multiple_of(WORD))
 }
 
-/// Whether both contexts were given the same buffer, and a copy has the same bytes at both ends.
+/// Returns `true` if both arrays are on the same external buffer, and the source and the target share bytes of it.
 pub(crate) fn overlaps_itself(source: &Engine, target: &Engine, copy: &RegionCopy) -> bool {
     let (src, dst) = (copy.src.block.shared_buffer(), copy.dst.block.shared_buffer());
     let one = source.shares_queue(target) && src.is_some() && src == dst;
     one && overlap(&copy.src.range(), &copy.dst.range())
 }
 
-/// Rows in pieces of at most `size` bytes, in C order: some indices of one axis, with everything inside them. The bytes
-/// of a row are such an axis too.
+/// Cuts rows into pieces of at most `size` bytes, in C order. A piece is a range of indices of one axis, with all inner
+/// axes. The bytes of a row count as an axis.
 fn in_pieces(rows: &Rows, size: u64) -> Vec<Rows> {
     let mut axes = rows.axes.clone();
     axes.push(RowAxis { count: rows.row, src: 1, dst: 1 });
     let inside = |at: usize| axes[at + 1..].iter().map(|axis| axis.count).product::<u64>();
-    let at = (0..axes.len()).find(|&at| inside(at) <= size).expect("bug: a byte is more than a piece");
+    let at = (0..axes.len()).find(|&at| inside(at) <= size).expect("bug: one byte is larger than a piece");
     let (axis, most) = (axes[at], size / inside(at));
     let outer = Rows { row: 1, axes: axes[..at].into(), ..*rows };
     let piece = |from: u64, to: u64, first: u64| {
@@ -78,7 +80,7 @@ impl CopySide {
         if self == CopySide::Source { rows.from } else { rows.to }
     }
 
-    /// Whether nothing lies between rows at this end, and they start and end on words.
+    /// Returns `true` if the rows have no gaps on this side, and they start and end on words.
     fn is_run(self, rows: &Rows) -> bool {
         let extent = extent(
             rows.row,
@@ -91,7 +93,7 @@ impl CopySide {
         extent == bytes(rows) && [extent, self.start(rows)].iter().all(|bytes| bytes.is_multiple_of(WORD))
     }
 
-    /// The copy of a piece between its array, at this end, and memory where its rows follow each other.
+    /// Returns the copy of a piece between its array on this side and memory in which its rows have no gaps.
     pub(crate) fn between(self, rows: &Rows, array: &Arc<Block>, memory: &Arc<Block>) -> Work {
         let (mut rows, mut inside) = (Rows { axes: rows.axes.clone(), ..*rows }, rows.row);
         for axis in rows.axes.iter_mut().rev() {
@@ -106,7 +108,7 @@ impl CopySide {
 }
 
 impl CopyBuffers {
-    /// As much as `pieces` need at this end.
+    /// Allocates the memory that `pieces` need on this side.
     ///
     /// # Errors
     /// Those of an allocation.
@@ -122,13 +124,13 @@ impl CopyBuffers {
         repeat_with(allocate).take(sizes.len().min(PIECES_IN_FLIGHT)).collect::<Result<_>>().map(Self)
     }
 
-    /// All of it.
+    /// Returns the spans of all buffers.
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
         let whole = |block: &Arc<Block>| Span { block: block.clone(), offset: 0, size: block.size };
         self.0.iter().map(move |storage| whole(storage.block()))
     }
 
-    /// Where the bytes of piece `at` follow each other: in the array, if they do, else here.
+    /// Returns the span in which the bytes of piece `at` have no gaps: in the array if possible, otherwise in a buffer.
     pub(crate) fn place(&self, end: CopySide, at: usize, rows: &Rows, array: &Arc<Block>) -> Span {
         let (block, offset) = match end.is_run(rows) {
             true => (array, end.start(rows)),
@@ -138,7 +140,7 @@ impl CopyBuffers {
     }
 }
 
-/// The words that the bytes of a piece take.
+/// Returns the bytes of a piece, rounded up to words.
 fn size(rows: &Rows) -> u64 {
     bytes(rows).next_multiple_of(WORD)
 }
@@ -154,13 +156,13 @@ mod tests {
         Rows::new((8, &all(padded[0])), (16, &all(padded[1])), size)
     }
 
-    /// The bytes that go from where to where.
+    /// Returns the source and the target of each byte.
     fn moves(rows: &Rows) -> Vec<(u64, u64)> {
         rows.iter().flat_map(|(from, to)| (0..rows.row).map(move |at| (from + at, to + at))).collect()
     }
 
     #[test]
-    fn pieces_are_all_of_it_in_order_and_none_is_too_large() {
+    fn pieces_cover_all_bytes_in_order_and_keep_the_size_limit() {
         for size in [4, 8, 20, 24, 48, 100, 1000] {
             for padded in [[4, 5, 3], [7, 5, 3], [4, 5, 8], [4, 9, 4]] {
                 for all in
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_words_is_found_at_either_end() {
+    fn a_run_of_words_is_detected_on_either_side() {
         let wide = rows(&[4, 3], [&[4, 3], &[4, 5]], 4);
         assert!(CopySide::Source.is_run(&wide) && !CopySide::Target.is_run(&wide));
         let halves = rows(&[1, 3], [&[1, 3], &[1, 3]], 2);

@@ -9,10 +9,10 @@ use fencepost_sync::Slot;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError};
 
-/// Has a queue of one context wait for an event of another.
+/// Enqueues a wait of a queue for an event of another context.
 ///
 /// # Errors
-/// That of the queue; that of a queue that could not be made.
+/// The error of the waiting queue; the error of the event's queue, if that queue could not be made.
 pub(crate) fn wait(
     engine: &Arc<Engine>,
     slot: Slot,
@@ -28,10 +28,11 @@ pub(crate) fn wait(
     Ok(())
 }
 
-/// What an event of another context stands for, and what messages call it; `None` if it was never recorded.
+/// Returns the source that a relay waits for to signal an event of another context, and its name in messages; `None` if
+/// the event was never recorded.
 ///
 /// # Errors
-/// That of a queue that could not be made.
+/// The error of the event's queue, if that queue could not be made.
 fn origin(event: &Event) -> Result<Option<(RelaySource, String)>> {
     let engine = event.owner.engine();
     match event.recording() {
@@ -49,8 +50,9 @@ fn origin(event: &Event) -> Result<Option<(RelaySource, String)>> {
     }
 }
 
-/// Held while waits and copies between contexts are enqueued, and nothing else is done. A copy has a place in two contexts; nobody may come
-/// between the two with a wait of one context for the other, or each could wait for the other for ever.
+/// Locks the enqueueing of waits and copies between contexts. The lock is held for nothing else. A copy enqueues
+/// commands in two contexts. If another thread enqueued a wait of one context for the other in between, the two
+/// contexts could wait for each other for ever.
 pub(crate) fn enqueueing() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

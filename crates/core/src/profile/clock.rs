@@ -1,33 +1,34 @@
-//! The clock of a device on the axis of the host's.
+//! Conversion of device time to host time.
 //!
-//! A batch is sighted four times: the host knows when it was about to be submitted and when it was seen to be complete,
-//! the device when its first command started and its last one ended. As the device's two lie between the host's, the
-//! offset of the clocks is known up to what is left over: the method of F. Cristian, Probabilistic clock
-//! synchronization, 1989.
+//! Each batch has four times. The host knows the time before the submission and the time at which it observed the
+//! completion; the device knows the start of the first command and the end of the last command. The device's two times
+//! lie between the host's two times, so the offset of the clocks is known up to the remaining difference: the method of
+//! F. Cristian, Probabilistic clock synchronization, 1989.
 
-/// What both clocks showed around a batch.
+/// The times of both clocks around a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sighting {
-    /// Seconds of the host's clock, before the batch and behind it.
+    /// Holds the host's clock in seconds, before the submission; `after` holds it after the completion.
     pub(crate) before: f64,
     pub(crate) after: f64,
-    /// Ticks of the device's clock, at the start of its first command and the end of its last.
+    /// Holds the tick of the device's clock at the start of the first command; `last`, at the end of the last command.
     pub(crate) first: u64,
     pub(crate) last: u64,
 }
 
-/// Where the ticks of a device are on the axis of the host.
+/// A function from ticks of a device to seconds of the host's clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct TimeAxis {
     origin: u64,
-    /// Host seconds of the origin.
+    /// Holds the host seconds at the tick `origin`.
     offset: f64,
     seconds_a_tick: f64,
-    /// By how many seconds it may be wrong.
+    /// Holds the largest possible error in seconds.
     pub(crate) error: f64,
 }
 
-/// The offset between host seconds and device seconds, at some time.
+/// The offset between host seconds and device seconds at the device second `at`: `middle`, with an error of at most
+/// `error`.
 #[derive(Clone, Copy)]
 struct Offset {
     at: f64,
@@ -35,15 +36,15 @@ struct Offset {
     error: f64,
 }
 
-/// How much of the time two clocks may be apart at the end of it, where nobody compares them: the crystal of each is right
-/// by one in ten thousand.
+/// The largest drift between two clocks, in seconds per second: the crystal of each clock is accurate to one part in
+/// ten thousand.
 const DRIFT: f64 = 2e-4;
 
 impl TimeAxis {
-    /// From the narrowest sighting, or from that of the first half and that of the second, whichever leaves less open;
-    /// `None` without any.
+    /// Fits the function to the sighting with the smallest error, or to the two best sightings, one of each half of the
+    /// time, whichever gives the smaller error. Returns `None` if there is no sighting.
     ///
-    /// A tick is as long as the driver says unless the two show that it is not.
+    /// A tick has the length that the driver reports, unless the two sightings contradict it.
     pub(crate) fn of(sightings: &[Sighting], seconds_a_tick: f64) -> Option<Self> {
         let origin = sightings.iter().map(|sighting| sighting.first).min()?;
         let end = sightings.iter().map(|sighting| sighting.last).max()?;
@@ -66,7 +67,7 @@ impl TimeAxis {
         Some(if both.error < alone.error { both } else { alone })
     }
 
-    /// The host's time of a tick.
+    /// Returns the host's time of a tick.
     pub(crate) fn seconds(&self, tick: u64) -> f64 {
         self.offset + tick.wrapping_sub(self.origin) as i64 as f64 * self.seconds_a_tick
     }
@@ -81,7 +82,7 @@ impl Sighting {
     }
 }
 
-/// The line of offsets through two of them: its value at 0, its slope, and by how much it may be wrong. It is level if
+/// Returns the line through two offsets: its value at 0, its slope, and its largest possible error. The slope is 0 if
 /// one offset fits both.
 fn line(start: Offset, end: Offset) -> (f64, f64, f64) {
     let least = (start.middle - start.error).max(end.middle - end.error);
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sighting_leaves_half_of_what_is_left_over() {
+    fn the_error_of_one_sighting_is_half_of_the_remaining_difference() {
         let axis = TimeAxis::of(&[sighting(2.0, 100, 300, 2.6)], TICK).expect("a sighting");
         close(axis.error, 0.2 + 0.2 * DRIFT);
         close(axis.seconds(100), 2.2);
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_narrowest_sightings_count() {
+    fn the_sightings_with_the_smallest_errors_are_used() {
         let wide = [sighting(0.0, 100, 200, 9.0), sighting(0.0, 8100, 8200, 20.0)];
         let narrow = [sighting(2.0, 1000, 1010, 2.03), sighting(9.995, 9000, 9010, 10.025)];
         let axis = TimeAxis::of(&[wide, narrow].concat(), TICK).expect("sightings");
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_as_long_as_said_unless_the_sightings_say_otherwise() {
+    fn a_tick_has_the_reported_length_unless_the_sightings_contradict_it() {
         let at = |host: f64, tick: u64| sighting(host - 0.01, tick, tick, host + 0.01);
         let same = TimeAxis::of(&[at(1.0, 1000), at(9.005, 9000)], TICK).expect("sightings");
         close(same.seconds(9000) - same.seconds(1000), 8.0);
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_sighting_makes_a_narrow_one_no_worse() {
+    fn a_wide_sighting_does_not_increase_the_error_of_a_narrow_one() {
         let found = TimeAxis::of(&[sighting(0.0, 1000, 1000, 5.0), sighting(6.99, 7000, 7000, 7.01)], TICK);
         let axis = found.expect("sightings");
         close(axis.error, 0.01 + 6.0 * DRIFT);
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_before_all_sightings_is_before_them() {
+    fn a_tick_before_all_sightings_has_an_earlier_time() {
         let axis = TimeAxis::of(&[sighting(1.0, 1000, 1000, 1.0)], TICK).expect("a sighting");
         close(axis.seconds(900), 0.9);
     }

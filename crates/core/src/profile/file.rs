@@ -1,4 +1,4 @@
-//! Profiles as files.
+//! Writing a profile to a file.
 
 use crate::error::{Kind, Result};
 use crate::profile::Profile;
@@ -6,14 +6,15 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-// As the module: the documentation of `fencepost` sees this one only.
+// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
 #[cfg(feature = "profile")]
 impl Profile {
-    /// Writes the profile to a file: `.json` gets the trace of [`write_chrome_trace`](Self::write_chrome_trace), `.html`
-    /// the timeline of [`write_html`](Self::write_html).
+    /// Writes the profile to a file: a `.json` file contains the trace of
+    /// [`write_chrome_trace`](Self::write_chrome_trace), an `.html` file the timeline of
+    /// [`write_html`](Self::write_html).
     ///
     /// # Errors
-    /// [`Kind::File`] if it cannot be written, or is to be of another kind.
+    /// [`Kind::File`] if the file cannot be written, or its name has another extension.
     ///
     /// # Example
     /// ```no_run
@@ -29,7 +30,7 @@ impl Profile {
         let html = match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => false,
             Some("html") => true,
-            _ => return Err(refused("a profile is written to `.json` or `.html`".into()).into()),
+            _ => return Err(refused("the name of a profile's file ends in `.json` or `.html`".into()).into()),
         };
         let write = || {
             let mut file = BufWriter::new(File::create(path)?);

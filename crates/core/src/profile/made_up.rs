@@ -1,10 +1,10 @@
-//! Profiles made up for tests.
+//! Made-up profiles for tests.
 
 use crate::profile::Profile;
 use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
 use std::panic::Location;
 
-/// A profile of rows that were all enqueued at 0; the label of a queue ends in its number.
+/// Returns a profile of rows that were all enqueued at 0. The label of a queue ends in its number.
 pub(crate) fn profile(rows: Vec<Row>) -> Profile {
     let batches = Vec::new();
     Profile { adapter: "made up".into(), rows, batches, seconds: 10.0, clock_error: Some(0.0) }
@@ -34,7 +34,7 @@ pub(crate) fn unmeasured(row: Row) -> Row {
     Row { time: Err(Unmeasured::TooShort), ..row }
 }
 
-/// A wait for the row at this place.
+/// Returns a wait for the row with the index `awaited`.
 #[track_caller]
 pub(crate) fn wait(queue: usize, awaited: Option<usize>, times: (f64, f64)) -> Row {
     let awaited = Awaited { label: None, row: awaited, cause: WaitCause::Queue };

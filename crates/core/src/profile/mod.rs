@@ -1,4 +1,4 @@
-//! What every queue of a context did, when, and what it waited for.
+//! Profiles: the commands and waits of each queue of a context, with their times.
 
 pub(crate) mod clock;
 #[cfg(feature = "profile")]
@@ -17,14 +17,14 @@ pub(crate) mod trace;
 
 use crate::profile::row::{Interval, Row};
 
-/// What the queues of a context did between [`Context::profile`](crate::Context::profile) and
-/// [`Profiler::finish`].
+/// A record of everything that was enqueued on the queues of a context between
+/// [`Context::profile`](crate::Context::profile) and [`Profiler::finish`](crate::Profiler::finish).
 ///
-/// The device's clock is read between commands, and its times are brought to the host's axis by what both clocks showed
-/// at the start and at the end. Commands of several queues that nothing orders are on one *level*: the device may run
-/// them side by side, and its clock does not tell them apart when they begin. All of a level start together then, and
-/// each has its own end, which is at the latest where it really ended; so the time of a command is that of the command
-/// alone where one queue runs, and at most too long where several do.
+/// The device's clock is read between commands. Its times are converted to the host's clock with readings of both
+/// clocks around the batches. Commands of several queues that nothing orders are on one *level*: the device may run
+/// them at the same time, and the clock does not show which of them starts first. All commands of a level therefore
+/// have one start. Each has its own end, which is not before its real end. If one queue runs, the time of a command is
+/// the time of that command alone; if several queues run, it may be too long, but not too short.
 ///
 /// # Example
 /// ```
@@ -42,16 +42,16 @@ use crate::profile::row::{Interval, Row};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Profile {
-    /// The adapter, and who recorded for it.
+    /// Names the adapter and its recorder.
     pub adapter: String,
-    /// Everything that was enqueued, in the order of the calls.
+    /// Holds a row for each enqueued command, wait and callback, in the order of the calls.
     pub rows: Vec<Row>,
-    /// The submissions, in their order.
+    /// Holds the submissions in their order.
     pub batches: Vec<ProfileBatch>,
-    /// Seconds from start to finish of the profiler, by the host's clock.
+    /// Holds the seconds from the start to the finish of the profiler, by the host's clock.
     pub seconds: f64,
-    /// By how many seconds the device's times may be off on the host's axis, on the lane where that is most; `None` if
-    /// the device has no clock. Differences of two times of one lane are not concerned.
+    /// Holds the largest error in seconds of the device's times on the host's clock, of the lane with the largest
+    /// error; `None` if the device has no clock. The error does not affect the difference of two times of one lane.
     pub clock_error: Option<f64>,
 }
 
@@ -59,23 +59,23 @@ pub struct Profile {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProfileBatch {
-    /// The number of the hardware queue.
+    /// Holds the number of the hardware queue.
     pub lane: usize,
-    /// When it was about to be recorded and submitted.
+    /// Holds the time before the batch was recorded and submitted.
     pub submitted: f64,
-    /// When the host saw that it was complete.
+    /// Holds the time at which the host observed the completion.
     pub completed: Option<f64>,
-    /// How many rows are in it.
+    /// Counts the rows of the batch.
     pub rows: usize,
 }
 
 impl Profile {
-    /// Rows with their times, of those that have one.
+    /// Returns the rows that have a time, with their times.
     fn measured(&self) -> impl Iterator<Item = (&Row, Interval)> {
         self.rows.iter().filter_map(|row| Some((row, row.time.ok()?)))
     }
 
-    /// Labels and lanes of the queues, by their numbers.
+    /// Returns the labels and lanes of the queues, indexed by their numbers.
     fn queues(&self) -> Vec<(&str, usize)> {
         let mut queues: Vec<(&str, usize)> = Vec::new();
         for row in self.rows.iter() {

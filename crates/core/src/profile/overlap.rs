@@ -1,63 +1,63 @@
-//! What ran at once.
+//! The overlap of commands in a profile.
 
 use crate::profile::row::Interval;
 use crate::profile::{Profile, spans};
 use std::fmt;
 use std::sync::Arc;
 
-/// How much of a profile's work ran at once, and when its lanes were idle: [`Profile::overlap`]. Times are seconds, of
-/// rows with a time.
+/// The overlap of a profile's commands, and the idle times of its lanes: [`Profile::overlap`] returns it. Times are in
+/// seconds, and count rows with a time only.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Overlap {
-    /// In which at least one launch ran.
+    /// Holds the time in which at least one launch ran.
     pub compute: f64,
-    /// In which at least one copy, fill, upload or read ran.
+    /// Holds the time in which at least one copy, fill, upload or read ran.
     pub copy: f64,
-    /// In which both did.
+    /// Holds the time in which a launch and a copy, fill, upload or read ran at once.
     pub both: f64,
-    /// The part of the shorter of the two in which the other ran too, 0 to 1; `None` if there is none of one.
+    /// Holds `both` divided by the shorter of `compute` and `copy`, 0 to 1; `None` if one of them is 0.
     pub share: Option<f64>,
-    /// How busy each hardware queue was.
+    /// Holds the busy time of each hardware queue.
     pub lanes: Vec<Busy>,
-    /// How busy each queue was.
+    /// Holds the busy time of each queue.
     pub queues: Vec<Busy>,
-    /// When a hardware queue had nothing to do between two commands, the longest first.
+    /// Holds the idle times of the hardware queues between two commands, the longest first.
     pub gaps: Vec<Gap>,
-    /// How many commands of the device have no time, and count for nothing here.
+    /// Counts the commands of the device that have no time. The other fields do not include them.
     pub unmeasured: usize,
 }
 
-/// How much of the time a queue was busy.
+/// The busy time of a queue.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Busy {
-    /// The label of the queue, or `lane 0`.
+    /// Holds the label of the queue; for a hardware queue, `lane 0`.
     pub label: Arc<str>,
-    /// Its number.
+    /// Holds the number of the queue.
     pub number: usize,
-    /// Seconds in which at least one of its commands ran.
+    /// Holds the seconds in which at least one command of the queue ran.
     pub seconds: f64,
-    /// The part of the time from the first start of all commands to the last end, 0 to 1.
+    /// Holds `seconds` divided by the time from the first start of all commands to the last end, 0 to 1.
     pub share: f64,
 }
 
-/// A time in which a hardware queue had nothing to do.
+/// An idle time of a hardware queue between two commands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Gap {
-    /// The number of the hardware queue.
+    /// Holds the number of the hardware queue.
     pub lane: usize,
-    /// From the end of a command to the start of the next.
+    /// Holds the interval from the end of a command to the start of the next command.
     pub time: Interval,
 }
 
 impl Profile {
-    /// *Returns* how much of the work ran at once.
+    /// *Returns* the overlap of the commands.
     ///
-    /// Intervals are united and intersected by one sweep over their ends, so that no moment counts twice (V. Klee, 1977;
-    /// J. L. Bentley). Commands on one level count as side by side, which is what the device is free to make of them: a
-    /// driver that runs one after the other gives the same report.
+    /// Intervals are united and intersected by one sweep over their ends, so that no moment counts twice (V. Klee,
+    /// 1977; J. L. Bentley). Commands on one level count as overlapping, because the device may run them at the same
+    /// time. A driver that runs them one after the other gives the same report.
     ///
     /// # Example
     /// ```
@@ -102,7 +102,7 @@ impl Profile {
 }
 
 impl Overlap {
-    /// How long the gaps are in all.
+    /// Returns the sum of the gaps in seconds.
     pub fn idle(&self) -> f64 {
         spans::seconds(self.gaps.iter().map(|gap| &gap.time))
     }
@@ -132,7 +132,7 @@ mod tests {
     use crate::profile::row::{Activity, Row, Unmeasured};
 
     #[test]
-    fn copies_and_launches_at_once_count_once() {
+    fn no_moment_counts_twice_in_the_overlap() {
         let rows = vec![
             row(0, Activity::Upload, "x", (0.0, 2.0)),
             row(1, Activity::Launch, "k", (1.0, 4.0)),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_idle_on_their_own() {
+    fn gaps_are_found_on_each_lane_separately() {
         let on_lane_1 = |times| Row { lane: 1, ..row(1, Activity::Launch, "k", times) };
         let rows = vec![
             row(0, Activity::Launch, "k", (0.0, 10.0)),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_overlaps_nothing() {
+    fn an_empty_profile_has_no_overlap() {
         let overlap = profile(Vec::new()).overlap();
         assert_eq!((overlap.compute, overlap.both, overlap.share), (0.0, 0.0, None));
         assert!(overlap.lanes.is_empty() && overlap.to_string().contains("0 gaps"));

@@ -1,31 +1,31 @@
-//! What had to come after what, and how long the longest chain of it took.
+//! The critical path of a profile: the longest chain of ordered commands.
 
 use crate::profile::Profile;
 use crate::profile::row::Row;
 use std::collections::HashMap;
 
-/// The longest chain of rows each of which had to come after the one before: [`Profile::critical_path`].
+/// The longest chain of rows in which each row is ordered after the row before it: [`Profile::critical_path`] returns
+/// it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CriticalPath {
-    /// The commands and callbacks of the chain, as their places in [`Profile::rows`], the first one first.
+    /// Holds the commands and callbacks of the chain in order, as indices into [`Profile::rows`].
     pub rows: Vec<usize>,
-    /// How many seconds they took in all, of those with a time.
+    /// Holds the sum of their times in seconds.
     pub seconds: f64,
-    /// From the first enqueueing to the end of the last row.
+    /// Holds the seconds from the first enqueueing in the profile to the last end.
     pub wall: f64,
-    /// How many of the rows have no time, and count for nothing.
+    /// Counts the rows of the chain that have no time. `seconds` does not include them.
     pub unmeasured: usize,
 }
 
 impl Profile {
-    /// *Returns* the longest chain of commands, by the order of queues and by waits.
+    /// *Returns* the longest chain of commands that the order of each queue and the waits connect.
     ///
-    /// The rest of the wall time went into what the chain does not need: launching, idling, commands of other queues on
-    /// the same hardware. A command that had others [`beside`](Row::beside) it counts with all of its time. It is the
-    /// critical path of J. E. Kelley and M. R. Walker, Critical-path planning and
-    /// scheduling, 1959: the longest path in the graph of what comes after what, found in one pass over the rows, as a
-    /// wait is always for earlier ones.
+    /// The rest of the wall time is launch overhead, idle time, and commands of other queues on the same hardware. A
+    /// command with other commands [`beside`](Row::beside) it counts with its whole time. The chain is the critical
+    /// path of J. E. Kelley and M. R. Walker, Critical-path planning and scheduling, 1959: the longest path in the
+    /// graph of the order. One pass over the rows finds it, because a wait is always for earlier rows.
     ///
     /// # Example
     /// ```
@@ -50,7 +50,7 @@ impl Profile {
         CriticalPath { rows, seconds, wall: self.wall(), unmeasured }
     }
 
-    /// From the first enqueueing to the last end.
+    /// Returns the seconds from the first enqueueing to the last end.
     fn wall(&self) -> f64 {
         let start = self.rows.iter().map(|row| row.enqueued).reduce(f64::min);
         let end = self.measured().map(|(_, time)| time.end).reduce(f64::max);
@@ -58,7 +58,7 @@ impl Profile {
     }
 }
 
-/// The longest chain that ends with a row.
+/// The longest chain that ends with a row: its time, and the row before its last row.
 #[derive(Clone, Copy)]
 struct Chain {
     seconds: f64,
@@ -69,7 +69,7 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::with_capacity(rows.len());
     let (mut last, mut context) = (HashMap::new(), None);
     for (at, row) in rows.iter().enumerate() {
-        // What the context enqueues comes before whatever any queue enqueues later.
+        // A command that the context enqueues comes before all commands that any queue enqueues later.
         let awaited = row.awaited.as_ref().and_then(|awaited| awaited.row);
         let own = last.insert(row.queue_number, at);
         let before = [context, awaited, own].into_iter().flatten();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_arm_of_a_diamond_is_on_the_path() {
+    fn the_longer_branch_of_a_diamond_is_on_the_critical_path() {
         let rows = vec![
             launch(0, (0.0, 1.0)),
             wait(1, Some(0), (0.0, 1.0)),
@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn queues_that_nothing_orders_are_two_chains() {
+    fn two_queues_without_waits_are_two_chains() {
         let rows = vec![launch(0, (0.0, 2.0)), launch(1, (2.0, 5.0)), launch(0, (5.0, 7.0))];
         let path = profile(rows).critical_path();
         assert_eq!((path.rows, path.seconds), (vec![0, 2], 4.0));
     }
 
     #[test]
-    fn a_wait_for_a_wait_is_one_for_all_before_it() {
+    fn a_wait_for_a_wait_covers_all_rows_before_it() {
         let rows = vec![
             launch(0, (0.0, 4.0)),
             wait(1, Some(0), (0.0, 4.0)),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_context_enqueues_comes_first_and_what_has_no_time_takes_none() {
+    fn commands_of_the_context_come_first_and_unmeasured_commands_add_no_time() {
         let rows = vec![
             Row { by_context: true, ..row(0, Activity::Fill, "x", (0.0, 3.0)) },
             unmeasured(launch(1, (0.0, 0.0))),

@@ -4,94 +4,96 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A command, a wait or a callback in a [`Profile`](super::Profile), with all that is known of it. Times are seconds since
-/// the profiler was started, on the host's clock.
+/// A command, a wait or a callback in a [`Profile`](super::Profile). Times are seconds since the start of the profiler,
+/// on the host's clock.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Row {
-    /// The label of its queue.
+    /// Holds the label of the queue.
     pub queue: Arc<str>,
-    /// Whether the context itself enqueued it: then it comes before whatever any queue enqueues later.
+    /// Is true if the context itself enqueued the command: then it comes before all commands that any queue enqueues
+    /// later.
     pub by_context: bool,
-    /// The number of its queue in the profile: several may have one label.
+    /// Holds the number of the queue in the profile. Several queues may have one label.
     pub queue_number: usize,
-    /// The number of the hardware queue.
+    /// Holds the number of the hardware queue.
     pub lane: usize,
-    /// What it is.
+    /// Holds the activity of the row.
     pub activity: Activity,
-    /// The entry point of a kernel, the bytes of a copy, what a wait waited for.
+    /// Names the entry point of a kernel, the bytes of a copy, or the queue or event of a wait.
     pub name: Arc<str>,
-    /// Bytes that it moved.
+    /// Counts the bytes that the command moved.
     pub bytes: Option<u64>,
-    /// The line that enqueued it.
+    /// Holds the line that enqueued the row.
     pub location: &'static Location<'static>,
-    /// When it was enqueued.
+    /// Holds the time at which the row was enqueued.
     pub enqueued: f64,
-    /// When its batch was about to be recorded and submitted; `None` if it never was, or is the host's to do.
+    /// Holds the time before the batch of the row was recorded and submitted; `None` if it was never submitted, or if
+    /// the host executes the row.
     pub submitted: Option<f64>,
-    /// The batch it was in, as its place in [`Profile::batches`](super::Profile::batches).
+    /// Holds the batch of the row, as an index into [`Profile::batches`](super::Profile::batches).
     pub batch: Option<usize>,
-    /// How many other commands were on its level, and started with it. If there are any it may have taken less time than
-    /// it says.
+    /// Counts the other commands on the level of this command, which started with it. If there are any, the command may
+    /// have taken less time than `time`.
     pub beside: usize,
-    /// When it ran, or held up its queue.
+    /// Holds the time in which a command or callback ran, or in which a wait held its queue.
     pub time: Result<Interval, Unmeasured>,
-    /// For a wait: what for.
+    /// Describes the awaited work or event, if the row is a wait.
     pub awaited: Option<Awaited>,
 }
 
 impl Row {
-    /// Whether it is work for a device, neither a wait nor a callback.
+    /// Returns `true` for a launch, copy, fill, upload or read.
     pub(crate) fn is_work(&self) -> bool {
         self.activity.computes() || self.activity.moves()
     }
 
-    /// Whether it has no time, though it took some.
+    /// Returns `true` if the row has no time for a reason other than [`Unmeasured::InPlace`].
     pub(crate) fn lacks_time(&self) -> bool {
         self.time.is_err_and(|reason| reason != Unmeasured::InPlace)
     }
 }
 
-/// From when to when, in seconds.
+/// An interval of time, in seconds. `start <= end`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// The beginning.
+    /// Holds the start.
     pub start: f64,
-    /// The end, not before the beginning.
+    /// Holds the end, which is not before the start.
     pub end: f64,
 }
 
 impl Interval {
-    /// How long it is.
+    /// Returns the length.
     pub fn seconds(&self) -> f64 {
         self.end - self.start
     }
 }
 
-/// What a row of a profile is of.
+/// The kind of a row of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Activity {
-    /// A launch of a kernel.
+    /// The row is a launch of a kernel.
     Launch,
-    /// A copy from array to array.
+    /// The row is a copy from an array to an array.
     Copy,
-    /// A fill.
+    /// The row is a fill.
     Fill,
-    /// Bytes of the host's on their way to an array.
+    /// The row is a copy from the host to an array.
     Upload,
-    /// Bytes of an array's on their way to the host.
+    /// The row is a copy from an array to the host.
     Read,
-    /// Commands that the program has recorded itself.
+    /// The row is commands that the program has recorded itself.
     Encode,
-    /// A wait for another queue or for the host.
+    /// The row is a wait for another queue or for the host.
     Wait,
-    /// A host function in the order of its queue.
+    /// The row is a host function that runs in the order of its queue.
     Callback,
 }
 
 impl Activity {
-    /// The word for it.
+    /// Returns the name of the activity in lower case.
     pub fn word(self) -> &'static str {
         match self {
             Activity::Launch => "launch",
@@ -105,12 +107,12 @@ impl Activity {
         }
     }
 
-    /// Whether it is a launch, which computes.
+    /// Returns `true` for a launch.
     pub fn computes(self) -> bool {
         self == Activity::Launch
     }
 
-    /// Whether it moves bytes: a copy, a fill, an upload, a read.
+    /// Returns `true` for an activity that moves bytes: a copy, a fill, an upload or a read.
     pub fn moves(self) -> bool {
         matches!(self, Activity::Copy | Activity::Fill | Activity::Upload | Activity::Read)
     }
@@ -122,33 +124,34 @@ impl fmt::Display for Activity {
     }
 }
 
-/// What a wait waited for.
+/// The queue or event for which a wait waited.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Awaited {
-    /// The label of the queue or of the event; `None` if the queue was gone.
+    /// Holds the label of the queue or of the event; `None` if the queue had been dropped.
     pub label: Option<Arc<str>>,
-    /// The last row before the point waited for, if it is in the profile; `None` for the host.
+    /// Holds the index of the last row before the awaited point, if that row is in the profile; `None` for an event of
+    /// the host.
     pub row: Option<usize>,
-    /// Who asked for the wait.
+    /// Holds the cause of the wait.
     pub cause: WaitCause,
 }
 
-/// Who asked for a wait.
+/// The cause of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum WaitCause {
-    /// The program, for another queue.
+    /// The program enqueued a wait for another queue.
     Queue,
-    /// The program, for an event of the host's.
+    /// The program enqueued a wait for an event of the host.
     Host,
-    /// The policy [`Ordered`](crate::Policy::Ordered): both queues use the same bytes.
+    /// The policy [`Ordered`](crate::Policy::Ordered) added the wait, because both queues use the same bytes.
     Policy,
-    /// The queue was made, after all that had been enqueued.
+    /// The queue was made: a new queue comes after everything enqueued before.
     Birth,
 }
 
-/// Why a row has no time. A 0 would pass for the shortest of all.
+/// The reason why a row has no time. A time of 0 would look like a very short one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unmeasured {
@@ -156,15 +159,15 @@ pub enum Unmeasured {
     NoClock,
     /// The driver gave no valid time.
     Invalid,
-    /// It was over before the device's clock had moved on.
+    /// The command completed before the next tick of the device's clock.
     TooShort,
-    /// The host did it where the bytes are, without the device.
+    /// The host accessed the bytes in place, without the device.
     InPlace,
-    /// The program has recorded it: what is in it is not looked at.
+    /// The program has recorded the commands, and they are not measured.
     Foreign,
-    /// It never ran: its queue failed.
+    /// The command never ran, because its queue failed.
     NeverRan,
-    /// It is a wait for something without a time.
+    /// The row is a wait for work that has no time.
     NoTime,
 }
 
@@ -173,11 +176,11 @@ impl fmt::Display for Unmeasured {
         f.pad(match self {
             Unmeasured::NoClock => "the adapter has no timestamps",
             Unmeasured::Invalid => "the driver gave no valid time",
-            Unmeasured::TooShort => "it was over before the device's clock had moved on",
-            Unmeasured::InPlace => "the host did it in place",
-            Unmeasured::Foreign => "the program has recorded it",
+            Unmeasured::TooShort => "it completed before the next tick of the device's clock",
+            Unmeasured::InPlace => "the host accessed the bytes in place",
+            Unmeasured::Foreign => "the program has recorded the commands",
             Unmeasured::NeverRan => "it never ran",
-            Unmeasured::NoTime => "what it waited for has no time",
+            Unmeasured::NoTime => "the awaited work has no time",
         })
     }
 }

@@ -1,11 +1,11 @@
-//! Sets of intervals: their union, what two of them share, how long they are.
+//! Sets of intervals: their union, intersection, gaps and length.
 //!
 //! Intervals are sorted and swept once: V. Klee, Can the measure of a union of intervals be computed in less than
 //! O(n log n) steps?, 1977; J. L. Bentley's sweep.
 
 use crate::profile::row::Interval;
 
-/// Intervals in order that do not touch.
+/// Returns the union of the intervals, as sorted intervals that do not touch.
 pub(crate) fn union(intervals: impl IntoIterator<Item = Interval>) -> Vec<Interval> {
     let mut all: Vec<Interval> = intervals.into_iter().collect();
     all.sort_unstable_by(|a, b| a.start.total_cmp(&b.start));
@@ -19,7 +19,7 @@ pub(crate) fn union(intervals: impl IntoIterator<Item = Interval>) -> Vec<Interv
     union
 }
 
-/// What two unions share.
+/// Returns the intersection of two unions.
 pub(crate) fn both(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
     let (mut i, mut j, mut shared) = (0, 0, Vec::new());
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
@@ -32,7 +32,7 @@ pub(crate) fn both(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
     shared
 }
 
-/// What lies between the intervals of a union.
+/// Returns the gaps between the intervals of a union.
 pub(crate) fn gaps(union: &[Interval]) -> Vec<Interval> {
     union.windows(2).map(|pair| Interval { start: pair[0].end, end: pair[1].start }).collect()
 }
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_share_is_in_both() {
+    fn the_intersection_of_two_unions_is_in_both() {
         let (a, b) = (spans(&[(0.0, 2.0), (3.0, 6.0)]), spans(&[(1.0, 4.0), (5.0, 5.5), (6.0, 7.0)]));
         assert_eq!(both(&a, &b), spans(&[(1.0, 2.0), (3.0, 4.0), (5.0, 5.5)]));
         assert_eq!(both(&b, &a), both(&a, &b));

@@ -1,4 +1,4 @@
-//! How long each kernel, and each kind of command, took in all.
+//! The summary of a profile: the total time of each kernel and of each kind of command.
 
 use crate::profile::Profile;
 use crate::profile::row::Activity;
@@ -6,42 +6,43 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A table of what took how long: [`Profile::summary`]. It is shown with the largest total first.
+/// A table of the times of kernels and other activities: [`Profile::summary`] returns it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Summary {
-    /// A row for each kernel and for each other activity, the largest total first.
+    /// Holds a row for each kernel and for each other activity, the largest total first.
     pub rows: Vec<SummaryRow>,
 }
 
-/// All launches of a kernel, or all of another activity. Times are seconds, and `None` where nothing was measured.
+/// All launches of a kernel, or all commands of another activity. Times are in seconds, and `None` if no command has a
+/// time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SummaryRow {
-    /// What they are.
+    /// Holds the activity.
     pub activity: Activity,
-    /// The entry point of a kernel; else the word for the activity.
+    /// Names the entry point of a kernel, or the activity if it is not a launch.
     pub name: Arc<str>,
-    /// How many there were.
+    /// Counts the commands.
     pub count: usize,
-    /// How many of them have a time.
+    /// Counts the commands that have a time.
     pub measured: usize,
-    /// The shortest.
+    /// Holds the shortest time.
     pub min: Option<f64>,
-    /// The mean of those with a time.
+    /// Holds the mean of the times.
     pub mean: Option<f64>,
-    /// The longest.
+    /// Holds the longest time.
     pub max: Option<f64>,
-    /// All of those with a time.
+    /// Holds the sum of the times.
     pub total: Option<f64>,
-    /// The part of the total of everything that the device did, 0 to 1; `None` for waits and callbacks.
+    /// Holds `total` divided by the total of all commands of the device, 0 to 1; `None` for waits and callbacks.
     pub share: Option<f64>,
 }
 
 impl Profile {
-    /// *Returns* how long each kernel and each kind of command took in all.
+    /// *Returns* the total time of each kernel and of each kind of command.
     ///
-    /// Totals count commands, not moments: of two that ran side by side both count.
+    /// A total is a sum over commands: if two commands run at the same time, both of their times count.
     ///
     /// # Example
     /// ```
@@ -131,7 +132,7 @@ mod tests {
     use crate::profile::made_up::{profile, row, unmeasured, wait};
 
     #[test]
-    fn each_kernel_has_a_row_and_what_has_no_time_is_counted_and_no_more() {
+    fn each_kernel_has_a_row_and_unmeasured_commands_are_only_counted() {
         let launch = |name, times| row(0, Activity::Launch, name, times);
         let rows = vec![
             launch("add", (0.0, 1.0)),
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_a_line_each_and_no_0_for_what_was_not_measured() {
+    fn the_table_has_a_line_for_each_row_and_a_dash_for_a_missing_time() {
         let rows = vec![unmeasured(row(0, Activity::Launch, "a_kernel", (0.0, 0.0)))];
         let table = profile(rows).summary().to_string();
         let last = table.lines().last().unwrap();

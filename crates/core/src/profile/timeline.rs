@@ -1,23 +1,23 @@
-//! The timeline: a page that works alone.
+//! The timeline: a self-contained HTML page.
 
 use crate::profile::Profile;
 use crate::profile::row::Row;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// The page, with a place for the data.
+/// The page, with the placeholder `DATA` for the data.
 const TIMELINE_PAGE: &str = include_str!("timeline.html");
 const DATA: &str = "{{data}}";
 
-// As the module: the documentation of `fencepost` sees this one only.
+// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
 #[cfg(feature = "profile")]
 impl Profile {
-    /// Writes the profile as one HTML file that needs nothing else: queues as rows, commands as bars, waits as arrows,
-    /// with the tables of [`summary`](Self::summary), [`overlap`](Self::overlap) and
+    /// Writes the profile as one self-contained HTML file. Queues are rows, commands are bars, waits are arrows, and
+    /// below are the tables of [`summary`](Self::summary), [`overlap`](Self::overlap) and
     /// [`critical_path`](Self::critical_path).
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     ///
     /// # Example
     /// ```
@@ -31,7 +31,8 @@ impl Profile {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn write_html(&self, mut out: impl Write) -> io::Result<()> {
-        let (head, tail) = TIMELINE_PAGE.split_once(DATA).expect("the page has a place for the data");
+        let (head, tail) =
+            TIMELINE_PAGE.split_once(DATA).expect("bug: the page has no placeholder for the data");
         out.write_all(head.as_bytes())?;
         out.write_all(escaped(&self.data().to_string()).as_bytes())?;
         out.write_all(tail.as_bytes())
@@ -70,7 +71,7 @@ impl Profile {
     }
 }
 
-/// What the page knows of a row, by place: many rows make a large file.
+/// Returns the values of a row as an array without names, because a profile may have many rows.
 fn row(row: &Row) -> Value {
     let (time, why) = match row.time {
         Ok(time) => (json!([nano(time.start), nano(time.end)]), Value::Null),
@@ -92,12 +93,12 @@ fn row(row: &Row) -> Value {
     ])
 }
 
-/// Seconds, to the nanosecond.
+/// Rounds seconds to nanoseconds.
 fn nano(seconds: f64) -> f64 {
     (seconds * 1e9).round() / 1e9
 }
 
-/// JSON that cannot end the element that it stands in, whatever labels say.
+/// Escapes `<`, so that no label in the JSON text can end the HTML element that contains it.
 fn escaped(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_label_ends_the_element_that_the_data_stand_in() {
+    fn no_label_can_end_the_html_element_of_the_data() {
         let text = escaped(&json!("</script><!--").to_string());
         assert!(!text.contains('<'), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json!("</script><!--"));

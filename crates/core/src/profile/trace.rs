@@ -5,20 +5,20 @@ use crate::profile::row::Row;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// The process of what the host does.
+/// The number of the process for host activity.
 const HOST: usize = 0;
 
-// As the module: the documentation of `fencepost` sees this one only.
+// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
 #[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile as JSON in the Trace Event format, for Perfetto and `chrome://tracing`.
     ///
-    /// A hardware queue is a process and a queue a thread of it. Every row with a time is a complete event whose category
-    /// is its [`Activity`](super::Activity), and one without is an instant at which it was enqueued; waits for other
-    /// queues are arrows besides, and the submissions are spans of the process `host`.
+    /// A hardware queue is a process, and a queue is a thread of that process. A row with a time is a complete event
+    /// with its [`Activity`](crate::Activity) as the category. A row without a time is an instant event at the time of
+    /// its enqueueing. Waits for other queues are also arrows, and the submissions are spans of the process `host`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     ///
     /// # Example
     /// ```
@@ -52,7 +52,7 @@ impl Profile {
         out.write_all(b"\n]}\n")
     }
 
-    /// The names of processes and threads.
+    /// Returns the events that name the processes and threads.
     fn names(&self) -> impl Iterator<Item = Value> {
         let queues = self.queues();
         let lanes = queues.iter().map(|(_, lane)| lane + 1).max().unwrap_or(0);
@@ -64,7 +64,8 @@ impl Profile {
         names.into_iter()
     }
 
-    /// From when to when the device had each batch. They may overlap: no thread could show them.
+    /// Returns the spans of the batches, from submission to completion. The spans are asynchronous events, because they
+    /// may overlap, and the events of one thread may not.
     fn submissions(&self) -> impl Iterator<Item = Value> {
         self.batches.iter().enumerate().flat_map(|(at, batch)| {
             let name = format!("batch {at}: {} rows", batch.rows);
@@ -74,11 +75,11 @@ impl Profile {
         })
     }
 
-    /// From the end of what a wait waited for to the end of the wait.
+    /// Returns the arrow from the end of the awaited row to the end of the wait.
     fn arrow(&self, at: usize, row: &Row) -> Option<[Value; 2]> {
         let from = &self.rows[row.awaited.as_ref()?.row?];
         let wait = row.time.ok()?;
-        let awaited = from.time.unwrap_or(wait); // it was over no later, in place
+        let awaited = from.time.unwrap_or(wait); // an awaited row without a time ended no later than the wait
         let end = |ph: &str, row: &Row, ts: f64| json!({ "ph": ph, "cat": "wait", "id": at, "name": "wait", "bp": "e", "pid": row.lane + 1, "tid": row.queue_number, "ts": micro(ts) });
         Some([end("s", from, awaited.end), end("f", row, wait.end)])
     }
@@ -108,7 +109,7 @@ fn row_event(at: usize, row: &Row) -> Value {
     }
 }
 
-/// Microseconds, to the nanosecond.
+/// Converts seconds to microseconds, rounded to nanoseconds.
 fn micro(seconds: f64) -> f64 {
     (seconds * 1e9).round() / 1e3
 }
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_an_event_and_every_wait_for_a_row_an_arrow() {
+    fn every_row_is_an_event_and_every_wait_for_a_row_is_an_arrow() {
         let rows = vec![
             row(0, Activity::Launch, "k", (1.0, 3.0)),
             wait(1, Some(0), (0.5, 3.0)),
@@ -143,13 +144,16 @@ mod tests {
             (&json!("launch"), &json!(1), &json!(0))
         );
         assert_eq!(of("s")[0]["ts"], of("f")[0]["ts"]);
-        assert_eq!(of("i")[0]["args"]["not_measured"], "it was over before the device's clock had moved on");
+        assert_eq!(
+            of("i")[0]["args"]["not_measured"],
+            "it completed before the next tick of the device's clock"
+        );
         let threads: Vec<_> = events.iter().filter(|event| event["name"] == "thread_name").collect();
         assert_eq!(threads.len(), 2);
     }
 
     #[test]
-    fn an_empty_profile_is_a_trace() {
+    fn the_trace_of_an_empty_profile_has_one_event() {
         assert_eq!(events(&profile(Vec::new())).len(), 1);
     }
 }

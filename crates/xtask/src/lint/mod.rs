@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::floors::{DRAWING, is_drawn};
+use crate::lint::rules::Finding;
 use crate::workspace::Workspace;
 
 /// Checks every Rust file, shader and page of the workspace and prints what breaks a rule.
@@ -34,6 +36,10 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
     }
     findings.extend(names::check(&sources));
     findings.extend(floors::check(workspace)?);
+    if !is_drawn(workspace)? {
+        let what = "the drawing differs from the imports: run `cargo xtask floors --write`".to_owned();
+        findings.push((DRAWING.to_owned(), Finding { line: 1, what }));
+    }
     for (path, finding) in &findings {
         eprintln!("{path}:{}: {}", finding.line, finding.what);
     }

@@ -50,7 +50,7 @@ impl Context {
     /// # let (ctx, queue) = fencepost::doctest();
     /// ctx.set_pool_limit(Some(1 << 20));
     /// let error = ctx.zeros::<f32, 1>([1 << 20]).unwrap_err();
-    /// assert!(error.to_string().contains("0 of the 1048576 bytes that the pool may take are in arrays"));
+    /// assert!(error.to_string().contains("arrays use 0 of the 1048576 bytes that the pool may allocate"));
     /// ctx.set_pool_limit(None);
     /// assert!(ctx.zeros::<f32, 1>([1 << 20]).is_ok());
     /// # drop(queue);
