@@ -3,56 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::{DType, Scalar, StructType};
-
-/// Describes how a shader lays out one element of a buffer, or one parameter.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Layout<'a> {
-    /// Counts the bytes from one element to the next; for a parameter, its bytes.
-    pub size: u32,
-    /// Lists every number of the element; a vector, a matrix or an array of numbers is one entry.
-    pub leaves: Cow<'a, [Leaf<'a>]>,
-}
-
-impl Layout<'_> {
-    /// Returns `true` for a number or a tight vector, which its name describes completely.
-    pub(crate) fn is_one_number(&self) -> bool {
-        let [leaf] = &self.leaves[..] else { return false };
-        let tight =
-            leaf.dims.iter().rev().try_fold(leaf.scalar.size() as u32, |size, dim| {
-                (dim.stride == size).then_some(size * dim.len)
-            });
-        leaf.path.is_empty() && tight == Some(self.size)
-    }
-}
-
-/// Describes a number, or a block of equal numbers, in a [`Layout`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Leaf<'a> {
-    /// Names the members that lead to the number, with dots between them; empty outside of structs.
-    pub path: Cow<'a, str>,
-    /// Counts the bytes from the start of the element to the first number.
-    pub offset: u32,
-    /// Names the type of each number.
-    pub scalar: Scalar,
-    /// Gives the length and the stride of each dimension, outermost first; empty for one number.
-    pub dims: Cow<'a, [Dim]>,
-}
-
-impl Default for Leaf<'_> {
-    fn default() -> Self {
-        Self { path: Cow::Borrowed(""), offset: 0, scalar: Scalar::U32, dims: Cow::Borrowed(&[]) }
-    }
-}
-
-/// Describes one dimension of a block of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Dim {
-    /// Counts the numbers or the blocks in this dimension.
-    pub len: u32,
-    /// Counts the bytes from one to the next.
-    pub stride: u32,
-}
+use crate::{DType, Dim, Layout, Leaf, Scalar, StructType};
 
 /// Compares an array's element with a buffer's; returns the first difference, or nothing if the two agree.
 ///

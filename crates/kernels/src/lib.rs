@@ -28,12 +28,13 @@ mod interface;
 mod layout;
 mod reference;
 mod reflect;
+mod shader_layout;
 mod source;
 mod splice;
 mod types;
 mod wording;
 
-pub use agree::{Dim, Layout, Leaf, Text, buffer_misfit, value_misfit};
+pub use agree::{Text, buffer_misfit, value_misfit};
 pub use args::{
     ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, TypedBuffer, Value,
 };
@@ -45,6 +46,7 @@ pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Par
 pub use layout::ParamsBlock;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::Module;
+pub use shader_layout::{Dim, Layout, Leaf};
 pub use source::{ShaderSource, builtins};
 
 /// Holds the items that `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.

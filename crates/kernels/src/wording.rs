@@ -32,7 +32,7 @@ pub(crate) struct Finding {
 
 /// Describes an error of naga's validation of `module`, which was parsed from `text`.
 pub(crate) fn finding(module: &naga::Module, text: &str, error: &naga::WithSpan<ValidationError>) -> Finding {
-    let place = Place { module, text, function: function(module, error.as_inner()) };
+    let place = ErrorPlace { module, text, function: function(module, error.as_inner()) };
     // The last span is the innermost: the expression, not the function around it.
     let inner = error.spans().map(|(span, _)| *span).filter(Span::is_defined).last().unwrap_or_default();
     let (message, span) = place.of_module(error.as_inner()).unwrap_or_else(|| (innermost(error), None));
@@ -119,14 +119,14 @@ fn function<'a>(module: &'a naga::Module, error: &ValidationError) -> Option<&'a
 }
 
 /// Holds the module, the text and the function of an error.
-struct Place<'a> {
+struct ErrorPlace<'a> {
     module: &'a naga::Module,
     text: &'a str,
     /// Holds the function with the expressions that the error names.
     function: Option<&'a Function>,
 }
 
-impl Place<'_> {
+impl ErrorPlace<'_> {
     /// Returns the declaration of the function that contains an error without a span.
     fn head(&self, error: &ValidationError) -> Span {
         let (ValidationError::Function { name, .. } | ValidationError::EntryPoint { name, .. }) = error

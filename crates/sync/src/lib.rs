@@ -6,24 +6,24 @@
 //! * [`Fence`](backend::Fence): reads a device's progress and waits for it, one file a backend;
 //! * [`Clock`]: the commands that a command queue, or the host, is known to come after;
 //! * [`Pending`]: a result that becomes available later, as a future and with blocking methods;
-//! * [`Bell`]: the one waker that a future registers, however often it is polled.
+//! * [`TaskWaker`]: the one waker that a future registers, however often it is polled.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod backend;
-mod bell;
 mod clock;
 mod error;
 mod ids;
 mod pending;
 pub mod prim;
 mod send;
+mod task_waker;
 mod timeline;
 
-pub use bell::{Bell, InTask, TasksLater, in_task};
 pub use clock::{Clock, Slot, Stamp};
 pub use error::{Error, Lost};
 pub use ids::{HoldId, Point, Seq};
 pub use pending::{Late, Pending, note_nested};
 pub use send::{MaybeSend, MaybeSync};
+pub use task_waker::{InTask, TaskWaker, TasksLater, in_task};
 pub use timeline::{Timeline, Value};

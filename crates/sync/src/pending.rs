@@ -208,7 +208,7 @@ mod tests {
                 }
                 Nested::Waker => {
                     let blocks = std::task::Waker::from(std::sync::Arc::new(Blocks));
-                    crate::Bell::default().set(&blocks).wake_by_ref();
+                    crate::TaskWaker::default().set(&blocks).wake_by_ref();
                 }
             }
             // Parks as an inner executor does that has nothing else to wait for.

@@ -9,10 +9,10 @@ use anyhow::{Context, Result};
 use crate::lint::floors::{Floors, core_imports, room_of};
 use crate::workspace::Workspace;
 
-/// The drawing, made from the list of floors and from the imports.
+/// Names the drawing, which is made from the list of floors and from the imports.
 pub(crate) const DRAWING: &str = "docs/architecture.svg";
 
-/// What the command line asks for.
+/// Holds the options of the command line.
 pub(crate) struct Options {
     pub(crate) files: bool,
     pub(crate) write: bool,

@@ -1,4 +1,4 @@
-//! What programs call: contexts, queues, kernels, and their verbs.
+//! Contexts, queues, kernels and their verbs, which programs call.
 
 pub(crate) mod context;
 pub(crate) mod display;

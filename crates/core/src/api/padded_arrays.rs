@@ -99,7 +99,7 @@ impl CommandQueue {
         self.by(CommandKind::Fill)?.zeros_padded(shape, padded_shape)
     }
 
-    /// *Returns* an array whose memory is larger than its shape, of whatever was there, for use in this queue's order.
+    /// Returns an array whose memory is larger than its shape, of whatever was there, for use in this queue's order.
     ///
     /// # Errors
     /// As [`zeros_padded`](Self::zeros_padded).

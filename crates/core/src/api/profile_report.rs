@@ -165,7 +165,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn beside(&self, command: &NotedCommand) -> usize {
+    fn level_peers(&self, command: &NotedCommand) -> usize {
         let level = ticks(command).and_then(|(batch, ticks)| self.levels.get(&(batch, ticks.start)));
         level.map_or(0, |commands| commands - 1)
     }
@@ -194,7 +194,7 @@ impl<'a> Report<'a> {
             enqueued,
             submitted: batch.map(|at| self.batches[at].submitted),
             batch,
-            beside: command.map_or(0, |command| self.beside(command)),
+            level_peers: command.map_or(0, |command| self.level_peers(command)),
             time,
             awaited,
         });

@@ -129,7 +129,7 @@ impl CommandQueue {
         self.inner.options.timing && self.owner().device().caps().timestamps
     }
 
-    /// *Returns* the event of everything enqueued so far. Enqueues nothing, submits nothing and cannot fail: if the
+    /// Returns the event of everything enqueued so far. Enqueues nothing, submits nothing and cannot fail: if the
     /// work has failed, waiting for the event says so. On a timed queue that has nothing left to do it enqueues a look at
     /// the clock, for [`Event::seconds_since`]; the event itself does not wait for that.
     ///
@@ -167,7 +167,7 @@ impl CommandQueue {
         event
     }
 
-    /// *Returns* nothing, and makes `event` stand for everything enqueued so far. Earlier waits for it stay where
+    /// Returns nothing, and makes `event` stand for everything enqueued so far. Earlier waits for it stay where
     /// they are.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ impl CommandQueue {
         self.wait_for(&other.marker())
     }
 
-    /// *Returns* a new queue, ordered after everything enqueued so far, with this one's priority and timing. As every new queue,
+    /// Returns a new queue, ordered after everything enqueued so far, with this one's priority and timing. As every new queue,
     /// it comes after the work of all queues of the context, not only after this one's.
     ///
     /// # Example

@@ -90,15 +90,15 @@ impl KernelFile {
     /// Writes a temporary file and renames it, so that no other program reads an incomplete file.
     fn write(&self, data: &[u8]) -> io::Result<()> {
         // The name is random because programs in containers may have equal process ids.
-        let beside = self.path.with_extension(format!("{:016x}.part", fastrand::u64(..)));
+        let temporary = self.path.with_extension(format!("{:016x}.part", fastrand::u64(..)));
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let file = File::create_new(&beside)?;
+        let file = File::create_new(&temporary)?;
         let written =
-            write_all(file, &[&self.head(data), data]).and_then(|()| fs::rename(&beside, &self.path));
+            write_all(file, &[&self.head(data), data]).and_then(|()| fs::rename(&temporary, &self.path));
         if written.is_err() {
-            fs::remove_file(&beside).ok(); // the temporary file may be missing
+            fs::remove_file(&temporary).ok(); // the temporary file may be missing
         }
         written
     }

@@ -247,7 +247,7 @@ impl WgpuDevice {
         match made.map_err(|error| refused(&error, wanted.label, wanted.size))? {
             None => Ok(None),
             Some(native) if self.past_wgpu() => Ok(Some(WgpuMemory::bare(native, &self.gate))),
-            Some(native) => WgpuMemory::lent(&self.device, &self.gate, native, wanted),
+            Some(native) => WgpuMemory::of_native(&self.device, &self.gate, native, wanted),
         }
     }
 

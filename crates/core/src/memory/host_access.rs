@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn m06_the_host_writes_alone_and_reads_beside_readers() {
+    fn m06_the_host_writes_alone_and_reads_with_other_readers() {
         let map = |write| HostUseKind::Map { write };
         // Each row: the present access, and the expected result of a read, a write, a map to read and a map to write.
         let table = [

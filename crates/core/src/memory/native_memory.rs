@@ -108,12 +108,12 @@ pub(crate) fn lend(
     wanted: BufferRequest<'_>,
 ) -> Option<wgpu::Buffer> {
     use hal::{api::Vulkan, vulkan};
-    let keeper = memory.buffer.clone();
+    let owner = memory.buffer.clone();
     // SAFETY: this copy of the handle destroys nothing: `Native` destroys the buffer when its last reference is
     // dropped.
     let handle = unsafe { memory.buffer::<Vulkan>()?.raw_handle() };
     // SAFETY: the callback holds the memory, so the handle outlives the wgpu buffer.
-    let lent = unsafe { vulkan::Buffer::from_raw_externally_owned(handle, Box::new(move || drop(keeper))) };
+    let buffer = unsafe { vulkan::Buffer::from_raw_externally_owned(handle, Box::new(move || drop(owner))) };
     let desc = wgpu::BufferDescriptor {
         label: Some(wanted.label),
         size: wanted.size,
@@ -121,7 +121,7 @@ pub(crate) fn lend(
         mapped_at_creation: false,
     };
     // SAFETY: this device made the buffer with `uses`, which includes `usages`; the buffer is not empty and is zeroed.
-    Some(unsafe { device.create_buffer_from_hal::<Vulkan>(lent, &desc) })
+    Some(unsafe { device.create_buffer_from_hal::<Vulkan>(buffer, &desc) })
 }
 
 /// Returns `None`: wgpu takes only Vulkan buffers without ownership.

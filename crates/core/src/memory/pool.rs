@@ -221,4 +221,4 @@ fn rounded(bytes: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests;
+mod pool_tests;

@@ -97,16 +97,16 @@ impl StridedRegion {
             return Err(Kind::RegionAxes { array, region, named, rank }.into());
         }
         let mut all = Self::all(frame).axes.into_iter().enumerate();
-        let mut picked = Self { first: 0, axes: SmallVec::new() };
+        let mut strided = Self { first: 0, axes: SmallVec::new() };
         for item in region.items() {
             if item == Item::New {
-                picked.axes.push(StridedAxis { count: 1, stride: 0 });
+                strided.axes.push(StridedAxis { count: 1, stride: 0 });
             } else if let Some((at, axis)) = all.next() {
-                picked.add(item, axis).map_err(|problem| problem.of(array, at, axis.count, item))?;
+                strided.add(item, axis).map_err(|problem| problem.of(array, at, axis.count, item))?;
             }
         }
-        picked.axes.extend(all.map(|(_, axis)| axis));
-        Ok(picked)
+        strided.axes.extend(all.map(|(_, axis)| axis));
+        Ok(strided)
     }
 
     /// Adds the selection of an item on an axis.
@@ -197,8 +197,8 @@ mod tests {
     const FRAME: PaddedShape<'static> = PaddedShape { shape: &[4, 5, 6], padded: &[4, 8, 6] };
 
     fn of(region: Region) -> Result<(usize, Vec<(usize, usize)>)> {
-        let picked = StridedRegion::of("x", FRAME, &region)?;
-        Ok((picked.first, picked.axes.iter().map(|axis| (axis.count, axis.stride)).collect()))
+        let strided = StridedRegion::of("x", FRAME, &region)?;
+        Ok((strided.first, strided.axes.iter().map(|axis| (axis.count, axis.stride)).collect()))
     }
 
     #[test]

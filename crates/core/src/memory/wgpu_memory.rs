@@ -49,7 +49,7 @@ impl WgpuMemory {
     ///
     /// # Errors
     /// Returns `OutOfMemory`, or the error that wgpu reports.
-    pub(crate) fn lent(
+    pub(crate) fn of_native(
         device: &wgpu::Device,
         gate: &Arc<GlGate>,
         native: NativeMemory,

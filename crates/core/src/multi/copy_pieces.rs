@@ -184,9 +184,9 @@ mod tests {
         assert!(CopySide::Source.is_run(&wide) && !CopySide::Target.is_run(&wide));
         let halves = rows(&[1, 3], [&[1, 3], &[1, 3]], 2);
         assert!(!CopySide::Source.is_run(&halves), "it ends within a word");
-        let picked =
+        let strided =
             StridedRegion::of("x", PaddedShape { shape: &[9], padded: &[9] }, &region![1..5]).unwrap();
-        let inside = Rows::new((0, &picked), (0, &picked.packed()), 2);
+        let inside = Rows::new((0, &strided), (0, &strided.packed()), 2);
         assert!(
             !CopySide::Source.is_run(&inside) && CopySide::Target.is_run(&inside),
             "one starts within a word"

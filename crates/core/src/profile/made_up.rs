@@ -24,7 +24,7 @@ pub(crate) fn row(queue: usize, activity: Activity, name: &str, times: (f64, f64
         enqueued: 0.0,
         submitted: None,
         batch: None,
-        beside: 0,
+        level_peers: 0,
         time: Ok(Interval { start: times.0, end: times.1 }),
         awaited: None,
     }

@@ -20,11 +20,11 @@ pub struct CriticalPath {
 }
 
 impl Profile {
-    /// *Returns* the longest chain of commands that the order of each queue and the waits connect.
+    /// Returns the longest chain of commands that the order of each queue and the waits connect.
     ///
     /// The rest of the wall time is launch overhead, idle time, and commands of other queues on the same hardware. A
-    /// command with other commands [`beside`](Row::beside) it counts with its whole time. The chain is the critical
-    /// path of J. E. Kelley and M. R. Walker, Critical-path planning and scheduling, 1959: the longest path in the
+    /// command with other commands on its level ([`level_peers`](Row::level_peers)) counts with its whole time. The
+    /// chain is the critical path of J. E. Kelley and M. R. Walker, Critical-path planning and scheduling, 1959: the longest path in the
     /// graph of the order. One pass over the rows finds it, because a wait is always for earlier rows.
     ///
     /// # Example

@@ -35,7 +35,7 @@ pub struct Row {
     pub batch: Option<usize>,
     /// Counts the other commands on the level of this command, which started with it. If there are any, the command may
     /// have taken less time than `time`.
-    pub beside: usize,
+    pub level_peers: usize,
     /// Holds the time in which a command or callback ran, or in which a wait held its queue.
     pub time: Result<Interval, Unmeasured>,
     /// Describes the awaited work or event, if the row is a wait.

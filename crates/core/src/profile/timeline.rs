@@ -89,7 +89,7 @@ fn row(row: &Row) -> Value {
         row.location.to_string(),
         awaited,
         why,
-        row.beside,
+        row.level_peers,
     ])
 }
 

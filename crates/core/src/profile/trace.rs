@@ -93,7 +93,7 @@ fn row_event(at: usize, row: &Row) -> Value {
         "submitted_us": row.submitted.map(micro),
         "batch": row.batch,
         "bytes": row.bytes,
-        "beside": row.beside,
+        "level_peers": row.level_peers,
     });
     let (name, cat, pid, tid) = (&*row.name, row.activity.word(), row.lane + 1, row.queue_number);
     match row.time {

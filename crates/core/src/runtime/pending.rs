@@ -7,7 +7,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::scheduler::user_signal::UserSignal;
-use fencepost_sync::{Bell, Late, Point};
+use fencepost_sync::{Late, Point, TaskWaker};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -22,23 +22,23 @@ pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 /// and the drop removes the waker.
 #[derive(Default)]
 pub(crate) struct WakerRegistration {
-    bell: Bell,
+    task_waker: TaskWaker,
     engine: Weak<Engine>,
 }
 
 impl WakerRegistration {
     /// Returns the waker to register with `engine`, always the same one. A call of it wakes `task`.
     pub(crate) fn waker(&mut self, engine: &Arc<Engine>, task: &Waker) -> &Waker {
-        if self.bell.waker().is_none() {
+        if self.task_waker.waker().is_none() {
             self.engine = Arc::downgrade(engine);
         }
-        self.bell.set(task)
+        self.task_waker.set(task)
     }
 }
 
 impl Drop for WakerRegistration {
     fn drop(&mut self) {
-        if let (Some(waker), Some(engine)) = (self.bell.waker(), self.engine.upgrade()) {
+        if let (Some(waker), Some(engine)) = (self.task_waker.waker(), self.engine.upgrade()) {
             engine.forget(waker);
         }
     }

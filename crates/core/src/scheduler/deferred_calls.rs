@@ -120,7 +120,7 @@ mod tests {
     use crate::scheduler::relay::{Relay, RelaySource};
     use crate::scheduler::signaller::Signaller;
     use crate::scheduler::user_signal::UserSignal;
-    use fencepost_sync::Bell;
+    use fencepost_sync::TaskWaker;
     use std::panic::Location;
     use std::sync::Mutex;
     use std::task::{Wake, Waker};
@@ -168,9 +168,9 @@ mod tests {
         let noting = notes.clone();
         let callback = Box::new(move || noting.lock().expect("no panic").push("callback"));
         far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
-        let mut bell = Bell::default();
+        let mut task_waker = TaskWaker::default();
         let dropped = Dropped(Task(notes.clone(), signalled.clone()));
-        let task = bell.set(&Waker::from(Arc::new(Task(notes.clone(), signalled)))).clone();
+        let task = task_waker.set(&Waker::from(Arc::new(Task(notes.clone(), signalled)))).clone();
         run_with_deferred(|| {
             far.make_progress(Duration::ZERO); // the callback is due
             task.wake();

@@ -2,6 +2,7 @@
 
 pub(crate) mod awaited_results;
 pub(crate) mod context_commands;
+pub(crate) mod due_commands;
 mod lift;
 pub(crate) mod open_batch;
 
@@ -11,7 +12,7 @@ use crate::scheduler::command::Op;
 use crate::scheduler::command_costs::CostKind;
 use crate::scheduler::plan::open_batch::{OpenBatch, read_in_place};
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::{Hold, QueueState, Reached};
+use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
@@ -51,17 +52,6 @@ enum FrontStep {
     Held(Hold),
     /// The command belongs to a later batch.
     Later,
-}
-
-/// Selects the commands of a lane that are planned.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DueCommands {
-    /// Selects the commands that the program requested with a flush or a wait.
-    Requested,
-    /// Selects all pending commands, so that they share a batch.
-    All,
-    /// Selects the requested commands of every queue but this one, even if planned batches are not yet submitted.
-    Beside(Slot),
 }
 
 /// Describes the work that a planning leaves for later.
@@ -132,40 +122,6 @@ impl State {
         let rest = planner.rounds(roots);
         self.collect_wakers();
         rest
-    }
-
-    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch. While a batch of a priority
-    /// is planned and not submitted, later commands of that priority stay pending and gather.
-    pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
-        let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
-        let mut any = [false; 3];
-        self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
-        let own = self.queue(Slot::CONTEXT);
-        any[own.priority as usize] |= self.context_commands_are_due() && waits(own);
-        let beside = if let DueCommands::Beside(slot) = due { Some(slot) } else { None };
-        for priority in Priority::ORDER {
-            let gathers = beside.is_none() && !self.lanes[lane].list(priority).is_empty();
-            if gathers || !any[priority as usize] {
-                continue;
-            }
-            let queues = self.slots().skip(usize::from(!self.context_commands_are_due()));
-            let queues = queues.map(|slot| (slot, self.queue(slot)));
-            let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
-            let roots: Vec<Point> = match due {
-                DueCommands::All => queues.map(|(slot, q)| q.end(slot)).collect(),
-                DueCommands::Requested | DueCommands::Beside(_) => {
-                    let queues = queues.filter(|(slot, _)| beside != Some(*slot));
-                    queues
-                        .filter(|(_, q)| q.is_requested())
-                        .map(|(slot, q)| q.end_of_requested(slot))
-                        .collect()
-                }
-            };
-            if !roots.is_empty() {
-                self.plan(roots, priority);
-                self.lanes[lane].own_plannings = 0;
-            }
-        }
     }
 
     /// Returns `true` if an open queue has a higher priority than `priority`.
@@ -606,4 +562,4 @@ fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
 }
 
 #[cfg(test)]
-mod tests;
+mod plan_tests;

@@ -5,7 +5,7 @@ use crate::error::Kind;
 use crate::scheduler::batch::{Batch, Status, Submitted};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failed_batch::RefusedBatch;
-use crate::scheduler::plan::DueCommands;
+use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use fencepost_sync::Value;

@@ -3,7 +3,7 @@
 use crate::scheduler::callbacks::Inside;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::lane_state::ThreadRest;
-use crate::scheduler::plan::DueCommands;
+use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_replaced;
 use crate::scheduler::thread_state::this_thread;

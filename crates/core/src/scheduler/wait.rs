@@ -6,7 +6,8 @@ use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::command::Op;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::plan::{DueCommands, PlanRest};
+use crate::scheduler::plan::PlanRest;
+use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::relay::Relay;
@@ -572,4 +573,4 @@ impl Engine {
 #[cfg(test)]
 mod tasks;
 #[cfg(test)]
-mod tests;
+mod wait_tests;

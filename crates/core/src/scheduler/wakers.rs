@@ -55,7 +55,7 @@ impl WakerName {
 /// Stores the wakers of a context. A waker is registered once for each condition, and all its registrations are
 /// removed together. `places` holds exactly the keys of `left`.
 ///
-/// No method here calls, clones or drops code of the program: a waker belongs to a [`Bell`](fencepost_sync::Bell) or
+/// No method here calls, clones or drops code of the program: a waker belongs to a [`TaskWaker`](fencepost_sync::TaskWaker) or
 /// to a relay, and removed wakers are dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {

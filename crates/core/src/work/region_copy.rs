@@ -62,7 +62,7 @@ impl Rows {
     /// Returns the rows of two selections of elements of `size` bytes. Each selection comes with the bytes before its
     /// array. Both have axes of the same lengths and at least one element.
     pub(crate) fn new(src: (u64, &StridedRegion), dst: (u64, &StridedRegion), size: u64) -> Self {
-        let at = |(offset, picked): (u64, &StridedRegion)| offset + picked.first as u64 * size;
+        let at = |(offset, strided): (u64, &StridedRegion)| offset + strided.first as u64 * size;
         let (row, axes) = collapse(src.1, dst.1, size);
         Self { from: at(src), to: at(dst), row, axes }
     }

@@ -1,6 +1,6 @@
-use super::{HostBuffer, Number, get, invocations, len, set};
+use super::{HostBuffer, WrappingNumber, get, invocations, len, set};
 
-pub(super) fn iota<T: Number>(
+pub(super) fn iota<T: WrappingNumber>(
     groups: [u32; 3],
     workgroup: [u32; 3],
     params: &[u8],

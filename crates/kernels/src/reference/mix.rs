@@ -1,4 +1,4 @@
-use super::{HostBuffer, Number, get, invocations, len, set};
+use super::{HostBuffer, WrappingNumber, get, invocations, len, set};
 
 pub(super) fn mix(groups: [u32; 3], workgroup: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
     let [x, y] = buffers else { panic!("bug: mix has two buffers") };

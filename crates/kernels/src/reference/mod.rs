@@ -16,7 +16,7 @@ mod number;
 mod saxpy;
 mod spin;
 
-use number::{Number, get, invocations, len, set};
+use number::{WrappingNumber, get, invocations, len, set};
 
 /// A kernel that runs on the host's bytes.
 ///

@@ -1,13 +1,13 @@
 //! Arithmetic and element access on plain bytes.
 
 /// Calculates with 32-bit numbers as the device does: integers wrap.
-pub(super) trait Number: bytemuck::Pod {
+pub(super) trait WrappingNumber: bytemuck::Pod {
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn of_index(i: usize) -> Self;
 }
 
-impl Number for f32 {
+impl WrappingNumber for f32 {
     fn plus(self, other: Self) -> Self {
         self + other
     }
@@ -21,7 +21,7 @@ impl Number for f32 {
 
 macro_rules! wrapping {
     ($($host:ty),*) => {$(
-        impl Number for $host {
+        impl WrappingNumber for $host {
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
             }

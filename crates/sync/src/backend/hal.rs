@@ -12,7 +12,7 @@ use wgpu::hal::{self, Device as _};
 /// Limits one native wait. Between two native waits the fence checks the lost flag.
 const SLICE: Duration = Duration::from_millis(100);
 /// Limits the sleep between two polls on GL, where calls take turns and a native wait would keep the other threads out.
-const LONGEST_NAP: Duration = Duration::from_millis(1);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 /// Limits the wait of a dropped fence for its last value. After the limit the fence and the device are leaked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -107,7 +107,7 @@ impl<A: hal::Api> Fence for HalFence<A> {
 
     // `value` has to be submitted: some backends fail for other values.
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
-        let (start, mut nap) = (Instant::now(), Duration::from_micros(20));
+        let (start, mut sleep) = (Instant::now(), Duration::from_micros(20));
         loop {
             let completed = self.completed()?;
             let left = limit.saturating_sub(start.elapsed());
@@ -115,8 +115,8 @@ impl<A: hal::Api> Fence for HalFence<A> {
                 return Ok(completed);
             }
             if one_at_a_time::<A>() {
-                std::thread::sleep(nap.min(left));
-                nap = (nap * 2).min(LONGEST_NAP);
+                std::thread::sleep(sleep.min(left));
+                sleep = (sleep * 2).min(LONGEST_SLEEP);
             } else {
                 self.wait_slice(value, left.min(SLICE))?;
             }

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-const FIRST_NAP: Duration = Duration::from_micros(20);
-const LONGEST_NAP: Duration = Duration::from_millis(1);
+const FIRST_SLEEP: Duration = Duration::from_micros(20);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// A [`Fence`] on wgpu's callbacks. It works on every device; on all but the browser's the device has to be polled.
 ///
@@ -18,7 +18,7 @@ pub struct PortableFence {
     device: wgpu::Device,
     lost: LostFlag,
     gate: Arc<Mutex<()>>,
-    progress: Arc<Mutex<Progress>>,
+    progress: Arc<Mutex<CallbackProgress>>,
     moved: Arc<OnceLock<Moved>>,
 }
 
@@ -26,7 +26,7 @@ pub struct PortableFence {
 type Moved = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
-struct Progress {
+struct CallbackProgress {
     completed: Value,
     /// Holds the submitted values, in order, with the number of callbacks that each still waits for.
     armed: VecDeque<(Value, usize)>,
@@ -35,7 +35,7 @@ struct Progress {
 /// Stands for one callback that a value waits for. The callback has arrived when this is dropped, called or not.
 pub struct Arrival {
     value: Value,
-    progress: Arc<Mutex<Progress>>,
+    progress: Arc<Mutex<CallbackProgress>>,
     moved: Arc<OnceLock<Moved>>,
 }
 
@@ -72,7 +72,7 @@ pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<
     lost.check().map(|()| true)
 }
 
-impl Progress {
+impl CallbackProgress {
     fn arrived(&mut self, value: Value) {
         if let Some(armed) = self.armed.iter_mut().find(|armed| armed.0 == value) {
             armed.1 -= 1;
@@ -104,15 +104,15 @@ impl Fence for PortableFence {
         if cfg!(target_arch = "wasm32") {
             return self.completed();
         }
-        let (start, mut nap) = (Instant::now(), FIRST_NAP);
+        let (start, mut sleep) = (Instant::now(), FIRST_SLEEP);
         loop {
             poll(&self.device, &self.lost, &self.gate)?;
             let (passed, left) = (self.passed(), limit.saturating_sub(start.elapsed()));
             if passed >= value || left.is_zero() {
                 return Ok(passed);
             }
-            std::thread::sleep(nap.min(left));
-            nap = (nap * 2).min(LONGEST_NAP);
+            std::thread::sleep(sleep.min(left));
+            sleep = (sleep * 2).min(LONGEST_SLEEP);
         }
     }
 
@@ -126,12 +126,12 @@ impl Fence for PortableFence {
 mod tests {
     use super::*;
 
-    fn progress(values: &[(u64, usize)]) -> Arc<Mutex<Progress>> {
+    fn progress(values: &[(u64, usize)]) -> Arc<Mutex<CallbackProgress>> {
         let armed = values.iter().map(|&(value, callbacks)| (Value(value), callbacks)).collect();
-        Arc::new(Mutex::new(Progress { completed: Value(0), armed }))
+        Arc::new(Mutex::new(CallbackProgress { completed: Value(0), armed }))
     }
 
-    fn arrive(progress: &Arc<Mutex<Progress>>, value: u64) -> Value {
+    fn arrive(progress: &Arc<Mutex<CallbackProgress>>, value: u64) -> Value {
         drop(Arrival { value: Value(value), progress: progress.clone(), moved: Arc::default() });
         lock(progress).completed
     }
@@ -160,7 +160,7 @@ mod loom_models {
     fn callbacks_on_any_thread_complete_values_in_order() {
         loom::model(|| {
             let armed = VecDeque::from([(Value(1), 2), (Value(2), 1)]);
-            let progress = Arc::new(Mutex::new(Progress { completed: Value(0), armed }));
+            let progress = Arc::new(Mutex::new(CallbackProgress { completed: Value(0), armed }));
             let arrival =
                 |value| Arrival { value: Value(value), progress: progress.clone(), moved: Arc::default() };
             let (late, other, next) = (arrival(1), arrival(1), arrival(2));

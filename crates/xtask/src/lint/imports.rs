@@ -173,7 +173,7 @@ impl Reader {
         }
         let Some(path) = self.absolute(&names) else { return };
         let known_as = known_as.unwrap_or_else(|| name.to_owned());
-        // What a private `use` brings in, a child reaches by `super`.
+        // A child module names the imports of its parent by `super`.
         self.exported.push((known_as, path.clone()));
         if !exports {
             self.named.push((path, line));

@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn person() -> String {
-        ["who", "ever"].concat()
+        ["wh", "oever"].concat()
     }
 
     #[test]

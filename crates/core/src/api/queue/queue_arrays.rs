@@ -89,7 +89,7 @@ impl CommandQueue {
         self.by(CommandKind::Upload)?.array(elements)
     }
 
-    /// *Returns* an array whose elements are whatever was there, for use in this queue's order.
+    /// Returns an array whose elements are whatever was there, for use in this queue's order.
     ///
     /// # Errors
     /// As [`zeros`](Self::zeros).

@@ -33,9 +33,9 @@ fn a_future_is_woken() {
         let queue = model.queue();
         let threads = [model.lane_thread(0), model.completer(0)];
         let point = enqueue(&model.engine, queue);
-        let bell = Arc::new(Bell::default());
-        while model.engine.poll(point, &Waker::from(bell.clone())).is_none() {
-            bell.sleep();
+        let task_waker = Arc::new(TaskWaker::default());
+        while model.engine.poll(point, &Waker::from(task_waker.clone())).is_none() {
+            task_waker.sleep();
         }
         model.stop(threads);
     });
@@ -100,12 +100,12 @@ fn closing_a_context_waits_for_its_work_and_ends_its_threads() {
 
 /// Parks a thread until its waker is called, any number of times.
 #[derive(Default)]
-struct Bell {
+struct TaskWaker {
     rung: Mutex<bool>,
     ring: Condvar,
 }
 
-impl Bell {
+impl TaskWaker {
     fn sleep(&self) {
         let mut rung = lock(&self.rung);
         while !std::mem::take(&mut *rung) {
@@ -114,7 +114,7 @@ impl Bell {
     }
 }
 
-impl Wake for Bell {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         *lock(&self.rung) = true;
         self.ring.notify_all();

@@ -62,7 +62,7 @@ impl Model {
     }
 
     /// Returns another context on the device of this one, with lanes that complete a submission at once.
-    fn beside(&self) -> Self {
+    fn sharing_device(&self) -> Self {
         Self::with(self.engine.device.clone(), World::new(1, true))
     }
 

@@ -48,7 +48,7 @@ fn work_behind_another_context_is_submitted_without_a_waiter() {
 fn on_one_device_work_is_submitted_behind_incomplete_work() {
     explore(|| {
         let far = Model::by_hand(1);
-        let near = far.beside();
+        let near = far.sharing_device();
         let lane = near.lane_thread(0);
         let (_, served) = behind(&near, &far);
         let other = waiter(&far, served);
@@ -64,7 +64,7 @@ fn on_one_device_work_is_submitted_behind_incomplete_work() {
 fn on_one_device_a_wait_for_a_point_that_is_never_submitted_ends() {
     explore(|| {
         let far = Model::quick(1);
-        let near = far.beside();
+        let near = far.sharing_device();
         let (held, queue) = (far.queue(), near.queue());
         let gate = hold(&far, held);
         let end = far.engine.lock().queue(held).end(held);

@@ -8,4 +8,4 @@ pub(crate) mod wait_log;
 pub(crate) mod wait_report;
 
 #[cfg(test)]
-mod tests;
+mod ordering_tests;

@@ -17,7 +17,7 @@ impl State {
         let queue = self.queue(slot);
         let first = queue.pending.front()?.stamp;
         let alone = self.lanes.len() == 1 && self.one_priority();
-        if slot == Slot::CONTEXT || queue.returns_to_host() || !alone || self.awaits_beside(slot) {
+        if slot == Slot::CONTEXT || queue.returns_to_host() || !alone || self.other_is_awaited(slot) {
             return None;
         }
         let points = queue.first_handle(first).into_iter().chain(self.wakers.first_awaited(slot, first));
@@ -29,7 +29,7 @@ impl State {
         self.slots().any(|slot| self.is_pending_awaited(slot))
     }
 
-    fn awaits_beside(&self, slot: Slot) -> bool {
+    fn other_is_awaited(&self, slot: Slot) -> bool {
         self.slots().any(|other| other != slot && self.is_pending_awaited(other))
     }
 

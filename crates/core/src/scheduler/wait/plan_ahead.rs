@@ -1,6 +1,7 @@
 //! Limits how far a wait plans ahead of the device.
 
-use crate::scheduler::plan::{DueCommands, PlanRest};
+use crate::scheduler::plan::PlanRest;
+use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use crate::scheduler::wait::{TargetState, WaitTarget};
@@ -33,7 +34,7 @@ impl State {
         self.lanes[lane].own_plannings += 1;
         if self.lanes[lane].own_plannings > MOST_OWN_PLANNINGS {
             self.lanes[lane].own_plannings = 0;
-            self.plan_lane(lane, DueCommands::Beside(slot));
+            self.plan_lane(lane, DueCommands::RequestedExcept(slot));
         }
     }
 }
@@ -42,7 +43,7 @@ impl State {
 mod tests {
     use crate::device::CostModel;
     use crate::scheduler::command_costs::CommandCosts;
-    use crate::scheduler::wait::tests::{engine, enqueue, queue};
+    use crate::scheduler::wait::wait_tests::{engine, enqueue, queue};
     use crate::scheduler::wait::*;
     use std::cell::RefCell;
 

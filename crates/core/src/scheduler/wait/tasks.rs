@@ -12,7 +12,7 @@ use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::relay::RelaySource;
 use crate::scheduler::signaller::Signaller;
-use crate::scheduler::wait::tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
+use crate::scheduler::wait::wait_tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
 use crate::scheduler::wait::*;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Work;

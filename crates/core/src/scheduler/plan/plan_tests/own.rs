@@ -1,6 +1,6 @@
 //! Tests the planning of the context commands.
 
-use crate::scheduler::plan::tests::*;
+use crate::scheduler::plan::plan_tests::*;
 
 /// Enqueues a short command of `slot`, a long context command, and a command of `later` that may need the context
 /// command.

@@ -1,6 +1,6 @@
 //! Tests how batches are closed so that no result is late.
 
-use crate::scheduler::plan::tests::*;
+use crate::scheduler::plan::plan_tests::*;
 use crate::scheduler::wakers::WakeCondition as Awaited;
 use std::task::Waker;
 
@@ -117,7 +117,7 @@ fn e02_short_commands_of_many_queues_share_a_batch_until_they_take_long_together
 
 /// A long command of another queue would make the result behind the first one late.
 #[test]
-fn e02_a_long_command_with_an_awaited_result_behind_it_runs_beside_no_other() {
+fn e02_a_long_command_with_an_awaited_result_behind_it_has_its_own_batch() {
     for awaited in [false, true] {
         let engine = paced(0.5);
         let [first, behind, other] = [(); 3].map(|()| queue(&engine, Priority::Normal));
@@ -182,7 +182,7 @@ fn e02_commands_that_a_map_waits_for_count_as_awaited() {
         let engine = paced(0.5);
         let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
         let block = block();
-        let ends = [(long, launch(&crate::scheduler::plan::tests::block())), (short, fill(&block))]
+        let ends = [(long, launch(&crate::scheduler::plan::plan_tests::block())), (short, fill(&block))]
             .map(|(slot, work)| enqueue(&engine, slot, work));
         let _past = mapped.then(|| engine.await_uses(&span(&block), false));
         let mut state = engine.lock();
@@ -196,8 +196,9 @@ fn e02_commands_behind_those_that_a_map_waits_for_do_not_count_as_awaited() {
     let engine = paced(0.3 * BOUND);
     let (slot, block) = (queue(&engine, Priority::Normal), block());
     enqueue(&engine, slot, fill(&block));
-    let ends: Vec<Point> =
-        (0..9).map(|_| enqueue(&engine, slot, launch(&crate::scheduler::plan::tests::block()))).collect();
+    let ends: Vec<Point> = (0..9)
+        .map(|_| enqueue(&engine, slot, launch(&crate::scheduler::plan::plan_tests::block())))
+        .collect();
     let _past = engine.await_uses(&span(&block), false);
     let mut state = engine.lock();
     state.plan([ends[8]], Priority::Normal);

@@ -13,13 +13,13 @@ use std::task::{Wake, Waker};
 /// # Example
 /// ```
 /// use std::task::Waker;
-/// let mut bell = fencepost_sync::Bell::default();
-/// assert!(bell.waker().is_none());
-/// let first = bell.set(Waker::noop()).clone();
-/// assert!(bell.set(Waker::noop()).will_wake(&first));
+/// let mut task_waker = fencepost_sync::TaskWaker::default();
+/// assert!(task_waker.waker().is_none());
+/// let first = task_waker.set(Waker::noop()).clone();
+/// assert!(task_waker.set(Waker::noop()).will_wake(&first));
 /// ```
 #[derive(Default)]
-pub struct Bell(Option<(Arc<Task>, Waker)>);
+pub struct TaskWaker(Option<(Arc<Task>, Waker)>);
 
 thread_local! {
     /// Counts the wakers and destructors of the program that this thread is inside of.
@@ -28,7 +28,7 @@ thread_local! {
     static LATER: RefCell<Option<Vec<Arc<Task>>>> = RefCell::default();
 }
 
-/// Returns `true` while this thread runs the waker of a task, called by a [`Bell`], or [other code of the
+/// Returns `true` while this thread runs the waker of a task, called by a [`TaskWaker`], or [other code of the
 /// program](InTask).
 ///
 /// # Example
@@ -42,15 +42,15 @@ thread_local! {
 ///         assert!(fencepost_sync::in_task());
 ///     }
 /// }
-/// let mut bell = fencepost_sync::Bell::default();
-/// bell.set(&Waker::from(Arc::new(Task))).wake_by_ref();
+/// let mut task_waker = fencepost_sync::TaskWaker::default();
+/// task_waker.set(&Waker::from(Arc::new(Task))).wake_by_ref();
 /// assert!(!fencepost_sync::in_task());
 /// ```
 pub fn in_task() -> bool {
     IN_TASK.with(Cell::get) > 0
 }
 
-/// Defers wakers: while a value of this type lives, the tasks that a [`Bell`] would wake on this thread are collected
+/// Defers wakers: while a value of this type lives, the tasks that a [`TaskWaker`] would wake on this thread are collected
 /// instead. A waker is code of the program and may block until this thread has done something else, which would be a
 /// deadlock.
 ///
@@ -67,9 +67,9 @@ pub fn in_task() -> bool {
 ///     }
 /// }
 /// let task = Arc::new(Task(AtomicBool::new(false)));
-/// let mut bell = fencepost_sync::Bell::default();
+/// let mut task_waker = fencepost_sync::TaskWaker::default();
 /// let later = fencepost_sync::TasksLater::enter();
-/// bell.set(&Waker::from(task.clone())).wake_by_ref();
+/// task_waker.set(&Waker::from(task.clone())).wake_by_ref();
 /// assert!(!task.0.load(Relaxed));
 /// later.end().into_iter().for_each(Waker::wake);
 /// assert!(task.0.load(Relaxed));
@@ -147,7 +147,7 @@ impl Drop for InTask {
 /// Holds the task to wake, until it is woken.
 struct Task(Mutex<Option<Waker>>);
 
-impl Bell {
+impl TaskWaker {
     /// Sets the task that the waker wakes, once, instead of an earlier one; returns the waker to register.
     pub fn set(&mut self, task: &Waker) -> &Waker {
         let (at, waker) = self.0.get_or_insert_with(|| {
@@ -195,7 +195,7 @@ impl Wake for Task {
     }
 }
 
-impl Drop for Bell {
+impl Drop for TaskWaker {
     /// Removes the task, so copies of the waker that are still registered wake nothing.
     fn drop(&mut self) {
         if let Some((at, _)) = &self.0 {
@@ -231,9 +231,9 @@ mod tests {
 
     #[test]
     fn the_task_that_polled_last_is_woken_once() {
-        let (tasks, mut bell) = (tasks(), Bell::default());
-        let left = bell.set(&tasks[0].1).clone();
-        assert!(bell.set(&tasks[1].1).will_wake(&left));
+        let (tasks, mut task_waker) = (tasks(), TaskWaker::default());
+        let left = task_waker.set(&tasks[0].1).clone();
+        assert!(task_waker.set(&tasks[1].1).will_wake(&left));
         left.wake_by_ref();
         left.wake();
         assert_eq!(woken(&tasks), [0, 1]);
@@ -241,18 +241,18 @@ mod tests {
 
     #[test]
     fn a_task_that_polls_again_is_woken_again() {
-        let (tasks, mut bell) = (tasks(), Bell::default());
+        let (tasks, mut task_waker) = (tasks(), TaskWaker::default());
         for _ in 0..3 {
-            bell.set(&tasks[0].1).wake_by_ref();
+            task_waker.set(&tasks[0].1).wake_by_ref();
         }
         assert_eq!(woken(&tasks), [3, 0]);
     }
 
     #[test]
     fn a_dropped_future_leaves_no_task_to_wake() {
-        let (tasks, mut bell) = (tasks(), Bell::default());
-        let left = bell.set(&tasks[0].1).clone();
-        drop(bell);
+        let (tasks, mut task_waker) = (tasks(), TaskWaker::default());
+        let left = task_waker.set(&tasks[0].1).clone();
+        drop(task_waker);
         assert_eq!(Arc::strong_count(&tasks[0].0), 2);
         left.wake();
         assert_eq!(woken(&tasks), [0, 0]);

@@ -16,6 +16,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::plan::context_commands::MOST_CONTEXT_COMMANDS;
+use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::plan::*;
 use crate::scheduler::signaller::Signaller;
 use crate::work::kernel_launch::{BoundArray, Launch};

@@ -1,0 +1,53 @@
+//! Plans the commands that are due on one lane.
+
+use crate::scheduler::priority::Priority;
+use crate::scheduler::queue_state::QueueState;
+use crate::scheduler::state::State;
+use fencepost_sync::{Point, Slot};
+
+/// Selects the commands of a lane that are planned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DueCommands {
+    /// Selects the commands that the program requested with a flush or a wait.
+    Requested,
+    /// Selects all pending commands, so that they share a batch.
+    All,
+    /// Selects the requested commands of every queue but this one, even if planned batches are not yet submitted.
+    RequestedExcept(Slot),
+}
+
+impl State {
+    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch. While a batch of a priority
+    /// is planned and not submitted, later commands of that priority stay pending and gather.
+    pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
+        let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
+        let mut any = [false; 3];
+        self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
+        let own = self.queue(Slot::CONTEXT);
+        any[own.priority as usize] |= self.context_commands_are_due() && waits(own);
+        let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
+        for priority in Priority::ORDER {
+            let gathers = except.is_none() && !self.lanes[lane].list(priority).is_empty();
+            if gathers || !any[priority as usize] {
+                continue;
+            }
+            let queues = self.slots().skip(usize::from(!self.context_commands_are_due()));
+            let queues = queues.map(|slot| (slot, self.queue(slot)));
+            let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
+            let roots: Vec<Point> = match due {
+                DueCommands::All => queues.map(|(slot, q)| q.end(slot)).collect(),
+                DueCommands::Requested | DueCommands::RequestedExcept(_) => {
+                    let queues = queues.filter(|(slot, _)| except != Some(*slot));
+                    queues
+                        .filter(|(_, q)| q.is_requested())
+                        .map(|(slot, q)| q.end_of_requested(slot))
+                        .collect()
+                }
+            };
+            if !roots.is_empty() {
+                self.plan(roots, priority);
+                self.lanes[lane].own_plannings = 0;
+            }
+        }
+    }
+}
