@@ -103,8 +103,8 @@ impl Context {
     /// wgpu only, without native fences and without memory that stays mapped.
     ///
     /// # Errors
-    /// Returns `Setting` if a variable chooses the recorder and names none, and `Device` if the driver refuses an
-    /// object that a native recorder needs.
+    /// Returns `Setting` if an environment variable chooses the recorder and its value names none. Returns `Device` if
+    /// the driver refuses an object that a native recorder needs.
     ///
     /// # Example
     /// ```no_run
@@ -417,8 +417,8 @@ impl Context {
         self.owner.watch()
     }
 
-    /// Takes an error that no call could return: an error in a `Drop`, or one in the work of the context itself, such
-    /// as the fill of an array. After an error of the latter kind, every call returns the error until it is taken.
+    /// Takes an error that arose outside of a call: in a `Drop`, or in the work of the context itself, such as the fill
+    /// of an array. An error in the context's own work is returned by every later call until this call takes it.
     pub fn take_error(&self) -> Option<Error> {
         let mut state = self.owner.engine().lock();
         let dropped = state.drop_error.take();

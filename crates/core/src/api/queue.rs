@@ -241,7 +241,8 @@ impl CommandQueue {
     }
 
     /// *Returns* a new queue with this one's priority and timing, ordered after everything enqueued so far. As every
-    /// new queue, it comes after the work of all queues of the context, and not only after this queue's work.
+    /// new queue does, the queue comes after the work of all queues of the context, and not only after this queue's
+    /// work.
     ///
     /// # Example
     /// ```
@@ -323,8 +324,8 @@ impl CommandQueue {
         late.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
     }
 
-    /// Returns `true` if everything enqueued so far is complete. The call flushes first, so that a loop that polls it
-    /// ends, and it never waits.
+    /// Returns `true` if everything enqueued so far is complete. The call flushes first, so a loop that repeats the
+    /// call ends. The call never waits.
     ///
     /// # Errors
     /// Returns the error of the work, or the queue's own error.

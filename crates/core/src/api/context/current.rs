@@ -51,9 +51,9 @@ impl CommandQueue {
     /// no wait: the policy, or a [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the
     /// scope's work. Scopes nest. Other threads and host callbacks have current queues of their own.
     ///
-    /// A scope belongs to one thread. It takes no asynchronous function, because the future of the function would run
-    /// outside of the scope. Such a program does not compile, because the result of `f` must be [`Unpin`]. A future in
-    /// a `Box::pin` is [`Unpin`] and passes that check, but the scope ends before the future runs. Asynchronous code
+    /// A scope belongs to one thread. It takes no asynchronous function: the future of such a function would run
+    /// outside of the scope. The program does not compile then, because the result of `f` must be [`Unpin`]. A future
+    /// in a `Box::pin` is [`Unpin`] and passes that check, but the scope ends before the future runs. Asynchronous code
     /// names its queue.
     ///
     /// # Example
@@ -196,7 +196,7 @@ fn current_queue(owner: &Owner) -> Option<CommandQueue> {
         let current = current.borrow();
         current.queues.iter().find(|(of, _)| *of == context).map(|(_, queue)| queue.clone())
     });
-    // The borrow is over: the upgraded handle may become the queue's last one, and its drop may need `CURRENT`.
+    // The borrow is over: the new handle may become the queue's last one, and its drop must not meet a borrow.
     known.ok().flatten()?.upgrade()
 }
 

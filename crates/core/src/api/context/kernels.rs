@@ -26,10 +26,10 @@ impl Context {
     /// Compiles the kernel of an argument struct, and checks the shader and the struct against each other.
     ///
     /// The call takes as long as the driver needs to compile a shader. A context compiles a kernel once: calls with the
-    /// same source, entry point and overrides return the same kernel. The context keeps the kernels that the program
-    /// has handles of. It also keeps other kernels, the most recently requested ones, up to 256 in all. With
-    /// [`ContextOptions::kernel_folder`](crate::ContextOptions::kernel_folder), the result of the driver is kept for
-    /// the next run of the program.
+    /// same source, entry point and overrides return the same kernel. The context keeps every kernel that the program
+    /// has a handle of. It also keeps other kernels, the most recently requested ones, up to 256 in all.
+    /// [`ContextOptions::kernel_folder`](crate::ContextOptions::kernel_folder) keeps the driver's results for the next
+    /// run of the program.
     ///
     /// # Errors
     /// Returns [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks a

@@ -16,7 +16,7 @@ impl Context {
     /// Starts the work of all queues, and returns.
     ///
     /// The queues start together. On a device with one hardware queue, work of one queue can then run beside work of
-    /// another. One [`flush`](crate::CommandQueue::flush) after the other may start the queues one after the other.
+    /// another. Separate calls of [`flush`](crate::CommandQueue::flush) may start the queues one after the other.
     ///
     /// # Errors
     /// Returns [`Kind::DeviceLost`]. An error of a queue's work stays the error of that queue.
@@ -119,7 +119,7 @@ impl Everything {
 }
 
 impl Drop for Everything {
-    /// Notifies the threads, because the completers now have to wait for the ends.
+    /// Notifies the threads: no caller waits for the ends now, so the completers have to.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
     }

@@ -24,9 +24,9 @@ impl Context {
     /// orders their uses as it orders the uses of slices. An array that starts elsewhere in the buffer is a slice of an
     /// array from the start of the buffer.
     ///
-    /// A flush of the context starts work after everything that the program has submitted with wgpu, or written with
-    /// `write_buffer`, before the flush. Work that the program submits after a wait for work of the context comes after
-    /// that work.
+    /// The work that a flush of the context starts comes after everything that the program has submitted with wgpu, or
+    /// written with `write_buffer`, before the flush. Work that the program submits after a wait for work of the
+    /// context comes after that work.
     ///
     /// The array retains the buffer, so the program may drop its own handle. The array does not prevent a map or a
     /// destruction of the buffer: work that is submitted afterwards fails.

@@ -291,7 +291,7 @@ fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayR
     Ok(ArrayRef { storage: zeros.array.storage.clone(), offset: 0, followed: false, ..array.clone() })
 }
 
-/// Checks that arguments share bytes only if the shader declares them as read-only.
+/// Checks that two arguments share bytes only if the shader declares both as read-only.
 #[inline]
 fn check_aliases(kernel: &KernelInner, bindings: &[BoundArray]) -> Result<()> {
     for (j, b) in bindings.iter().enumerate() {

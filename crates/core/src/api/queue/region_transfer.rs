@@ -231,7 +231,7 @@ impl ArrayOps<'_> {
         Ok((between, works))
     }
 
-    /// Allocates temporary memory for `len` elements, and selects the elements `picked` of it.
+    /// Allocates temporary memory for `len` elements, of which `picked` selects some.
     fn between(&self, like: &ArrayRef, len: usize, picked: StridedRegion) -> Result<ArrayPart> {
         let words = (len * like.dtype.size()).div_ceil(WORD as usize);
         let memory = self.empty::<u32, 1>([words])?.array_ref();

@@ -105,7 +105,7 @@ impl ArrayOps<'_> {
         Ok(array)
     }
 
-    /// Fills an array with an element, which comes as bytes.
+    /// Fills an array with an element, given as bytes.
     pub(crate) fn fill(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
         match Pattern::of(element) {
             Some(pattern) => self.fill_pattern(array, pattern),
