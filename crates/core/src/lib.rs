@@ -1,4 +1,4 @@
-//! Command queues, events, arrays and kernel launches on wgpu: what `fencepost` is made of.
+//! Command queues, events, arrays and kernel launches on wgpu. This crate implements the `fencepost` crate.
 //!
 //! Programs use the `fencepost` crate, which re-exports this one.
 
@@ -34,13 +34,13 @@ pub use crate::device::adapter_info::{AdapterInfo, AdapterKind};
 pub use crate::error::site::Site;
 pub use crate::error::{Error, Kind, PoolLimit, Result};
 pub use crate::runtime::event::{Event, EventOptions, Events};
-/// The cause in [`Kind::Kernel`].
+/// Describes the cause of a [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, FieldType, HostBuffer, HostKernel, Interface, IntoArg,
     KernelArgs, NamedArg, Number, Param, Scalar, ShaderSource, StructType, Value, args, reference,
 };
-/// What an [`Interface`] is made of.
+/// Contains the parts of an [`Interface`].
 pub mod interface {
     pub use fencepost_kernels::{Binding, Dim, Layout, Leaf, Needs, Override, ParamField, Params};
 }
@@ -76,14 +76,14 @@ pub use crate::runtime::user_event::UserEvent;
 pub use crate::scheduler::ordering::policy::Policy;
 pub use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
 pub use crate::scheduler::priority::Priority;
-/// The cause in [`Kind::Pending`].
+/// Describes the cause of a [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
 
-/// What derived code refers to.
+/// Contains the items that derived code refers to.
 #[doc(hidden)]
 pub use fencepost_kernels::__private;
 
-/// The text of a built-in shader, by file name.
+/// Returns the text of the built-in shader with this file name, or `None` if there is none.
 ///
 /// # Example
 /// ```
@@ -94,7 +94,7 @@ pub fn builtin_shader(name: &str) -> Option<&'static str> {
     fencepost_kernels::builtins().iter().find(|(builtin, _)| *builtin == name).map(|(_, text)| *text)
 }
 
-/// A context and a queue for the examples in documentation: the CPU recorder, which needs no device.
+/// Makes a context and a queue for the examples in documentation. They are on the CPU recorder, which needs no device.
 #[cfg(cpu)]
 #[doc(hidden)]
 pub fn doctest() -> (Context, CommandQueue) {

@@ -1,4 +1,4 @@
-//! One device and everything made on it.
+//! The context: one device and everything that is made on it.
 
 pub(crate) mod compile_job;
 pub(crate) mod current;
@@ -41,10 +41,10 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// One device and everything made on it: queues, events, arrays, kernels. A cheap handle.
+/// Holds one device and everything that is made on it: queues, events, arrays and kernels. A clone is a cheap handle.
 ///
-/// When the last handle of it goes (queues, events, arrays and kernels are handles too), what is enqueued is
-/// flushed and waited for, and its threads end.
+/// Queues, events, arrays and kernels are handles of their context too. The drop of the last handle flushes the
+/// enqueued work, waits for its completion and ends the threads of the context.
 ///
 /// # Example
 /// ```no_run
@@ -60,22 +60,24 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens the best adapter: discrete before integrated before software, or what `FENCEPOST_ADAPTER` names, by its
-    /// number in [`adapters`](crate::adapters) or by a part of its name and backend.
+    /// Opens the best adapter: a discrete one before an integrated one, and an integrated one before software. If
+    /// `FENCEPOST_ADAPTER` is set, the call opens the adapter that the variable names, by its number in
+    /// [`adapters`](crate::adapters) or by a part of its name and backend.
     ///
     /// A `wait_timeout` on the opening of a context ignores its limit.
     ///
     /// # Errors
-    /// [`Kind::NoAdapter`](crate::Kind::NoAdapter) with a list of what there is; [`Kind::Device`](crate::Kind::Device) if it cannot be opened.
+    /// The result is [`Kind::NoAdapter`](crate::Kind::NoAdapter) with a list of the adapters if there is no such
+    /// adapter, and [`Kind::Device`](crate::Kind::Device) if the adapter cannot be opened.
     #[allow(clippy::new_ret_no_self, reason = "opening a device takes time: the context comes late")]
     pub fn new() -> Pending<Context> {
         Self::with_options(ContextOptions::default())
     }
 
-    /// Opens an adapter.
+    /// Opens an adapter, with options.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The result has the errors of [`new`](Self::new).
     pub fn with_options(options: ContextOptions) -> Pending<Context> {
         Self::open(options, DeviceSwitches::default())
     }
@@ -96,13 +98,13 @@ impl Context {
 
     /// Makes a context on a wgpu device and queue of the program.
     ///
-    /// The program may go on using both: wgpu orders the submissions of one queue as they are made. The handlers of the device
-    /// for errors and for its loss stay those of the program. With the default options the context works through wgpu only: no
-    /// native fence, no memory that stays mapped.
+    /// The program may still use both: wgpu orders the submissions of one queue as they are made. The error handlers
+    /// and the loss handler of the device stay those of the program. With the default options the context works through
+    /// wgpu only, without native fences and without memory that stays mapped.
     ///
     /// # Errors
-    /// `Setting` if the recorder is to be chosen by a variable that names none; `Device` if the driver refuses what a
-    /// native recorder needs.
+    /// Returns `Setting` if an environment variable chooses the recorder and its value names none. Returns `Device` if
+    /// the driver refuses an object that a native recorder needs.
     ///
     /// # Example
     /// ```no_run
@@ -164,8 +166,8 @@ impl Context {
         Self { owner }
     }
 
-    /// A context on host bytes, for tests: commands run in any order that is allowed, chosen by a seed, with the
-    /// reference functions of the kernels.
+    /// Makes a context on host bytes, for tests. Its commands run in an allowed order that a seed chooses, and a launch
+    /// runs the reference function of its kernel.
     ///
     /// # Example
     /// ```
@@ -178,13 +180,13 @@ impl Context {
     /// }
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    #[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
+    #[cfg(feature = "cpu")] // `cfg(cpu)`, in a form that the documentation shows
     pub fn on_cpu(options: CpuOptions) -> Context {
         Self::on_cpu_with(options, Policy::default())
     }
 
-    /// As [`on_cpu`](Self::on_cpu), with a policy.
-    #[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
+    /// Makes a context as [`on_cpu`](Self::on_cpu) does, with a policy.
+    #[cfg(feature = "cpu")] // `cfg(cpu)`, in a form that the documentation shows
     pub fn on_cpu_with(options: CpuOptions, policy: Policy) -> Context {
         Self::on_faulty_cpu(options, CpuFaults::default(), policy)
     }
@@ -196,12 +198,13 @@ impl Context {
         Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()))
     }
 
-    /// The adapter.
+    /// Returns the properties of the adapter.
     pub fn info(&self) -> &AdapterInfo {
         self.owner.info()
     }
 
-    /// What records and submits its work: the name of a [`RecorderChoice`](crate::RecorderChoice), in small letters.
+    /// Returns the name of the [`RecorderChoice`](crate::RecorderChoice) that records and submits the work of the
+    /// context, in lower case.
     ///
     /// # Example
     /// ```
@@ -212,22 +215,24 @@ impl Context {
         self.owner.device().recorder()
     }
 
-    /// The wgpu device and queue, if that is what the context is on. Submit to the queue yourself only what touches
-    /// nothing of the context, or arrays [on buffers of your own](Self::array_on); what belongs into the order of a queue
-    /// goes through [`encode`](CommandQueue::encode) or [`submit_foreign`](CommandQueue::submit_foreign).
+    /// Returns the wgpu device and queue, or `None` if the context is on no wgpu device.
+    ///
+    /// The program may submit its own work to this queue if the work uses no memory of the context, or only arrays [on
+    /// buffers of the program](Self::array_on). Work that needs a place in the order of a command queue goes through
+    /// [`encode`](CommandQueue::encode) or [`submit_foreign`](CommandQueue::submit_foreign).
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         self.owner.wgpu().map(|device| (device.raw(), device.queue()))
     }
 
-    /// Bytes on a multiple of which the slices that are bound as arguments must start.
+    /// Returns the alignment of bindings in bytes. A slice that is bound as an argument must start at a multiple of it.
     pub fn binding_alignment(&self) -> u64 {
         self.owner.device().caps().binding_alignment
     }
 
     /// Makes a command queue, ordered after everything enqueued on the context so far.
     ///
-    /// On a lost device the queue is made all the same, and every verb of it says so. It always is a new queue,
-    /// whatever the label; the queue ends with its last handle.
+    /// On a lost device the call makes the queue nevertheless, and every verb of the queue returns the loss. Every call
+    /// makes a new queue, even if another one has the same label. The queue ends with its last handle.
     ///
     /// # Example
     /// ```
@@ -248,7 +253,7 @@ impl Context {
         CommandQueue::new(self.owner.clone(), slot, options)
     }
 
-    /// The queue that is there without being made: every call gives the same one.
+    /// Returns the default queue of the context. Every call returns the same queue.
     pub fn default_queue(&self) -> CommandQueue {
         let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
         let make = || self.owner.engine().new_queue(&options.label, options.priority, options.timing);
@@ -256,10 +261,11 @@ impl Context {
         CommandQueue::shared(self.owner.clone(), slot, options)
     }
 
-    /// An array of zeros, before every later use on any queue.
+    /// Returns an array of zeros. Every later use on any queue comes after the fill.
     ///
     /// # Errors
-    /// [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory), [`Kind::DeviceLost`](crate::Kind::DeviceLost).
+    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory) or
+    /// [`Kind::DeviceLost`](crate::Kind::DeviceLost).
     ///
     /// # Example
     /// ```
@@ -274,19 +280,19 @@ impl Context {
         self.own(CommandKind::Fill).zeros(shape)
     }
 
-    /// An array whose elements are all `value`, before every later use on any queue.
+    /// Returns an array whose elements are all `value`. Every later use on any queue comes after the fill.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
         self.own(CommandKind::Fill).full(shape, value)
     }
 
-    /// An array of ones, before every later use on any queue.
+    /// Returns an array of ones. Every later use on any queue comes after the fill.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     ///
     /// # Example
     /// ```
@@ -301,28 +307,30 @@ impl Context {
         self.full(shape, T::ONE)
     }
 
-    /// An array with the elements of a slice, copied at the call, before every later use on any queue.
+    /// Returns an array with the elements of a slice, which is copied at the call. Every later use on any queue comes
+    /// after the upload.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
         self.own(CommandKind::Upload).array(elements)
     }
 
-    /// An array whose elements are whatever was there.
+    /// Returns an array with unspecified elements: the memory keeps its earlier bytes.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
         self.own(CommandKind::Fill).empty(shape)
     }
 
-    /// An array of zeros of the shape, padding and type of another, before every later use on any queue.
+    /// Returns an array of zeros with the shape, padding and type of another. Every later use on any queue comes after
+    /// the fill.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn zeros_like<T: Element, const D: usize>(
         &self,
@@ -331,10 +339,10 @@ impl Context {
         self.zeros_padded(like.shape(), like.padded_shape())
     }
 
-    /// As [`ones`](Self::ones), with the shape, padding and type of another array.
+    /// Returns an array of ones as [`ones`](Self::ones) does, with the shape, padding and type of another array.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn ones_like<T: Number, const D: usize>(
         &self,
@@ -343,10 +351,10 @@ impl Context {
         self.own(CommandKind::Fill).full_padded(like.shape(), like.padded_shape(), T::ONE)
     }
 
-    /// An array of the shape, padding and type of another whose elements are whatever was there.
+    /// Returns an array with unspecified elements and the shape, padding and type of another.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty_like<T: Element, const D: usize>(
         &self,
@@ -361,10 +369,11 @@ impl Context {
         crate::api::queue::transfer::ArrayOps { owner: &self.owner, by }
     }
 
-    /// A pinned host array, zeroed; see [`HostArray`].
+    /// Returns a zeroed pinned host array; see [`HostArray`].
     ///
     /// # Errors
-    /// [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory), [`Kind::DeviceLost`](crate::Kind::DeviceLost).
+    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory) or
+    /// [`Kind::DeviceLost`](crate::Kind::DeviceLost).
     #[track_caller]
     pub fn pinned<T: Element, Dir: Direction, const D: usize>(
         &self,
@@ -373,7 +382,7 @@ impl Context {
         HostArray::new(&self.owner, shape, shape)
     }
 
-    /// An event that is not recorded: complete by definition, until a queue records it.
+    /// Returns an event that is not recorded. It counts as complete until a queue records it.
     ///
     /// # Example
     /// ```
@@ -388,28 +397,28 @@ impl Context {
         Event::new(self.owner.clone(), Recording::Never)
     }
 
-    /// As [`event`](Self::event), with options: see [`EventOptions`].
+    /// Returns an event as [`event`](Self::event) does, with options: see [`EventOptions`].
     pub fn event_with(&self, options: EventOptions) -> Event {
         Event::with(self.owner.clone(), Recording::Never, options)
     }
 
-    /// An event that the program signals; see [`UserEvent`].
+    /// Returns an event that the program signals; see [`UserEvent`].
     pub fn user_event(&self, label: &str) -> UserEvent {
         UserEvent::new(self.owner.clone(), label)
     }
 
-    /// The state of all queues and lanes as text, for people who look for what a program waits for.
+    /// Returns the state of all queues and lanes as text. The text helps to find the wait that blocks a program.
     pub fn state_dump(&self) -> String {
         self.owner.engine().dump(self.owner.info())
     }
 
-    /// Something that shows [`state_dump`](Self::state_dump) later and keeps nothing alive.
+    /// Returns a watch that shows [`state_dump`](Self::state_dump) later. The watch keeps nothing alive.
     pub fn watch(&self) -> ContextWatch {
         self.owner.watch()
     }
 
-    /// Takes an error that came up where nobody could be told: in a `Drop`, or in the work of the context itself,
-    /// such as the fill of an array. After the latter every call says it until it is taken.
+    /// Takes an error that arose outside of a call: in a `Drop`, or in the work of the context itself, such as the fill
+    /// of an array. An error in the context's own work is returned by every later call until this call takes it.
     pub fn take_error(&self) -> Option<Error> {
         let mut state = self.owner.engine().lock();
         let dropped = state.drop_error.take();

@@ -1,4 +1,4 @@
-//! Making arrays whose memory is larger than their shape.
+//! Arrays whose memory is larger than their shape.
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
@@ -9,13 +9,14 @@ use crate::error::site::CommandKind;
 use fencepost_kernels::Element;
 
 impl Context {
-    /// An array whose memory is larger than its shape: element `[i, j]` lies at `[i, j]` of memory of shape
-    /// `padded_shape`. All of it is zero, before every later use on any queue.
+    /// Returns an array whose memory is larger than its shape. Element `[i, j]` of the array is element `[i, j]` of
+    /// memory with the shape `padded_shape`. All of the memory is zero before every later use on any queue.
     ///
-    /// Uploads, reads, downloads and copies touch the elements only; fills, maps and kernels, all of the memory.
+    /// Uploads, reads, downloads and copies touch only the elements; fills, maps and kernels touch all of the memory.
     ///
     /// # Errors
-    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`zeros`](Self::zeros).
+    /// Returns [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller than `shape` on an axis, and the
+    /// errors of [`zeros`](Self::zeros).
     ///
     /// # Example
     /// ```
@@ -35,10 +36,10 @@ impl Context {
         self.own(CommandKind::Fill).zeros_padded(shape, padded_shape)
     }
 
-    /// As [`zeros_padded`](Self::zeros_padded), of whatever was there.
+    /// Returns an array as [`zeros_padded`](Self::zeros_padded) does, but with unspecified contents.
     ///
     /// # Errors
-    /// As [`zeros_padded`](Self::zeros_padded).
+    /// Returns the errors of [`zeros_padded`](Self::zeros_padded).
     #[track_caller]
     pub fn empty_padded<T: Element, const D: usize>(
         &self,
@@ -48,11 +49,13 @@ impl Context {
         self.own(CommandKind::Fill).empty_padded(shape, padded_shape)
     }
 
-    /// A pinned host array whose memory is larger than its shape, zeroed; `read` and `write` show all of it. To and from
-    /// a device array of the same two shapes it goes as it is, padding and all, in one copy.
+    /// Returns a zeroed pinned host array whose memory is larger than its shape. Its `read` and `write` give access to
+    /// all of the memory. A transfer to or from a device array of the same two shapes moves all of the memory, padding
+    /// included, in one copy.
     ///
     /// # Errors
-    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`pinned`](Self::pinned).
+    /// Returns [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller than `shape` on an axis, and the
+    /// errors of [`pinned`](Self::pinned).
     ///
     /// # Example
     /// ```
@@ -75,11 +78,12 @@ impl Context {
 }
 
 impl CommandQueue {
-    /// *Enqueues* an array of zeros whose memory is larger than its shape, in this queue's order; as
-    /// [`Context::zeros_padded`].
+    /// *Enqueues* an array of zeros whose memory is larger than its shape, in this queue's order.
+    /// [`Context::zeros_padded`] describes the layout.
     ///
     /// # Errors
-    /// [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller anywhere; as [`zeros`](Self::zeros).
+    /// Returns [`Kind::Padding`](crate::Kind::Padding) if `padded_shape` is smaller than `shape` on an axis, and the
+    /// errors of [`zeros`](Self::zeros).
     ///
     /// # Example
     /// ```
@@ -99,10 +103,11 @@ impl CommandQueue {
         self.by(CommandKind::Fill)?.zeros_padded(shape, padded_shape)
     }
 
-    /// Returns an array whose memory is larger than its shape, of whatever was there, for use in this queue's order.
+    /// *Returns* an array with unspecified contents whose memory is larger than its shape, for use in this queue's
+    /// order.
     ///
     /// # Errors
-    /// As [`zeros_padded`](Self::zeros_padded).
+    /// Returns the errors of [`zeros_padded`](Self::zeros_padded).
     #[track_caller]
     pub fn empty_padded<T: Element, const D: usize>(
         &self,

@@ -1,4 +1,4 @@
-//! Command queues: what programs enqueue on.
+//! Command queues, on which a program enqueues its commands.
 
 pub(crate) mod encode;
 pub(crate) mod launch;
@@ -18,7 +18,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-/// How a queue is made.
+/// Holds the options of a new queue.
 ///
 /// # Example
 /// ```
@@ -29,12 +29,12 @@ use std::sync::{Arc, Weak};
 /// ```
 #[derive(Clone, Debug)]
 pub struct QueueOptions {
-    /// What messages call it.
+    /// Names the queue in messages.
     pub label: String,
-    /// How soon its work should run, compared with other queues.
+    /// Sets how soon the queue's work should run, compared with other queues.
     pub priority: Priority,
-    /// Whether its commands are timed, so that [`Event::seconds_since`] has an answer for its events. A timed command
-    /// costs more; without, times cost nothing.
+    /// Is `true` if the device times the queue's commands. [`Event::seconds_since`] then has a result for the queue's
+    /// events. A timed command costs more; without timing, there is no cost.
     pub timing: bool,
 }
 
@@ -44,12 +44,12 @@ impl Default for QueueOptions {
     }
 }
 
-/// An in-order command queue. A cheap handle; several threads may use one, each command whole.
+/// Runs commands in the order of enqueueing. A clone is a cheap handle of the same queue. Several threads may use one
+/// queue at the same time; each command is enqueued as a whole.
 ///
-/// Verbs enqueue and return: nothing but a `wait` blocks. What nobody asks for starts by itself within about a
-/// millisecond, [`flush`](Self::flush) starts it now. Commands of one queue run in the order of enqueueing; two
-/// queues are ordered by events, waits and the context's [`Policy`](crate::Policy). Dropping the last handle
-/// flushes it and loses nothing.
+/// Verbs enqueue and return; only a `wait` blocks. The device starts enqueued work by itself within about a
+/// millisecond, and [`flush`](Self::flush) starts it now. Events, waits and the context's [`Policy`](crate::Policy)
+/// order the commands of two queues. The drop of the last handle flushes the queue and loses no work.
 ///
 /// A failure while work is submitted becomes the queue's error: every later verb returns it until
 /// [`take_error`](Self::take_error).
@@ -58,7 +58,7 @@ pub struct CommandQueue {
     inner: Arc<Inner>,
 }
 
-/// A queue that is not kept for it.
+/// Refers to a queue without keeping it alive.
 #[derive(Clone)]
 pub(crate) struct WeakQueue(Weak<Inner>);
 
@@ -66,7 +66,7 @@ struct Inner {
     owner: Owner,
     slot: Result<Slot>,
     options: QueueOptions,
-    /// Whether the queue ends with its last handle.
+    /// Is `true` if the queue ends with its last handle.
     closes: bool,
 }
 
@@ -93,7 +93,7 @@ impl CommandQueue {
         Self { inner: Arc::new(Inner { owner, slot, options, closes: true }) }
     }
 
-    /// A handle of the context's default queue.
+    /// Returns a handle of the context's default queue.
     pub(crate) fn shared(owner: Owner, slot: Result<Slot>, options: QueueOptions) -> Self {
         Self { inner: Arc::new(Inner { owner, slot, options, closes: false }) }
     }
@@ -106,32 +106,35 @@ impl CommandQueue {
         &self.inner.owner
     }
 
-    /// Its slot.
+    /// Returns the slot of the queue.
     ///
     /// # Errors
-    /// `DeviceLost` if the queue was made on a lost device.
+    /// Returns `DeviceLost` if the queue was made on a lost device.
     pub(crate) fn slot(&self) -> Result<Slot> {
         self.inner.slot.clone()
     }
 
-    /// What messages call it.
+    /// Returns the name of the queue in messages.
     pub fn label(&self) -> &str {
         &self.inner.options.label
     }
 
-    /// How soon its work should run, compared with other queues. A hint: it cannot interrupt what runs.
+    /// Returns how soon the queue's work should run, compared with other queues. This is a hint: it cannot interrupt
+    /// running work.
     pub fn priority(&self) -> Priority {
         self.inner.options.priority
     }
 
-    /// Whether its commands are timed: that was asked for, and the device has a clock for it.
+    /// Returns `true` if the queue's commands are timed: its options ask for it, and the device has a clock for it.
     pub fn is_timed(&self) -> bool {
         self.inner.options.timing && self.owner().device().caps().timestamps
     }
 
-    /// Returns the event of everything enqueued so far. Enqueues nothing, submits nothing and cannot fail: if the
-    /// work has failed, waiting for the event says so. On a timed queue that has nothing left to do it enqueues a look at
-    /// the clock, for [`Event::seconds_since`]; the event itself does not wait for that.
+    /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail: if the work has
+    /// failed, a wait for the event returns the error.
+    ///
+    /// The call enqueues nothing, except on a timed queue whose work is complete. There it enqueues a read of the
+    /// device's clock for [`Event::seconds_since`], and the event does not wait for that read.
     ///
     /// # Example
     /// ```
@@ -147,7 +150,7 @@ impl CommandQueue {
         self.marker_with(EventOptions::default())
     }
 
-    /// As [`marker`](Self::marker), with options: a marker with `timing` has a time on any queue.
+    /// Returns an event as [`marker`](Self::marker) does, with options. A marker with `timing` has a time on any queue.
     ///
     /// # Example
     /// ```
@@ -167,11 +170,11 @@ impl CommandQueue {
         event
     }
 
-    /// Returns nothing, and makes `event` stand for everything enqueued so far. Earlier waits for it stay where
-    /// they are.
+    /// *Records* `event`: it now covers everything enqueued so far. Waits that were enqueued for the event before this
+    /// call do not change.
     ///
     /// # Errors
-    /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context.
+    /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context.
     pub fn record(&self, event: &Event) -> Result<()> {
         same_context(self.owner(), &event.owner, || "an event to be recorded".into())?;
         self.record_into(event);
@@ -188,17 +191,19 @@ impl CommandQueue {
         });
     }
 
-    /// *Enqueues* a wait: what is enqueued here later runs after the event, or after all of several. Submits
-    /// nothing; an empty list is nothing.
+    /// *Enqueues* a wait: later work on this queue runs after the event, or after all of several events. The call
+    /// submits nothing. An empty list enqueues nothing.
     ///
-    /// The events may be those of another context, on any adapter. Then the work behind the wait is held on the host
-    /// until the other context has come there, or, if both are on one wgpu device, has submitted it; no other queue is
-    /// held up, and waiting for this queue starts the work over there. If that fails, this queue fails with
-    /// [`Kind::OtherContext`](crate::Kind::OtherContext). A context
-    /// whose last handle goes while its work waits for another one ends later, on a thread of its own.
+    /// The events may belong to another context, on any adapter. Then the host holds the work behind the wait until the
+    /// other context has reached the event. If both contexts are on one wgpu device, the host holds it only until the
+    /// other context has submitted its work. No other queue is held up, and a wait for this queue starts the work of
+    /// the other context. If that work fails, this queue fails with [`Kind::OtherContext`](crate::Kind::OtherContext).
+    ///
+    /// If the last handle of a context is dropped while its work waits for another context, the context ends later, on
+    /// a thread of its own.
     ///
     /// # Errors
-    /// The queue's own error.
+    /// Returns the queue's own error.
     ///
     /// # Example
     /// ```
@@ -229,14 +234,15 @@ impl CommandQueue {
     /// *Enqueues* a wait for everything enqueued so far on another queue, of this context or another.
     ///
     /// # Errors
-    /// As [`wait_for`](Self::wait_for).
+    /// Returns the errors of [`wait_for`](Self::wait_for).
     #[track_caller]
     pub fn wait_for_queue(&self, other: &CommandQueue) -> Result<()> {
         self.wait_for(&other.marker())
     }
 
-    /// Returns a new queue, ordered after everything enqueued so far, with this one's priority and timing. As every new queue,
-    /// it comes after the work of all queues of the context, not only after this one's.
+    /// *Returns* a new queue with this one's priority and timing, ordered after everything enqueued so far. As every
+    /// new queue does, the queue comes after the work of all queues of the context, and not only after this queue's
+    /// work.
     ///
     /// # Example
     /// ```
@@ -256,15 +262,15 @@ impl CommandQueue {
         CommandQueue::new(self.owner().clone(), slot, options)
     }
 
-    /// *Enqueues* a host function: it runs on the context's callback thread after everything before it, and what
-    /// comes later waits for it. It may enqueue; a wait in it for something behind it is
-    /// [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If it panics, the queue fails.
+    /// *Enqueues* a host function. It runs on the context's callback thread after everything enqueued before it, and
+    /// later commands of the queue wait for it. The function may enqueue commands. A wait in the function for work
+    /// behind it returns [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the function panics, the queue fails.
     ///
-    /// A handle of the context in it keeps the context going until it has run: a program that ends meanwhile loses
-    /// it, so wait for it.
+    /// A handle of the context in the function keeps the context alive until the function has run. If the program ends
+    /// before that, the function does not run; a wait for the function prevents this.
     ///
     /// # Errors
-    /// The queue's own error.
+    /// Returns the queue's own error.
     ///
     /// # Example
     /// ```
@@ -281,18 +287,19 @@ impl CommandQueue {
         self.owner().engine().enqueue_callback(self.slot()?, Box::new(f), Location::caller())
     }
 
-    /// *Starts* enqueued work, with all that it waits for, and returns.
+    /// *Starts* the enqueued work, with all the work that it waits for, and returns.
     ///
     /// # Errors
-    /// The queue's own error.
+    /// Returns the queue's own error.
     pub fn flush(&self) -> Result<()> {
         self.owner().engine().flush(self.slot()?)
     }
 
-    /// *Flushes*; the result comes when everything enqueued so far on this queue is done. Other queues may go on.
+    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. The work of other queues
+    /// may still run then.
     ///
     /// # Errors
-    /// The error of the work, the queue's own error: both when the result is asked for.
+    /// The result is the error of the work, or the queue's own error.
     ///
     /// # Example
     /// ```
@@ -301,7 +308,7 @@ impl CommandQueue {
     /// let mut done = queue.finish();
     /// let mut patience = 0;
     /// while done.wait_timeout(std::time::Duration::from_millis(10))?.is_none() {
-    ///     patience += 1; // still at it
+    ///     patience += 1; // the queue is still busy
     /// }
     /// assert!(queue.is_complete()?);
     /// # drop((ctx, x, patience));
@@ -317,16 +324,17 @@ impl CommandQueue {
         late.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
     }
 
-    /// Whether everything enqueued so far is done. Flushes first, so that asking again and again ends; never waits.
+    /// Returns `true` if everything enqueued so far is complete. The call flushes first, so a loop that repeats the
+    /// call ends. The call never waits.
     ///
     /// # Errors
-    /// The error of the work; the queue's own error.
+    /// Returns the error of the work, or the queue's own error.
     pub fn is_complete(&self) -> Result<bool> {
         let (point, past) = self.owner().engine().marker(self.slot()?);
         self.owner().engine().is_complete(point, &past.clock)
     }
 
-    /// Takes the queue's error away: it can be used again. What failed stays undone.
+    /// Takes the queue's error, so that the queue can be used again. The failed work stays undone.
     pub fn take_error(&self) -> Option<Error> {
         let slot = self.slot().ok()?;
         self.owner().engine().take_queue_error(slot)

@@ -1,4 +1,4 @@
-//! Switches and faults for tests. No version of the crate promises to keep them.
+//! Switches and faults for tests. Any version of the crate may change or remove them.
 
 use crate::api::context::Context;
 use crate::api::options::{AdoptOptions, ContextOptions};
@@ -15,18 +15,18 @@ use crate::scheduler::ordering::policy::Policy;
 #[cfg(feature = "validation")]
 pub use crate::device::instance::validation_messages;
 
-/// Opens an adapter as [`Context::with_options`] does, without the means that are switched off.
+/// Opens an adapter as [`Context::with_options`] does, without the means that `switches` turns off.
 ///
 /// # Errors
-/// The errors of `with_options`.
+/// The result has the errors of `with_options`.
 pub fn open(options: ContextOptions, switches: DeviceSwitches) -> Pending<Context> {
     Context::open(options, switches)
 }
 
-/// Makes a context on a wgpu device as [`Context::adopt`] does, without the means that are switched off.
+/// Makes a context on a wgpu device as [`Context::adopt`] does, without the means that `switches` turns off.
 ///
 /// # Errors
-/// The errors of `adopt`.
+/// Returns the errors of `adopt`.
 pub fn adopt(
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -36,7 +36,8 @@ pub fn adopt(
     Context::adopt_with(device, queue, options, switches)
 }
 
-/// Makes a context on the CPU recorder as [`Context::on_cpu_with`] does, with faults that are drawn from the seed.
+/// Makes a context on the CPU recorder as [`Context::on_cpu_with`] does. The recorder injects `faults`, which the seed
+/// of `options` places.
 #[cfg(feature = "cpu")]
 pub fn on_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
     Context::on_faulty_cpu(options, faults, policy)

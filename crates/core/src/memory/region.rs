@@ -58,7 +58,7 @@ pub(crate) enum Item {
 }
 
 impl Region {
-    /// Returns the region with these items.
+    /// *Returns* the region with these items.
     pub fn new(items: impl IntoIterator<Item = RegionAxis>) -> Self {
         Self(items.into_iter().collect())
     }
@@ -74,7 +74,7 @@ impl Region {
 }
 
 impl RegionAxis {
-    /// Returns every `step`th index of a range, beginning at its start.
+    /// *Returns* every `step`th index of a range, beginning at its start.
     pub fn every<R>(step: isize, range: R) -> Self
     where
         Self: From<(R, isize)>,

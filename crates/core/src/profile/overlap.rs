@@ -53,7 +53,7 @@ pub struct Gap {
 }
 
 impl Profile {
-    /// Returns the overlap of the commands.
+    /// *Returns* the overlap of the commands.
     ///
     /// Intervals are united and intersected by one sweep over their ends, so that no moment counts twice (V. Klee,
     /// 1977; J. L. Bentley). Commands on one level count as overlapping, because the device may run them at the same

@@ -20,7 +20,7 @@ pub struct CriticalPath {
 }
 
 impl Profile {
-    /// Returns the longest chain of commands that the order of each queue and the waits connect.
+    /// *Returns* the longest chain of commands that the order of each queue and the waits connect.
     ///
     /// The rest of the wall time is launch overhead, idle time, and commands of other queues on the same hardware. A
     /// command with other commands on its level ([`level_peers`](Row::level_peers)) counts with its whole time. The

@@ -40,7 +40,7 @@ pub struct SummaryRow {
 }
 
 impl Profile {
-    /// Returns the total time of each kernel and of each kind of command.
+    /// *Returns* the total time of each kernel and of each kind of command.
     ///
     /// A total is a sum over commands: if two commands run at the same time, both of their times count.
     ///

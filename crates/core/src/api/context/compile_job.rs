@@ -9,7 +9,7 @@ use crate::work::compiled_kernel::{KernelInner, Recipe};
 use fencepost_kernels::{Interface, Module, ShaderSource};
 use std::sync::Arc;
 
-/// What is to be compiled.
+/// Names a kernel to compile.
 pub(crate) struct Job {
     source: ShaderSource,
     entry: String,
@@ -26,7 +26,7 @@ impl Job {
         self.run_on(owner.engine(), owner.kernels())
     }
 
-    /// The kernel as the context has it, or compiled.
+    /// Returns the kernel from the cache, or compiles it.
     pub(crate) fn run_on(&self, engine: &Engine, kernels: &KernelCache) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         kernels.get(self.key(), || compile(engine, &self.source, &self.entry, &overrides))

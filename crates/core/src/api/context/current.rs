@@ -1,4 +1,4 @@
-//! The queue, and the context, that a thread works with where it names none.
+//! The current queue and the current context of a thread.
 
 use crate::api::context::Context;
 use crate::api::queue::{CommandQueue, WeakQueue};
@@ -9,19 +9,19 @@ use std::cell::RefCell;
 use std::panic::Location;
 
 thread_local! {
-    /// What is current on this thread. Nothing here keeps a context going.
+    /// Holds the current context and the current queues of this thread, and keeps none of them alive.
     static CURRENT: RefCell<Current> = RefCell::default();
 }
 
 #[derive(Default)]
 struct Current {
     context: Option<WeakOwner>,
-    /// One queue a context at most, under the context's address. As long as the queue lives its context does, so no other
-    /// one has that address.
+    /// Holds at most one queue for each context, under the context's address. A living queue keeps its context alive,
+    /// so no other context has that address.
     queues: Vec<(usize, WeakQueue)>,
 }
 
-/// How a queue's scope is entered: [`CommandQueue::scope_with`].
+/// Holds the options of a queue's scope, for [`CommandQueue::scope_with`].
 ///
 /// # Example
 /// ```
@@ -30,7 +30,7 @@ struct Current {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeOptions {
-    /// Whether the queue comes after everything enqueued so far on the queue that was current before.
+    /// Is `true` if the queue comes after everything enqueued so far on the queue that was current before.
     pub wait: bool,
 }
 
@@ -41,18 +41,20 @@ impl Default for ScopeOptions {
 }
 
 impl CommandQueue {
-    /// Runs `f` with this queue as the current one of this thread and this context: verbs of the
-    /// [`Context`](Context::launch) go to it.
+    /// Runs `f` with this queue as the current queue of this thread and this context: verbs of the
+    /// [`Context`](Context::launch) enqueue on it.
     ///
-    /// Its context is the current one meanwhile, too, which [`Context::current`] gives.
+    /// Inside the scope, [`Context::current`] returns the context of the queue.
     ///
-    /// On entry the queue comes after everything enqueued so far on the queue that was current before; that wait is the
-    /// device's, and nothing is submitted for it. At the end, a panic included, the queue from before is current again,
-    /// and nothing waits: what it uses of this scope's work is ordered by the policy, or by
-    /// [`wait_for_queue`](Self::wait_for_queue). Scopes nest. Other threads, and host callbacks, have current queues of
-    /// their own. A scope belongs to one thread, and so it takes no asynchronous function, whose future would run outside of it:
-    /// such a program does not compile, as results are to be [`Unpin`]. A future in a `Box::pin` is [`Unpin`] and gets past that
-    /// check: the scope is over before it runs. Asynchronous code names the queue.
+    /// On entry, the queue waits for everything enqueued so far on the queue that was current before. The device waits,
+    /// and the call submits nothing. At the end, also after a panic, the previous queue is current again. The end adds
+    /// no wait: the policy, or a [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the
+    /// scope's work. Scopes nest. Other threads and host callbacks have current queues of their own.
+    ///
+    /// A scope belongs to one thread. It takes no asynchronous function: the future of such a function would run
+    /// outside of the scope. The program does not compile then, because the result of `f` must be [`Unpin`]. A future
+    /// in a `Box::pin` is [`Unpin`] and passes that check, but the scope ends before the future runs. Asynchronous code
+    /// names its queue.
     ///
     /// # Example
     /// ```
@@ -74,7 +76,7 @@ impl CommandQueue {
         self.scope_with(ScopeOptions::default(), f)
     }
 
-    /// As [`scope`](Self::scope), with options.
+    /// Runs `f` as [`scope`](Self::scope) does, with options.
     ///
     /// # Example
     /// ```
@@ -96,10 +98,11 @@ impl CommandQueue {
         in_context(self.owner(), f)
     }
 
-    /// Makes this queue the current one of this thread and its context, without a scope and without a wait. Inside a
-    /// scope that holds until the scope's end.
+    /// Makes this queue the current queue of this thread and its context, without a scope and without a wait. Inside a
+    /// scope, the change lasts until the end of the scope.
     ///
-    /// The thread does not keep the queue: once its last handle is gone, the default queue is current.
+    /// The thread does not keep the queue alive. After the drop of the queue's last handle, the default queue is
+    /// current.
     ///
     /// # Example
     /// ```
@@ -123,8 +126,9 @@ impl CommandQueue {
 }
 
 impl Context {
-    /// The queue that verbs of the context go to on this thread: that of the innermost [`scope`](CommandQueue::scope), or
-    /// what was [made current](CommandQueue::make_current), or the [default queue](Self::default_queue).
+    /// Returns the queue on which verbs of the context enqueue on this thread. This is the queue of the innermost
+    /// [`scope`](CommandQueue::scope), else the queue that was [made current](CommandQueue::make_current), else the
+    /// [default queue](Self::default_queue).
     ///
     /// # Example
     /// ```
@@ -136,9 +140,9 @@ impl Context {
         current_queue(&self.owner).unwrap_or_else(|| self.default_queue())
     }
 
-    /// Runs `f` with this context as the current one of this thread, which [`current`](Self::current) gives. At the end, a
-    /// panic included, the one from before is current again. Scopes nest. Nothing is enqueued, and no queue changes. As a
-    /// [queue's scope](CommandQueue::scope) it takes no asynchronous function.
+    /// Runs `f` with this context as the current context of this thread, which [`current`](Self::current) returns. At
+    /// the end, also after a panic, the previous context is current again. Scopes nest. The call enqueues nothing and
+    /// changes no queue. As a [queue's scope](CommandQueue::scope) does, this scope takes no asynchronous function.
     ///
     /// # Example
     /// ```
@@ -156,10 +160,10 @@ impl Context {
         in_context(&self.owner, f)
     }
 
-    /// The context of the innermost [`scope`](Self::scope) on this thread.
+    /// Returns the context of the innermost [`scope`](Self::scope) on this thread.
     ///
     /// # Errors
-    /// [`Kind::NoContext`] outside of any: no device is ever opened unasked.
+    /// Returns [`Kind::NoContext`] outside of every scope: the call never opens a device.
     pub fn current() -> Result<Context> {
         let current = CURRENT.try_with(|current| current.borrow().context.clone()).ok().flatten();
         let owner = current.and_then(|context| context.upgrade());
@@ -167,14 +171,14 @@ impl Context {
     }
 }
 
-/// Runs `f` with a context as the current one.
+/// Runs `f` with a context as the current one, and restores the previous context afterwards.
 fn in_context<T>(owner: &Owner, f: impl FnOnce() -> T) -> T {
     let before = exchange_context(Some(owner.downgrade()));
     let _restore = Restore(Some(|| drop(exchange_context(before))));
     f()
 }
 
-/// Puts back what was current, a panic included.
+/// Calls a function in its drop, so that a panic restores the previous queue or context too.
 struct Restore<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> Drop for Restore<F> {
@@ -185,18 +189,18 @@ impl<F: FnOnce()> Drop for Restore<F> {
     }
 }
 
-/// The queue that is set, and lives. A thread that is ending has none.
+/// Returns the current queue of a context if one is set and alive. A thread that is ending has none.
 fn current_queue(owner: &Owner) -> Option<CommandQueue> {
     let context = owner.address();
     let known = CURRENT.try_with(|current| {
         let current = current.borrow();
         current.queues.iter().find(|(of, _)| *of == context).map(|(_, queue)| queue.clone())
     });
-    // Outside the borrow: this handle may be the queue's last one by the time it goes.
+    // The borrow is over: the new handle may become the queue's last one, and its drop must not meet a borrow.
     known.ok().flatten()?.upgrade()
 }
 
-/// Sets the current queue of a context; the one before.
+/// Sets the current queue of a context, and returns the previous one.
 fn exchange_queue(context: usize, queue: Option<WeakQueue>) -> Option<WeakQueue> {
     let exchanged = CURRENT.try_with(|current| {
         let queues = &mut current.borrow_mut().queues;
@@ -209,7 +213,7 @@ fn exchange_queue(context: usize, queue: Option<WeakQueue>) -> Option<WeakQueue>
     exchanged.ok().flatten()
 }
 
-/// Sets the current context; the one before.
+/// Sets the current context, and returns the previous one.
 fn exchange_context(context: Option<WeakOwner>) -> Option<WeakOwner> {
     let exchanged = CURRENT.try_with(|current| std::mem::replace(&mut current.borrow_mut().context, context));
     exchanged.ok().flatten()
@@ -222,7 +226,7 @@ mod tests {
     use crate::record::cpu::cpu_recorder::CpuOptions;
 
     #[test]
-    fn the_entry_of_a_scope_hides_no_error_of_its_queue() {
+    fn entering_a_scope_keeps_the_error_of_its_queue() {
         let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
         let (first, failed, gate) = (ctx.queue("first"), ctx.queue("failed"), ctx.user_event("gate"));
         failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();

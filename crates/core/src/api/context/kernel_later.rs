@@ -1,4 +1,4 @@
-//! Kernels that are compiled while the program goes on.
+//! Kernels that a thread compiles while the program continues.
 
 use crate::api::context::compile_job::Job;
 use crate::error::{Error, Result};
@@ -13,17 +13,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// What is made of a compiled kernel for the program.
+/// Makes the program's kernel from a compiled one.
 type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
 
-/// The outcome of a compilation, or how it panicked.
+/// Holds the result of a compilation, or the payload of its panic.
 type CompileOutcome = std::thread::Result<Result<Arc<KernelInner>>>;
 
-/// A kernel that a thread of its context compiles.
+/// Completes when a thread of the context has compiled the kernel.
 pub(crate) struct KernelLate<K> {
     owner: Owner,
     job: Arc<Job>,
-    /// Where the thread leaves the outcome; none where there is no thread.
+    /// Receives the outcome from the compiler thread. Without such a thread it is `None`.
     desk: Option<Arc<CompileSlot>>,
     make: Option<Make<K>>,
 }
@@ -36,14 +36,14 @@ struct CompileSlot {
 
 #[derive(Default)]
 struct CompileSlotState {
-    /// Whether a thread compiles, or has compiled.
+    /// Is `true` once a thread has begun to compile.
     begun: bool,
     outcome: Option<CompileOutcome>,
     task: Option<Waker>,
 }
 
 impl CompileSlot {
-    /// Whether the one that asks is the one to compile.
+    /// Claims the compilation for the caller, and returns `true` if no other thread has claimed it before.
     fn begin(&self) -> bool {
         !std::mem::replace(&mut lock(&self.state).begun, true)
     }
@@ -68,18 +68,19 @@ impl<K> KernelLate<K> {
 
     fn finish(&mut self, outcome: CompileOutcome) -> Result<K> {
         let inner = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let make = self.make.take().expect("bug: a kernel was asked for again after it was there");
+        let make = self.make.take().expect("bug: a pending kernel was polled again after it was ready");
         make(&self.owner, inner)
     }
 
-    /// Compiles on this thread.
+    /// Compiles on the calling thread.
     fn finish_here(&mut self) -> Result<K> {
         let compiled = self.job.run_on(self.owner.engine(), self.owner.kernels());
         self.finish(Ok(compiled))
     }
 }
 
-/// Has a thread of the context compile. `None` if the kernel is there, or the context has no threads.
+/// Passes the compilation to a thread of the context. Returns `None` if the kernel is already compiled, or if the
+/// context has no threads.
 #[cfg(not(target_arch = "wasm32"))]
 fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     if !owner.engine().threads || owner.kernels().has(&job.key()) {
@@ -89,7 +90,7 @@ fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     let (leave, job) = (desk.clone(), job.clone());
     let compile = move |engine: &crate::scheduler::engine::Engine| {
         if Arc::strong_count(&leave) == 1 || !leave.begin() {
-            return; // the program has let go of what it asked for, or a thread that waits for it compiles
+            return; // the program has dropped its `Pending`, or a waiting thread compiles
         }
         let compile = std::panic::AssertUnwindSafe(|| job.run_on(engine, &kernels));
         leave.leave(std::panic::catch_unwind(compile));
@@ -113,7 +114,7 @@ impl<K> Late<K, Error> for KernelLate<K> {
         }
         let before = state.task.replace(cx.waker().clone());
         drop(state);
-        drop(before); // of the program: not under the lock
+        drop(before); // a waker of the program: its drop must not run under the lock
         Poll::Pending
     }
 
@@ -123,7 +124,7 @@ impl<K> Late<K, Error> for KernelLate<K> {
         }
         let Some(desk) = &self.desk else { return Some(self.finish_here()) };
         if limit.is_none() && desk.begin() {
-            // All compilers may be in wakers that wait.
+            // All compiler threads may be in wakers that wait for kernels, so the waiting thread compiles.
             return Some(self.finish_here());
         }
         replace_lane_thread();

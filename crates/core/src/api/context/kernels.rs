@@ -1,4 +1,4 @@
-//! A context compiles kernels.
+//! The compilation of kernels by a context.
 
 use crate::api::context::Context;
 use crate::api::context::compile_job::Job;
@@ -16,56 +16,58 @@ use fencepost_kernels::{ArgField, KernelArgs, ShaderSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The kernel for arguments with these fields, if they fit.
+/// Returns the kernel for arguments with these fields, or an error if the fields do not fit the kernel.
 fn typed<F: KernelArgs>(owner: &Owner, inner: Arc<KernelInner>, fields: &[ArgField]) -> Result<Kernel<F>> {
     let plan = Arc::new(fencepost_kernels::check(&inner.interface, fields)?);
     Ok(Kernel { inner, plan, owner: owner.clone(), args: PhantomData })
 }
 
 impl Context {
-    /// Compiles the kernel of an argument struct, and checks the two against each other.
+    /// Compiles the kernel of an argument struct, and checks the shader and the struct against each other.
     ///
-    /// That takes time, as long as the driver takes for a shader. A context does it once: it keeps the kernels
-    /// that the program has, and up to 256 in all, those that were asked for last, and gives the same one for the same source,
-    /// entry point and overrides. [`ContextOptions::kernel_folder`](crate::ContextOptions::kernel_folder) has the driver's
-    /// work kept for the next run of the program.
+    /// The call takes as long as the driver needs to compile a shader. A context compiles a kernel once: calls with the
+    /// same source, entry point and overrides return the same kernel. The context keeps every kernel that the program
+    /// has a handle of. It also keeps other kernels, the most recently requested ones, up to 256 in all.
+    /// [`ContextOptions::kernel_folder`](crate::ContextOptions::kernel_folder) keeps the driver's results for the next
+    /// run of the program.
     ///
     /// # Errors
-    /// [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks what the
-    /// shader needs, [`Kind::Compile`] if the driver refuses it.
+    /// Returns [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks a
+    /// feature that the shader needs, and [`Kind::Compile`] if the driver refuses the shader.
     pub fn kernel<A: KernelArgs>(&self) -> Result<Kernel<A::Family>> {
         self.kernel_with::<A>(&[])
     }
 
-    /// As [`kernel`](Self::kernel), with values for `override` constants, by name.
+    /// Compiles a kernel as [`kernel`](Self::kernel) does, with values for `override` constants, by name.
     ///
     /// # Errors
-    /// As [`kernel`](Self::kernel); [`Kind::Kernel`] for a name that the shader does not have.
+    /// Returns the errors of [`kernel`](Self::kernel), and [`Kind::Kernel`] for a name that the shader does not have.
     pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
         let inner = Job::new(A::source()?, A::entry(), overrides).run(&self.owner)?;
         typed(&self.owner, inner, &A::fields())
     }
 
-    /// Compiles an entry point of a WGSL text. Its arguments are checked at each launch.
+    /// Compiles an entry point of a WGSL text. Each launch checks its arguments.
     ///
     /// # Errors
-    /// As [`kernel_with`](Self::kernel_with); [`Kind::Kernel`] with line and column for a text that is not WGSL.
+    /// Returns the errors of [`kernel_with`](Self::kernel_with), and [`Kind::Kernel`] with line and column for a text
+    /// that is not WGSL.
     pub fn kernel_from(&self, wgsl: &str, entry: &str) -> Result<DynKernel> {
         self.kernel_from_with(wgsl, entry, &[])
     }
 
-    /// As [`kernel_from`](Self::kernel_from), with values for `override` constants, by name.
+    /// Compiles a kernel as [`kernel_from`](Self::kernel_from) does, with values for `override` constants, by name.
     ///
     /// # Errors
-    /// As [`kernel_from`](Self::kernel_from).
+    /// Returns the errors of [`kernel_from`](Self::kernel_from).
     pub fn kernel_from_with(&self, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<DynKernel> {
         self.kernel_from_source(&ShaderSource::text(entry, wgsl.to_owned()), entry, overrides)
     }
 
-    /// As [`kernel_from_with`](Self::kernel_from_with), from a text with the files that it uses.
+    /// Compiles a kernel as [`kernel_from_with`](Self::kernel_from_with) does, from a text with the files that it uses.
     ///
     /// # Errors
-    /// As [`kernel_from`](Self::kernel_from).
+    /// Returns the errors of [`kernel_from`](Self::kernel_from).
     ///
     /// # Example
     /// ```
@@ -93,13 +95,14 @@ impl Context {
         Ok(DynKernel { inner, owner: self.owner.clone() })
     }
 
-    /// As [`kernel`](Self::kernel), compiled on a thread of the context: the call returns at once, and tasks of an executor
-    /// or a user interface go on meanwhile.
+    /// Compiles a kernel as [`kernel`](Self::kernel) does, on a thread of the context. The call returns at once, and
+    /// the tasks of an executor or a user interface continue during the compilation.
     ///
-    /// A context without threads compiles at the first wait or poll. If the kernel is there already, so is the result.
+    /// A context without threads compiles at the first wait or poll. If the kernel is already compiled, the result is
+    /// ready at once.
     ///
     /// # Errors
-    /// Those of [`kernel`](Self::kernel), from the [`Pending`].
+    /// The [`Pending`] returns the errors of [`kernel`](Self::kernel).
     ///
     /// # Example
     /// ```
@@ -113,7 +116,7 @@ impl Context {
     /// }
     /// # let (ctx, queue) = fencepost::doctest();
     /// let later = ctx.kernel_later::<Saxpy>();
-    /// let (x, mut y) = (ctx.array(&[1.0, 2.0])?, ctx.full([2], 1.0)?); // while it is compiled
+    /// let (x, mut y) = (ctx.array(&[1.0, 2.0])?, ctx.full([2], 1.0)?); // during the compilation
     /// let saxpy = later.wait()?;
     /// queue.launch(&saxpy, Grid::threads([2]), Saxpy { a: 10.0, x: &x, y: &mut y })?;
     /// assert_eq!(queue.read(&y).wait()?, [11.0, 21.0]);
@@ -123,10 +126,10 @@ impl Context {
         self.kernel_later_with::<A>(&[])
     }
 
-    /// As [`kernel_later`](Self::kernel_later), with values for `override` constants, by name.
+    /// Compiles a kernel as [`kernel_later`](Self::kernel_later) does, with values for `override` constants, by name.
     ///
     /// # Errors
-    /// As [`kernel_with`](Self::kernel_with), from the [`Pending`].
+    /// The [`Pending`] returns the errors of [`kernel_with`](Self::kernel_with).
     pub fn kernel_later_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Pending<Kernel<A::Family>> {
         match A::source() {
             Ok(source) => {
@@ -137,10 +140,11 @@ impl Context {
         }
     }
 
-    /// As [`kernel_from_source`](Self::kernel_from_source), compiled as by [`kernel_later`](Self::kernel_later).
+    /// Compiles the kernel of [`kernel_from_source`](Self::kernel_from_source) on a thread, as
+    /// [`kernel_later`](Self::kernel_later) does.
     ///
     /// # Errors
-    /// As [`kernel_from_source`](Self::kernel_from_source), from the [`Pending`].
+    /// The [`Pending`] returns the errors of [`kernel_from_source`](Self::kernel_from_source).
     pub fn kernel_from_source_later(
         &self,
         source: &ShaderSource,
@@ -159,11 +163,11 @@ impl Context {
         Pending::late(KernelLate::new(&self.owner, job, Box::new(make)))
     }
 
-    /// Gives the CPU recorder the function that stands for the entry point `entry`; kernels made before keep theirs.
-    /// If it panics the device counts as lost, and the reason names the kernel.
+    /// Gives the CPU recorder the function that it runs for the entry point `entry`. Existing kernels keep their
+    /// functions. If the function panics, the device counts as lost, and the reason names the kernel.
     ///
     /// # Errors
-    /// [`Kind::Device`] if the context is on a real device.
+    /// Returns [`Kind::Device`] if the context is on a real device.
     ///
     /// # Example
     /// ```
@@ -182,15 +186,15 @@ impl Context {
     /// assert_eq!(queue.read(&out).wait()?, [0x0707_0707]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    #[cfg(feature = "cpu")] // `cpu`, in words that the documentation shows
+    #[cfg(feature = "cpu")] // `cfg(cpu)`, in a form that the documentation shows
     pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
         let Some(cpu) = self.owner.cpu() else {
             let (object, message) =
-                (format!("host kernel `{entry}`"), "only the CPU recorder runs those".into());
+                (format!("host kernel `{entry}`"), "only the CPU recorder runs host kernels".into());
             return Err(Kind::Device { object, message }.into());
         };
         cpu.host_kernel(entry, kernel);
-        self.owner.kernels().clear(); // what comes later runs this one
+        self.owner.kernels().clear(); // later calls make kernels with the new function
         Ok(())
     }
 }
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_was_compiled_is_there_for_every_way_of_asking() {
+    fn every_call_for_a_compiled_kernel_returns_the_same_kernel() {
         for threads in [false, true] {
             let ctx = context(threads);
             let wide = [("W", 2.0)];
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_for_later_returns_while_it_is_compiled_and_the_task_is_woken() {
+    fn a_later_kernel_is_pending_during_its_compilation_and_wakes_its_task() {
         let ctx = context(true);
         let job = || Job::new(source(), "k", &[]);
         let (compiles, begun) = mpsc::channel();
@@ -277,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compile_is_the_error_of_the_pending() {
+    fn the_pending_returns_the_error_of_a_failed_compilation() {
         for threads in [false, true] {
             let ctx = context(threads);
             let bad = ctx.kernel_from_source_later(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
@@ -287,7 +291,7 @@ mod tests {
         }
     }
 
-    /// A waker that waits for a kernel itself.
+    /// Waits for a kernel in its own `wake`.
     struct Waits {
         ctx: Context,
         number: u32,
@@ -307,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn wakers_that_wait_for_kernels_need_no_thread_that_compiles() {
+    fn wakers_that_wait_for_kernels_need_no_free_compiler_thread() {
         use std::future::Future;
         let ctx = context(true);
         let (done, all_done) = mpsc::channel();
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_ends_though_a_kernel_is_still_compiled() {
+    fn a_context_ends_while_a_kernel_is_still_being_compiled() {
         let ctx = context(true);
         let watch = ctx.watch();
         let later = ctx.kernel_from_source_later(&source(), "k", &[]);

@@ -1,11 +1,11 @@
-//! What a program asks of a context's memory pool.
+//! The controls of a context's memory pool.
 
 use crate::api::context::Context;
 use crate::arrays::allocation_tracker::AllocationTracker;
 use crate::memory::pool::PoolStats;
 
 impl Context {
-    /// What the memory pool holds, and what staging memory there is besides.
+    /// Returns the statistics of the memory pool and of the staging memory, which is not part of the pool.
     ///
     /// # Example
     /// ```
@@ -23,7 +23,7 @@ impl Context {
         PoolStats { staging, staging_free, ..engine.lock().pool.stats() }
     }
 
-    /// Has the high-water mark start again from what is used now.
+    /// Resets the high-water mark to the bytes in use now.
     ///
     /// # Example
     /// ```
@@ -38,12 +38,13 @@ impl Context {
         self.owner.engine().lock().pool.reset_high_water();
     }
 
-    /// Limits the bytes that the pool takes of the driver for arrays, pinned and free ones included, staging memory not;
-    /// `None`, the
-    /// default, leaves that to the driver. A driver tells nobody how much there is, so it is bytes, and no share.
+    /// Limits the bytes that the driver allocates for the pool. Pinned arrays and free memory count, staging memory
+    /// does not. `None`, the default, leaves the limit to the driver. The limit is a number of bytes and not a share,
+    /// because a driver does not report how much memory it has.
     ///
-    /// An array that would go over it gives free memory back first; if that is not enough, it is
-    /// [`Kind::OutOfMemory`](crate::Kind::OutOfMemory). Arrays that are there stay, also if the limit is below them.
+    /// If a new array would exceed the limit, the pool first returns free memory to the driver. If the array still does
+    /// not fit, the call returns [`Kind::OutOfMemory`](crate::Kind::OutOfMemory). Existing arrays remain, even if the
+    /// limit is below their size.
     ///
     /// # Example
     /// ```
@@ -59,12 +60,12 @@ impl Context {
         self.owner.engine().lock().pool.set_limit(bytes);
     }
 
-    /// Has at most so many free bytes kept for later arrays; what is more goes back to the driver as soon as nothing on
-    /// its way uses it. `u64::MAX` keeps all of it until [`trim`](Self::trim).
+    /// Limits the free bytes that the pool keeps for later arrays. The pool returns the surplus to the driver as soon
+    /// as no enqueued or running work uses it. `u64::MAX` keeps all free bytes until [`trim`](Self::trim).
     ///
-    /// `None`, the default, keeps twice as many bytes as arrays and running work used at once while the last 1024 arrays
-    /// were dropped, or somewhat more of them, and 16 MiB in any case. What is more goes back when a block is made or a
-    /// batch is done, the memory first that has been free for the longest time.
+    /// `None`, the default, keeps twice the largest number of bytes that arrays and running work used at one time while
+    /// the last 1024 arrays, or somewhat more, were dropped. It keeps at least 16 MiB. The pool returns the surplus
+    /// when a block is made or a batch completes, and starts with the memory that has been free for the longest time.
     ///
     /// # Example
     /// ```
@@ -80,14 +81,14 @@ impl Context {
         self.owner.engine().release_surplus();
     }
 
-    /// Gives all free memory back to the driver that no enqueued or running work uses, and returns how many bytes
-    /// that was. Staging memory that is kept for later goes too.
+    /// Returns to the driver all free memory that no enqueued or running work uses, and the staging memory that is kept
+    /// for later. The result is the number of bytes of both together.
     pub fn trim(&self) -> u64 {
         self.owner.engine().trim()
     }
 
-    /// Notes every array that is made from now on, until the tracker is dropped; see [`AllocationTracker`]. Without a
-    /// tracker nothing is noted.
+    /// Records every array that is made from now on, until the tracker is dropped; see [`AllocationTracker`]. Without a
+    /// tracker, nothing is recorded.
     pub fn track_allocations(&self) -> AllocationTracker {
         AllocationTracker::new(self.owner.clone())
     }

@@ -1,4 +1,4 @@
-//! Waiting for everything.
+//! Waits for all queues of a context, or of all contexts.
 
 use crate::api::context::Context;
 use crate::error::{Error, Kind, Result};
@@ -15,11 +15,11 @@ use std::time::Duration;
 impl Context {
     /// Starts the work of all queues, and returns.
     ///
-    /// They are started together, so that what one of them does may run beside what another does where the device has
-    /// one hardware queue only. One [`flush`](crate::CommandQueue::flush) after the other may start them one after the other.
+    /// The queues start together. On a device with one hardware queue, work of one queue can then run beside work of
+    /// another. Separate calls of [`flush`](crate::CommandQueue::flush) may start the queues one after the other.
     ///
     /// # Errors
-    /// [`Kind::DeviceLost`]. An error of a queue's work is that queue's.
+    /// Returns [`Kind::DeviceLost`]. An error of a queue's work stays the error of that queue.
     ///
     /// # Example
     /// ```
@@ -34,16 +34,18 @@ impl Context {
         self.owner.engine().flush_all()
     }
 
-    /// *Flushes* all queues; the result comes when everything enqueued so far on any of them is done.
+    /// *Flushes* all queues; the result comes when everything enqueued so far on any of them is complete.
     ///
-    /// On an [adopted](Context::adopt) device that others submit to, it also comes after what they have submitted so far.
+    /// On an [adopted](Context::adopt) device that other code submits to, the result also waits for everything that the
+    /// other code has submitted so far.
     ///
-    /// It waits for more than most programs need: prefer an [event](crate::CommandQueue::marker) where one point is meant,
-    /// and [`finish`](crate::CommandQueue::finish) where one queue is.
+    /// The call waits for more than most programs need. Prefer an [event](crate::CommandQueue::marker) to wait for one
+    /// point, and [`finish`](crate::CommandQueue::finish) to wait for one queue.
     ///
     /// # Errors
-    /// The error of the first queue, in the order in which they were made, whose work has failed; all the others are
-    /// waited for nevertheless. [`Kind::DeviceLost`]; in a host callback [`Kind::WouldDeadlock`], and at once.
+    /// The result is the error of the first queue whose work has failed, in the order in which the queues were made.
+    /// The wait still covers all other queues. The result is [`Kind::DeviceLost`] if the device is lost. In a host
+    /// callback it is [`Kind::WouldDeadlock`], without a wait.
     ///
     /// # Example
     /// ```
@@ -60,16 +62,16 @@ impl Context {
     }
 }
 
-/// *Flushes* all queues of all contexts of this process; the result comes when everything enqueued so far on any of them
-/// is done.
+/// *Flushes* all queues of all contexts of this process; the result comes when everything enqueued so far on any of
+/// them is complete.
 ///
-/// For the end of a program, or of a test: everything else is told better by
-/// [`Context::synchronize`], [`CommandQueue::finish`](crate::CommandQueue::finish) or an event. Contexts are not kept going
-/// for it, but the result that it gives is a handle of all of them.
+/// The call is meant for the end of a program or of a test. In every other place [`Context::synchronize`],
+/// [`CommandQueue::finish`](crate::CommandQueue::finish) or an event is better. The process keeps no context alive for
+/// this call, but the result of the call is a handle of all contexts.
 ///
 /// # Errors
-/// The error of the first context, in the order in which they were made, that has one; all the others are waited for
-/// nevertheless. As [`Context::synchronize`].
+/// The result is the error of the first context that has one, in the order in which the contexts were made. The wait
+/// still covers all other contexts. The errors of one context are those of [`Context::synchronize`].
 ///
 /// # Example
 /// ```
@@ -88,11 +90,11 @@ fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
     Pending::late(All(owners.into_iter().map(Everything::of).collect()))
 }
 
-/// All queues of some contexts. The program is told of none before it is told of all, and of none if the wait is refused or
-/// has timed out.
+/// Waits for all queues of some contexts. The host clock advances only after all of them have completed, and does not
+/// advance if the wait is refused or times out.
 struct All(Vec<Everything>);
 
-/// All queues of a context, up to where they are.
+/// Holds the ends of all queues of a context at the time of the call.
 struct Everything {
     registration: WakerRegistration,
     owner: Owner,
@@ -117,14 +119,14 @@ impl Everything {
 }
 
 impl Drop for Everything {
-    /// Nobody looks for the ends any more: the completers have to.
+    /// Notifies the threads: no caller waits for the ends now, so the completers have to.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
     }
 }
 
 impl All {
-    /// Waits for what is not over; `None` if the deadline came first.
+    /// Waits for the ends that are not over. Returns `None` if the deadline comes first.
     fn wait_until(&mut self, deadline: Deadline) -> Option<Result<()>> {
         let mut all = true;
         for Everything { owner, ends, .. } in &mut self.0 {
@@ -139,7 +141,7 @@ impl All {
         all.then(|| self.result())
     }
 
-    /// What came of it. Tells the host.
+    /// Returns the first error of all ends, and advances the host clock.
     fn result(&mut self) -> Result<()> {
         let mut first = Ok(());
         for Everything { owner, ends, .. } in &mut self.0 {
@@ -174,7 +176,7 @@ impl Late<(), Error> for All {
             return Some(Err(error));
         }
         let deadline = Deadline::after(limit);
-        // A look at all of them first: that one of the waits can never end is said before any of them blocks.
+        // The first pass only polls, so a wait that can never end is refused before any wait blocks.
         self.wait_until(Deadline::now()).or_else(|| self.wait_until(deadline))
     }
 }

@@ -1,19 +1,19 @@
-//! The waits of a context, listed.
+//! The report of the waits of a context.
 
 use crate::api::context::Context;
 use crate::scheduler::ordering::wait_report::WaitReport;
 
 impl Context {
-    /// Starts to note which waits the policy adds, and which of the program's own are not needed; or stops, and forgets
-    /// them. Off, which it is at first, it costs nothing.
+    /// Starts to record the waits that the policy adds and the program's own waits that are redundant. With `false`,
+    /// the call stops the recording and discards the records. Recording is off at first, and then costs nothing.
     pub fn record_waits(&self, on: bool) {
         self.owner.engine().lock().wait_log = on.then(Box::default);
     }
 
-    /// The waits since [`record_waits`](Self::record_waits); empty without.
+    /// Returns the waits since [`record_waits`](Self::record_waits), and an empty report if recording is off.
     ///
-    /// A wait counts as added whether or not the device had passed it by then; waits of the host are not listed. Under
-    /// `Checked` and `Unchecked` none are added.
+    /// A wait counts as added even if the device had passed it already. The report does not list waits of the host. The
+    /// policies `Checked` and `Unchecked` add no waits.
     ///
     /// # Example
     /// ```
@@ -22,12 +22,12 @@ impl Context {
     /// let mut x = ctx.zeros::<u32, 1>([4])?;
     /// ctx.record_waits(true);
     /// a.fill(&mut x, 1)?;
-    /// b.fill(&mut x, 2)?;                // the policy has `b` wait for `a`
-    /// b.wait_for_queue(&a)?;             // which it does already
+    /// b.fill(&mut x, 2)?;                // the policy makes `b` wait for `a`
+    /// b.wait_for_queue(&a)?;             // `b` waits for `a` already
     /// let report = ctx.wait_report();
     /// assert_eq!((&*report.added[0].later.queue, &*report.added[0].earlier.queue), ("b", "a"));
     /// assert_eq!((report.redundant[0].location.file(), report.redundant[0].count), (file!(), 1));
-    /// assert!(report.to_string().contains(file!()));         // two tables, with the lines
+    /// assert!(report.to_string().contains(file!()));         // two tables, with source lines
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn wait_report(&self) -> WaitReport {

@@ -1,4 +1,4 @@
-//! Arrays on wgpu buffers, which the program's own commands can use.
+//! Arrays on wgpu buffers, for commands that the program records itself.
 
 use crate::api::context::Context;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
@@ -12,32 +12,36 @@ use std::panic::Location;
 use std::sync::Arc;
 use wgpu::BufferUsages as Usages;
 
-/// What work may do with an array.
+/// Lists the usages that the commands of a context need.
 const NEEDED: Usages = Usages::STORAGE.union(Usages::COPY_SRC).union(Usages::COPY_DST);
 
 impl Context {
-    /// An array that lies on a wgpu buffer of the program's own, from its first byte on. Nothing is copied, and the
-    /// bytes stay as they are.
+    /// Returns an array on a wgpu buffer of the program. The array starts at the first byte of the buffer. The call
+    /// copies nothing, and the bytes stay as they are.
     ///
-    /// The buffer is of the context's device: the program's, if the context has [adopted](Self::adopt) that, or the one
-    /// that [`wgpu`](Self::wgpu) shows. What the program submits with wgpu before a flush of the context, or puts with
-    /// `write_buffer`, comes before what that flush starts; what it submits after work of the context was waited for
-    /// comes after. All arrays on one buffer share its memory, and the context orders their uses as it does those of
-    /// slices; an array that starts elsewhere in the buffer is a slice of one from its start.
+    /// The buffer belongs to the context's device: the program's device if the context has [adopted](Self::adopt) it,
+    /// else the device that [`wgpu`](Self::wgpu) returns. All arrays on one buffer share its memory, and the context
+    /// orders their uses as it orders the uses of slices. An array that starts elsewhere in the buffer is a slice of an
+    /// array from the start of the buffer.
     ///
-    /// The array keeps the buffer, which the program may drop. It does not keep it from being mapped or destroyed: work
-    /// that is submitted then fails.
+    /// The work that a flush of the context starts comes after everything that the program has submitted with wgpu, or
+    /// written with `write_buffer`, before the flush. Work that the program submits after a wait for work of the
+    /// context comes after that work.
+    ///
+    /// The array retains the buffer, so the program may drop its own handle. The array does not prevent a map or a
+    /// destruction of the buffer: work that is submitted afterwards fails.
     ///
     /// # Shape
     /// `[n0, n1, …]`, C order: `size_of::<T>() * n0 * n1 * …` bytes, rounded up to 4, lie in the buffer.
     ///
     /// # Errors
-    /// [`Kind::Buffer`] if the buffer is too small, or lacks one of the usages `STORAGE`, `COPY_SRC`, `COPY_DST`;
-    /// [`Kind::Device`] if the buffer is of another device of the same wgpu instance (of another instance's, wgpu cannot
-    /// tell), or the context is on none; [`Kind::TooLarge`], [`Kind::DeviceLost`].
+    /// Returns [`Kind::Buffer`] if the buffer is too small, or lacks one of the usages `STORAGE`, `COPY_SRC`,
+    /// `COPY_DST`. Returns [`Kind::Device`] if the context is on no wgpu device, or if the buffer belongs to another
+    /// device of the same wgpu instance; wgpu cannot detect a buffer of another instance. Returns [`Kind::TooLarge`] or
+    /// [`Kind::DeviceLost`].
     ///
     /// # Panics
-    /// As wgpu does where it is handed a buffer of another instance.
+    /// Panics as wgpu does for a buffer of another wgpu instance.
     ///
     /// # Example
     /// ```no_run
@@ -70,15 +74,17 @@ impl Context {
         Ok(DeviceArray::new(array, shape))
     }
 
-    /// An array of zeros on a wgpu buffer of its own, before every later use on any queue: for commands of the program's
-    /// own, which [`encode`](crate::CommandQueue::encode) puts into the order of a queue. Every verb takes it, too. It is
-    /// no part of the memory pool, and work on it costs more than work on other arrays where a native recorder records.
+    /// Returns an array of zeros on a new wgpu buffer. The elements are zero before every later use on any queue.
+    ///
+    /// The array is meant for commands that the program records itself, which [`encode`](crate::CommandQueue::encode)
+    /// puts into the order of a queue. Every other verb takes the array too. Its memory is not part of the memory pool.
+    /// With a native recorder, work on this array costs more than work on other arrays.
     ///
     /// The buffer has the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, and those in `usage`, such as `VERTEX`.
     ///
     /// # Errors
-    /// [`Kind::Device`] if wgpu does not make such a buffer, or the context is on no wgpu device; [`Kind::TooLarge`],
-    /// [`Kind::OutOfMemory`], [`Kind::DeviceLost`].
+    /// Returns [`Kind::Device`] if wgpu refuses the buffer, or if the context is on no wgpu device. Returns
+    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`] or [`Kind::DeviceLost`].
     ///
     /// # Example
     /// ```no_run
@@ -104,7 +110,7 @@ impl Context {
     }
 }
 
-/// The memory of arrays on a buffer.
+/// Makes the storage of arrays on a buffer.
 fn lay(owner: &Owner, device: &WgpuDevice, buffer: &wgpu::Buffer, label: Arc<str>) -> Result<Arc<Storage>> {
     let engine = owner.engine();
     let block = engine.checked(device.block_on(buffer, &label))?;
@@ -114,14 +120,16 @@ fn lay(owner: &Owner, device: &WgpuDevice, buffer: &wgpu::Buffer, label: Arc<str
     Ok(Storage::new(block, label, owner.clone()))
 }
 
+/// Returns the wgpu device of a context.
+///
 /// # Errors
-/// `Device`, naming what wants one, if the context is on none.
+/// Returns `Device` with the name `object` if the context is on no wgpu device.
 pub(crate) fn device_of(owner: &Owner, object: impl FnOnce() -> String) -> Result<&WgpuDevice> {
     let none = || Kind::Device { object: object(), message: "the CPU recorder has no wgpu device".into() };
     owner.wgpu().ok_or_else(|| none().into())
 }
 
-/// Fails unless work can do with `bytes` bytes of the buffer what it does with arrays.
+/// Checks that the buffer has at least `bytes` bytes and the usages that the commands of a context need.
 fn check(buffer: &wgpu::Buffer, bytes: u64, label: &str) -> Result<()> {
     let refused = |found: String, needed: String| {
         let array = label.to_owned();
@@ -137,7 +145,7 @@ fn check(buffer: &wgpu::Buffer, bytes: u64, label: &str) -> Result<()> {
     Ok(())
 }
 
-/// As in `STORAGE | COPY_SRC`.
+/// Returns the names of usages, as in `STORAGE | COPY_SRC`.
 fn names(usages: Usages) -> String {
     let names: Vec<_> = usages.iter_names().map(|(name, _)| name).collect();
     if names.is_empty() { "none".into() } else { names.join(" | ") }

@@ -1,4 +1,4 @@
-//! Commands of the program's own, in the order of a queue.
+//! Commands that the program records itself, in the order of a queue.
 
 use crate::api::context::wgpu_arrays::device_of;
 use crate::api::queue::CommandQueue;
@@ -15,22 +15,23 @@ use fencepost_kernels::{Access, Element};
 use std::fmt;
 use std::panic::Location;
 
-/// What commands of the program's own read and write: [`CommandQueue::encode`], [`CommandQueue::submit_foreign`].
+/// Lists the arrays that the program's own commands read and write, for [`CommandQueue::encode`] and
+/// [`CommandQueue::submit_foreign`].
 ///
-/// The policy orders them by what is declared here, as it orders a launch by its arguments; nobody looks at what the
-/// commands do besides.
+/// The policy orders the commands by this list, as it orders a launch by its arguments. The context does not check the
+/// list against the commands.
 pub struct AccessList<'q> {
     queue: &'q CommandQueue,
     uses: Vec<BoundArray>,
 }
 
 impl AccessList<'_> {
-    /// Declares that the commands read an array, and gives where it lies.
+    /// Declares that the commands read an array, and returns its part of the wgpu buffer.
     ///
     /// # Errors
-    /// [`Kind::NotShared`] unless it was made by [`shared_array`](crate::Context::shared_array) or
-    /// [`array_on`](crate::Context::array_on); [`Kind::Alignment`] for a slice that starts or ends inside a word of 4
-    /// bytes; [`Kind::ForeignContext`].
+    /// Returns [`Kind::NotShared`] unless [`shared_array`](crate::Context::shared_array) or
+    /// [`array_on`](crate::Context::array_on) made the array; [`Kind::Alignment`] for a slice that starts or ends
+    /// inside a word of 4 bytes; [`Kind::ForeignContext`].
     pub fn read<'a, T: Element, const D: usize>(
         &mut self,
         array: &'a DeviceArray<T, D>,
@@ -38,10 +39,10 @@ impl AccessList<'_> {
         self.add(&array.array, Access::Read)
     }
 
-    /// Declares that the commands write an array, and may read it, and gives where it lies.
+    /// Declares that the commands write an array, and may read it, and returns its part of the wgpu buffer.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     pub fn write<'a, T: Element, const D: usize>(
         &mut self,
         array: &'a mut DeviceArray<T, D>,
@@ -70,15 +71,18 @@ impl fmt::Debug for AccessList<'_> {
 }
 
 impl CommandQueue {
-    /// *Enqueues* commands that `record` records with wgpu, in the order of this queue. It runs at once, and the device
-    /// runs the commands in their turn: behind everything enqueued before, and behind what else the policy asks for by what
-    /// is declared in the access list. Events, waits and errors cover them as they do a launch.
+    /// *Enqueues* the commands that `record` records with wgpu, in the order of this queue.
     ///
-    /// What `record` gives is returned. If that is an error, nothing is enqueued.
+    /// `record` runs at once. The device runs the commands after everything enqueued before on this queue, and after
+    /// the other uses that the policy orders before the declared ones. Events, waits and errors cover the commands as
+    /// they cover a launch.
+    ///
+    /// The call returns the value of `record`. If `record` returns an error, the call enqueues nothing.
     ///
     /// # Errors
-    /// Those of `record`; [`Kind::Device`] if wgpu refuses the commands, or the context is on no wgpu device;
-    /// [`Kind::Mapped`]; [`Kind::Hazard`] under `Checked`; the queue's own error, and then `record` does not run.
+    /// Returns the errors of `record`; [`Kind::Device`] if wgpu refuses the commands, or if the context is on no wgpu
+    /// device; [`Kind::Mapped`]; [`Kind::Hazard`] under `Checked`; the queue's own error, and then `record` does not
+    /// run.
     ///
     /// # Example
     /// ```no_run
@@ -116,11 +120,12 @@ impl CommandQueue {
         Ok(recorded)
     }
 
-    /// *Enqueues* finished command buffers of wgpu's, in the order of this queue; `declare` says what they read and write.
+    /// *Enqueues* finished command buffers of wgpu, in the order of this queue. `declare` lists the arrays that they
+    /// read and write.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode). What wgpu has against the command buffers it says when they are submitted: then it is
-    /// the queue's error.
+    /// Returns the errors of [`encode`](Self::encode). wgpu validates the command buffers when they are submitted, and
+    /// an error of that validation becomes the queue's error.
     ///
     /// # Example
     /// ```no_run
@@ -163,7 +168,7 @@ impl CommandQueue {
         self.owner().engine().enqueue(by, work).map(|_| ())
     }
 
-    /// What messages call commands of the program.
+    /// Names the commands of the program in messages.
     fn commands(&self) -> String {
         format!("commands for queue `{}`", self.label())
     }

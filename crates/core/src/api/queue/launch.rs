@@ -1,4 +1,4 @@
-//! Launching kernels.
+//! Launches of kernels.
 
 use crate::api::grid::{Grid, GridSize};
 use crate::api::kernel::{DynKernel, Kernel};
@@ -19,7 +19,7 @@ use fencepost_kernels::{Access, Binder, Binding, BufferArg, KernelArgs, NamedArg
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Says that arguments are those of the kernel that is launched: of each kernel there is one struct of arguments.
+/// Proves that arguments belong to the launched kernel: each kernel has one argument struct.
 #[diagnostic::on_unimplemented(
     message = "these are the arguments of the kernel of `{Self}`, and the kernel is the one of `{F}`",
     label = "the arguments of another kernel",
@@ -32,17 +32,17 @@ impl<F> SameKernel<F> for F {}
 impl CommandQueue {
     /// *Enqueues* a launch of `kernel` over `grid`.
     ///
-    /// References in `args` are buffers, values are parameters. An empty grid is no work. Bytes that the kernel's
-    /// entry point does not touch need no order. `#[derive(KernelArgs)]` makes the argument struct; the crate
-    /// `fencepost` has an example.
+    /// References in `args` are buffers, and values are parameters. An empty grid enqueues nothing. The policy does not
+    /// order bytes that the kernel's entry point never touches. `#[derive(KernelArgs)]` makes a struct an argument
+    /// struct; the crate `fencepost` has an example.
     ///
-    /// A binding is whole words of 4 bytes and never empty: in the shader, `arrayLength` counts an odd number of `f16`
-    /// one too high, and one element where the array is empty.
+    /// A binding is whole words of 4 bytes and never empty. In the shader, `arrayLength` is therefore one too high for
+    /// an odd number of `f16` elements, and 1 for an empty array.
     ///
     /// # Errors
-    /// [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Aliased`] if two arguments overlap and one of them is written;
-    /// [`Kind::Alignment`] for a slice that starts between the adapter's binding boundaries;
-    /// [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`]; [`Kind::Mapped`]; [`Kind::ForeignContext`];
+    /// Returns [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Aliased`] if two arguments overlap and one of
+    /// them is written; [`Kind::Alignment`] for a slice that does not start at a multiple of the adapter's binding
+    /// alignment; [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`]; [`Kind::Mapped`]; [`Kind::ForeignContext`];
     /// [`Kind::Hazard`] under `Checked`; the queue's own error.
     #[track_caller]
     pub fn launch<F: KernelArgs>(
@@ -57,10 +57,12 @@ impl CommandQueue {
         self.enqueue_launch(gather, grid, Location::caller())
     }
 
-    /// *Enqueues* a launch of a kernel made from a text; arguments are checked here, by name or by position.
+    /// *Enqueues* a launch of a kernel that was made from a text. The call checks the arguments, by name or by
+    /// position.
     ///
     /// # Errors
-    /// [`Kind::Kernel`] showing both sides if an argument does not fit; as [`launch`](Self::launch).
+    /// Returns [`Kind::Kernel`], which shows both sides, if an argument does not fit, and the errors of
+    /// [`launch`](Self::launch).
     ///
     /// # Example
     /// ```
@@ -73,7 +75,7 @@ impl CommandQueue {
     /// queue.launch_dyn(&saxpy, Grid::threads([2]), args![a = 2.0_f32, x = &x, y = &mut y])?;
     /// assert_eq!(queue.read(&y).wait()?, [2.0, 4.0]);
     ///
-    /// // A list whose length is known at run time only.
+    /// // The length of this list is known only at run time.
     /// use fencepost::{IntoArg as _, NamedArg};
     /// let mut list: Vec<NamedArg> = vec![(Some("a".into()), 1.0_f32.into_arg())];
     /// list.push((Some(String::from("x").into()), (&x).into_arg()));
@@ -113,13 +115,13 @@ impl CommandQueue {
     }
 }
 
-/// Puts the arguments of a launch where the kernel's plan says, and checks them on the way.
+/// Binds the arguments of a launch to the slots of the kernel's plan, and checks each argument.
 struct LaunchArguments<'a> {
     queue: &'a CommandQueue,
     caps: &'a Caps,
     slots: std::slice::Iter<'a, Slot>,
     launch: Box<Launch>,
-    /// Memory bound for what has no elements: back to the pool once the launch is enqueued.
+    /// Holds the memory that is bound in place of empty arrays. It returns to the pool after the launch is enqueued.
     nothing: Vec<ArrayRef>,
     error: Option<Error>,
 }
@@ -151,7 +153,7 @@ impl<'a> LaunchArguments<'a> {
         Ok(())
     }
 
-    /// Adds the size, once all arguments are there.
+    /// Checks that all arguments are bound, and sets the number of workgroups.
     #[inline]
     fn complete(&mut self, grid: &Grid<'_>) -> Result<()> {
         if let Some(error) = self.error.take() {
@@ -197,7 +199,7 @@ impl Binder for LaunchArguments<'_> {
     }
 }
 
-/// An array as a kernel's binding, checked against the shader's type and the device's limits.
+/// Returns an array as a binding of the kernel, checked against the shader's type and the device's limits.
 #[inline]
 fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<BoundArray> {
     let binding = &kernel.interface.bindings[at];
@@ -210,13 +212,13 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
     Ok(BoundArray { at: at as u32, block, offset: array.offset, size, used: binding.used })
 }
 
-/// Whether a kernel, which writes whole words, would write what follows the array in its last one.
+/// Returns `true` if a kernel, which writes whole words, would also write bytes behind the array in its last word.
 #[inline]
 fn is_ragged(binding: &Binding, array: &ArrayRef) -> bool {
     array.followed && binding.declared != Access::Read && !array.bytes().is_multiple_of(4)
 }
 
-/// Whole words. An empty array is bound as one element, which the kernel must not count on.
+/// Returns the size of a binding in whole words. An empty array is bound as one element, which the kernel must not use.
 #[inline]
 fn bound_size(binding: &Binding, array: &ArrayRef) -> u64 {
     match array.len {
@@ -225,7 +227,7 @@ fn bound_size(binding: &Binding, array: &ArrayRef) -> u64 {
     }
 }
 
-/// Why an array cannot be bound.
+/// Returns the error for an array that cannot be bound.
 #[cold]
 fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps: &Caps) -> Error {
     let (offset, found) = (array.offset, bound_size(binding, array));
@@ -242,7 +244,7 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     }
 }
 
-/// A hand-written `KernelArgs` hands over what its fields do not say.
+/// Returns the error for a hand-written `KernelArgs` that passes an argument which its fields do not declare.
 #[cold]
 fn misplaced(kernel: &KernelInner, found: String) -> Error {
     let (kernel, known) = (&kernel.interface.entry, kernel.interface.argument_names().collect());
@@ -250,7 +252,7 @@ fn misplaced(kernel: &KernelInner, found: String) -> Error {
     fencepost_kernels::Error::ExtraArgument { kernel, arg, position, found, known }.into()
 }
 
-/// A hand-written `KernelArgs` has kept something back.
+/// Returns the error for a hand-written `KernelArgs` that does not pass all the arguments that its fields declare.
 #[cold]
 fn incomplete(launch: &Launch, left: Option<&Slot>) -> Error {
     let interface = &launch.kernel().interface;
@@ -273,14 +275,15 @@ fn foreign(kernel: &KernelInner) -> Error {
     Kind::ForeignContext { object: format!("a buffer argument of kernel `{}`", kernel.name) }.into()
 }
 
-/// Whether an array without elements has memory of its own for the one that is bound in their place.
+/// Returns `true` if an empty array has memory of its own for the one element that is bound in its place.
 #[cold]
 fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
     let stride = u64::from(kernel.interface.bindings[at].stride.max(4));
     !array.is_empty_part() && array.offset + stride <= array.storage.block().size
 }
 
-/// Memory to bind for what has no elements: where it lies are its neighbours, which the kernel must not reach.
+/// Allocates memory to bind in place of an empty array. The array's own place borders on other arrays, which the kernel
+/// must not reach.
 #[cold]
 fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayRef) -> Result<ArrayRef> {
     let stride = kernel.interface.bindings[at].stride.max(4);
@@ -288,7 +291,7 @@ fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayR
     Ok(ArrayRef { storage: zeros.array.storage.clone(), offset: 0, followed: false, ..array.clone() })
 }
 
-/// Arguments may share bytes only if all of them are declared to be read.
+/// Checks that two arguments share bytes only if the shader declares both as read-only.
 #[inline]
 fn check_aliases(kernel: &KernelInner, bindings: &[BoundArray]) -> Result<()> {
     for (j, b) in bindings.iter().enumerate() {
@@ -312,7 +315,7 @@ fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Resul
     Err(Kind::Aliased { kernel: kernel.name.to_string(), first, second, array }.into())
 }
 
-/// The three numbers of groups, in device memory.
+/// Returns the place of the three workgroup counts in device memory.
 fn indirect(queue: &CommandQueue, array: &ArrayRef, at: usize) -> Result<Span> {
     same_context(queue.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))?;
     let end = at.checked_add(3).filter(|&end| end <= array.len);

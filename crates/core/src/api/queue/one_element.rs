@@ -1,4 +1,4 @@
-//! One element of an array.
+//! Transfers of one element of an array.
 
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
@@ -8,10 +8,11 @@ use crate::runtime::pending::{Pending, then};
 use fencepost_kernels::Element;
 
 impl CommandQueue {
-    /// *Flushes*; the element at `index` comes, as those of [`read`](Self::read).
+    /// *Flushes*; the result is the element at `index`, read as by [`read`](Self::read).
     ///
     /// # Errors
-    /// [`Kind::RegionIndex`](crate::Kind::RegionIndex) outside the array; the errors of [`read`](Self::read).
+    /// The result is [`Kind::RegionIndex`](crate::Kind::RegionIndex) if `index` is outside the array, or an error of
+    /// [`read`](Self::read).
     ///
     /// # Example
     /// ```
@@ -31,10 +32,11 @@ impl CommandQueue {
         then(self.read_region(array, Region::index(index)), |elements: Vec<T>| Ok(elements[0]))
     }
 
-    /// *Enqueues* a new value of the element at `index`.
+    /// *Enqueues* an upload of `value` to the element at `index`.
     ///
     /// # Errors
-    /// [`Kind::RegionIndex`](crate::Kind::RegionIndex) outside the array; the errors of [`upload`](Self::upload).
+    /// Returns [`Kind::RegionIndex`](crate::Kind::RegionIndex) if `index` is outside the array, and the errors of
+    /// [`upload`](Self::upload).
     ///
     /// # Example
     /// See [`get`](Self::get).

@@ -1,4 +1,4 @@
-//! Arrays made in the order of a queue.
+//! Arrays that a queue makes in its own order.
 
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
@@ -10,7 +10,8 @@ impl CommandQueue {
     /// *Enqueues* an array of zeros, in this queue's order.
     ///
     /// # Errors
-    /// [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory); the queue's own error.
+    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory) or the
+    /// queue's own error.
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
         self.by(CommandKind::Fill)?.zeros(shape)
@@ -19,7 +20,7 @@ impl CommandQueue {
     /// *Enqueues* an array whose elements are all `value`, in this queue's order.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
         self.by(CommandKind::Fill)?.full(shape, value)
@@ -28,16 +29,16 @@ impl CommandQueue {
     /// *Enqueues* an array of ones, in this queue's order.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn ones<T: Number, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
         self.full(shape, T::ONE)
     }
 
-    /// *Enqueues* an array of zeros of the shape, padding and type of another, in this queue's order.
+    /// *Enqueues* an array of zeros with the shape, padding and type of another, in this queue's order.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     ///
     /// # Example
     /// ```
@@ -56,10 +57,10 @@ impl CommandQueue {
         self.by(CommandKind::Fill)?.zeros_padded(like.shape(), like.padded_shape())
     }
 
-    /// *Enqueues* an array of ones of the shape, padding and type of another, in this queue's order.
+    /// *Enqueues* an array of ones with the shape, padding and type of another, in this queue's order.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn ones_like<T: Number, const D: usize>(
         &self,
@@ -68,10 +69,11 @@ impl CommandQueue {
         self.by(CommandKind::Fill)?.full_padded(like.shape(), like.padded_shape(), T::ONE)
     }
 
-    /// An array of the shape, padding and type of another, with any contents, in this queue's order.
+    /// *Returns* an array with unspecified elements and the shape, padding and type of another, for use in this queue's
+    /// order.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty_like<T: Element, const D: usize>(
         &self,
@@ -83,16 +85,16 @@ impl CommandQueue {
     /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
         self.by(CommandKind::Upload)?.array(elements)
     }
 
-    /// Returns an array whose elements are whatever was there, for use in this queue's order.
+    /// *Returns* an array with unspecified elements, for use in this queue's order.
     ///
     /// # Errors
-    /// As [`zeros`](Self::zeros).
+    /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
         self.by(CommandKind::Fill)?.empty(shape)

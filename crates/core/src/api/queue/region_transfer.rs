@@ -1,4 +1,4 @@
-//! Moving parts of arrays that have gaps: regions, and the windows of padded arrays.
+//! Transfers of elements with gaps between them: regions, and the elements of padded arrays.
 
 use crate::api::queue::CommandQueue;
 use crate::api::queue::transfer::{ArrayOps, same_shape};
@@ -23,14 +23,14 @@ use fencepost_sync::prim::lock;
 use smallvec::smallvec;
 use std::borrow::Cow;
 
-/// Elements of an array that a verb moves.
+/// Selects the elements of an array that a verb moves.
 pub(crate) struct ArrayPart {
     array: ArrayRef,
     picked: StridedRegion,
 }
 
 impl ArrayPart {
-    /// All elements of an array, without its padding.
+    /// Selects all elements of an array, without its padding.
     pub(crate) fn all(array: &ArrayRef, frame: PaddedShape<'_>) -> Self {
         Self { array: array.clone(), picked: StridedRegion::all(frame) }
     }
@@ -51,7 +51,7 @@ impl ArrayPart {
         (self.array.offset, &self.picked)
     }
 
-    /// Its bytes, if nothing lies between them, in words that are nobody else's.
+    /// Returns the words of the elements, if the elements have no gaps and share no word with other elements.
     fn words(&self) -> Option<Span> {
         if self.len() == 0 || !self.picked.is_run() {
             return None;
@@ -60,7 +60,7 @@ impl ArrayPart {
         self.array.slice(run).ok()?.words().ok()
     }
 
-    /// The copy of as many elements from here to there.
+    /// Returns the copy of the elements to `dst`, which has as many elements.
     fn copy_to(&self, dst: &ArrayPart) -> RegionCopy {
         let rows = Rows::new(self.place(), dst.place(), self.size());
         RegionCopy::new(self.array.storage.block(), dst.array.storage.block(), rows)
@@ -68,12 +68,12 @@ impl ArrayPart {
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
-    /// All its elements.
+    /// Selects all elements of the array.
     pub(crate) fn all(&self) -> ArrayPart {
         ArrayPart::all(&self.array, self.frame())
     }
 
-    /// The elements of a region.
+    /// Selects the elements of a region.
     pub(crate) fn part(&self, region: impl Into<Region>) -> Result<ArrayPart> {
         let picked = StridedRegion::of(self.label(), self.frame(), &region.into())?;
         Ok(ArrayPart { array: self.array.clone(), picked })
@@ -81,7 +81,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
 }
 
 impl ArrayOps<'_> {
-    /// Copies elements to as many others.
+    /// Copies the elements of `src` to `dst`, which has as many elements.
     pub(crate) fn copy_part(&self, src: &ArrayPart, dst: &ArrayPart) -> Result<()> {
         if src.len() == 0 {
             return Ok(());
@@ -102,7 +102,7 @@ impl ArrayOps<'_> {
         self.enqueue_whole(works)
     }
 
-    /// Puts elements where they belong, which are copied at the call.
+    /// Uploads `bytes`, which are copied at the call, to the elements of `dst`.
     pub(crate) fn upload_part(&self, dst: &ArrayPart, bytes: &[u8]) -> Result<()> {
         if let Some(dst) = dst.words() {
             return self.upload_words(dst, bytes);
@@ -119,7 +119,7 @@ impl ArrayOps<'_> {
         ])
     }
 
-    /// Puts an element into each place of an array, for which it is staged once.
+    /// Copies one staged element to every element of an array.
     pub(crate) fn spread(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
         array.words()?;
         if array.len == 0 {
@@ -136,7 +136,7 @@ impl ArrayOps<'_> {
         ])
     }
 
-    /// Writes them right there, if that can be done at once.
+    /// Writes the bytes to the elements on the host, and returns `false` if the host cannot do this at once.
     fn write_part(&self, dst: &ArrayPart, bytes: &[u8]) -> Result<bool> {
         let block = dst.array.storage.block();
         if !block.direct() {
@@ -151,7 +151,7 @@ impl ArrayOps<'_> {
         Ok(true)
     }
 
-    /// Copies elements of a pinned array, laid out as `like` says, to as many others.
+    /// Copies the elements of a pinned array with the layout `like` to `dst`, which has as many elements.
     pub(crate) fn upload_pinned(
         &self,
         pinned: &ArrayRef,
@@ -165,14 +165,14 @@ impl ArrayOps<'_> {
         if let (Some(src), Some(dst)) = (src.words(), dst.words()) {
             return self.enqueue(self.by.what, Work::Copy { src, dst });
         }
-        // Kernels do not reach the host's memory: it comes over as it is.
+        // Kernels cannot access host memory, so a copy moves the whole pinned array to device memory first.
         let over = pinned.words()?;
         let between = self.between(&dst.array, pinned.len, src.picked)?;
         let over = Work::Copy { src: over, dst: between.array.span() };
         self.enqueue_whole(smallvec![over, between.copy_to(dst).into()])
     }
 
-    /// Copies elements to pinned memory, where they lie as `like` says, with zeros as padding.
+    /// Copies elements to a host array with the layout `like`, and sets its padding to zero.
     fn download_part<T: Element>(
         &self,
         src: &ArrayPart,
@@ -204,7 +204,7 @@ impl ArrayOps<'_> {
         }
     }
 
-    /// Has elements read.
+    /// Enqueues a read of elements.
     pub(crate) fn read_part<T: Element>(&self, src: &ArrayPart, out: Vec<T>) -> Result<Reading<T>> {
         if src.len() == 0 {
             let nothing = Span { size: 0, ..src.array.span() };
@@ -219,7 +219,8 @@ impl ArrayOps<'_> {
         self.read(&between.array, out)
     }
 
-    /// Memory in which elements lie as in an array of some shape, with zeros as its padding, and the commands for that.
+    /// Returns new memory with the layout `like`, and the commands that copy the elements there and set the padding to
+    /// zero.
     fn gather(&self, src: &ArrayPart, like: PaddedShape<'_>) -> Result<(ArrayPart, Works)> {
         let between = self.between(&src.array, count(like.padded), StridedRegion::all(like))?;
         let mut works = Works::new();
@@ -230,14 +231,14 @@ impl ArrayOps<'_> {
         Ok((between, works))
     }
 
-    /// Memory of the call's own for `len` elements, of which some are picked.
+    /// Allocates temporary memory for `len` elements, of which `picked` selects some.
     fn between(&self, like: &ArrayRef, len: usize, picked: StridedRegion) -> Result<ArrayPart> {
         let words = (len * like.dtype.size()).div_ceil(WORD as usize);
         let memory = self.empty::<u32, 1>([words])?.array_ref();
         Ok(ArrayPart { array: ArrayRef { len, dtype: like.dtype, ..memory }, picked })
     }
 
-    /// Uploads a source to elements, whatever gaps there are.
+    /// Uploads a source to elements, with or without gaps between them.
     pub(crate) fn upload_to_part<T: Element>(&self, source: SourceRef<'_, T>, dst: &ArrayPart) -> Result<()> {
         let shape = dst.picked.shape();
         match source {
@@ -258,7 +259,7 @@ impl ArrayOps<'_> {
         }
     }
 
-    /// Downloads elements, whatever gaps there are.
+    /// Downloads elements, with or without gaps between them.
     pub(crate) fn download_from_part<T: Element, const E: usize>(
         &self,
         src: &ArrayPart,
@@ -274,17 +275,19 @@ impl ArrayOps<'_> {
 }
 
 impl CommandQueue {
-    /// *Enqueues* a copy of a region of one array to a region of another, or of the same, which may overlap.
+    /// *Enqueues* a copy of a region of one array to a region of another array, or of the same array. The two regions
+    /// may overlap.
     ///
-    /// For order, a region that is not one run of bytes counts as everything from its first element to its last. One of the
-    /// arrays may be of another context, as for [`copy`](Self::copy).
+    /// For the order of commands, a region with gaps counts as all bytes from its first element to its last. One of the
+    /// arrays may belong to another context, as for [`copy`](Self::copy).
     ///
     /// # Shape
-    /// Both regions: the same, after indices have taken their axes and [`NewAxis`](crate::NewAxis) has added some.
+    /// Both regions have the same shape, after indices have removed axes and [`NewAxis`](crate::NewAxis) has added
+    /// some.
     ///
     /// # Errors
-    /// Those of a [`Region`]; [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of
-    /// [`copy`](Self::copy), but elements of less than four bytes are copied wherever they lie.
+    /// Returns the errors of a [`Region`]; [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of
+    /// [`copy`](Self::copy), except that elements of less than four bytes may lie anywhere.
     ///
     /// # Example
     /// ```
@@ -310,14 +313,14 @@ impl CommandQueue {
         self.by_way_of(src.owner(), dst.owner(), |maker| maker.copy_part(&src, &dst))
     }
 
-    /// *Enqueues* a copy of host elements into a region of device memory, as [`upload`](Self::upload).
+    /// *Enqueues* a copy of host elements into a region of device memory, as [`upload`](Self::upload) does.
     ///
     /// # Shape
-    /// As many elements in `src` as in the region, in the region's C order; a padded pinned array has the region's
-    /// shape.
+    /// `src` has as many elements as the region, in the region's C order; a padded pinned array has the region's shape.
     ///
     /// # Errors
-    /// Those of a [`Region`]; the errors of [`upload`](Self::upload), but elements of less than four bytes go wherever they lie.
+    /// Returns the errors of a [`Region`], and those of [`upload`](Self::upload), except that elements of less than
+    /// four bytes may lie anywhere.
     ///
     /// # Example
     /// ```
@@ -340,11 +343,11 @@ impl CommandQueue {
         src.source(&mut |source| maker.upload_to_part(source, &part))
     }
 
-    /// *Flushes*; the elements of a region come, in its C order, as those of [`read`](Self::read).
+    /// *Flushes*; the result holds the elements of a region in the region's C order, read as by [`read`](Self::read).
     ///
     /// # Errors
-    /// Those of a [`Region`]; the errors of [`read`](Self::read), but elements of less than four bytes come from wherever they
-    /// lie: all of them when the result is asked for.
+    /// The result has the errors of a [`Region`], and those of [`read`](Self::read), except that elements of less than
+    /// four bytes may lie anywhere.
     ///
     /// # Example
     /// ```
@@ -370,15 +373,15 @@ impl CommandQueue {
         reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
     }
 
-    /// *Enqueues* a copy of a region into a pinned host array, as [`download`](Self::download).
+    /// *Enqueues* a copy of a region into a pinned host array, as [`download`](Self::download) does.
     ///
     /// # Shape
-    /// As many elements in `dst` as in the region, in the region's C order; a padded pinned array has the region's
-    /// shape, and zeros as padding afterwards.
+    /// `dst` has as many elements as the region, in the region's C order; a padded pinned array has the region's shape,
+    /// and its padding is zero afterwards.
     ///
     /// # Errors
-    /// Those of a [`Region`]; the errors of [`download`](Self::download), but elements of less than four bytes come from wherever
-    /// they lie.
+    /// Returns the errors of a [`Region`], and those of [`download`](Self::download), except that elements of less than
+    /// four bytes may lie anywhere.
     ///
     /// # Example
     /// ```
@@ -404,11 +407,12 @@ impl CommandQueue {
     }
 }
 
-/// How elements lie in a host array that go to, or come from, elements of this shape: in an array without padding one
-/// behind the other, whatever its shape.
+/// Returns the layout of a host array for a transfer from or to elements of the given shape. A host array without
+/// padding holds the elements without gaps, even if its own shape differs.
 ///
 /// # Errors
-/// [`Kind::Shape`](crate::Kind::Shape) if there are more or fewer, or if the array is padded and has another shape.
+/// Returns [`Kind::Shape`](crate::Kind::Shape) if the numbers of elements differ, or if the array is padded and has
+/// another shape.
 fn host_frame<'a>(object: &str, host: PaddedShape<'a>, shape: &'a [usize]) -> Result<PaddedShape<'a>> {
     if !host.is_full() {
         return same_shape(object, host.shape, shape).map(|()| host);
@@ -417,7 +421,7 @@ fn host_frame<'a>(object: &str, host: PaddedShape<'a>, shape: &'a [usize]) -> Re
     Ok(PaddedShape { shape, padded: shape })
 }
 
-/// Elements that lie in `data` as a frame says, one behind the other.
+/// Returns the elements of `data`, which have the layout `frame`, without the gaps between them.
 fn packed<'a, T: Element>(data: &'a [T], frame: PaddedShape<'_>) -> Cow<'a, [T]> {
     if frame.is_full() || count(frame.shape) == 0 {
         return Cow::Borrowed(&data[..count(frame.shape)]);

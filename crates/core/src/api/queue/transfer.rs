@@ -1,4 +1,4 @@
-//! Moving bytes: making arrays, uploads, downloads, reads, copies, fills.
+//! Transfers of bytes: new arrays, uploads, downloads, reads, copies and fills.
 
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
@@ -30,7 +30,7 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Makes arrays in the order of one queue, or of the context.
+/// Makes arrays and moves elements in the order of one queue, or of the context.
 pub(crate) struct ArrayOps<'a> {
     pub(crate) owner: &'a Owner,
     pub(crate) by: Admission,
@@ -69,7 +69,8 @@ impl ArrayOps<'_> {
         let array = self.empty_padded(shape, padded)?;
         let fresh = {
             let state = self.owner.engine().lock();
-            // Whether memory is new must not show in what is a hazard.
+            // Under `Checked`, the call fills fresh memory too: hazards must not depend on the memory that the pool
+            // returns.
             let counts = state.policy() != Policy::Checked || self.by.slot == Slot::CONTEXT;
             counts && array.array.storage.block().order().fresh
         };
@@ -104,7 +105,7 @@ impl ArrayOps<'_> {
         Ok(array)
     }
 
-    /// Fills an array with an element.
+    /// Fills an array with an element, given as bytes.
     pub(crate) fn fill(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
         match Pattern::of(element) {
             Some(pattern) => self.fill_pattern(array, pattern),
@@ -117,8 +118,9 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Fill, Work::Fill { dst, pattern })
     }
 
-    /// Copies `bytes` at the call: right to where they belong if nothing on its way uses those bytes and the host
-    /// reaches them, else to staging memory from where the device fetches them in its turn.
+    /// Copies `bytes` at the call. If the host reaches the array's memory and no enqueued or running command uses it,
+    /// the bytes go directly into the array. Otherwise they go into staging memory, and the device copies them to the
+    /// array later, in the order of the queue.
     pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
         self.upload_words(array.words()?, bytes)
     }
@@ -135,7 +137,8 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Upload, Work::Upload { src: Payload::Here(src), dst })
     }
 
-    /// Uploads a pinned array: as it is, padding and all, where the memory of both is laid out alike.
+    /// Uploads a pinned array. If both arrays have the same layout in memory, one command moves all of it, padding
+    /// included.
     fn upload_host<T: Element, const D: usize>(
         &self,
         host: HostRef<'_, T>,
@@ -161,7 +164,7 @@ impl ArrayOps<'_> {
         }
     }
 
-    /// Has all elements of an array read.
+    /// Enqueues a read of all elements of an array.
     fn read_array<T: Element, const D: usize>(
         &self,
         array: &DeviceArray<T, D>,
@@ -173,13 +176,13 @@ impl ArrayOps<'_> {
         }
     }
 
-    /// Staging memory of `size` bytes that starts with `bytes`.
+    /// Returns staging memory of `size` bytes that starts with `bytes`.
     pub(crate) fn stage(&self, size: u64, bytes: &[u8]) -> Result<Staged> {
         let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
         self.owner.engine().stage(size, fill)
     }
 
-    /// The right to write bytes that the host reaches, if nothing on its way uses them.
+    /// Returns the right to write bytes that the host reaches, or `None` if an enqueued or running command uses them.
     pub(crate) fn access_now(&self, dst: &Span) -> Result<Option<HostGuard>> {
         let counts_on_the_program_only = {
             let state = self.owner.engine().lock();
@@ -187,13 +190,13 @@ impl ArrayOps<'_> {
             state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != Slot::CONTEXT
         };
         if counts_on_the_program_only {
-            // How far the device is must not show: the upload is a command like any other.
+            // The progress of the device must not decide if there is a hazard: the upload is a command like any other.
             return Ok(None);
         }
         self.owner.engine().try_host_access(dst, HostUseKind::Write)
     }
 
-    /// Gives that right back; `bytes` were written.
+    /// Releases the right to write after `bytes` bytes were written, and notes the upload if the queue is timed.
     pub(crate) fn written_now(&self, access: HostGuard, bytes: u64) {
         drop(access);
         let mut state = self.owner.engine().lock();
@@ -209,12 +212,13 @@ impl ArrayOps<'_> {
         self.owner.engine().enqueue(Admission { what, ..self.by }, work).map(|_| ())
     }
 
-    /// Enqueues all of the works, or none, with nothing between them.
+    /// Enqueues all of the works or none, with no other command between them.
     pub(crate) fn enqueue_whole(&self, works: Works) -> Result<()> {
         self.owner.engine().enqueue_whole(self.by, works)
     }
 
-    /// Copies `src` to `dst`, which may overlap: recorders see to that. One of them may be of another context.
+    /// Copies `src` to `dst`. The two may overlap, because the recorders handle an overlap. One of them may belong to
+    /// another context.
     pub(crate) fn copy_words(
         &self,
         (source, src): (&Owner, Span),
@@ -230,7 +234,7 @@ impl ArrayOps<'_> {
         self.read_words(array.words()?, array.len, out)
     }
 
-    /// Has the `len` elements read that `span` starts with.
+    /// Enqueues a read of the first `len` elements of `span`.
     pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
         let slot = ReadSlot::new();
         let engine = self.owner.engine();
@@ -250,7 +254,7 @@ impl ArrayOps<'_> {
 }
 
 impl Work {
-    /// Whether there is nothing to move.
+    /// Returns `true` for a transfer of no bytes.
     fn is_empty(&self) -> bool {
         match self {
             Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. } => dst.size == 0,
@@ -268,7 +272,8 @@ impl Work {
 }
 
 impl Owner {
-    /// A read for the guard of a map, in the context's own order: nothing else can be enqueued for the array.
+    /// Enqueues a read for the guard of a map, in the context's own order. During a map, the array takes no other
+    /// commands.
     pub(crate) fn read_for_context<T: Element>(
         &self,
         array: &ArrayRef,
@@ -279,7 +284,7 @@ impl Owner {
     }
 }
 
-/// Fails if the shapes differ.
+/// Checks that two shapes are equal.
 pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> Result<()> {
     if found == expected {
         return Ok(());
@@ -300,7 +305,8 @@ impl CommandQueue {
         same_context(self.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))
     }
 
-    /// Has a copy made in this queue, or in its place if neither array is of its context.
+    /// Enqueues a copy on this queue. If neither array belongs to this context, the copy runs on a queue of the
+    /// target's context, in this queue's order.
     #[track_caller]
     pub(crate) fn by_way_of(
         &self,
@@ -320,7 +326,7 @@ impl CommandQueue {
     /// *Enqueues* a fill: every element becomes `value`.
     ///
     /// # Errors
-    /// [`Kind::Alignment`] for a slice that starts or ends inside a word of 4 bytes; [`Kind::Mapped`];
+    /// Returns [`Kind::Alignment`] for a slice that starts or ends inside a word of 4 bytes; [`Kind::Mapped`];
     /// [`Kind::ForeignContext`] for an array of another context; [`Kind::Hazard`] under `Checked`; the queue's own
     /// error.
     ///
@@ -338,14 +344,15 @@ impl CommandQueue {
         self.by(CommandKind::Fill)?.fill(&array.array, bytemuck::bytes_of(&value))
     }
 
-    /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call; a pinned array
-    /// is read by the device, and must not be written before the upload is done, which its `write` sees to.
+    /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call. The device reads a
+    /// pinned array later, so the pinned array must not be written before the upload is complete; its `write` waits for
+    /// that.
     ///
     /// # Shape
-    /// As many elements in `src` as in `dst`.
+    /// `src` has as many elements as `dst`.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the numbers differ; the errors of [`fill`](Self::fill).
+    /// Returns [`Kind::Shape`] if the numbers differ, and the errors of [`fill`](Self::fill).
     ///
     /// # Example
     /// ```
@@ -373,10 +380,10 @@ impl CommandQueue {
         })
     }
 
-    /// *Enqueues* a copy of device memory into a pinned host array, whose `read` waits for it.
+    /// *Enqueues* a copy of device memory into a pinned host array, whose `read` waits for the copy.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the numbers of elements differ; the errors of [`fill`](Self::fill).
+    /// Returns [`Kind::Shape`] if the numbers of elements differ, and the errors of [`fill`](Self::fill).
     ///
     /// # Example
     /// ```
@@ -412,12 +419,12 @@ impl CommandQueue {
         }
     }
 
-    /// *Flushes*; the elements come when everything enqueued so far on this queue is done. They are those of this
-    /// place in the queue, whatever is enqueued later.
+    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. It holds the elements at
+    /// this place in the order of the queue, and later commands do not change them.
     ///
     /// # Errors
-    /// [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::ForeignContext`], [`Kind::Hazard`] under `Checked`, the error
-    /// of the work, the queue's own error: all of them when the result is asked for.
+    /// The result is [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::ForeignContext`], [`Kind::Hazard`] under `Checked`,
+    /// the error of the work, or the queue's own error.
     ///
     /// # Example
     /// ```
@@ -434,10 +441,10 @@ impl CommandQueue {
         self.read_with(array, Vec::new())
     }
 
-    /// As [`read`](Self::read), into the storage of a `Vec` that is used again.
+    /// Reads as [`read`](Self::read) does, into the allocation of an existing `Vec`.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The result has the errors of [`read`](Self::read).
     #[track_caller]
     pub fn read_with<T: Element, const D: usize>(
         &self,
@@ -453,10 +460,11 @@ impl CommandQueue {
         reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
     }
 
-    /// Blocks until the elements are in `out`; not in the browser, where nothing blocks.
+    /// Blocks until the elements are in `out`. The call fails in the browser, where no call blocks.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if `out` has more or fewer elements; as [`read`](Self::read).
+    /// Returns [`Kind::Shape`] if `out` has more or fewer elements than the array, and the errors of
+    /// [`read`](Self::read).
     #[track_caller]
     pub fn read_into<T: Element, const D: usize>(
         &self,
@@ -471,17 +479,19 @@ impl CommandQueue {
         reading.wait_into(out)
     }
 
-    /// *Enqueues* a copy from one array to another, or between parts of one, which may overlap.
+    /// *Enqueues* a copy from one array to another, or between parts of one array, which may overlap.
     ///
-    /// One of the two may be of another context, on any adapter. Then the bytes go through staging memory of both, a few
-    /// megabytes at a time, the next ones read while the last ones are written; this thread waits for none of it. Over
-    /// there the copy comes after the earlier uses of the array, and later uses after it, as the policy of that context
-    /// has it, except that `Checked` adds those waits as `Ordered` does. If the other context fails, this queue fails with
-    /// [`Kind::OtherContext`], and the target may have a part of the bytes.
+    /// One of the two arrays may belong to another context, on any adapter. Then the bytes go through staging memory of
+    /// both contexts, a few megabytes at a time: a piece is read while the piece before it is written. The calling
+    /// thread waits for none of this. In the other context, the copy runs after the earlier uses of the array and
+    /// before the later uses, as the policy of that context orders them; `Checked` adds these waits as `Ordered` does.
+    /// If the other context fails, this queue fails with [`Kind::OtherContext`], and the target may hold a part of the
+    /// bytes.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the shapes differ; [`Kind::OutOfMemory`] inside one array, and for padded arrays of two contexts,
-    /// where the copy goes by way of memory of its own; the errors of [`fill`](Self::fill).
+    /// Returns [`Kind::Shape`] if the shapes differ. Returns [`Kind::OutOfMemory`] for a copy inside one array, and for
+    /// padded arrays of two contexts, because these copies need memory of their own. Returns the errors of
+    /// [`fill`](Self::fill).
     ///
     /// # Example
     /// ```
@@ -508,11 +518,11 @@ impl CommandQueue {
         })
     }
 
-    /// *Enqueues* a copy of a pinned part: elements `range` of `src` to all of `dst`.
+    /// *Enqueues* an upload of the elements `range` of a pinned array to all of `dst`.
     ///
     /// # Errors
-    /// [`Kind::Range`] outside `src`; [`Kind::Alignment`] for a range that starts or ends inside a word of 4 bytes; as
-    /// [`upload`](Self::upload).
+    /// Returns [`Kind::Range`] if `range` is not inside `src`, [`Kind::Alignment`] for a range that starts or ends
+    /// inside a word of 4 bytes, and the errors of [`upload`](Self::upload).
     ///
     /// # Example
     /// ```

@@ -1,4 +1,4 @@
-//! The time that the kernels of a queue take.
+//! Measurement of the device time of a queue's launches.
 
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};
@@ -11,12 +11,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 impl CommandQueue {
-    /// Has the device time each launch that is enqueued here from now on, until [`stop_tuning`](Self::stop_tuning): for
-    /// programs that try several kernels, grids or workgroups and take the fastest. The queue need not be a timed one.
+    /// Starts to time each launch that is enqueued on this queue, until [`stop_tuning`](Self::stop_tuning). The times
+    /// serve programs that try several kernels, grids or workgroups and use the fastest. The queue need not be a timed
+    /// one.
     ///
     /// # Errors
-    /// [`Kind::NotMeasured`] on an adapter without timestamps; [`Kind::Tuning`] if it was started already; the loss of the
-    /// device.
+    /// Returns [`Kind::NotMeasured`] on an adapter without timestamps; [`Kind::Tuning`] if the queue is being tuned
+    /// already; the loss of the device.
     ///
     /// # Example
     /// ```
@@ -57,12 +58,13 @@ impl CommandQueue {
         Err(self.tuning("is being tuned already: call `stop_tuning` first"))
     }
 
-    /// The seconds that the device took for all launches since [`start_tuning`](Self::start_tuning), each from its start to its
-    /// end, once they are done; 0 if there were none.
+    /// Ends the tuning. The result is the sum of the device times of all launches since
+    /// [`start_tuning`](Self::start_tuning), in seconds, each from its start to its end. It comes when the launches are
+    /// complete, and is 0 if there were none.
     ///
     /// # Errors
-    /// [`Kind::Tuning`] if no tuning was started; [`Kind::NotMeasured`] if the driver gave no valid time for a launch; the
-    /// error of the work.
+    /// The result is [`Kind::Tuning`] if no tuning was started, [`Kind::NotMeasured`] if the driver gave no valid time
+    /// for a launch, or the error of the work.
     pub fn stop_tuning(&self) -> Pending<f64> {
         let tuned = self.slot().and_then(|slot| {
             let tuned = self.owner().engine().stop_tuning(slot);
@@ -79,7 +81,7 @@ impl CommandQueue {
     }
 }
 
-/// The launches of a tuning.
+/// Completes with the seconds that the launches of a tuning took.
 struct Tuned {
     queue: String,
     late: PointLate,
