@@ -30,7 +30,7 @@ pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExte
 /// Returns wgpu's buffer of an external block.
 ///
 /// # Panics
-/// If the block belongs to the CPU recorder: a bug.
+/// Panics if the block belongs to the CPU recorder, which is a bug.
 pub(crate) fn buffer(block: &Block) -> &wgpu::Buffer {
     match &block.memory {
         Memory::Wgpu(memory) => memory.buffer(),

@@ -21,7 +21,7 @@ struct FillPiece {
 /// Records the fill of `dst`. The size is rounded up to whole words.
 ///
 /// # Errors
-/// `Compile` at the first use of the kernel; out of memory.
+/// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn fill<'e>(commands: &mut impl OwnCommands<'e>, dst: &'e Span, pattern: &Pattern) -> Result<()> {
     let size = dst.size.next_multiple_of(4);
     if pattern.is_zero() {

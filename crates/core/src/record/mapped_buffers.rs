@@ -46,7 +46,7 @@ impl MappedBuffers {
     /// offset of the bytes.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn room<'a>(
         &self,
         filling: &'a mut Vec<FillingBuffer>,

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Returns the lane of the device's one queue.
 ///
 /// # Errors
-/// `Device` if the driver cannot make the objects that a native recorder needs.
+/// Returns `Device` if the driver cannot make the objects that a native recorder needs.
 pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
     let (recorder, fence) = recorder(device)?;
     Ok(vec![Lane { recorder, fence, async_submit: device.async_submit, pace: device.pace }])

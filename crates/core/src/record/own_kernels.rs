@@ -39,7 +39,7 @@ impl<P> OwnKernels<P> {
     /// Returns a kernel, compiled by `compile` if this is its first use.
     ///
     /// # Errors
-    /// The error of `compile`.
+    /// Returns the error of `compile`.
     pub(crate) fn get(
         &mut self,
         kernel: OwnKernel,
@@ -76,7 +76,7 @@ pub(crate) trait OwnCommands<'e> {
     /// Dispatches an own kernel with `groups` workgroups along one dimension.
     ///
     /// # Errors
-    /// `Compile` at the first use of the kernel; out of memory.
+    /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
     fn dispatch_own(
         &mut self,
         kernel: OwnKernel,

@@ -38,7 +38,7 @@ impl RecorderChoice {
     /// Returns `self`, or for `Auto` the choice that the variable names.
     ///
     /// # Errors
-    /// `Setting` if the variable names no recorder.
+    /// Returns `Setting` if the variable names no recorder.
     pub(crate) fn or_variable(self) -> Result<Self> {
         match self {
             Self::Auto => named(&env::var_os(VARIABLE).unwrap_or_default().to_string_lossy()),

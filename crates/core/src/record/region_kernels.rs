@@ -24,7 +24,7 @@ const MOST: u64 = 1 << 32;
 /// Records a copy: row by row for few or long rows, otherwise with a kernel.
 ///
 /// # Errors
-/// `Compile` at the first use of the kernel; out of memory.
+/// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e RegionCopy) -> Result<()> {
     let caps = commands.caps();
     if row_by_row(copy, caps) {
@@ -105,7 +105,7 @@ struct RegionPart {
 /// Calls `dispatch` for each piece of a copy. A piece has at most [`AXES`] axes and fits the device's binding limit.
 ///
 /// # Errors
-/// The first error of `dispatch`.
+/// Returns the first error of `dispatch`.
 fn pieces(rows: &Rows, caps: &Caps, dispatch: &mut impl FnMut(&RegionPiece) -> Result<()>) -> Result<()> {
     let unit = RegionUnit::of(rows);
     let whole = |bytes: u64| bytes / unit.bytes();

@@ -101,7 +101,7 @@ impl<Q> TimePages<Q> {
     /// page to be read. Returns the pages, which the batch needs until it is complete.
     ///
     /// # Errors
-    /// Out of memory, from `read` or from an `open` before.
+    /// Returns the error of `read`, or of an `open` call before.
     pub(crate) fn finish(
         &mut self,
         mut read: impl FnMut(&Q, u32) -> Result<Arc<ReadSlot>>,

@@ -43,7 +43,7 @@ pub(crate) trait WorkVisitor<'e> {
 /// Calls the visitor's method for the work of one step.
 ///
 /// # Panics
-/// If the step holds commands of the program, which are alone in their batch: a bug.
+/// Panics if the step holds commands of the program, which are alone in their batch. This is a bug.
 #[inline]
 pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'e Work) -> Result<()> {
     match work {
@@ -96,7 +96,7 @@ impl StepOrder {
     /// Visits every step, in the order of [`sort`](Self::sort).
     ///
     /// # Errors
-    /// The error of the first step that the visitor could not record, with the index of the step.
+    /// Returns the error of the first step that the visitor could not record, with the index of the step.
     #[inline]
     pub(crate) fn walk<'e>(
         &self,
