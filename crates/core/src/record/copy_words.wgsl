@@ -14,7 +14,7 @@ struct Params {
     total: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-// Both bindings may be ranges of one buffer, and a buffer must be bound with the same access everywhere.
+// Both bindings may be ranges of one buffer, and a dispatch must bind a buffer with one access.
 @group(0) @binding(1) var<storage, read_write> src: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dst: array<u32>;
 

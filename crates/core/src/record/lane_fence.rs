@@ -5,8 +5,8 @@ use fencepost_sync::Value;
 use fencepost_sync::backend::{Fence, PortableFence};
 use std::sync::Arc;
 
-/// Completes by wgpu's own callbacks. A native signal would not be reliable: another submission to the same queue, for
-/// example one of the program, would carry it.
+/// Completes a value when wgpu's own callbacks have run. A native signal would not be reliable: another submission to
+/// the same queue, for example one of the program, would carry it.
 #[derive(Clone)]
 pub(crate) struct LaneFence(Arc<PortableFence>);
 

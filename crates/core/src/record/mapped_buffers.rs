@@ -190,8 +190,7 @@ impl Readback for MappedReadback {
     fn copy_out(&self, out: &mut [u8]) -> std::result::Result<(), Lost> {
         let end = self.offset + out.len().next_multiple_of(4) as u64;
         let view = self.from.buffer.slice(self.offset..end).get_mapped_range();
-        let view = view
-            .map_err(|error| Lost { reason: format!("the bytes of a read are no longer mapped: {error}") })?;
+        let view = view.map_err(|error| Lost { reason: format!("a read is no longer mapped: {error}") })?;
         out.copy_from_slice(&view[..out.len()]);
         Ok(())
     }

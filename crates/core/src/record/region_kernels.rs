@@ -7,12 +7,12 @@ use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Limits the rows of a row-by-row copy. Up to this number, the copies cost no more than a dispatch.
+/// Limits the rows that are copied one by one. Up to this number, the copies cost no more than a dispatch.
 const FEW: u64 = 16;
-/// Sets the bytes of a row from which a software driver copies row by row sooner than with its kernel. lavapipe and
-/// SwiftShader take 10 to 20 ns for each word of the kernel.
+/// Counts the bytes of a long row. A software driver copies long rows one by one faster than with its kernel, whatever
+/// their number: lavapipe and SwiftShader take 10 to 20 ns for each word of the kernel.
 const LONG: u64 = 256;
-/// Limits the rows of a row-by-row copy on a software driver. A longer list of copies would itself cost too much.
+/// Limits the long rows that are copied one by one. A longer list of copies would itself cost too much.
 const MANY: u64 = 1 << 16;
 /// Counts the axes that the kernels take.
 const AXES: usize = 4;

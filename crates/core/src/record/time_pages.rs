@@ -68,7 +68,8 @@ impl<Q> TimePages<Q> {
     /// Returns the queries for the times of the next command. The device may run the commands of a level side by side,
     /// so all of them share the start time of the first.
     ///
-    /// `open` makes a page, or prepares the idle page that it is given. [`finish`](Self::finish) returns its error.
+    /// `open` makes a page, or prepares the idle page that it is given. After an error of `open` this returns `None`,
+    /// and [`finish`](Self::finish) returns the error.
     pub(crate) fn start(
         &mut self,
         level: u32,

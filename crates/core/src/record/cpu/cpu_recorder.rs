@@ -1,7 +1,7 @@
 //! Executes batches on host bytes, one command a step, in any order that is allowed.
 //!
 //! A seed chooses the order. Steps that no wait, queue or lane orders really run in any order here, so a missing wait
-//! gives wrong bytes reliably. A thread that polls or waits for a fence executes the steps.
+//! shows as wrong bytes. A thread that polls or waits for a fence executes the steps.
 
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Device, Lane};
@@ -71,7 +71,7 @@ pub struct CpuFaults {
     pub lost_after: Option<u64>,
 }
 
-/// Is the device of the CPU recorder.
+/// Simulates a device on host bytes.
 pub(crate) struct CpuDevice {
     caps: Caps,
     memory: u64,

@@ -22,10 +22,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn new(steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Self {
         let before = before(steps);
-        debug_assert!(
-            levels_rise(steps, &before),
-            "bug: a step's level is not above the levels of its predecessors"
-        );
+        debug_assert!(levels_rise(steps, &before), "bug: a step is not above its predecessors");
         let mut next = vec![Vec::new(); steps.len()];
         for (at, first) in before.iter().enumerate() {
             first.iter().for_each(|&first| next[first].push(at as u32));

@@ -18,17 +18,19 @@ pub(crate) struct BarrierUse<'b, B> {
 /// Lists the buffers of a barrier, each with its uses before the barrier.
 pub(crate) type Barrier<B> = [(B, BufferUses)];
 
-/// Are the low bits of a mark. They record the uses in the stretch whose number the other bits hold.
+/// Is the bit of a mark for a read. `WRITTEN` is the bit for a write. The higher bits number the stretch of these uses.
 const READ: u64 = 1;
 const WRITTEN: u64 = 2;
 const STRETCH: u64 = 4;
 
-/// Tracks the uses of a recorder's blocks since its last barrier. A stretch is the commands between two barriers.
+/// Tracks the uses of a recorder's blocks since its last barrier. A stretch is the run of commands between two
+/// barriers.
 ///
 /// A barrier orders all commands before it and all commands after it. So one barrier serves every block that was
 /// written since the last, also if the writes come from several queues.
 pub(crate) struct BarrierTracker<B> {
-    /// Numbers the stretches of all batches, in steps of [`STRETCH`]. A mark of an earlier stretch no longer counts.
+    /// Numbers the current stretch. Each barrier and each batch adds [`STRETCH`]. A mark of an earlier stretch no
+    /// longer counts.
     stretch: u64,
     written: Vec<(B, BufferUses)>,
     /// Lists the buffers of the last barrier.

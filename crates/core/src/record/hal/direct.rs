@@ -84,7 +84,7 @@ impl<A: Backend> Direct<A> {
     /// for a semaphore of the one before, and after an error it continues as if the submission was made. The next
     /// submission would wait for ever.
     pub(crate) fn submit(&self, recorded: Option<&RecordedEncoder<A>>, signal: Value) -> Result<(), Failure> {
-        // SAFETY: the queue is only used to submit.
+        // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
         let buffers: SmallVec<[_; 1]> = recorded.and_then(RecordedEncoder::commands).into_iter().collect();
@@ -119,9 +119,9 @@ impl<A: Backend> Direct<A> {
     }
 
     fn new_encoder(&self) -> Result<A::CommandEncoder, DeviceError> {
-        // SAFETY: the device is only used to make an encoder.
+        // SAFETY: the device is only used to make an encoder, and only wgpu destroys it.
         let device = unsafe { self.device.raw().as_hal::<A>() }.ok_or(DeviceError::Lost)?;
-        // SAFETY: the queue is only used to make an encoder.
+        // SAFETY: the queue is only used to make an encoder, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() }.ok_or(DeviceError::Lost)?;
         let desc = hal::CommandEncoderDescriptor { label: Some("batch"), queue: &*queue };
         // SAFETY: the queue belongs to the device.

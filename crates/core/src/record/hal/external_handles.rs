@@ -24,7 +24,7 @@ pub(crate) struct ExternalHandles<A: Backend> {
 }
 
 impl<A: Backend> ExternalHandles<A> {
-    /// Returns handles of no buffers.
+    /// Makes handles of no buffers.
     pub(crate) fn none() -> Self {
         Self { buffers: FxHashMap::default(), _guard: None, _keeper: None }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Counts the bytes of an ordinary page.
 const PAGE: u64 = 64 << 10;
-/// Aligns each place, so that it can be bound by itself.
+/// Aligns each place to this number of bytes, so that it can be bound by itself.
 const ALIGNMENT: u64 = 256;
 
 /// Gives a batch places in pages, from front to back. The device executes the next batch later, which reuses the pages.

@@ -1,4 +1,4 @@
-//! A thread that holds a lock for another thread, which can then take the lock shared itself.
+//! A thread that holds a lock for another thread, which can then take the same lock for reading.
 
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, sleep_for};
 use std::io;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Limits the time until the call of `keep`. While the lock is held, a thread that waits for it may hold another lock
-/// that the caller needs.
+/// Limits the time for which the value is held before `keep` is called. A longer time could deadlock: a thread that
+/// waits for the value may hold another lock that the caller needs.
 const UNASKED: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
