@@ -179,7 +179,7 @@ impl DownloadBuffer {
         slice.map_async(MapMode::Read, move |result| {
             mapped.store(result.is_ok(), Ordering::Release);
             if result.is_err() {
-                lost.raise("it no longer maps buffers"); // a valid map of a valid buffer fails for no other reason
+                lost.raise("a buffer could not be mapped"); // a valid map of a valid buffer fails for no other reason
             }
             drop(arrival);
         });

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(crate) struct ZeroFills(Vec<Arc<Block>>);
 
 impl ZeroFills {
-    /// Returns `true` if the batch must zero `block` before its next use. The block then counts as zeroed.
+    /// Returns `true` if the batch must zero `block` before its next use. The block is then marked as zeroed.
     pub(crate) fn take(&mut self, block: &Arc<Block>) -> bool {
         let blank = native(block).is_some_and(NativeMemory::take_blank);
         if blank {
