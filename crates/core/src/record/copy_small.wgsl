@@ -1,7 +1,7 @@
-// copy_small: as copy_words, of bytes or of halves of words; the rest of a word stays what it is
+// copy_small: as copy_words, but copies bytes or halves of words; the other bits of a destination word keep their value
 //
 // Shape      src, dst: hold every unit that is addressed; total = counts.x * counts.y * counts.z * counts.w
-// Dispatch   so many groups that each invocation has at most four units, or as many as the device takes
+// Dispatch   enough groups for four units an invocation, but no more than the device allows
 // Workgroup  [64, 1, 1]
 // Barriers   none
 // Tolerance  exact
@@ -12,7 +12,7 @@ struct Params {
     src_first: u32,
     dst_first: u32,
     total: u32,
-    bits: u32, // of a unit: 8 or 16
+    bits: u32, // 8 or 16 bits in a unit
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> src: array<u32>;
@@ -31,7 +31,7 @@ fn copy_small(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgr
         let here = params.src_first + dot(i, params.src_strides);
         let there = params.dst_first + dot(i, params.dst_strides);
         let unit = (src[here / each] >> (params.bits * (here % each))) & mask;
-        // Other invocations may have the rest of the word: neither operation changes its bits.
+        // Other invocations may write the rest of the word. Neither operation changes those bits.
         let shift = params.bits * (there % each);
         atomicAnd(&dst[there / each], ~(mask << shift));
         atomicOr(&dst[there / each], unit << shift);

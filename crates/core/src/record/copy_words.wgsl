@@ -1,7 +1,7 @@
 // copy_words: dst[dst_first + i . dst_strides] = src[src_first + i . src_strides], for every index i below counts
 //
 // Shape      src, dst: hold every word that is addressed; total = counts.x * counts.y * counts.z * counts.w
-// Dispatch   so many groups that each invocation has at most four words, or as many as the device takes
+// Dispatch   enough groups for four words an invocation, but no more than the device allows
 // Workgroup  [64, 1, 1]
 // Barriers   none
 // Tolerance  exact
@@ -14,7 +14,7 @@ struct Params {
     total: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-// Both may be of one buffer, which then has to be bound in one way.
+// Both bindings may be ranges of one buffer, and a dispatch must bind a buffer with one access.
 @group(0) @binding(1) var<storage, read_write> src: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dst: array<u32>;
 

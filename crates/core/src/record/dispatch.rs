@@ -2,7 +2,7 @@
 
 use crate::memory::block::Block;
 
-/// A range of a block that a dispatch binds.
+/// Names a range of a block that a dispatch binds.
 #[derive(Clone, Copy)]
 pub(crate) struct BoundRange<'a> {
     pub(crate) block: &'a Block,
@@ -10,9 +10,9 @@ pub(crate) struct BoundRange<'a> {
     pub(crate) size: u64,
 }
 
-/// The number of workgroups of a dispatch, with buffers of type `B`.
+/// Holds the number of workgroups of a dispatch. `B` is the recorder's buffer type.
 pub(crate) enum GroupCount<'a, B> {
     Fixed([u32; 3]),
-    /// Three words of this buffer, from this byte on, hold the numbers.
+    /// The device reads the three numbers from three words of this buffer, starting at this byte.
     Indirect(&'a B, u64),
 }

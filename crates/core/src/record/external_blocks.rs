@@ -1,4 +1,4 @@
-//! Buffers of the program's own in a batch.
+//! The external buffers that a batch uses.
 
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
@@ -7,10 +7,10 @@ use crate::work::step::Step;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// A foreign block, with the first step of a batch that names it.
+/// Holds an external block, with the index of the first step of a batch that uses it.
 pub(crate) type NamedExternal<'a> = (usize, &'a Arc<Block>);
 
-/// The foreign blocks that `steps` name.
+/// Returns the external blocks that `steps` use, each once.
 pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExternal<'a>> {
     let mut named = Vec::new();
     if !device.foreign().any() {
@@ -27,19 +27,19 @@ pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExte
     named
 }
 
-/// wgpu's buffer behind a foreign block.
+/// Returns wgpu's buffer of an external block.
 ///
 /// # Panics
-/// If the block is the CPU recorder's: a bug.
+/// Panics if the block belongs to the CPU recorder, which is a bug.
 pub(crate) fn buffer(block: &Block) -> &wgpu::Buffer {
     match &block.memory {
         Memory::Wgpu(memory) => memory.buffer(),
-        Memory::Host(_) => unreachable!("bug: {block:?} is the CPU recorder's"),
+        Memory::Host(_) => unreachable!("bug: {block:?} belongs to the CPU recorder"),
     }
 }
 
-/// Lays the blame for a batch that was refused as a whole on the step whose foreign buffer wgpu refuses, if there is one:
-/// it is mapped, or was destroyed.
+/// Attributes the failure of a whole batch to the first step whose external buffer wgpu refuses, if there is one. wgpu
+/// refuses a buffer that is mapped or destroyed.
 pub(crate) fn blame(device: &WgpuDevice, steps: &[Step], failure: Failure) -> Failure {
     if failure.lost || failure.step.is_some() {
         return failure;

@@ -1,15 +1,15 @@
-//! Fills: zeros by the encoder, other patterns by a kernel.
+//! Fills: the encoder writes zeros, and a kernel writes other patterns.
 
 use crate::error::Result;
 use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnRange};
 use crate::work::span::{Pattern, Span};
 
-/// Bytes that one dispatch fills, at most: a number of workgroups that every device takes, which is below 65536.
+/// Limits the bytes that one dispatch fills. The number of workgroups stays below 65536, which every device allows.
 const PIECE: u64 = 32 << 20;
 const WORKGROUP: u64 = 64;
 const WORDS_EACH: u64 = 4;
 
-/// A part of a fill: a binding, and the words in it.
+/// Describes one dispatch of a fill: the bound range, and the words to fill in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct FillPiece {
     offset: u64,
@@ -18,10 +18,10 @@ struct FillPiece {
     count: u32,
 }
 
-/// Records the fill of `dst`, rounded up to whole words.
+/// Records the fill of `dst`. The size is rounded up to whole words.
 ///
 /// # Errors
-/// `Compile`, out of memory.
+/// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn fill<'e>(commands: &mut impl OwnCommands<'e>, dst: &'e Span, pattern: &Pattern) -> Result<()> {
     let size = dst.size.next_multiple_of(4);
     if pattern.is_zero() {
@@ -37,7 +37,8 @@ pub(crate) fn fill<'e>(commands: &mut impl OwnCommands<'e>, dst: &'e Span, patte
     Ok(())
 }
 
-/// Pieces of at most `most` bytes. All but the first start on an aligned offset, which is a multiple of the pattern.
+/// Splits a range into pieces of at most `most` bytes. Every piece binds from an offset that is a multiple of
+/// `alignment`. All but the first are also filled from there, and `alignment` is a multiple of the pattern's size.
 fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<Item = FillPiece> {
     let most = (most / alignment).max(1) * alignment;
     let (start, end) = (offset / alignment * alignment, offset + size);
@@ -52,7 +53,7 @@ fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<It
     })
 }
 
-/// The shader's `Params`; the pattern is turned so that it starts with the piece's first word.
+/// Returns the shader's `Params`. The pattern starts at the first word that the piece fills.
 fn params(pattern: &Pattern, piece: FillPiece) -> [u8; 32] {
     let mut params = [0; 32];
     for (at, byte) in params[..16].iter_mut().enumerate() {
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_cover_the_range_once() {
+    fn fill_pieces_cover_the_range_once() {
         for (offset, size) in [(0, 16), (4, 252), (260, 4), (36, 4096), (256, 1 << 20)] {
             let mut at = offset;
             for piece in pieces(offset, size, 256, 1000) {

@@ -1,7 +1,7 @@
 // fill_words: words[first + i] = pattern[i % 4], for i below count
 //
 // Shape      words: at least first + count elements
-// Dispatch   so many groups that each invocation has at most four words
+// Dispatch   enough groups for four words an invocation
 // Workgroup  [64, 1, 1]
 // Barriers   none
 // Tolerance  exact

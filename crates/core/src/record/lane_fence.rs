@@ -1,12 +1,12 @@
-//! The fence of a lane whose submissions wgpu makes.
+//! The fence of a lane that submits through wgpu.
 
 use crate::record::mapped_buffers::DownloadBuffer;
 use fencepost_sync::Value;
 use fencepost_sync::backend::{Fence, PortableFence};
 use std::sync::Arc;
 
-/// A fence that follows wgpu's own callbacks. A native signal could not be trusted: whoever else submits to the queue,
-/// as the program may, would take it along.
+/// Completes a value when wgpu's own callbacks have run. A native signal would not be reliable: another submission to
+/// the same queue, for example one of the program, would carry it.
 #[derive(Clone)]
 pub(crate) struct LaneFence(Arc<PortableFence>);
 
@@ -19,7 +19,7 @@ impl LaneFence {
         self.0.clone()
     }
 
-    /// After a submission: has the fence wait for its callbacks and for the maps of `reads`.
+    /// Makes the fence wait for the callback of the last submission and for the maps of its `reads`.
     pub(crate) fn arm(&self, queue: &wgpu::Queue, value: Value, reads: &[DownloadBuffer]) {
         let mut arrivals = self.0.arm(value, reads.len() + 1).into_iter();
         for (read, arrival) in reads.iter().zip(arrivals.by_ref()) {

@@ -1,4 +1,4 @@
-//! Staging through wgpu's own maps, where the host reaches no memory for good.
+//! Staging buffers that wgpu maps for each use, for devices without permanently mapped memory.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::{Operation, scoped};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::{BufferUsages as Usages, MapMode};
 
-/// Bytes of the smallest staging buffer.
+/// Counts the bytes of the smallest staging buffer.
 const SMALLEST: u64 = 64 << 10;
-/// Bytes on which pieces of a buffer start.
+/// Aligns the start of each piece of a buffer to this number of bytes.
 const ALIGNMENT: u64 = 16;
 
-/// Where staging buffers of one direction come from.
+/// Makes and reuses the staging buffers of one direction.
 #[derive(Clone)]
 pub(crate) struct MappedBuffers {
     device: wgpu::Device,
@@ -27,7 +27,7 @@ pub(crate) struct MappedBuffers {
     spares: Arc<SpareBuffers>,
 }
 
-/// A staging buffer, filled from the front by one batch.
+/// Holds a staging buffer that one batch fills from the front.
 pub(crate) struct FillingBuffer {
     pub(crate) buffer: wgpu::Buffer,
     count: MeteredBytes,
@@ -42,10 +42,11 @@ impl MappedBuffers {
         Self { device: device.raw().clone(), lost, mode, meter, spares }
     }
 
-    /// Room for `size` bytes, in the last of `filling` or in a buffer added to it.
+    /// Reserves `size` bytes in the last buffer of `filling`, or in a buffer that it adds. Returns the buffer and the
+    /// offset of the bytes.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn room<'a>(
         &self,
         filling: &'a mut Vec<FillingBuffer>,
@@ -66,7 +67,7 @@ impl MappedBuffers {
         let (buffer, count) = match self.spares.take(size..=(4 * size).max(SMALLEST)) {
             Some(SpareBuffer { buffer, count, mapped }) => {
                 if mapped && self.mode == MapMode::Read {
-                    buffer.unmap(); // as whoever read it left it
+                    buffer.unmap(); // the read of an earlier batch left it mapped
                 }
                 (buffer, count)
             }
@@ -79,7 +80,7 @@ impl MappedBuffers {
         Ok(FillingBuffer { buffer, count, used: 0, pool: self.clone() })
     }
 
-    /// A new buffer; one to write is mapped from the start.
+    /// Makes a buffer. A buffer for uploads is mapped from the start.
     fn make(&self, size: u64) -> Result<wgpu::Buffer> {
         let size =
             if size > SMALLEST << 8 { size.next_multiple_of(SMALLEST) } else { size.next_power_of_two() };
@@ -95,7 +96,7 @@ impl MappedBuffers {
 }
 
 impl FillingBuffer {
-    /// Writes `bytes` at `offset` of the mapped buffer; the last word is filled up with zeros.
+    /// Writes `bytes` at `offset` of the mapped buffer, and fills the last word with zeros.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
         let mut tail = [0; 4];
@@ -112,11 +113,11 @@ impl FillingBuffer {
     }
 }
 
-/// An upload buffer of a batch on its way; asks to be mapped again when the batch is complete and this is dropped.
+/// Holds an upload buffer of a submitted batch. The drop, after the batch is complete, asks wgpu to map it again.
 pub(crate) struct SubmittedUpload(Option<FillingBuffer>);
 
 impl SubmittedUpload {
-    /// Unmaps a filled buffer: the device may have it.
+    /// Unmaps a filled buffer, so that the device may read it.
     pub(crate) fn new(filling: FillingBuffer) -> Self {
         filling.buffer.unmap();
         Self(Some(filling))
@@ -138,12 +139,12 @@ impl Drop for SubmittedUpload {
         };
         let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
         if let Some(error) = error {
-            log::debug!("an upload buffer is not used again: {error}");
+            log::debug!("an upload buffer cannot be mapped again and is dropped: {error}");
         }
     }
 }
 
-/// A download buffer of a batch on its way; its bytes can be read when the batch is complete.
+/// Holds a download buffer of a submitted batch. The host can read its bytes when the batch is complete.
 pub(crate) struct DownloadBuffer(Arc<MappedDownload>);
 
 struct MappedDownload {
@@ -154,7 +155,7 @@ struct MappedDownload {
     pool: MappedBuffers,
 }
 
-/// The bytes of one read.
+/// Holds the place of one read's bytes.
 struct MappedReadback {
     from: Arc<MappedDownload>,
     offset: u64,
@@ -166,19 +167,19 @@ impl DownloadBuffer {
         Self(Arc::new(MappedDownload { buffer, count: Some(count), used, mapped: Arc::default(), pool }))
     }
 
-    /// The bytes from `offset` on, for whoever reads them later.
+    /// Returns the bytes from `offset` on, which can be read once they are mapped.
     pub(crate) fn read(&self, offset: u64) -> Arc<dyn Readback> {
         Arc::new(MappedReadback { from: self.0.clone(), offset })
     }
 
-    /// Asks for the map after the submission; `arrival` tells when it is there.
+    /// Asks wgpu to map the buffer, after the submission. The callback drops `arrival`.
     pub(crate) fn map(&self, arrival: Arrival) {
         let slice = self.0.buffer.slice(..self.0.used);
         let (mapped, lost) = (self.0.mapped.clone(), self.0.pool.lost.clone());
         slice.map_async(MapMode::Read, move |result| {
             mapped.store(result.is_ok(), Ordering::Release);
             if result.is_err() {
-                lost.raise("it no longer maps buffers"); // a sound map of a sound buffer fails for no other reason
+                lost.raise("a buffer could not be mapped"); // a valid map of a valid buffer fails for no other reason
             }
             drop(arrival);
         });
@@ -189,7 +190,7 @@ impl Readback for MappedReadback {
     fn copy_out(&self, out: &mut [u8]) -> std::result::Result<(), Lost> {
         let end = self.offset + out.len().next_multiple_of(4) as u64;
         let view = self.from.buffer.slice(self.offset..end).get_mapped_range();
-        let view = view.map_err(|error| Lost { reason: format!("a read came too late: {error}") })?;
+        let view = view.map_err(|error| Lost { reason: format!("a read is no longer mapped: {error}") })?;
         out.copy_from_slice(&view[..out.len()]);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The lanes of an opened device.
+//! Opens the lanes of a device.
 
 use crate::device::Lane;
 use crate::device::recorder::Recorder;
@@ -22,16 +22,16 @@ use std::sync::Arc;
 /// Returns the lane of the device's one queue.
 ///
 /// # Errors
-/// `Device` if the driver refuses what a native recorder needs.
+/// Returns `Device` if the driver cannot make the objects that a native recorder needs.
 pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
     let (recorder, fence) = recorder(device)?;
     Ok(vec![Lane { recorder, fence, async_submit: device.async_submit, pace: device.pace }])
 }
 
-/// A recorder and the fence that tells how far its submissions are.
+/// Holds a recorder and the fence that reports the completion of its submissions.
 type LaneParts = (Box<dyn Recorder>, Arc<dyn Fence>);
 
-/// Submits through wgpu's queue unless the device is to be used past wgpu.
+/// Makes the native recorder of a device, or the wgpu recorder if the device does not use a native one.
 fn recorder(device: &Arc<WgpuDevice>) -> Result<LaneParts> {
     #[cfg(native)]
     if device.native.is_some() && device.way != SubmitPath::Wgpu {

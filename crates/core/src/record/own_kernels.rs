@@ -1,4 +1,4 @@
-//! The kernels with which recorders fill, and copy regions.
+//! The recorder's own kernels, for fills and for copies of regions.
 
 use crate::driver::caps::Caps;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::work::region_copy::RegionCopy;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A kernel of a recorder.
+/// Names a kernel that the recorder itself dispatches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OwnKernel {
     FillWords,
@@ -26,7 +26,7 @@ impl OwnKernel {
     }
 }
 
-/// The kernels of one recorder, each compiled by its first use.
+/// Holds the own kernels of one recorder. The first use of a kernel compiles it.
 pub(crate) struct OwnKernels<P>([Option<Arc<P>>; 3]);
 
 impl<P> Default for OwnKernels<P> {
@@ -39,7 +39,7 @@ impl<P> OwnKernels<P> {
     /// Returns a kernel, compiled by `compile` if this is its first use.
     ///
     /// # Errors
-    /// The error of `compile`.
+    /// Returns the error of `compile`.
     pub(crate) fn get(
         &mut self,
         kernel: OwnKernel,
@@ -55,7 +55,7 @@ impl<P> OwnKernels<P> {
     }
 }
 
-/// A range of a block that a kernel of the recorder binds.
+/// Names a range of a block that an own kernel binds.
 pub(crate) struct OwnRange<'e> {
     pub(crate) block: &'e Arc<Block>,
     pub(crate) offset: u64,
@@ -63,20 +63,20 @@ pub(crate) struct OwnRange<'e> {
     pub(crate) write: bool,
 }
 
-/// Records the commands that fills and copies of regions consist of.
+/// Records the commands of fills and of copies of regions.
 pub(crate) trait OwnCommands<'e> {
     fn caps(&self) -> &'e Caps;
 
-    /// Sets a range of whole words to zero.
+    /// Sets a range to zero. The range covers whole words.
     fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>);
 
     /// Copies the rows one by one.
     fn copy_rows(&mut self, copy: &'e RegionCopy);
 
-    /// Dispatches a kernel with one dimension of workgroups.
+    /// Dispatches an own kernel with `groups` workgroups along one dimension.
     ///
     /// # Errors
-    /// `Compile` at the first use of the kernel; out of memory.
+    /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
     fn dispatch_own(
         &mut self,
         kernel: OwnKernel,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kernel_is_valid_and_is_compiled_once() {
+    fn every_own_kernel_is_valid_and_compiles_once() {
         let (mut kernels, mut compiled) = (OwnKernels::<Option<u32>>::default(), 0);
         for (kernel, params) in
             [(OwnKernel::FillWords, 32), (OwnKernel::CopyWords, 64), (OwnKernel::CopySmall, 64)]

@@ -1,4 +1,4 @@
-//! Commands that the program has recorded with wgpu.
+//! Batches of commands that the program recorded with wgpu.
 
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
@@ -8,7 +8,7 @@ use crate::record::submitter::CommandBuffers;
 use crate::work::step::{Step, Work};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The program's commands, if that is what a batch is.
+/// Returns the program's commands if the batch consists of them.
 pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     match steps {
         [Step { work: Work::WgpuCommands(encoded), .. }] => Some(encoded.take().into()),
@@ -16,11 +16,11 @@ pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     }
 }
 
-/// Has wgpu submit them; nothing is left for the submission that a fence follows.
+/// Submits the program's commands through wgpu. Returns an empty list: the fence's own submission follows.
 ///
 /// # Errors
-/// wgpu panicked, as it does at commands of another wgpu instance; the device is gone, which some fences would not notice.
-/// What wgpu says otherwise it says to the error scope.
+/// Returns `Device` if wgpu panics, as it does at commands of another wgpu instance. Returns `DeviceLost` if wgpu no
+/// longer records for the device, because some fences do not report that. wgpu reports other errors to the error scope.
 pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {
     let submit = AssertUnwindSafe(|| device.queue().submit(commands));
     let panicked = |_| {

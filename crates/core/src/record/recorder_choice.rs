@@ -1,4 +1,4 @@
-//! Which recorder a context has.
+//! The choice of a context's recorder.
 
 use crate::device::wgpu_device::SubmitPath;
 use crate::error::{Kind, Result};
@@ -6,37 +6,39 @@ use std::env;
 
 const VARIABLE: &str = "FENCEPOST_RECORDER";
 
-/// Who turns the batches of a context into calls of its device. The results are the same.
+/// Chooses the recorder that turns the batches of a context into calls of its device. The results are the same for all.
 ///
 /// # Example
 /// ```no_run
 /// use fencepost::{Context, ContextOptions, RecorderChoice};
 /// let options = ContextOptions { recorder: RecorderChoice::Hal, ..ContextOptions::default() };
 /// let ctx = Context::with_options(options).wait()?;
-/// assert!(ctx.state_dump().contains("recorder hal"));   // where it can be
+/// assert!(ctx.state_dump().contains("recorder hal"));   // if the device supports it
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecorderChoice {
-    /// What `FENCEPOST_RECORDER` says, `wgpu`, `hal` or `direct`. Without it [`Direct`](Self::Direct) on Vulkan, where
-    /// it is proved, and [`Wgpu`](Self::Wgpu) elsewhere and on devices that are adopted.
+    /// Uses the recorder that `FENCEPOST_RECORDER` names: `wgpu`, `hal` or `direct`. Without the variable, this is
+    /// [`Direct`](Self::Direct) on Vulkan, where it is proved. It is [`Wgpu`](Self::Wgpu) on other backends and on
+    /// adopted devices.
     #[default]
     Auto,
-    /// wgpu: safe, and everywhere.
+    /// Records and submits through wgpu. This is safe Rust and works on every device.
     Wgpu,
-    /// wgpu-hal, with the fewest barriers that keep the order, in submissions of wgpu's. With `native: false`, and in
-    /// the browser, wgpu.
+    /// Records through wgpu-hal, with the fewest barriers that keep the order, and submits through wgpu. With
+    /// `native: false`, and in the browser, this is [`Wgpu`](Self::Wgpu).
     Hal,
-    /// wgpu-hal, and submissions past wgpu: the cheapest. On a device that others submit to, as [`Hal`](Self::Hal).
+    /// Records and submits through wgpu-hal. This costs the least. On a device to which other code submits, this is
+    /// [`Hal`](Self::Hal).
     Direct,
 }
 
 impl RecorderChoice {
-    /// As the variable says, if nothing else is wanted.
+    /// Returns `self`, or for `Auto` the choice that the variable names.
     ///
     /// # Errors
-    /// `Setting` if the variable names no recorder.
+    /// Returns `Setting` if the variable names no recorder.
     pub(crate) fn or_variable(self) -> Result<Self> {
         match self {
             Self::Auto => named(&env::var_os(VARIABLE).unwrap_or_default().to_string_lossy()),
@@ -46,7 +48,7 @@ impl RecorderChoice {
 }
 
 impl RecorderChoice {
-    /// The way of a batch on a device of this adapter.
+    /// Returns the path by which batches reach a device of this adapter.
     pub(crate) fn way(self, adapter: &wgpu::AdapterInfo) -> SubmitPath {
         match self {
             Self::Auto if adapter.backend == wgpu::Backend::Vulkan => SubmitPath::Direct,
@@ -76,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recorder_is_known_by_its_name() {
+    fn the_variable_names_a_recorder_or_is_an_error() {
         assert_eq!(named("hal").ok(), Some(RecorderChoice::Hal));
         assert_eq!(named("").ok(), Some(RecorderChoice::Auto));
         assert_eq!(RecorderChoice::Direct.or_variable().ok(), Some(RecorderChoice::Direct));

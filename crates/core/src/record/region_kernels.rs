@@ -1,4 +1,4 @@
-//! Copies of regions: row by row where there are few, else by a kernel.
+//! Copies of regions: a copy per row for few rows, and a kernel for many.
 
 use crate::driver::caps::Caps;
 use crate::error::Result;
@@ -7,24 +7,24 @@ use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Rows up to which a copy of each costs no more than a dispatch.
+/// Limits the rows that are copied one by one. Up to this number, the copies cost no more than a dispatch.
 const FEW: u64 = 16;
-/// Bytes of a row of which a software driver makes a copy sooner than its kernel does, however many there are: lavapipe
-/// and SwiftShader take 10 to 20 ns for each word of the kernel.
+/// Counts the bytes of a long row. A software driver copies long rows one by one faster than with its kernel, whatever
+/// their number: lavapipe and SwiftShader take 10 to 20 ns for each word of the kernel.
 const LONG: u64 = 256;
-/// Rows beyond which the list of their copies would be a burden itself.
+/// Limits the long rows that are copied one by one. A longer list of copies would itself cost too much.
 const MANY: u64 = 1 << 16;
-/// Axes that the kernels know.
+/// Counts the axes that the kernels take.
 const AXES: usize = 4;
 const WORKGROUP: u64 = 64;
 const EACH: u64 = 4;
-/// Bytes of a binding in which the kernels can count.
+/// Limits the bytes of a binding. The kernels address its units with 32-bit indices.
 const MOST: u64 = 1 << 32;
 
-/// Records a copy: row by row where there are few or long rows, else by a kernel.
+/// Records a copy: row by row for few or long rows, otherwise with a kernel.
 ///
 /// # Errors
-/// `Compile`, out of memory.
+/// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e RegionCopy) -> Result<()> {
     let caps = commands.caps();
     if row_by_row(copy, caps) {
@@ -39,14 +39,14 @@ pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e Reg
     })
 }
 
-/// Whether to copy row by row. wgpu does not copy within one buffer.
+/// Returns `true` if the copy is recorded row by row. wgpu does not copy within one buffer.
 fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
     let rows = &copy.rows;
     let cheap = rows.count() <= FEW || (caps.software && rows.row >= LONG && rows.count() <= MANY);
     cheap && rows.is_words() && !Arc::ptr_eq(&copy.src.block, &copy.dst.block)
 }
 
-/// What a kernel copies at a time: as much as everything lies on.
+/// Names the unit that a kernel copies: the largest one on which all offsets, strides and rows are aligned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RegionUnit {
     Word,
@@ -79,7 +79,7 @@ impl RegionUnit {
     }
 }
 
-/// A dispatch of a kernel.
+/// Describes one dispatch of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RegionPiece {
     pub(crate) src: RegionBinding,
@@ -88,24 +88,24 @@ pub(crate) struct RegionPiece {
     pub(crate) groups: u32,
 }
 
-/// What is bound of a block, from a place where bindings may start.
+/// Describes the bound range of a block. `offset` is a multiple of the device's binding alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RegionBinding {
     pub(crate) offset: u64,
     pub(crate) size: u64,
 }
 
-/// A part of a copy, in units.
+/// Holds a part of a copy. All numbers count units.
 struct RegionPart {
     from: u64,
     to: u64,
     axes: SmallVec<[RowAxis; 4]>,
 }
 
-/// Calls `dispatch` for each piece of a copy: of as many axes as the kernels know, within what the device binds.
+/// Calls `dispatch` for each piece of a copy. A piece has at most [`AXES`] axes and fits the device's binding limit.
 ///
 /// # Errors
-/// Those of `dispatch`.
+/// Returns the first error of `dispatch`.
 fn pieces(rows: &Rows, caps: &Caps, dispatch: &mut impl FnMut(&RegionPiece) -> Result<()>) -> Result<()> {
     let unit = RegionUnit::of(rows);
     let whole = |bytes: u64| bytes / unit.bytes();
@@ -141,7 +141,7 @@ fn split(
 }
 
 impl RegionPart {
-    /// Indices `at..at + count` of the outermost axis, which goes if that is one.
+    /// Returns the part with the indices `at..at + count` of the outermost axis. A single index drops the axis.
     fn cut(&self, at: u64, count: u64) -> Self {
         let outer = self.axes[0];
         let (from, to) = (self.from + at * outer.src, self.to + at * outer.dst);
@@ -190,14 +190,15 @@ mod tests {
         Caps { max_binding, ..crate::device::Device::caps(&*device).clone() }
     }
 
-    /// The rows of elements of `size` bytes of an array of that shape, and of as many in another place of it.
+    /// Returns the rows of a copy between two regions of arrays of one shape. The destination starts 64 bytes later. An
+    /// element has `size` bytes.
     fn rows(shape: &[usize], (from, to): (Region, Region), size: u64) -> Rows {
         let frame = PaddedShape { shape, padded: shape };
         let pick = |region| StridedRegion::of("x", frame, &region).unwrap();
         Rows::new((0, &pick(from)), (64, &pick(to)), size)
     }
 
-    /// Where a piece reads and writes, in bytes of the blocks.
+    /// Returns the byte offsets in the blocks at which a piece reads and writes each unit.
     fn addressed(piece: &RegionPiece, unit: u64) -> Vec<(u64, u64)> {
         let words: Vec<u64> = piece.params.iter().map(|&word| u64::from(word)).collect();
         let place = |n: u64, strides: &[u64], first: u64| {
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_address_every_unit_of_every_row_once_within_their_bindings() {
+    fn pieces_address_every_unit_once_within_their_bindings() {
         let everything = || (region![], region![]);
         let odd = || (region![.., ..; 2, .., 1.., ..; 2], region![.., ..; 2, .., ..3, ..; 2]);
         for (shape, regions, size, max) in [

@@ -1,4 +1,4 @@
-//! Copies through other memory: within one block, and to staging memory that the host reads.
+//! Copies through intermediate memory: within one block, and to staging memory that the host reads.
 
 use crate::memory::read_slot::Readback;
 use crate::memory::staging::StagingPiece;
@@ -7,10 +7,10 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, Value};
 use std::sync::Arc;
 
-/// Bytes of the buffer through which copies within one block go.
+/// Counts the bytes of the intermediate buffer for copies within one block.
 pub(crate) const DETOUR: u64 = 16 << 20;
 
-/// The bytes of a read in memory that the host reaches.
+/// Holds the bytes of a read in memory that the host keeps mapped.
 pub(crate) struct PinnedRead {
     pub(crate) piece: StagingPiece<WgpuMemory>,
     pub(crate) fence: Arc<dyn Fence>,
@@ -24,12 +24,13 @@ impl Readback for PinnedRead {
     }
 }
 
-/// wgpu copies whole words. Arrays end on 16 bytes, and what lies behind the last element is nobody's.
+/// Returns `size` rounded up to whole words, because wgpu copies whole words. An array ends on a multiple of 16 bytes,
+/// so the added bytes belong to no element.
 pub(crate) fn words(size: u64) -> u64 {
     size.next_multiple_of(4)
 }
 
-/// Start and size of the pieces of a copy through the buffer between.
+/// Returns the start and the size of each piece of a copy through the intermediate buffer.
 pub(crate) fn detour_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
     let count = size.div_ceil(DETOUR);
     (0..count).map(move |at| {
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_detour_covers_everything_once_in_either_direction() {
+    fn detour_pieces_cover_the_range_once_in_either_direction() {
         let size = 2 * DETOUR + 4;
         let forth: Vec<_> = detour_pieces(size, false).collect();
         assert_eq!(forth, [(0, DETOUR), (DETOUR, DETOUR), (2 * DETOUR, 4)]);

@@ -1,4 +1,4 @@
-//! From command buffers to a submission that a lane's fence follows.
+//! Submissions of command buffers, each followed by a lane's fence.
 
 use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
@@ -12,7 +12,7 @@ use fencepost_sync::Value;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A batch, recorded: mostly one.
+/// Holds the command buffers of a recorded batch: one for most batches.
 pub(crate) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
 
 /// Submits for one lane of a wgpu device.
@@ -35,8 +35,8 @@ impl Submitter {
         &self.fence
     }
 
-    /// Submits what `record` gives, and returns what that needs until it is complete; the fence also follows the maps
-    /// of its `reads`.
+    /// Submits the command buffers that `record` returns, and arms the fence for `signal` and for the maps of `reads`.
+    /// Returns the resources that the submission needs until it is complete.
     pub(crate) fn submit<K>(
         &self,
         signal: Value,
@@ -51,7 +51,8 @@ impl Submitter {
     }
 }
 
-/// Submits what `record` gives, has `follow` see to a fence, and returns what the submission needs until it is complete.
+/// Submits the command buffers that `record` returns, then calls `follow`, which arms a fence. Returns the resources
+/// that the submission needs until it is complete.
 pub(crate) fn submit<K>(
     device: &WgpuDevice,
     record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
@@ -68,16 +69,16 @@ pub(crate) fn submit<K>(
     };
     let (outcome, error) = scoped(device.raw(), submit);
     if error.is_some() {
-        device.with_groups(BindGroups::clear); // one that could not be made may be among them
+        device.with_groups(BindGroups::clear); // the cache may hold a bind group whose creation failed
     }
     if error.is_some() || outcome.is_err() {
-        device.probe(); // a device that is gone has many reasons
+        device.probe(); // a lost device reports many different errors
     }
     let (kept, answers) = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
         outcome => outcome?,
     };
-    let gone = !answers && error.is_none(); // then nothing was submitted
+    let gone = !answers && error.is_none(); // wgpu then dropped the submission
     let failed = if gone || error.is_some() || device.lost().is_raised() {
         Err(failure(device, error.as_ref(), gone))
     } else {
@@ -87,18 +88,18 @@ pub(crate) fn submit<K>(
         Ok(()) => Ok(kept),
         Err(failure) => {
             if failure.lost {
-                std::mem::forget(kept); // the device may be at it, and nobody will know when it is done
+                std::mem::forget(kept); // the device may still use it, and no fence reports the end
             }
             Err(failure)
         }
     }
 }
 
-/// What went wrong, as the scheduler wants to know it.
+/// Builds the failure that the scheduler receives. `gone` means that wgpu no longer records for the device.
 pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> Failure {
     let lost = device.lost();
     if gone {
-        lost.raise("wgpu no longer knows the device");
+        lost.raise("wgpu no longer records for the device");
     }
     let error: Error = match (lost.check(), error) {
         (Err(lost), _) => {
@@ -106,7 +107,7 @@ pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bo
         }
         (Ok(()), Some(error)) => Operation { object: "a submission", bytes: 0 }.failed(error),
         (Ok(()), None) => {
-            Kind::Device { object: "a submission".into(), message: "no reason given".into() }.into()
+            Kind::Device { object: "a submission".into(), message: "wgpu reported no reason".into() }.into()
         }
     };
     Failure { step: None, error, lost: lost.is_raised() }

@@ -1,4 +1,4 @@
-//! Where the times of a batch are noted: queries in pages, which are used again.
+//! The timestamp queries of a batch, in pages that later batches reuse.
 
 use crate::error::{Error, Result};
 use crate::memory::read_slot::ReadSlot;
@@ -6,24 +6,24 @@ use crate::work::time_slot::{TickAt, TickPage, TimeSlot};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
 
-/// Queries of a page. Metal has room for 32 such pages, and two batches of the largest size on the device take six.
+/// Counts the queries of a page. Metal has room for 32 such pages. Two of the largest batches in flight need six.
 pub(crate) const QUERIES_A_PAGE: u32 = 1024;
 
-/// Pages that no batch uses.
+/// Holds the pages that no batch uses.
 type IdlePages<Q> = Arc<Mutex<Vec<Q>>>;
 
-/// The times of the batch being recorded.
+/// Holds the queries of the batch that is being recorded.
 pub(crate) struct TimePages<Q> {
     idle: IdlePages<Q>,
     pages: Vec<TimePage<Q>>,
     commands: Vec<TimedQueries>,
-    /// Where the start of the level being recorded is noted.
+    /// Holds the level that is being recorded, with the query of its start time.
     level: Option<(u32, QueryPlace)>,
-    /// Why there is no page for what was started.
+    /// Holds the error if a page could not be made.
     failed: Option<Error>,
 }
 
-/// Queries of one batch. Goes back to the idle ones when it is dropped: not before the device has passed the batch.
+/// Holds the queries of one batch. The drop returns them to the idle pages, so the batch must be complete by then.
 pub(crate) struct TimePage<Q> {
     queries: Option<Q>,
     used: u32,
@@ -36,19 +36,19 @@ struct TimedQueries {
     end: QueryPlace,
 }
 
-/// A query of a page of the batch.
+/// Names a query by its page in the batch.
 #[derive(Clone, Copy)]
 struct QueryPlace {
     page: usize,
     query: u32,
 }
 
-/// Where the clock is to be noted for a command.
+/// Names the queries that receive the times of a command.
 pub(crate) struct QueryStamps<'a, Q> {
     pub(crate) queries: &'a Q,
-    /// Before it, if it is the first of its level.
+    /// Receives the time before the command. `None` if the command is not the first of its level.
     pub(crate) start: Option<u32>,
-    /// Behind it.
+    /// Receives the time after the command.
     pub(crate) end: u32,
 }
 
@@ -65,10 +65,11 @@ impl<Q> Default for TimePages<Q> {
 }
 
 impl<Q> TimePages<Q> {
-    /// Where the clock is to be noted for the next command. The device may run the commands of a level side by side:
-    /// all of them start with the first.
+    /// Returns the queries for the times of the next command. The device may run the commands of a level side by side,
+    /// so all of them share the start time of the first.
     ///
-    /// `open` makes a page, or makes an idle one ready. What goes wrong there is told at the end of the batch.
+    /// `open` makes a page, or prepares the idle page that it is given. After an error of `open` this returns `None`,
+    /// and [`finish`](Self::finish) returns the error.
     pub(crate) fn start(
         &mut self,
         level: u32,
@@ -90,18 +91,18 @@ impl<Q> TimePages<Q> {
         Some(QueryStamps { queries, start: own.map(|own| own.query), end: end.query })
     }
 
-    /// Where the end of the command that was started last is to be noted.
+    /// Returns the query for the end time of the last started command.
     #[cfg(native)]
     pub(crate) fn end(&self) -> Option<(&Q, u32)> {
         let last = self.commands.last().filter(|_| self.failed.is_none())?;
         Some((self.pages[last.end.page].queries(), last.end.query))
     }
 
-    /// Tells every command where its times are, once `read` has seen to it that so many queries of a page are read:
-    /// the pages, which the batch needs until it is complete.
+    /// Stores in every command's slot where its times are. `read` must arrange for the given number of queries of a
+    /// page to be read. Returns the pages, which the batch needs until it is complete.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns the error of `read`, or of an `open` call before.
     pub(crate) fn finish(
         &mut self,
         mut read: impl FnMut(&Q, u32) -> Result<Arc<ReadSlot>>,
@@ -121,14 +122,14 @@ impl<Q> TimePages<Q> {
         Ok(std::mem::take(&mut self.pages))
     }
 
-    /// Starts a batch; the one before may not have been recorded to its end.
+    /// Starts a batch. The recording of the previous batch may have ended early with an error.
     pub(crate) fn reset(&mut self) {
         self.pages.clear();
         self.commands.clear();
         (self.level, self.failed) = (None, None);
     }
 
-    /// Sees to it that the last page has room for a command.
+    /// Makes sure that the last page has room for the two queries of a command.
     fn make_room(&mut self, open: impl FnOnce(Option<Q>) -> Result<Q>) -> Result<()> {
         if self.pages.last().is_some_and(|page| page.used + 2 <= QUERIES_A_PAGE) {
             return Ok(());
@@ -138,7 +139,7 @@ impl<Q> TimePages<Q> {
         Ok(())
     }
 
-    /// The next query of the last page.
+    /// Returns the next query of the last page.
     fn next(&mut self) -> QueryPlace {
         let page = self.pages.len() - 1;
         let used = &mut self.pages[page].used;
@@ -149,7 +150,7 @@ impl<Q> TimePages<Q> {
 
 impl<Q> TimePage<Q> {
     fn queries(&self) -> &Q {
-        self.queries.as_ref().expect("they are there until the drop")
+        self.queries.as_ref().expect("bug: only the drop takes the queries")
     }
 }
 
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
-    /// Pages that know how many there are.
+    /// Makes pages and counts them.
     #[derive(Default)]
     struct Made(usize);
 
@@ -175,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Records a batch of so many commands, each on a level of its own.
+    /// Records a batch of `commands` commands, each on a level of its own.
     fn batch(times: &mut TimePages<usize>, made: &mut Made, commands: u32) -> Vec<TimePage<usize>> {
         times.reset();
         for level in 0..commands {
@@ -186,18 +187,18 @@ mod tests {
     }
 
     #[test]
-    fn however_many_commands_are_timed_there_are_as_many_pages_as_two_batches_need() {
+    fn batches_reuse_the_query_pages_of_completed_batches() {
         let (mut times, mut made) = (TimePages::default(), Made::default());
         let mut running = batch(&mut times, &mut made, 1365);
         for _ in 0..100 {
-            let next = batch(&mut times, &mut made, 1365); // three steps each: the largest batch
-            running = next; // the one before is complete
+            let next = batch(&mut times, &mut made, 1365); // a command takes three steps: this is the largest batch
+            running = next; // drops the pages of the previous batch, which is complete
         }
         assert_eq!((running.len(), made.0), (3, 6));
     }
 
     #[test]
-    fn the_commands_of_a_level_start_with_the_first_whatever_page_they_are_on() {
+    fn the_commands_of_a_level_share_one_start_time_across_pages() {
         let (mut times, mut made) = (TimePages::default(), Made::default());
         let mut starts = 0;
         for _ in 0..QUERIES_A_PAGE {
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_cannot_be_made_is_the_error_of_the_batch_and_of_no_other() {
+    fn a_failed_page_allocation_fails_its_batch_and_no_other() {
         let mut times = TimePages::<usize>::default();
         let none = || Kind::OutOfMemory { object: "queries".into(), bytes: 1, limit: None };
         assert!(times.start(0, &Arc::default(), |_| Err(none().into())).is_none());

@@ -1,4 +1,4 @@
-//! The one walk over the commands of a batch.
+//! The walk over the steps of a batch, which all recorders share.
 
 use crate::device::recorder::Failure;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
 use std::sync::Arc;
 
-/// Records each kind of work. A recorder implements it; the walk calls it.
+/// Records each kind of work. A recorder implements this trait, and [`visit`] calls it.
 pub(crate) trait WorkVisitor<'e> {
     /// Begins a level: its steps depend only on the steps of lower levels.
     fn level(&mut self, _level: u32) {}
@@ -27,23 +27,23 @@ pub(crate) trait WorkVisitor<'e> {
 
     fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()>;
 
-    /// Copies `src` to staging memory and stores the place in `slot`.
+    /// Copies `src` to staging memory and stores its place in `slot`.
     fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()>;
 
-    /// Makes what was written to `block` visible to the host.
+    /// Makes the writes to `block` visible to the host.
     fn publish(&mut self, block: &'e Arc<Block>);
 
-    /// Notes the time before the next step of this level.
+    /// Records the time before the next step of this level.
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>);
 
-    /// Notes the time after the last step.
+    /// Records the time after the last step.
     fn end_time(&mut self, time: &'e Arc<TimeSlot>);
 }
 
-/// Calls the visitor for one step.
+/// Calls the visitor's method for the work of one step.
 ///
 /// # Panics
-/// At commands of the program, which are alone in their batch: a bug.
+/// Panics if the step holds commands of the program, which are alone in their batch. This is a bug.
 #[inline]
 pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'e Work) -> Result<()> {
     match work {
@@ -56,25 +56,25 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
         Work::Publish(block) => visitor.publish(block),
         Work::Start(time) => visitor.start_time(level, time),
         Work::End(time) => visitor.end_time(time),
-        Work::WgpuCommands(_) => unreachable!("bug: commands of the program among others"),
+        Work::WgpuCommands(_) => unreachable!("bug: commands of the program share a batch with other steps"),
         Work::QueueFence | Work::Nothing => {}
     }
     Ok(())
 }
 
-/// The order in which a recorder visits the steps of a batch, and the kinds of work in it.
+/// Holds the order in which a recorder visits the steps of a batch, and which kinds of work the batch has.
 #[derive(Default)]
 pub(crate) struct StepOrder {
-    /// Is kept from batch to batch for its memory.
+    /// Keeps its memory from batch to batch.
     order: Vec<usize>,
     /// Is `true` if the batch has other work than launches.
     pub(crate) more_than_launches: bool,
-    /// Is `true` if the batch notes times.
+    /// Is `true` if the batch takes times.
     pub(crate) times: bool,
 }
 
 impl StepOrder {
-    /// Orders the steps by level, then as they come, which is the order of the calls.
+    /// Orders the steps by level, then by stamp, which is the order of the program's calls.
     pub(crate) fn sort(&mut self, steps: &[Step]) {
         self.order.clear();
         self.order.extend(0..steps.len());
@@ -93,10 +93,10 @@ impl StepOrder {
         }
     }
 
-    /// Visits every step.
+    /// Visits every step, in the order of [`sort`](Self::sort).
     ///
     /// # Errors
-    /// The error of the first step that the visitor could not record, with its place in `steps`.
+    /// Returns the error of the first step that the visitor could not record, with the index of the step.
     #[inline]
     pub(crate) fn walk<'e>(
         &self,

@@ -1,7 +1,7 @@
 //! Executes batches on host bytes, one command a step, in any order that is allowed.
 //!
-//! The order is drawn from a seed. What the waits, the queues and the lanes leave open really happens in any order
-//! here, so a missing wait is a wrong byte and not luck. Whoever waits for a fence of it does its steps.
+//! A seed chooses the order. Steps that no wait, queue or lane orders really run in any order here, so a missing wait
+//! shows as wrong bytes. A thread that polls or waits for a fence executes the steps.
 
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Device, Lane};
@@ -30,7 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How the CPU recorder behaves: the order of what is left open, delays and failures, all drawn from a seed.
+/// Configures the CPU recorder. A seed chooses the order of unordered steps, and when delays and failures happen.
 ///
 /// # Example
 /// ```
@@ -41,16 +41,16 @@ use std::time::{Duration, Instant};
 /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3]);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
-#[cfg(feature = "cpu")] // as the module: the documentation of `fencepost` sees this one only
+#[cfg(feature = "cpu")] // as on the module: the documentation of `fencepost` shows only this condition
 #[derive(Clone, Copy, Debug)]
 pub struct CpuOptions {
-    /// The same seed, and the same calls on one thread of a context without threads, give the same run.
+    /// Seeds the run. The same seed and the same calls on one thread of a context without threads give the same run.
     pub seed: u64,
-    /// Hardware queues to pretend.
+    /// Counts the simulated hardware queues.
     pub lanes: usize,
-    /// Whether lanes have threads. Without, nothing happens but in calls that flush or wait.
+    /// Is `true` if lanes have threads. Without threads, only calls that flush or wait make progress.
     pub threads: bool,
-    /// Bytes that can be allocated in all; what an upload is staged in must fit beside what is allocated.
+    /// Limits the bytes of all allocations together. The staging memory of an upload must fit beside them.
     pub memory: u64,
 }
 
@@ -60,18 +60,18 @@ impl Default for CpuOptions {
     }
 }
 
-/// The faults that the CPU recorder injects, for tests.
+/// Chooses the faults that the CPU recorder injects, for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuFaults {
-    /// Delays steps now and then.
+    /// Is `true` if a wait for a fence sometimes sleeps, and the expected times of commands are random.
     pub delays: bool,
-    /// Is the share of submissions that the device refuses, 0 to 1.
+    /// Is the share of submissions that the device refuses, from 0 to 1.
     pub refusals: f64,
     /// Counts the steps after which the device is lost.
     pub lost_after: Option<u64>,
 }
 
-/// The device of the CPU recorder.
+/// Simulates a device on host bytes.
 pub(crate) struct CpuDevice {
     caps: Caps,
     memory: u64,
@@ -80,7 +80,7 @@ pub(crate) struct CpuDevice {
     kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
 }
 
-/// All lanes and what they have to do.
+/// Holds all lanes of a device, with the batches that they still have to execute.
 struct CpuDevices {
     rng: fastrand::Rng,
     delays: bool,
@@ -91,7 +91,7 @@ struct CpuDevices {
     staging: Arc<ByteMeter>,
 }
 
-/// Nanoseconds since it was made, each reading more than the last.
+/// Reads nanoseconds since `epoch`. Each reading is greater than the last.
 struct HostClock {
     epoch: Instant,
     last: u64,
@@ -148,7 +148,7 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
     (device, (0..count).map(lane).collect())
 }
 
-/// Without threads, the same calls make the same batches, however long they take.
+/// Returns the cost model of a lane. Without threads, the same calls make the same batches, whatever time they take.
 fn pace(options: &CpuOptions, faults: &CpuFaults, lane: u64) -> CostModel {
     match options.threads {
         _ if faults.delays => CostModel::Drawn(options.seed.rotate_left(17) ^ lane),
@@ -183,7 +183,7 @@ impl CpuDevice {
         Self { caps, memory, allocated, staging, kernels }
     }
 
-    /// Gives the function that stands for an entry point.
+    /// Sets the function that replaces the shader entry point `entry`.
     pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
         lock(&self.kernels).insert(entry.into(), kernel);
     }
@@ -232,7 +232,7 @@ impl Device for CpuDevice {
     }
 
     fn trim_staging(&self) -> u64 {
-        0 // none is kept
+        0 // the device keeps no free staging memory
     }
 
     fn staging(&self) -> (u64, u64) {
@@ -263,7 +263,7 @@ impl Device for CpuDevice {
         true
     }
 
-    /// Only its fences know.
+    /// Returns `false`: only the fences of this device report its loss.
     fn is_gone(&self) -> bool {
         false
     }
@@ -278,7 +278,7 @@ impl Recorder for CpuRecorder {
     ) -> Result<Keep, Failure> {
         if self.rng.f64() < self.refusals {
             let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
-            let (object, message) = ("a submission".into(), "refused by the seed".into());
+            let (object, message) = ("a submission".into(), "refused by `CpuFaults::refusals`".into());
             return Err(Failure { step, error: Kind::Device { object, message }.into(), lost: false });
         }
         let running = Running::new(steps, waits, signal);
@@ -295,7 +295,7 @@ impl HostClock {
 }
 
 impl CpuDevices {
-    /// Does one step of those that are allowed, if there is one.
+    /// Executes one of the steps that may come next. Returns `false` if there is none or the device is lost.
     fn step(&mut self) -> bool {
         let choices: Vec<usize> = (0..self.lanes.len()).map(|lane| self.choices(lane)).collect();
         let all: usize = choices.iter().sum();
@@ -303,7 +303,7 @@ impl CpuDevices {
             return false;
         }
         if self.steps_left == Some(0) {
-            self.lost = Some(Lost { reason: "as the seed wanted".into() });
+            self.lost = Some(Lost { reason: "loss injected by `CpuFaults::lost_after`".into() });
             return false;
         }
         self.steps_left = self.steps_left.map(|left| left - 1);
@@ -320,7 +320,7 @@ impl CpuDevices {
         self.lost.is_none()
     }
 
-    /// How many steps of a lane may come next.
+    /// Counts the steps of a lane that may come next.
     fn choices(&self, lane: usize) -> usize {
         let front = self.lanes[lane].batches.front();
         let passed = |wait: &LaneValue| self.lanes[wait.lane].completed >= wait.value;
@@ -372,7 +372,7 @@ impl CpuDevices {
     }
 }
 
-/// The bytes of a read.
+/// Holds the bytes of a read.
 struct CpuBytes(MeteredVec);
 
 impl Readback for CpuBytes {
@@ -385,11 +385,11 @@ impl Readback for CpuBytes {
 fn cells(block: &Block) -> &CpuMemory {
     match &block.memory {
         Memory::Host(cells) => cells,
-        Memory::Wgpu(_) => unreachable!("bug: {block:?} is not of the CPU recorder"),
+        Memory::Wgpu(_) => unreachable!("bug: {block:?} does not belong to the CPU recorder"),
     }
 }
 
-/// Runs a step. A device whose kernel has panicked is lost, as one whose kernel has hung would be.
+/// Executes a step. If a host function panics the device is lost, as a GPU is lost if its kernel hangs.
 fn run_catching_panics(
     work: &Work,
     clock: &mut HostClock,
@@ -399,11 +399,11 @@ fn run_catching_panics(
     let mut visitor = CpuVisitor { clock, staging };
     let outcome = catch_unwind(AssertUnwindSafe(|| visit(&mut visitor, 0, work)));
     outcome
-        .map(|done| debug_assert!(done.is_ok(), "bug: a step of the CPU recorder fails"))
+        .map(|done| debug_assert!(done.is_ok(), "bug: a step of the CPU recorder returned an error"))
         .map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })
 }
 
-/// Does one step on host bytes.
+/// Executes the work of one step on host bytes.
 struct CpuVisitor<'a> {
     clock: &'a mut HostClock,
     staging: &'a Arc<ByteMeter>,
@@ -483,7 +483,7 @@ fn run_launch(launch: &Launch) {
     }
 }
 
-/// Its workgroups; none at all if there are none along one axis, as kernels look at the first one only.
+/// Returns the workgroup counts of a launch. If one of them is 0 all are 0, because host kernels check only the first.
 fn groups(launch: &Launch) -> [u32; 3] {
     let groups = launch.indirect.as_ref().map_or(launch.groups, |span| {
         let bytes = cells(&span.block).copy(span.range());

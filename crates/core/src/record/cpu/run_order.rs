@@ -1,4 +1,4 @@
-//! A batch of the CPU recorder on its way: which of its steps may come next.
+//! A submitted batch of the CPU recorder, and which of its steps may come next.
 
 use crate::device::recorder::LaneValue;
 use crate::work::step::{Step, Work};
@@ -6,14 +6,14 @@ use fencepost_sync::{Slot, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A submission on its way. Whatever its steps leave open may really happen in any order.
+/// Holds a submitted batch. Steps that do not depend on each other run in any order.
 pub(crate) struct Running {
     steps: Arc<Vec<Step>>,
-    /// For each step, how many that are not done have to come first.
+    /// Counts for each step the steps that must still come before it. A step with 0 is ready or was taken.
     missing: Vec<u32>,
-    /// For each step, those that come after it.
+    /// Lists for each step the steps that depend on it.
     next: Vec<Vec<u32>>,
-    /// Steps that may come next.
+    /// Lists the steps that may come next.
     ready: Vec<u32>,
     pub(crate) waits: Vec<LaneValue>,
     pub(crate) signal: Value,
@@ -22,7 +22,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn new(steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Self {
         let before = before(steps);
-        debug_assert!(levels_rise(steps, &before), "bug: a step is not above all that come before it");
+        debug_assert!(levels_rise(steps, &before), "bug: a step is not above its predecessors");
         let mut next = vec![Vec::new(); steps.len()];
         for (at, first) in before.iter().enumerate() {
             first.iter().for_each(|&first| next[first].push(at as u32));
@@ -33,12 +33,13 @@ impl Running {
         Self { steps, missing, next, ready, waits, signal }
     }
 
-    /// How many steps may come next; a batch without steps counts as one.
+    /// Counts the steps that may come next. A batch without steps counts as one.
     pub(crate) fn choices(&self) -> usize {
         if self.steps.is_empty() { 1 } else { self.ready.len() }
     }
 
-    /// Takes one of the [`choices`](Self::choices), and what may come once it is done; `None` in a batch without steps.
+    /// Takes the ready step `choice`. Steps that waited only for this step become ready. Returns `None` in a batch
+    /// without steps.
     pub(crate) fn take(&mut self, choice: usize) -> Option<&Step> {
         let at = (choice < self.ready.len()).then(|| self.ready.swap_remove(choice))?;
         for &after in &self.next[at as usize] {
@@ -51,13 +52,13 @@ impl Running {
         Some(&self.steps[at as usize])
     }
 
-    /// Whether all its steps were taken: as long as some are left, one of them comes first.
+    /// Returns `true` if all steps were taken. While steps are left, at least one of them is ready.
     pub(crate) fn is_over(&self) -> bool {
         self.ready.is_empty()
     }
 }
 
-/// For each step the ones that come first: its queue's last one, those it waits for, and the context's own.
+/// Lists for each step its predecessors: the last step of its queue, the steps that it waits for, and the context's.
 fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     let mut last = HashMap::new();
     let mut befores = Vec::with_capacity(steps.len());
@@ -69,8 +70,9 @@ fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     befores
 }
 
-/// Whether a recorder that does one level after the other, and a level in any order, does each step after those that
-/// come before it. Of one stamp, what moves no bytes may share a level: a command's times, what is made visible.
+/// Returns `true` if a recorder that executes level after level, and the steps of a level in any order, executes each
+/// step after its predecessors. Two steps of one stamp may share a level if one of them moves no bytes: it takes a time
+/// or makes bytes visible.
 fn levels_rise(steps: &[Step], before: &[Vec<usize>]) -> bool {
     let moves =
         |step: &Step| !matches!(step.work, Work::Start(_) | Work::End(_) | Work::Publish(_) | Work::Nothing);

@@ -1,63 +1,67 @@
-//! Where a batch needs barriers: as few as keep every command after what it depends on.
+//! Barriers of a batch: as few as keep every command after the commands on which it depends.
 
 use crate::memory::heap::BlockId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wgpu::BufferUses;
 
-/// What a command does to a block.
+/// Describes one use of a block by a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierUse<'b, B> {
     pub(crate) block: BlockId,
-    /// Where the block keeps what was done to it.
+    /// Is the block's mark: a stretch, and the uses of the block in it.
     pub(crate) mark: &'b AtomicU64,
     pub(crate) buffer: B,
     pub(crate) uses: BufferUses,
     pub(crate) write: bool,
 }
 
-/// The buffers of one barrier, each with what was done to it.
+/// Lists the buffers of a barrier, each with its uses before the barrier.
 pub(crate) type Barrier<B> = [(B, BufferUses)];
 
-/// Bits of a mark: what was done in the stretch whose number is above them.
+/// Is the bit of a mark for a read. `WRITTEN` is the bit for a write. The higher bits number the stretch of these uses.
 const READ: u64 = 1;
 const WRITTEN: u64 = 2;
 const STRETCH: u64 = 4;
 
-/// What was done to the blocks of a recorder since its last barrier.
+/// Tracks the uses of a recorder's blocks since its last barrier. A stretch is the run of commands between two
+/// barriers.
 ///
-/// A barrier orders everything before it and everything behind, so one serves all blocks that were written since the
-/// last: queues side by side share theirs.
+/// A barrier orders all commands before it and all commands after it. So one barrier serves every block that was
+/// written since the last, also if the writes come from several queues.
 pub(crate) struct BarrierTracker<B> {
-    /// Counts barriers, and batches, in steps of [`STRETCH`]: what a block's mark says of an earlier stretch is over.
+    /// Numbers the current stretch. Each barrier and each batch adds [`STRETCH`]. A mark of an earlier stretch no
+    /// longer counts.
     stretch: u64,
     written: Vec<(B, BufferUses)>,
-    /// What the last barrier named.
+    /// Lists the buffers of the last barrier.
     last: Vec<(B, BufferUses)>,
-    /// How anything was read in this stretch.
+    /// Holds the union of all read uses in this stretch.
     reads: BufferUses,
-    /// Whether a barrier orders only the buffers that it names: then it names those that were read, too.
+    /// Is `true` if a barrier orders only the buffers that it names. Then `written` also lists the buffers that were
+    /// read.
     each: bool,
 }
 
 impl<B: Copy> BarrierTracker<B> {
-    /// For a batch that starts behind `stretch`, where the last one has ended.
+    /// Makes the tracker of a batch. `stretch` is the last stretch of the previous batch.
     pub(crate) fn new(stretch: u64, each: bool) -> Self {
         let (written, last) = Default::default();
         Self { stretch: stretch + STRETCH, written, last, reads: BufferUses::empty(), each }
     }
 
-    /// A barrier behind everything since the last, if anything was written.
+    /// Ends the stretch. Returns a barrier for the buffers that were written in it, if there are any.
     pub(crate) fn close(&mut self) -> Option<&Barrier<B>> {
         self.end_stretch();
         (!self.last.is_empty()).then_some(&self.last)
     }
 
-    /// Where the next batch starts.
+    /// Returns the last stretch, after which the next batch starts.
     pub(crate) fn stretch(&self) -> u64 {
         self.stretch
     }
 
-    /// Notes a command; the barrier that has to come before it, if there is a reason for one.
+    /// Records the uses of a command. Returns the barrier that must come before the command, if one of its uses
+    /// conflicts.
     #[inline]
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<&Barrier<B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch));
@@ -77,7 +81,8 @@ impl<B: Copy> BarrierTracker<B> {
         mark >= self.stretch && mark & hindrance != 0
     }
 
-    /// Ends the stretch with a barrier. One buffer of it stands for everything that was only read.
+    /// Ends the stretch with a barrier. The first buffer of the barrier carries the uses of all blocks that were only
+    /// read.
     fn separate(&mut self, cause: &BarrierUse<'_, B>) {
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
         self.end_stretch();
@@ -93,7 +98,7 @@ impl<B: Copy> BarrierTracker<B> {
         self.stretch += STRETCH;
     }
 
-    /// Notes what was done to a block, without a barrier.
+    /// Records a use of a block, without a barrier.
     #[inline]
     pub(crate) fn note(&mut self, touch: &BarrierUse<'_, B>) {
         let mark = touch.mark.load(Ordering::Relaxed).max(self.stretch);
@@ -119,7 +124,7 @@ mod tests {
     const SHADER: BufferUses = BufferUses::STORAGE_READ_WRITE;
     const SOURCE: BufferUses = BufferUses::COPY_SRC;
 
-    /// Blocks by number.
+    /// Holds the marks of 16 blocks.
     #[derive(Default)]
     struct Blocks([AtomicU64; 16]);
 
@@ -136,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_only_reads_needs_no_barrier() {
+    fn commands_that_share_only_reads_need_no_barrier() {
         let blocks = Blocks::default();
         let reader = |out| [blocks.touch(0, SHADER, false), blocks.touch(out, SHADER, true)];
         assert_eq!(barriers(&[&reader(1), &reader(2), &reader(3)]), [None, None, None]);
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_names_what_was_written_since_the_last_and_nothing_else() {
+    fn a_barrier_names_only_the_blocks_written_since_the_last() {
         let blocks = Blocks::default();
         let (first, second) = ([blocks.touch(1, SHADER, true)], [blocks.touch(2, SHADER, true)]);
         let found = barriers(&[&first, &first, &second, &second, &second]);
@@ -162,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_behind_a_write_says_how_other_blocks_were_read() {
+    fn a_barrier_carries_the_read_uses_of_other_blocks() {
         let blocks = Blocks::default();
         let mut hazards = BarrierTracker::new(0, false);
         assert!(hazards.admit(&[blocks.touch(1, SOURCE, false), blocks.touch(2, SHADER, true)]).is_none());
@@ -171,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_has_nothing_to_do_with_the_one_before() {
+    fn a_batch_needs_no_barrier_for_uses_of_the_previous_batch() {
         let blocks = Blocks::default();
         let mut first = BarrierTracker::new(0, false);
         assert!(first.admit(&[blocks.touch(1, SHADER, true)]).is_none());
@@ -181,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_of_each_names_what_was_only_read() {
+    fn a_barrier_that_orders_only_named_buffers_names_read_ones_too() {
         let blocks = Blocks::default();
         let mut hazards = BarrierTracker::new(0, true);
         assert!(hazards.admit(&[blocks.touch(1, SHADER, false)]).is_none());
@@ -191,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn one_barrier_serves_all_that_was_written_since_the_last() {
+    fn one_barrier_serves_the_writes_of_all_queues() {
         let counts = [1, 2, 4, 8, 16].map(|queues| {
             let blocks = Blocks::default();
             let mut hazards = BarrierTracker::new(0, false);

@@ -1,4 +1,4 @@
-//! The states of buffers, where a backend wants each to be in exactly the one of its use.
+//! Buffer states, for backends on which a buffer must be in exactly the state of its use.
 
 use crate::memory::heap::BlockId;
 use crate::record::hal::barriers::{Barrier, BarrierUse};
@@ -6,13 +6,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 
-/// Every buffer is in this state where an encoder starts, and where it ends.
+/// Is the state of every buffer at the start and at the end of an encoder.
 const SETTLED: Uses = Uses::STORAGE_READ_WRITE;
 
-/// A buffer that goes from one state to another, or stays in it and has its writes seen.
+/// Holds a buffer with its states before and after a barrier. The two are equal if only writes must become visible.
 pub(crate) type StateChange<B> = (B, Uses, Uses);
 
-/// The states that the buffers of an encoder have got into.
+/// Holds the current state of each buffer that the encoder has used.
 pub(crate) struct BufferStates<B>(FxHashMap<BlockId, (B, Uses)>);
 
 impl<B: Copy> BufferStates<B> {
@@ -20,7 +20,7 @@ impl<B: Copy> BufferStates<B> {
         Self(FxHashMap::default())
     }
 
-    /// The changes before a command; `hazard` is the barrier that it needs besides.
+    /// Returns the state changes before a command. `hazard` is the barrier that the command also needs.
     pub(crate) fn admit(
         &mut self,
         touches: &[BarrierUse<'_, B>],
@@ -43,14 +43,14 @@ impl<B: Copy> BufferStates<B> {
         changes
     }
 
-    /// The changes back to where everything started.
+    /// Returns the changes back to the state in which every buffer started.
     pub(crate) fn external_states(&mut self) -> SmallVec<[StateChange<B>; 8]> {
         let away = self.0.drain().filter(|(_, (_, state))| *state != SETTLED);
         away.map(|(_, (buffer, state))| (buffer, state, SETTLED)).collect()
     }
 }
 
-/// The one state in which a command finds a block that it may touch in several ways.
+/// Returns the one state that a block has during a command with all of its uses.
 fn state<B>(touches: &[BarrierUse<'_, B>], touch: &BarrierUse<B>) -> Uses {
     let same = touches.iter().filter(|other| other.block == touch.block);
     if same.clone().all(|other| other.uses == touch.uses) { touch.uses } else { SETTLED }
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_in_the_state_of_its_use_and_goes_home() {
+    fn a_buffer_takes_the_state_of_its_use_and_returns_at_the_end() {
         let mut states = BufferStates::new();
         let (copy, read) = (touch(Uses::COPY_DST, true), touch(Uses::STORAGE_READ_ONLY, false));
         assert_eq!(states.admit(&[copy], None)[..], [(1, SETTLED, Uses::COPY_DST)]);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_and_written_by_one_command_is_in_the_state_for_both() {
+    fn a_block_with_two_uses_in_one_command_has_the_state_for_both() {
         let mut states = BufferStates::new();
         let both = [touch(Uses::STORAGE_READ_ONLY, false), touch(SETTLED, false)];
         assert!(states.admit(&both, None).is_empty());

@@ -1,4 +1,4 @@
-//! Submissions past wgpu, in encoders of our own.
+//! Submissions without wgpu, in the recorder's own encoders.
 #![allow(unsafe_code, reason = "submissions that wgpu itself does not see")]
 
 use crate::device::Device as _;
@@ -14,23 +14,23 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError, Queue as _};
 
-/// Encoders that nothing of the device's is in.
+/// Holds the encoders whose commands are complete on the device.
 type IdleEncoders<A> = Arc<Mutex<Vec<Encoder<A>>>>;
 
-/// Submits for the one lane of a device. Whoever holds the lane's token is alone with it.
+/// Submits for the one lane of a device. Only the thread that holds the lane's token uses it.
 pub(crate) struct Direct<A: Backend> {
     device: Arc<WgpuDevice>,
     fence: Arc<HalFence<A>>,
     idle: IdleEncoders<A>,
 }
 
-/// An encoder, with what it recorded last.
+/// Holds an encoder, and the commands that it recorded last.
 struct Encoder<A: Backend> {
     native: A::CommandEncoder,
     recorded: Option<A::CommandBuffer>,
 }
 
-/// Recorded commands. Goes back to the idle encoders when it is dropped: not before the device has passed it.
+/// Holds recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
 pub(crate) struct RecordedEncoder<A: Backend> {
     encoder: Option<Encoder<A>>,
     external_states: IdleEncoders<A>,
@@ -49,21 +49,21 @@ impl<A: Backend> Direct<A> {
         &self.fence
     }
 
-    /// Records commands into an encoder of its own.
+    /// Records commands into an idle encoder or a new one.
     ///
     /// # Errors
-    /// Those of `commands`, and the driver's.
+    /// Returns the error of `commands`, or the driver's.
     pub(crate) fn record<T>(
         &self,
         commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, Failure>,
     ) -> Result<(RecordedEncoder<A>, T), Failure> {
         let mut recorded = self.encoder().map_err(|error| self.failure(&error))?;
-        let encoder = recorded.encoder.as_mut().expect("it is there until the drop");
-        // SAFETY: the encoder is closed, and what it recorded before was reset.
+        let encoder = recorded.encoder.as_mut().expect("bug: only the drop takes the encoder");
+        // SAFETY: the encoder is closed, and the commands that it recorded before were reset.
         unsafe { encoder.native.begin_encoding(None) }.map_err(|error| self.failure(&error))?;
         match commands(&mut encoder.native) {
             Ok(outcome) => {
-                // SAFETY: the encoder is open, and no pass is.
+                // SAFETY: the encoder is open, and no pass is open in it.
                 let ended = unsafe { encoder.native.end_encoding() };
                 encoder.recorded = Some(ended.map_err(|error| self.failure(&error))?);
                 Ok((recorded, outcome))
@@ -76,38 +76,40 @@ impl<A: Backend> Direct<A> {
         }
     }
 
-    /// Submits what was recorded, if anything; the fence will pass `signal` behind it and all that was submitted before.
+    /// Submits the recorded commands, if there are any. The fence reaches `signal` after them and after all earlier
+    /// submissions.
     ///
     /// # Errors
-    /// The device's loss, which any error of the driver is: wgpu-hal has each submission wait for a semaphore of the one
-    /// before, and goes on as if this one had been made; the next would wait for ever.
+    /// Returns the loss of the device, because any error of the driver means it. wgpu-hal makes each submission wait
+    /// for a semaphore of the one before, and after an error it continues as if the submission was made. The next
+    /// submission would wait for ever.
     pub(crate) fn submit(&self, recorded: Option<&RecordedEncoder<A>>, signal: Value) -> Result<(), Failure> {
-        // SAFETY: the handle is only used to submit.
+        // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
         let buffers: SmallVec<[_; 1]> = recorded.and_then(RecordedEncoder::commands).into_iter().collect();
-        // SAFETY: recorded by an encoder of this device and kept, with all that it uses, until the fence has passed
-        // `signal`; values grow from submission to submission, as the lane's do.
+        // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the
+        // fence reaches `signal`. The values of a lane grow, so the fence's values grow from submission to submission.
         let submitted = unsafe { queue.submit(&buffers, &[], (self.fence.native(), signal.0)) };
         submitted.map_err(|error| self.lose(&error))?;
         self.fence.submitted(signal);
         Ok(())
     }
 
-    /// Has the fence pass `signal` behind what wgpu has just submitted.
+    /// Makes the fence reach `signal` after the work that wgpu has just submitted.
     ///
     /// # Errors
-    /// The device's loss, which it is if the work cannot be followed.
+    /// Returns the loss of the device, because any error of the driver means it.
     pub(crate) fn follow(&self, signal: Value) -> Result<(), Failure> {
         self.submit(None, signal)
     }
 
-    /// An idle encoder, or a new one.
+    /// Returns an idle encoder, or makes one.
     fn encoder(&self) -> Result<RecordedEncoder<A>, DeviceError> {
         let idle = lock(&self.idle).pop();
         let encoder = match idle {
             Some(mut encoder) => {
-                // SAFETY: the device has passed what it recorded, as it is idle.
+                // SAFETY: the encoder is idle, so the device has completed the commands that it recorded.
                 unsafe { encoder.native.reset_all(encoder.recorded.take().into_iter()) };
                 encoder
             }
@@ -117,22 +119,22 @@ impl<A: Backend> Direct<A> {
     }
 
     fn new_encoder(&self) -> Result<A::CommandEncoder, DeviceError> {
-        // SAFETY: the handle is only used to make an encoder of our own.
+        // SAFETY: the device is only used to make an encoder, and only wgpu destroys it.
         let device = unsafe { self.device.raw().as_hal::<A>() }.ok_or(DeviceError::Lost)?;
-        // SAFETY: the handle is only used to make an encoder of our own.
+        // SAFETY: the queue is only used to make an encoder, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() }.ok_or(DeviceError::Lost)?;
         let desc = hal::CommandEncoderDescriptor { label: Some("batch"), queue: &*queue };
-        // SAFETY: device and queue belong together.
+        // SAFETY: the queue belongs to the device.
         unsafe { device.create_command_encoder(&desc) }
     }
 
-    /// Gives the device up.
+    /// Raises the loss of the device and returns it.
     fn lose(&self, error: &DeviceError) -> Failure {
         self.device.lost().raise(&format!("a submission failed: {error}"));
         self.failure(error)
     }
 
-    /// What went wrong, as the scheduler wants to know it.
+    /// Builds the failure that the scheduler receives.
     pub(crate) fn failure(&self, error: &DeviceError) -> Failure {
         let lost = self.device.lost();
         if matches!(error, DeviceError::Lost) {

@@ -1,4 +1,4 @@
-//! The calls of one native encoder, each behind the barrier that it needs.
+//! A native encoder that records each command after the barrier that it needs.
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
 use crate::device::bind_layout::LayoutId;
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
 
-/// Whatever may come behind a barrier.
+/// Holds every use that may follow a barrier.
 const ANYTHING: Uses = Uses::COPY_SRC
     .union(Uses::COPY_DST)
     .union(Uses::STORAGE_READ_ONLY)
@@ -22,22 +22,23 @@ const ANYTHING: Uses = Uses::COPY_SRC
     .union(Uses::INDIRECT)
     .union(Uses::UNIFORM);
 
-/// An encoder that is recording.
+/// Records commands into a native encoder.
 ///
-/// Whoever calls promises, as the checks of every verb do: ranges lie within their buffers and copies start and end on
-/// words; what is recorded lives until the submission is complete; a group fits the pipeline's layout.
+/// The caller guarantees three facts, which the checks of the public calls ensure. Ranges lie within their buffers, and
+/// copies start and end on words. The recorded resources live until the submission is complete. A bind group fits the
+/// layout of its pipeline.
 pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
     external: &'e ExternalHandles<A>,
     hazards: BarrierTracker<&'e Block>,
     states: BufferStates<&'e Block>,
     in_pass: bool,
-    /// What is set in the open pass.
+    /// Identifies the pipeline that is set in the open pass.
     pipeline: Option<LayoutId>,
 }
 
 impl<'e, A: Backend> NativeEncoder<'e, A> {
-    /// For a batch behind `stretch`, where the hazards of the last one have ended.
+    /// Starts a batch. `stretch` is the last stretch of the previous batch's barrier tracker.
     pub(crate) fn new(
         encoder: &'e mut A::CommandEncoder,
         external: &'e ExternalHandles<A>,
@@ -53,14 +54,14 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
     }
 
-    /// Notes what was done to a block in front of this encoder, in the same submission.
+    /// Records a use of a block by commands in front of this encoder, in the same submission.
     pub(crate) fn come_after(&mut self, touch: &BarrierUse<'_, &'e Block>) {
         if !A::EXACT {
-            self.hazards.note(touch); // there the change of its state orders what comes
+            self.hazards.note(touch); // on an exact backend the state change orders it
         }
     }
 
-    /// Orders what is recorded next behind what it depends on.
+    /// Orders the next command after the commands on which it depends.
     #[inline]
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
         let barrier = self.hazards.admit(touches);
@@ -72,19 +73,19 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
     }
 
-    /// Where the hazards of the next batch start.
+    /// Returns the last stretch of the barrier tracker.
     pub(crate) fn stretch(&self) -> u64 {
         self.hazards.stretch()
     }
 
-    /// A barrier for one buffer that the hazards do not know, between two uses of it.
+    /// Records a barrier between two uses of a buffer that the barrier tracker does not track.
     pub(crate) fn separate(&mut self, buffer: &A::Buffer, from: Uses, to: Uses) {
         let usage = hal::StateTransition { from, to };
-        // SAFETY: the buffer was made for these uses.
+        // SAFETY: the buffer was created for these uses.
         unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
     }
 
-    /// Makes what was written to these buffers visible to the host. The last thing in an encoder.
+    /// Makes the writes to these buffers visible to the host. This is the last call for an encoder.
     pub(crate) fn publish<'b>(&mut self, buffers: impl Iterator<Item = &'b A::Buffer>)
     where
         A::Buffer: 'b,
@@ -96,7 +97,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
             order(self.encoder, self.external, barrier);
         }
         if A::EXACT {
-            // What the host reads there is visible as it is.
+            // The host sees the writes of these backends without a barrier.
             return change(self.encoder, self.external, &self.states.external_states());
         }
         let from = Uses::STORAGE_READ_WRITE | Uses::COPY_DST;
@@ -104,7 +105,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         let all: SmallVec<[_; 8]> = buffers.collect();
         if !all.is_empty() {
             let barriers = all.into_iter().map(|buffer| hal::BufferBarrier { buffer, usage: usage.clone() });
-            // SAFETY: the buffers were made for these uses.
+            // SAFETY: the buffers were created for these uses.
             unsafe { self.encoder.transition_buffers(barriers) };
         }
     }
@@ -113,11 +114,11 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         self.end_pass();
         let Some(size) = wgpu::BufferSize::new(size) else { return };
         let region = hal::BufferCopy { src_offset: from, dst_offset: to, size };
-        // SAFETY: in bounds, in words; parts of one buffer do not overlap.
+        // SAFETY: the ranges are in bounds and on words, and ranges of one buffer do not overlap.
         unsafe { self.encoder.copy_buffer_to_buffer(src, dst, std::iter::once(region)) };
     }
 
-    /// Copies rows of `size` bytes, from and to these places.
+    /// Copies rows of `size` bytes. Each item of `rows` holds the offsets of a row in `src` and in `dst`.
     pub(crate) fn copy_rows(
         &mut self,
         src: &A::Buffer,
@@ -128,14 +129,14 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         self.end_pass();
         let Some(size) = wgpu::BufferSize::new(size) else { return };
         let regions = rows.map(|(src_offset, dst_offset)| hal::BufferCopy { src_offset, dst_offset, size });
-        // SAFETY: as above, of each row; no two share bytes.
+        // SAFETY: each row is in bounds and on words, and no two rows share bytes.
         unsafe { self.encoder.copy_buffer_to_buffer(src, dst, regions) };
     }
 
-    /// Fills with zeros.
+    /// Fills a range with zeros.
     pub(crate) fn clear(&mut self, buffer: &A::Buffer, range: std::ops::Range<u64>) {
         self.end_pass();
-        // SAFETY: in bounds, in words.
+        // SAFETY: the range is in bounds and on words.
         unsafe { self.encoder.clear_buffer(buffer, range) };
     }
 
@@ -149,27 +150,27 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     ) {
         self.begin_pass();
         if self.pipeline.replace(pipeline.id) != Some(pipeline.id) {
-            // SAFETY: inside a pass.
+            // SAFETY: a pass is open.
             unsafe { self.encoder.set_compute_pipeline(pipeline.pipeline()) };
         }
-        // SAFETY: the pipeline is set, and the group is of its layout.
+        // SAFETY: the pipeline is set, and the group has its layout.
         unsafe { self.encoder.set_bind_group(pipeline.layout(), 0, group.native(), offsets) };
         if !immediates.is_empty() {
-            // SAFETY: the pipeline is set, and these are all of its immediates.
+            // SAFETY: the pipeline is set, and `immediates` holds all of its immediates.
             unsafe { self.encoder.set_immediates(pipeline.layout(), 0, immediates) };
         }
         match size {
-            // SAFETY: everything is set; launches keep within the device's limit.
+            // SAFETY: the pipeline and its group are set, and the launch keeps within the device's limit.
             GroupCount::Fixed(groups) => unsafe { self.encoder.dispatch_workgroups(*groups) },
-            // SAFETY: as above, and the numbers in the buffer were limited by a dispatch before.
+            // SAFETY: the pipeline and its group are set, and an earlier dispatch limited the numbers in the buffer.
             GroupCount::Indirect(buffer, offset) => unsafe {
                 self.encoder.dispatch_workgroups_indirect(buffer, *offset);
             },
         }
     }
 
-    /// Notes in query `at` when everything before it is done: a pass of its own, as not every device does that inside
-    /// passes or outside of them.
+    /// Records in query `at` the time at which all earlier commands are complete. The timestamp has a pass of its own,
+    /// because some devices take none inside a pass, and others none outside a pass.
     pub(crate) fn stamp(&mut self, queries: &HalQueries<A>, at: u32) {
         self.end_pass();
         let writes = hal::PassTimestampWrites {
@@ -178,31 +179,31 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
             end_of_pass_write_index: None,
         };
         let desc = hal::ComputePassDescriptor { label: None, timestamp_writes: Some(writes) };
-        // SAFETY: outside any pass; each query is written once after it was reset.
+        // SAFETY: no pass is open, and each query is written once after its reset.
         unsafe { self.encoder.begin_compute_pass(&desc) };
-        // SAFETY: inside a pass.
+        // SAFETY: a pass is open.
         unsafe { self.encoder.end_compute_pass() };
     }
 
-    /// Makes all queries of a page ready to be written.
+    /// Resets all queries of a page, so that they can be written.
     pub(crate) fn reset(&mut self, queries: &HalQueries<A>) {
         self.end_pass();
-        // SAFETY: outside any pass, and the device has passed the batch that used them before.
+        // SAFETY: no pass is open, and the batch that used the queries before is complete.
         unsafe { self.encoder.reset_queries(queries.native(), 0..queries.count()) };
     }
 
-    /// Copies what is in the first `count` queries, all of which were written.
+    /// Copies the results of the first `count` queries, all of which were written.
     pub(crate) fn copy_times(&mut self, queries: &HalQueries<A>, count: u32, to: &A::Buffer, offset: u64) {
         self.end_pass();
-        let each = std::num::NonZeroU64::new(8).expect("it is not 0");
-        // SAFETY: outside any pass; the buffer has room, from a multiple of eight bytes on.
+        let each = std::num::NonZeroU64::new(8).expect("bug: 8 is 0");
+        // SAFETY: no pass is open, the buffer has room, and `offset` is a multiple of eight bytes.
         unsafe { self.encoder.copy_query_results(queries.native(), 0..count, to, offset, each) };
     }
 
     fn begin_pass(&mut self) {
         if !std::mem::replace(&mut self.in_pass, true) {
             let desc = hal::ComputePassDescriptor { label: None, timestamp_writes: None };
-            // SAFETY: outside any pass.
+            // SAFETY: no pass is open.
             unsafe { self.encoder.begin_compute_pass(&desc) };
         }
     }
@@ -210,13 +211,13 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     pub(crate) fn end_pass(&mut self) {
         if std::mem::take(&mut self.in_pass) {
             self.pipeline = None;
-            // SAFETY: inside a pass.
+            // SAFETY: a pass is open.
             unsafe { self.encoder.end_compute_pass() };
         }
     }
 }
 
-/// Everything before comes before everything behind, for the buffers of `barrier`.
+/// Orders all earlier commands before all later commands, for the buffers of `barrier`.
 fn order<A: Backend>(
     encoder: &mut A::CommandEncoder,
     external: &ExternalHandles<A>,
@@ -226,7 +227,7 @@ fn order<A: Backend>(
         buffer: buffer_of(block, external),
         usage: hal::StateTransition { from, to: ANYTHING },
     });
-    // SAFETY: the buffers were made for the uses that were noted of them.
+    // SAFETY: the buffers were created for the uses that the tracker recorded.
     unsafe { encoder.transition_buffers(barriers) };
 }
 
@@ -242,6 +243,6 @@ fn change<A: Backend>(
         buffer: buffer_of(block, external),
         usage: hal::StateTransition { from, to },
     });
-    // SAFETY: the buffers were made for these uses, and are in the states that they are said to be in.
+    // SAFETY: the buffers were created for these uses, and each is in the state that its change starts from.
     unsafe { encoder.transition_buffers(barriers) };
 }

@@ -1,4 +1,4 @@
-//! Buffers of the program's own, as wgpu-hal knows them, for the time of a recording.
+//! The native buffers of external blocks, held while a batch is recorded.
 #![allow(unsafe_code, reason = "buffers that wgpu owns")]
 
 use crate::device::recorder::Failure;
@@ -12,11 +12,11 @@ use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// The native buffers of a batch's foreign blocks. As long as it lives wgpu destroys no buffer of the device: to be
-/// dropped before anything is submitted.
+/// Holds the native buffers of a batch's external blocks. While this value lives, wgpu destroys no buffer of the
+/// device. It must be dropped before a submission.
 ///
-/// What holds wgpu off is the lock that it takes to destroy a buffer. One thread may take that only once: where there are
-/// several buffers, another thread holds it.
+/// wgpu destroys a buffer under a lock, which the handle of a native buffer holds shared. One thread may take this lock
+/// only once. If a batch has several external buffers, another thread holds the lock.
 pub(crate) struct ExternalHandles<A: Backend> {
     buffers: FxHashMap<BlockId, NonNull<A::Buffer>>,
     _guard: Option<Box<dyn Deref<Target = A::Buffer>>>,
@@ -24,15 +24,15 @@ pub(crate) struct ExternalHandles<A: Backend> {
 }
 
 impl<A: Backend> ExternalHandles<A> {
-    /// Nothing.
+    /// Makes handles of no buffers.
     pub(crate) fn none() -> Self {
         Self { buffers: FxHashMap::default(), _guard: None, _keeper: None }
     }
 
-    /// The buffers of `named`.
+    /// Looks up the buffers of `named`.
     ///
     /// # Errors
-    /// Those of the first step whose buffer was destroyed.
+    /// Returns `Device` for the first step whose buffer was destroyed.
     pub(crate) fn of(named: &[NamedExternal<'_>]) -> Result<Self, Failure> {
         match named {
             [] => Ok(Self::none()),
@@ -46,24 +46,25 @@ impl<A: Backend> ExternalHandles<A> {
     }
 
     fn one(&(at, block): &NamedExternal<'_>) -> Result<Self, Failure> {
-        // SAFETY: the buffer is used to record, and destroyed by wgpu alone.
+        // SAFETY: the buffer is only used to record, and only wgpu destroys it.
         let guard = unsafe { buffer(block).as_hal::<A>() };
         let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
         let buffers = [(block.id, NonNull::from(&*guard))].into_iter().collect();
         Ok(Self { buffers, _guard: Some(Box::new(guard)), _keeper: None })
     }
 
-    /// `None` if somebody who waits to destroy a buffer had to be let in first.
+    /// Returns `None` if the other thread released the lock to let a waiting thread destroy a buffer. The caller
+    /// repeats.
     fn several(first: &NamedExternal<'_>, named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
         let held = buffer(first.1).clone();
-        // SAFETY: nothing is done with the buffer; the guard stays on the thread that took it.
+        // SAFETY: the buffer is not used, and the guard stays on the thread that took it.
         let keeper = SnatchGuard::start(move || unsafe { held.as_hal::<A>() });
         let Some(keeper) = keeper.map_err(|error| no_thread(first, &error))? else {
             return Self::check(named).map(|()| None);
         };
         let mut buffers = FxHashMap::default();
         for &(at, block) in named {
-            // SAFETY: the buffer is used to record, and destroyed by wgpu alone.
+            // SAFETY: the buffer is only used to record, and only wgpu destroys it.
             let guard = unsafe { buffer(block).as_hal::<A>() };
             let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
             buffers.insert(block.id, NonNull::from(&*guard));
@@ -71,13 +72,13 @@ impl<A: Backend> ExternalHandles<A> {
         Ok(keeper.keep().then_some(Self { buffers, _guard: None, _keeper: Some(keeper) }))
     }
 
-    /// Fails if one of the buffers was destroyed.
+    /// Checks that no buffer of `named` was destroyed.
     ///
     /// # Errors
-    /// As [`of`](Self::of).
+    /// Returns the error of [`of`](Self::of).
     pub(crate) fn check(named: &[NamedExternal<'_>]) -> Result<(), Failure> {
         for &(at, block) in named {
-            // SAFETY: nothing is done with the buffer.
+            // SAFETY: the buffer is not used.
             if unsafe { buffer(block).as_hal::<A>() }.is_none() {
                 return Err(gone(at, &block.order().label));
             }
@@ -85,10 +86,10 @@ impl<A: Backend> ExternalHandles<A> {
         Ok(())
     }
 
-    /// The buffer of a block that was named.
+    /// Returns the native buffer of a block, if the block was named.
     pub(crate) fn get(&self, block: BlockId) -> Option<&A::Buffer> {
-        // SAFETY: wgpu keeps its native buffers in one place until they are destroyed, which is held off since before
-        // this one was looked up.
+        // SAFETY: wgpu keeps a native buffer in one place until it destroys the buffer. `self` prevents that since
+        // before the lookup.
         self.buffers.get(&block).map(|buffer| unsafe { buffer.as_ref() })
     }
 }

@@ -1,9 +1,10 @@
-//! Buffers of the program's own, brought to where a native encoder expects them.
+//! wgpu commands that prepare external buffers for a native encoder.
 //!
-//! wgpu follows the state of a buffer and knows nothing of what is recorded past it. So both sides find it, and leave it,
-//! in one state. The commands in front of a native encoder do wgpu's part: they put what the program has written before
-//! them, and have wgpu refuse what it would refuse of anybody. As they are in the same submission, wgpu also keeps the
-//! buffer until the native encoder's work is over.
+//! wgpu tracks the state of a buffer, and does not see commands that are recorded without it. So wgpu and the native
+//! recorder both expect and leave an external buffer in one fixed state. The wgpu commands in front of a native encoder
+//! put the buffer into this state. They also order earlier writes of the program before the native commands, and make
+//! wgpu refuse a buffer that it refuses in any submission. Because they are in the same submission, wgpu keeps the
+//! buffer until the native commands are complete.
 
 use crate::device::Device as _;
 use crate::device::wgpu_device::WgpuDevice;
@@ -13,20 +14,20 @@ use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::external_blocks::{NamedExternal, buffer};
 use std::num::NonZeroU64;
 
-/// Writes nothing, as it never runs. A buffer that it binds counts as written for wgpu, which zeroes what was not.
+/// Writes nothing, because no workgroup runs. wgpu counts a bound buffer as written, and zeroes unwritten bytes first.
 const SETTLE: &str = "
 @group(0) @binding(0) var<storage, read_write> words: array<u32>;
 @compute @workgroup_size(1) fn settle() { words[0] = 0u; }
 ";
 
-/// The commands, and what they need.
+/// Records the commands. Holds the kernel for buffers that wgpu has not zeroed yet.
 #[derive(Default)]
 pub(crate) struct ExternalStates {
     kernel: Option<wgpu::ComputePipeline>,
 }
 
 impl ExternalStates {
-    /// The commands for the blocks of a batch.
+    /// Records the commands for the external blocks of a batch. Returns `None` if there are no such blocks.
     pub(crate) fn commands(
         &mut self,
         device: &WgpuDevice,
@@ -45,15 +46,15 @@ impl ExternalStates {
         Some(encoder.finish())
     }
 
-    /// The commands were submitted.
+    /// Records in the blocks that the commands were submitted.
     pub(crate) fn done(named: &[NamedExternal<'_>]) {
         for (_, block) in named {
             memory(&block.memory).and_then(WgpuMemory::foreign).inspect(|foreign| foreign.settle());
         }
     }
 
-    /// Has wgpu zero what it takes for unwritten, once: later it would zero what was written past it. The buffer is
-    /// home then, too.
+    /// Makes wgpu zero the bytes that it counts as unwritten, once for each buffer. wgpu would otherwise zero them
+    /// later, after native commands wrote them. The dispatch also puts the buffer into the fixed state.
     fn settle(&mut self, device: &WgpuDevice, encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer) {
         let kernel = self.kernel.get_or_insert_with(|| compile(device.raw()));
         let desc = wgpu::ComputePassDescriptor { label: Some("foreign"), timestamp_writes: None };

@@ -1,4 +1,4 @@
-//! A batch while the native recorder records it.
+//! The state of a batch while the native recorder records it.
 
 use crate::device::bind_groups::{BindGroups, GroupKey};
 use crate::device::bind_layout::{LayoutId, ParameterPath};
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
 
-/// A batch while it is recorded.
+/// Holds the objects with which a batch is recorded, and the resources that it needs until it is complete.
 pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) device: &'e WgpuDevice,
     pub(crate) external: &'e ExternalHandles<A>,
@@ -31,21 +31,21 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) uniforms: Vec<StagingPiece<WgpuMemory>>,
     pub(crate) places: &'e mut Scratch,
     pub(crate) zeroed: ZeroFills,
-    /// What is being looked up, admitted, bound; kept for its memory.
+    /// Holds the key of the bind group that is looked up. Like `touches`, it keeps its memory for the next command.
     pub(crate) key: GroupKey,
     pub(crate) touches: Vec<BarrierUse<'e, &'e Block>>,
 }
 
-/// A dispatch, resolved to blocks.
+/// Describes a dispatch. Its arguments are ranges of blocks.
 pub(crate) struct HalDispatch<'a, A: Backend, P> {
     pub(crate) pipeline: &'a HalPipeline<A>,
     pub(crate) params: &'a [u8],
-    /// What is bound, in the order of the interface.
+    /// Yields the bound ranges, in the order of the interface.
     pub(crate) parts: P,
     pub(crate) size: GroupCount<'a, A::Buffer>,
 }
 
-/// What a dispatch binds, part by part.
+/// Iterates over the ranges that a dispatch binds.
 pub(crate) trait BoundRanges<'p>: Iterator<Item = BoundRange<'p>> + Clone {}
 
 impl<'p, P: Iterator<Item = BoundRange<'p>> + Clone> BoundRanges<'p> for P {}
@@ -73,7 +73,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         }
     }
 
-    /// Orders what is recorded next behind what it depends on: what it uses of which blocks, and whether it writes.
+    /// Orders the next command after the commands on which it depends. Each item of `uses` holds a block, its use, and
+    /// whether the command writes it.
     pub(crate) fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
         self.touches.clear();
         for &(block, uses, write) in uses {
@@ -86,14 +87,14 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         buffer_of(block, self.external)
     }
 
-    /// Has what is recorded come after what wgpu does to a block of the program's own at the head of the submission.
+    /// Orders the next commands after the commands of wgpu that use an external block at the start of the submission.
     pub(crate) fn come_after(&mut self, block: &'e Block) {
         let uses = Uses::STORAGE_READ_WRITE;
         let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: block, uses, write: true };
         self.calls.come_after(&touch);
     }
 
-    /// Adds to what is admitted next. Memory that nobody has zeroed yet is.
+    /// Adds a use to the next command. Records the zeroing of the block first if its memory is not zeroed yet.
     #[inline]
     pub(crate) fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
         let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
@@ -104,7 +105,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.touches.push(touch);
     }
 
-    /// A kernel of the recorder's own, compiled when it is first needed and kept as long as a batch uses it.
+    /// Returns an own kernel, which its first use compiles. The batch keeps the kernel.
     pub(crate) fn own(
         &mut self,
         kernel: &mut Option<Arc<HalPipeline<A>>>,
@@ -140,7 +141,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(())
     }
 
-    /// A group with the values of this launch in memory of their own.
+    /// Makes a bind group with the parameters of this launch, in staging memory or in scratch memory.
     fn with_uniform<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -161,7 +162,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         group
     }
 
-    /// The group of what is bound, made once.
+    /// Returns the bind group of the bound ranges from the cache, or makes and caches it.
     fn cached<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -179,7 +180,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(group)
     }
 
-    /// A group of what is bound and the values at a place.
+    /// Makes a bind group of the bound ranges, and of the parameters at a place if there are any.
     fn make<'p, P: BoundRanges<'p>>(
         &self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -187,7 +188,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     ) -> Result<Arc<HalGroup<A>>> {
         let mut binds: SmallVec<[HalBinding<'_, A>; 8]> = SmallVec::new();
         for (part, &index) in dispatch.parts.clone().zip(&dispatch.pipeline.indices) {
-            assert!(part.offset + part.size <= part.block.size, "bug: more is bound than there is");
+            assert!(part.offset + part.size <= part.block.size, "bug: a binding ends after its block");
             binds.push(HalBinding {
                 index,
                 buffer: buffer_of(part.block, self.external),
@@ -212,13 +213,13 @@ fn refused(error: &hal::DeviceError) -> Kind {
     }
 }
 
-/// Bytes in staging memory, with zeros behind them up to the next multiple of 16.
+/// Copies bytes to staging memory, followed by zeros up to the next multiple of 16.
 pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<StagingPiece<WgpuMemory>> {
     let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
     Ok(piece.ok_or_else(gone)?)
 }
 
 pub(crate) fn gone() -> Kind {
-    let message = "memory that the host reaches is gone".into();
+    let message = "the device has no memory that the host can keep mapped".into();
     Kind::Device { object: "staging memory".into(), message }
 }

@@ -1,4 +1,4 @@
-//! The dispatch of a launch.
+//! Records a launch as a dispatch of the native recorder.
 
 use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
@@ -40,7 +40,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
 }
 
 /// # Panics
-/// If the kernel was compiled for another recorder: a bug.
+/// Panics if the kernel was compiled for another recorder, which is a bug.
 fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
     let found = match &launch.kernel().pipeline {
         Pipeline::Device(pipeline) => pipeline.downcast_ref(),

@@ -1,4 +1,4 @@
-//! Batches through wgpu-hal: barriers of our own, on memory of our own, in encoders that wgpu submits.
+//! Records batches through wgpu-hal. wgpu or the recorder itself submits them.
 
 use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
@@ -47,7 +47,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
 
-/// Records the batches of one lane.
+/// Records and submits the batches of one lane.
 pub(crate) struct HalRecorder<A: Backend> {
     way: Arc<HalSubmission<A>>,
     order: StepOrder,
@@ -55,17 +55,17 @@ pub(crate) struct HalRecorder<A: Backend> {
     transfers: HalTransfers,
     sizes: IndirectGroups<A>,
     times: HalTimePages<A>,
-    /// Where the hazards of the next batch start.
+    /// Holds the last stretch of the previous batch's barrier tracker.
     stretch: u64,
-    /// For parameters, where the device does not read them from staging memory.
+    /// Holds the parameters of launches on devices that do not read them from staging memory.
     uniforms: Scratch,
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
 }
 
-/// How batches get to the device.
+/// Names the path by which batches reach the device.
 enum HalSubmission<A: Backend> {
-    /// In encoders and submissions of wgpu's.
+    /// Records into wgpu's encoders, and wgpu submits.
     Wgpu(Submitter),
     Direct(Direct<A>),
 }
@@ -78,7 +78,7 @@ impl<A: Backend> HalSubmission<A> {
         }
     }
 
-    /// Has wgpu submit what the program has recorded, and the fence follow it.
+    /// Submits the program's commands through wgpu. The fence follows them.
     fn send(&self, commands: CommandBuffers, signal: Value) -> Result<Keep, Failure> {
         let record = || program_commands::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
@@ -91,24 +91,24 @@ impl<A: Backend> HalSubmission<A> {
     }
 }
 
-/// What must live until a submission is complete.
+/// Holds the resources that a submission needs until it is complete.
 struct HalBatchResources<A: Backend> {
     _groups: Vec<Arc<HalGroup<A>>>,
     _transfers: Option<HalTransferResources>,
     _times: Vec<HalTimePage<A>>,
-    /// Kernels of our own in it.
+    /// Holds the own kernels that the batch dispatches.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _uniforms: Vec<StagingPiece<WgpuMemory>>,
     zeroed: ZeroFills,
 }
 
 impl<A: Backend> HalRecorder<A> {
-    /// A recorder whose batches wgpu submits.
+    /// Makes a recorder whose batches wgpu submits.
     pub(crate) fn through_wgpu(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
         Self::new(HalSubmission::Wgpu(Submitter::new(device, fence)))
     }
 
-    /// A recorder whose batches go past wgpu.
+    /// Makes a recorder that submits its batches without wgpu.
     pub(crate) fn direct(device: Arc<WgpuDevice>, fence: Arc<HalFence<A>>) -> Self {
         Self::new(HalSubmission::Direct(Direct::new(device, fence)))
     }
@@ -128,7 +128,7 @@ impl<A: Backend> HalRecorder<A> {
         }
     }
 
-    /// Records through wgpu, which submits.
+    /// Records a batch into a wgpu encoder, and wgpu submits it.
     fn by_wgpu(
         &mut self,
         submitter: &Submitter,
@@ -142,7 +142,7 @@ impl<A: Backend> HalRecorder<A> {
         Ok(kept)
     }
 
-    /// Records a batch with buffers of the program's own through wgpu, which submits, and has the fence follow it.
+    /// Records and submits a batch with external buffers through wgpu. The direct path's fence follows it.
     fn beside_wgpu(
         &mut self,
         direct: &Direct<A>,
@@ -158,7 +158,8 @@ impl<A: Backend> HalRecorder<A> {
         Ok(kept)
     }
 
-    /// Records into an encoder of wgpu's, behind one that brings the program's own buffers home.
+    /// Records into a wgpu encoder. The commands in front of it put the external buffers into the native recorder's
+    /// state.
     fn encode(
         &mut self,
         device: &WgpuDevice,
@@ -178,7 +179,7 @@ impl<A: Backend> HalRecorder<A> {
         }
     }
 
-    /// Records and submits past wgpu.
+    /// Records and submits a batch without wgpu, or through wgpu if the batch has external buffers.
     fn past_wgpu(
         &mut self,
         direct: &Direct<A>,
@@ -260,13 +261,13 @@ struct HalVisitor<'e, A: Backend> {
     sizes: &'e mut IndirectGroups<A>,
     times: &'e mut HalTimePages<A>,
     kernels: &'e mut OwnKernels<HalPipeline<A>>,
-    /// The fence and the value that complete the reads of the batch.
+    /// Holds the fence and the value that complete the reads of the batch.
     read: &'e (Arc<dyn Fence>, Value),
     published: SmallVec<[&'e A::Buffer; 8]>,
 }
 
 impl<A: Backend> HalVisitor<'_, A> {
-    /// Ends the recording: copies the times, and makes the bytes that the host reads visible to it.
+    /// Ends the recording. Copies the times, and makes the bytes that the host reads visible to the host.
     fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
         if !order.more_than_launches {
             return Ok(Vec::new());
@@ -337,7 +338,8 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
         self.batch.calls.copy_rows(src, dst, copy.rows.row, copy.rows.iter());
     }
 
-    /// Orders the dispatches of one copy too: they share no word, and the ranges that are bound for them may overlap.
+    /// Orders each dispatch after the one before, even in one copy. The dispatches of a copy share no word, but the
+    /// ranges that they bind may overlap.
     fn dispatch_own(
         &mut self,
         kernel: OwnKernel,
@@ -367,7 +369,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
-        _waits: &[LaneValue], // there is one lane
+        _waits: &[LaneValue], // the device has one lane
         signal: Value,
     ) -> Result<Keep, Failure> {
         let way = self.way.clone();

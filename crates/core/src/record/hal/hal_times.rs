@@ -1,4 +1,4 @@
-//! Noting the times of a batch by stamps of their own.
+//! The times of a batch, each recorded as a timestamp of its own.
 
 use crate::device::hal_pipeline::HalQueries;
 use crate::device::wgpu_device::WgpuDevice;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) type HalTimePages<A> = times::TimePages<HalQueries<A>>;
 pub(crate) type HalTimePage<A> = times::TimePage<HalQueries<A>>;
 
-/// Notes the time before a command of this level.
+/// Records the time before a command of this level, if the command is the first of the level.
 pub(crate) fn start<A: Backend>(
     times: &mut HalTimePages<A>,
     device: &WgpuDevice,
@@ -37,17 +37,17 @@ pub(crate) fn start<A: Backend>(
     }
 }
 
-/// Notes the time behind the command that was started last.
+/// Records the time after the command that was started last.
 pub(crate) fn end<A: Backend>(times: &HalTimePages<A>, calls: &mut NativeEncoder<'_, A>) {
     if let Some((queries, end)) = times.end() {
         calls.stamp(queries, end);
     }
 }
 
-/// Has the times of the batch copied to staging memory: what it needs until it is complete.
+/// Records the copy of the times to staging memory. Returns the pages that the batch needs until it is complete.
 ///
 /// # Errors
-/// Out of memory.
+/// Returns `OutOfMemory`, also for a page that could not be made earlier.
 pub(crate) fn finish<A: Backend>(
     times: &mut HalTimePages<A>,
     device: &WgpuDevice,

@@ -1,4 +1,4 @@
-//! Copies: between blocks, from staging memory, to staging memory.
+//! Records copies between blocks, uploads from staging memory, and reads to staging memory.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
@@ -17,23 +17,23 @@ use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 
-/// The means of transfer of a recorder.
+/// Holds the buffers with which a recorder transfers.
 #[derive(Default)]
 pub(crate) struct HalTransfers {
-    /// Through which a copy goes that overlaps itself.
+    /// Holds the intermediate buffer for a copy that overlaps itself.
     detour: Option<WgpuMemory>,
     pieces: Vec<Arc<StagingPiece<WgpuMemory>>>,
     reads: Vec<Arc<PinnedRead>>,
 }
 
-/// What must live until a submission is complete.
+/// Holds the transfer resources that a submission needs until it is complete.
 pub(crate) struct HalTransferResources {
     _pieces: Vec<Arc<StagingPiece<WgpuMemory>>>,
     _reads: Vec<Arc<PinnedRead>>,
 }
 
 impl HalTransfers {
-    /// Records a copy.
+    /// Records a copy. A copy that overlaps itself goes through the intermediate buffer, piece by piece.
     pub(crate) fn copy<'e, A: Backend>(
         &mut self,
         batch: &mut HalBatch<'e, A>,
@@ -80,7 +80,7 @@ impl HalTransfers {
         Ok(())
     }
 
-    /// Records a read to staging memory, and tells the slot where that is.
+    /// Records a read to staging memory, and stores the place in the slot.
     pub(crate) fn read<'e, A: Backend>(
         &mut self,
         batch: &mut HalBatch<'e, A>,
@@ -97,10 +97,10 @@ impl HalTransfers {
         Ok(())
     }
 
-    /// Staging memory that the batch writes and the host reads.
+    /// Reserves staging memory that the batch writes and the host reads.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn room(
         &mut self,
         device: &WgpuDevice,
@@ -113,12 +113,12 @@ impl HalTransfers {
         Ok(read)
     }
 
-    /// Staging memory that the batch writes and the host reads.
+    /// Returns the staging buffers that the batch writes and the host reads.
     pub(crate) fn published<A: Backend>(&self) -> impl Iterator<Item = &A::Buffer> {
         self.reads.iter().map(|read| native::<A>(read.piece.memory()))
     }
 
-    /// Ends the recording of a batch: what it needs until it is complete.
+    /// Ends the recording of a batch. Returns the resources that it needs until it is complete.
     pub(crate) fn finish(&mut self) -> HalTransferResources {
         HalTransferResources {
             _pieces: std::mem::take(&mut self.pieces),

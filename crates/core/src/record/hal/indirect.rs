@@ -1,4 +1,4 @@
-//! Sizes that are read from the device, kept within its limit.
+//! Group counts that the device reads from a buffer, checked on the device against its limit.
 
 use crate::device::Device as _;
 use crate::device::hal_pipeline::HalPipeline;
@@ -14,7 +14,7 @@ use crate::work::span::Span;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 
-/// Where limited sizes go.
+/// Holds the checking kernel and the memory for checked group counts.
 pub(crate) struct IndirectGroups<A: Backend> {
     kernel: Option<Arc<HalPipeline<A>>>,
     places: Scratch,
@@ -27,15 +27,16 @@ impl<A: Backend> Default for IndirectGroups<A> {
 }
 
 impl<A: Backend> IndirectGroups<A> {
-    /// Starts a batch, which comes after those before it.
+    /// Starts a batch. The device executes it after earlier batches, so it reuses their memory.
     pub(crate) fn reset(&mut self) {
         self.places.reset();
     }
 
-    /// Records the limiting of the three words at `span`: the block to read them from, and where in it.
+    /// Records a check of the three words at `span`. Returns the block and the offset of the checked words, which are
+    /// all zero if one of them exceeds the limit.
     ///
     /// # Errors
-    /// `Compile`, out of memory.
+    /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
     pub(crate) fn limit<'e>(
         &mut self,
         batch: &mut HalBatch<'e, A>,

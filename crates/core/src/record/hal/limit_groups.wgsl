@@ -1,4 +1,4 @@
-// The number of groups of a dispatch, or none if the device takes no such number.
+// limit_groups: copies the group counts of a dispatch, or writes zeros if one exceeds the device's limit
 
 struct Params {
     at: u32,

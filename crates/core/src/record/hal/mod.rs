@@ -1,4 +1,4 @@
-//! Batches through wgpu-hal, with barriers and memory of our own.
+//! The native recorder: records batches through wgpu-hal, with the crate's own barriers and memory.
 
 pub(crate) mod barriers;
 pub(crate) mod buffer_states;

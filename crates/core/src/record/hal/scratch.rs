@@ -1,4 +1,4 @@
-//! Memory of the device for what a batch needs besides its blocks.
+//! Device memory that a batch needs besides its blocks.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::error::Result;
@@ -6,15 +6,15 @@ use crate::memory::block::{Block, Memory};
 use crate::memory::heap::{BlockId, Heap};
 use std::sync::Arc;
 
-/// Bytes of an ordinary page.
+/// Counts the bytes of an ordinary page.
 const PAGE: u64 = 64 << 10;
-/// Bytes on which places start: each may be bound by itself.
+/// Aligns each place to this number of bytes, so that it can be bound by itself.
 const ALIGNMENT: u64 = 256;
 
-/// Pages that a batch uses from front to back; the next one, which the device runs behind it, uses them again.
+/// Gives a batch places in pages, from front to back. The device executes the next batch later, which reuses the pages.
 pub(crate) struct Scratch {
     label: &'static str,
-    /// Numbers the pages downwards: no array has such a number.
+    /// Is the id of the first page. Later pages count downwards, and no array has such an id.
     first: u64,
     pages: Vec<Arc<Block>>,
     at: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Each of a recorder's has another `kind`.
+    /// Makes scratch memory without pages. Each `Scratch` of a recorder has a different `kind`.
     pub(crate) fn new(kind: u64, label: &'static str) -> Self {
         Self { label, first: u64::MAX - (kind << 32), pages: Vec::new(), at: 0, used: 0 }
     }
@@ -32,10 +32,10 @@ impl Scratch {
         (self.at, self.used) = (0, 0);
     }
 
-    /// A place for `size` bytes: its page, and where in it.
+    /// Reserves `size` bytes. Returns the page and the offset in it.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn place(&mut self, device: &WgpuDevice, size: u64) -> Result<(Arc<Block>, u64)> {
         let size = size.next_multiple_of(ALIGNMENT);
         while self.pages.get(self.at).is_some_and(|page| self.used + size > page.size) {

@@ -1,4 +1,4 @@
-//! A thread that holds a lock for another one, which may then wait for the same lock itself.
+//! A thread that holds a lock for another thread, which can then take the same lock for reading.
 
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, sleep_for};
 use std::io;
@@ -6,21 +6,22 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How long something is held before it is asked for: whoever has to wait for it may stand in the way of who asks.
+/// Limits the time for which the value is held before `keep` is called. A longer time could deadlock: a thread that
+/// waits for the value may hold another lock that the caller needs.
 const UNASKED: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum GuardStage {
     Starting,
     Held,
-    /// Not held, or no longer.
+    /// The thread never held the value, or has released it.
     Gone,
-    /// Held until the keeper is dropped.
+    /// The thread holds the value until the `SnatchGuard` is dropped.
     Asked,
     Over,
 }
 
-/// Holds something on a thread of its own: a guard that must not be taken twice by one thread.
+/// Holds a value on a thread of its own. The value is a guard that one thread must not take twice.
 pub(crate) struct SnatchGuard {
     shared: Arc<GuardShared>,
     thread: Option<JoinHandle<()>>,
@@ -32,10 +33,10 @@ struct GuardShared {
 }
 
 impl SnatchGuard {
-    /// Holds what `take` gives; `None` if that is nothing.
+    /// Starts a thread that holds the value of `take`. Returns `None` if `take` returns `None`.
     ///
     /// # Errors
-    /// The system has no thread.
+    /// Returns the error of the system if it starts no thread.
     pub(crate) fn start<G>(take: impl FnOnce() -> Option<G> + Send + 'static) -> io::Result<Option<Self>> {
         let shared = Arc::new(GuardShared { stage: Mutex::new(GuardStage::Starting), moved: Condvar::new() });
         let theirs = shared.clone();
@@ -44,7 +45,8 @@ impl SnatchGuard {
         Ok((keeper.shared.started() == GuardStage::Held).then_some(keeper))
     }
 
-    /// Whether it was held all the time since the start; then it is until the keeper is dropped.
+    /// Returns `true` if the thread has held the value since the start. It then holds the value until `self` is
+    /// dropped.
     pub(crate) fn keep(&self) -> bool {
         self.shared.change(GuardStage::Held, GuardStage::Asked)
     }
@@ -53,7 +55,7 @@ impl SnatchGuard {
 impl Drop for SnatchGuard {
     fn drop(&mut self) {
         self.shared.set(GuardStage::Over);
-        // A thread that has panicked holds nothing either.
+        // A thread that has panicked has released the value.
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
     }
 }
@@ -104,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_is_held_until_the_end() {
+    fn a_kept_value_is_held_until_the_drop() {
         let (ours, theirs) = (Arc::new(()), Arc::new(()));
         let held = Arc::downgrade(&theirs);
         let keeper = SnatchGuard::start(move || Some((theirs, ours))).expect("a thread").expect("held");
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_is_let_go_and_said_to_be() {
+    fn a_value_that_is_not_kept_in_time_is_released_and_keep_fails() {
         let theirs = Arc::new(());
         let held = Arc::downgrade(&theirs);
         let keeper = SnatchGuard::start(move || Some(theirs)).expect("a thread").expect("held");
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_not_held() {
+    fn start_returns_none_if_there_is_no_value_to_hold() {
         assert!(SnatchGuard::start(|| None::<()>).expect("a thread").is_none());
     }
 }

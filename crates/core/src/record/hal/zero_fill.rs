@@ -4,12 +4,13 @@ use crate::memory::block::{Block, Memory};
 use crate::memory::native_memory::NativeMemory;
 use std::sync::Arc;
 
-/// Blocks that a batch zeroes before it does anything else with them. Unless it is submitted they are still blank.
+/// Lists the blocks that a batch zeroes before it uses them. The drop marks them as not zeroed, unless the batch was
+/// submitted.
 #[derive(Default)]
 pub(crate) struct ZeroFills(Vec<Arc<Block>>);
 
 impl ZeroFills {
-    /// Whether `block` has to be zeroed now; then it is noted.
+    /// Returns `true` if the batch must zero `block` before its next use. The block is then marked as zeroed.
     pub(crate) fn take(&mut self, block: &Arc<Block>) -> bool {
         let blank = native(block).is_some_and(NativeMemory::take_blank);
         if blank {
@@ -18,7 +19,7 @@ impl ZeroFills {
         blank
     }
 
-    /// The batch was submitted.
+    /// Keeps the blocks marked as zeroed, because the batch was submitted.
     pub(crate) fn settle(&mut self) {
         self.0.clear();
     }

@@ -1,4 +1,4 @@
-//! Batches on wgpu alone: safe, portable, the recorder of the browser.
+//! The wgpu recorder: records batches through wgpu alone, in safe Rust, on every device and in the browser.
 
 pub(crate) mod passes;
 pub(crate) mod uniforms;

@@ -1,4 +1,4 @@
-//! One encoder, and in it compute passes that know what is set in them.
+//! Records the commands of a batch into wgpu encoders and their compute passes.
 
 use crate::device::bind_groups::{BindGroups, GroupKey};
 use crate::device::bind_layout::{LayoutId, ParameterPath};
@@ -12,31 +12,31 @@ use crate::record::wgpu::uniforms::{UniformSlot, Uniforms};
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
 
-/// Passes of one encoder. wgpu makes native command buffers for each, never gives them back, and resets all of an
-/// encoder's whenever it is used again: one long batch would slow every later one.
+/// Limits the compute passes of one encoder. wgpu makes native command buffers for each pass and keeps them. It resets
+/// all buffers of an encoder when the encoder is used again, so one long batch would slow every later one.
 const MOST_PASSES: usize = 16;
 
-/// The commands of a batch while they are recorded.
+/// Holds the commands of a batch while they are recorded.
 pub(crate) struct Passes<'a> {
     pub(crate) device: &'a WgpuDevice,
     pub(crate) uniforms: &'a mut Uniforms,
     groups: &'a mut BindGroups,
-    /// What is recorded already, in order.
+    /// Holds the finished command buffers, in order.
     done: CommandBuffers,
     encoder: wgpu::CommandEncoder,
-    /// Passes that `encoder` has begun.
+    /// Counts the passes of `encoder`. It is at most [`MOST_PASSES`].
     begun: usize,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// What is set in the open pass.
+    /// Identifies the pipeline that is set in the open pass. `bound` identifies the bind group.
     pipeline: Option<LayoutId>,
     bound: Option<GroupKey>,
-    /// The key of the dispatch being recorded; kept for its memory.
+    /// Holds the key of the dispatch that is recorded. It keeps its memory for the next dispatch.
     key: Option<GroupKey>,
-    /// The command that is being timed.
+    /// Holds the queries of the command that is timed.
     time: Option<PassTime>,
 }
 
-/// Queries for the time of a command: one before it, unless another one's stands for it, and one behind it.
+/// Holds the queries for the times of a command. `start` is `None` if the command shares the start of another.
 struct PassTime {
     set: wgpu::QuerySet,
     start: Option<u32>,
@@ -47,16 +47,16 @@ struct PassTime {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PassTimeStart {
     Not,
-    /// By a pass of its own, and so it ends.
+    /// A pass of its own has recorded the start. Another one will record the end.
     Apart,
-    /// By the command's only pass, which also ends it.
+    /// The command's only pass records both the start and the end.
     Pass,
 }
 
-/// A dispatch, resolved to blocks.
+/// Describes a dispatch. Its arguments are ranges of blocks.
 pub(crate) struct WgpuDispatch<'a> {
     pub(crate) pipeline: &'a WgpuPipeline,
-    /// Whether it binds one block both to a readable and to a writable binding.
+    /// Is `true` if the dispatch binds one block both to a readable and to a writable binding.
     pub(crate) mixed: bool,
     pub(crate) params: &'a [u8],
     pub(crate) parts: &'a [BoundRange<'a>],
@@ -74,7 +74,7 @@ impl<'a> Passes<'a> {
         Self { device, uniforms, groups, done, encoder, begun: 0, pass, pipeline, bound, key, time }
     }
 
-    /// The encoder outside of any pass.
+    /// Ends the open pass, and returns the encoder.
     pub(crate) fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
         self.end_pass();
         self.begin_time();
@@ -94,13 +94,13 @@ impl<'a> Passes<'a> {
         self.done
     }
 
-    /// What is recorded next is timed, in these queries of `set`.
+    /// Starts the timing of a command with these queries of `set`.
     pub(crate) fn start_time(&mut self, set: &wgpu::QuerySet, start: Option<u32>, end: u32) {
         self.end_pass();
         self.time = Some(PassTime { set: set.clone(), start, end, begun: PassTimeStart::Not });
     }
 
-    /// What was timed ends.
+    /// Ends the timing of the command.
     pub(crate) fn end_time(&mut self) {
         self.end_pass();
         match self.time.take() {
@@ -112,7 +112,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Notes the time before what is no pass.
+    /// Records the start of the timed command before a command outside of passes.
     fn begin_time(&mut self) {
         if let Some(PassTime { set, start, begun: begun @ PassTimeStart::Not, .. }) = &mut self.time {
             *begun = PassTimeStart::Apart;
@@ -122,13 +122,14 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// A pass that does nothing but note the time: that is what every device can.
+    /// Records a pass that only takes timestamps, because every device supports timestamps at the ends of a pass.
     fn stamp(&mut self, set: &wgpu::QuerySet, beginning: Option<u32>, end: Option<u32>) {
         self.count_pass();
         drop(self.encoder.begin_compute_pass(&timed(set, beginning, end)));
     }
 
-    /// Begins a pass of dispatches, which is the whole of what is being timed unless that has begun.
+    /// Begins a pass of dispatches. The pass takes both times of the timed command, unless its start is recorded
+    /// already.
     fn begin_pass(&mut self) -> wgpu::ComputePass<'static> {
         self.count_pass();
         let pass = match &mut self.time {
@@ -141,7 +142,7 @@ impl<'a> Passes<'a> {
         pass.forget_lifetime()
     }
 
-    /// Makes room for another pass.
+    /// Counts a new pass. Begins another encoder if the current one has the most passes.
     fn count_pass(&mut self) {
         if self.begun == MOST_PASSES {
             let full = std::mem::replace(&mut self.encoder, encoder(self.device));
@@ -154,7 +155,7 @@ impl<'a> Passes<'a> {
     /// Records a dispatch.
     ///
     /// # Errors
-    /// `Compile` if it needs a form of the kernel that the driver rejects; out of memory.
+    /// Returns `Compile` if the dispatch needs a form of the kernel that the driver rejects, or `OutOfMemory`.
     pub(crate) fn dispatch(&mut self, dispatch: &WgpuDispatch<'_>) -> Result<()> {
         let variant = dispatch.pipeline.variant(dispatch.mixed)?;
         let carry = dispatch.pipeline.carry();
@@ -173,7 +174,7 @@ impl<'a> Passes<'a> {
         if self.pass.is_none() {
             self.pass = Some(self.begin_pass());
         }
-        let Some(pass) = &mut self.pass else { unreachable!("bug: the pass is open") };
+        let Some(pass) = &mut self.pass else { unreachable!("bug: no pass is open") };
         if new_pipeline {
             pass.set_pipeline(&variant.pipeline);
         }
@@ -245,13 +246,13 @@ fn entry(binding: u32, buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::B
     wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(bound) }
 }
 
-/// The buffer behind a block of a wgpu device.
+/// Returns the wgpu buffer of a block.
 ///
 /// # Panics
-/// If the block is another device's: a bug of whoever made the command.
+/// Panics if the block belongs to the CPU recorder, which is a bug.
 pub(crate) fn buffer_of(block: &Block) -> &wgpu::Buffer {
     match &block.memory {
         Memory::Wgpu(memory) => memory.buffer(),
-        Memory::Host(_) => unreachable!("bug: {block:?} is the CPU recorder's"),
+        Memory::Host(_) => unreachable!("bug: {block:?} belongs to the CPU recorder"),
     }
 }

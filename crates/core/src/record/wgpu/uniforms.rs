@@ -1,23 +1,23 @@
-//! The uniform ring: parameters that do not travel as immediates.
+//! The uniform pages: the parameters of kernels that do not take them as immediates.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::Result;
 use crate::memory::heap::BlockId;
 
-/// Bytes of one page; parameters of one launch never straddle two.
+/// Counts the bytes of one page. The parameters of one launch lie in one page.
 const PAGE: u64 = 64 << 10;
 
-/// Pages of uniform buffers, filled from the front again by every batch: what a batch reads there is copied in by
-/// the batch itself, before its first step.
+/// Holds pages of uniform buffers, which every batch fills from the front again. The batch itself copies its
+/// parameters into the pages before its first step.
 pub(crate) struct Uniforms {
     alignment: u64,
     pages: Vec<wgpu::Buffer>,
-    /// The parameters of the batch being recorded, page after page.
+    /// Holds the parameters of the batch that is recorded, page after page.
     bytes: Vec<u8>,
 }
 
-/// Where the parameters of a launch are.
+/// Names the place of a launch's parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct UniformSlot {
     pub(crate) page: usize,
@@ -25,7 +25,7 @@ pub(crate) struct UniformSlot {
 }
 
 impl UniformSlot {
-    /// What stands for the page in the key of a bind group: no block has such a number.
+    /// Returns the id that stands for the page in the key of a bind group. No block has such an id.
     pub(crate) fn block(self) -> BlockId {
         BlockId(u64::MAX - self.page as u64)
     }
@@ -42,10 +42,10 @@ impl Uniforms {
         self.bytes.clear();
     }
 
-    /// Adds the parameters of a launch, `size` bytes bound.
+    /// Adds the parameters of a launch, followed by zeros up to `size` bytes.
     ///
     /// # Errors
-    /// Out of memory for another page.
+    /// Returns `OutOfMemory` for another page.
     pub(crate) fn push(&mut self, device: &WgpuDevice, params: &[u8], size: u32) -> Result<UniformSlot> {
         let (page, offset) = place(self.bytes.len() as u64, u64::from(size), self.alignment);
         while self.pages.len() <= page {
@@ -62,12 +62,12 @@ impl Uniforms {
         &self.pages[slot.page]
     }
 
-    /// The parameters of the batch, whole words; empty if none were added.
+    /// Returns the parameters of the batch, in whole words. The slice is empty if there are none.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Encodes the copies of all parameters from `staging` into their pages.
+    /// Records the copies of all parameters from `staging` into their pages.
     pub(crate) fn load(&self, encoder: &mut wgpu::CommandEncoder, staging: &wgpu::Buffer, offset: u64) {
         for (at, bytes) in self.bytes.chunks(PAGE as usize).enumerate() {
             let from = offset + at as u64 * PAGE;
@@ -76,7 +76,7 @@ impl Uniforms {
     }
 }
 
-/// Page and offset of the next `size` bytes behind `used`.
+/// Returns the page and the offset of the next `size` bytes after the first `used` bytes.
 fn place(used: u64, size: u64, alignment: u64) -> (usize, u64) {
     let start = used.next_multiple_of(alignment);
     let start = if start % PAGE + size > PAGE { start.next_multiple_of(PAGE) } else { start };

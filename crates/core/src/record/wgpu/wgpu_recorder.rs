@@ -1,4 +1,4 @@
-//! Batches on wgpu alone: safe, portable, the browser's too.
+//! Records batches through wgpu alone.
 
 use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
@@ -35,7 +35,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Records the batches of one lane of a wgpu device.
+/// Records and submits the batches of one lane of a wgpu device.
 pub(crate) struct WgpuRecorder {
     submitter: Submitter,
     order: StepOrder,
@@ -45,14 +45,14 @@ pub(crate) struct WgpuRecorder {
     kernels: OwnKernels<WgpuPipeline>,
 }
 
-/// A batch, recorded.
+/// Holds a recorded batch.
 struct RecordedBatch {
-    /// The copies of parameters, if there are any, then the steps.
+    /// Lists the copies of parameters first, if there are any, and then the steps.
     commands: CommandBuffers,
     kept: WgpuBatchResources,
 }
 
-/// What must live until a submission is complete, if anything.
+/// Holds the resources that a submission needs until it is complete, if there are any.
 type WgpuBatchResources = (Option<WgpuTransferResources>, Vec<WgpuTimePage>);
 
 impl WgpuRecorder {
@@ -110,15 +110,15 @@ struct WgpuVisitor<'e> {
     transfers: &'e mut WgpuTransfers,
     times: &'e mut WgpuTimePages,
     kernels: &'e mut OwnKernels<WgpuPipeline>,
-    /// The fence and the value that complete the reads of the batch.
+    /// Holds the fence and the value that complete the reads of the batch.
     read: (&'e LaneFence, Value),
-    /// Is `true` if launches of several queues come together: then each level has passes of its own.
+    /// Is `true` if the batch holds launches of several queues. Then each level has passes of its own.
     side_by_side: bool,
     published: SmallVec<[&'e wgpu::Buffer; 8]>,
 }
 
 impl WgpuVisitor<'_> {
-    /// Ends the recording: copies the times, and makes the bytes that the host reads visible to it.
+    /// Ends the recording. Copies the times, and makes the bytes that the host reads visible to the host.
     fn finish(mut self) -> Result<(CommandBuffers, Vec<WgpuTimePage>)> {
         let pages = wgpu_times::finish(self.times, &mut self.passes, self.transfers, self.read)?;
         publish(&mut self.passes, self.published.iter().copied().chain(self.transfers.published()));
@@ -127,7 +127,7 @@ impl WgpuVisitor<'_> {
 }
 
 impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
-    /// Ends the pass, so that the steps of the next level come behind one barrier.
+    /// Ends the pass, so that one barrier orders the steps of the next level after the earlier ones.
     fn level(&mut self, _: u32) {
         if self.side_by_side {
             self.passes.end_pass();
@@ -215,7 +215,7 @@ impl Recorder for WgpuRecorder {
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
-        _waits: &[LaneValue], // there is one lane
+        _waits: &[LaneValue], // the device has one lane
         signal: Value,
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
@@ -231,12 +231,12 @@ impl Recorder for WgpuRecorder {
     }
 }
 
-/// What the host reads of a submission through maps of wgpu's.
+/// Returns the download buffers of a submission, which wgpu maps for the host.
 fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::mapped_buffers::DownloadBuffer] {
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 
-/// Whether launches of more than one queue come together: then levels are worth passes of their own.
+/// Returns `true` if the batch holds launches of more than one queue. Each level is then worth passes of its own.
 fn several_queues(steps: &[Step]) -> bool {
     let mut launches = steps.iter().filter(|step| matches!(step.work, Work::Launch(_))).map(|step| step.slot);
     launches.next().is_some_and(|first| launches.any(|slot| slot != first))
@@ -262,7 +262,7 @@ fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch:
 }
 
 /// # Panics
-/// If the kernel was compiled for another recorder: a bug.
+/// Panics if the kernel was compiled for another recorder, which is a bug.
 fn pipeline_of(launch: &Launch) -> &WgpuPipeline {
     let found = match &launch.kernel().pipeline {
         Pipeline::Device(pipeline) => pipeline.downcast_ref(),
@@ -271,19 +271,20 @@ fn pipeline_of(launch: &Launch) -> &WgpuPipeline {
     found.expect("bug: a kernel of another recorder")
 }
 
-/// Whether a launch binds the block that its size is read from to a writable binding.
+/// Returns `true` if the launch binds the block of its group counts to a writable binding.
 fn writes(launch: &Launch, pipeline: &WgpuPipeline, span: &Span) -> bool {
     let bindings = launch.bindings.iter().enumerate();
     let mut same = bindings.filter(|(_, bound)| Arc::ptr_eq(&bound.block, &span.block));
     same.any(|(at, _)| pipeline.binding(at).1 || mixed(launch, pipeline))
 }
 
-/// Whether a size can be read from where it lies: a buffer of the program's own may not be meant for that.
+/// Returns `true` if the device can read group counts from `span`. The program may have created an external buffer
+/// without this usage.
 fn readable(span: &Span) -> bool {
     buffer_of(&span.block).usage().contains(wgpu::BufferUsages::INDIRECT)
 }
 
-/// Whether a launch binds one block both to a readable and to a writable binding.
+/// Returns `true` if the launch binds one block both to a readable and to a writable binding.
 fn mixed(launch: &Launch, pipeline: &WgpuPipeline) -> bool {
     let bindings = &launch.bindings;
     (0..bindings.len()).any(|a| {
@@ -292,7 +293,7 @@ fn mixed(launch: &Launch, pipeline: &WgpuPipeline) -> bool {
     })
 }
 
-/// Makes what was written to these buffers visible to the host.
+/// Makes the writes to these buffers visible to the host.
 fn publish<'a>(passes: &mut Passes<'_>, buffers: impl Iterator<Item = &'a wgpu::Buffer>) {
     let state = wgpu::BufferUses::MAP_READ;
     let mut transitions = buffers.map(|buffer| wgpu::wgt::BufferTransition { buffer, state }).peekable();
@@ -301,7 +302,7 @@ fn publish<'a>(passes: &mut Passes<'_>, buffers: impl Iterator<Item = &'a wgpu::
     }
 }
 
-/// The copies of all parameters into the uniform ring, which come before the steps.
+/// Records the copies of all parameters into the uniform pages. The copies come before the steps.
 fn load_parameters(
     device: &WgpuDevice,
     uniforms: &Uniforms,

@@ -1,4 +1,4 @@
-//! Noting the times of a batch by the passes that it consists of.
+//! The times of a batch, recorded by its compute passes.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::{Operation, scoped};
@@ -16,13 +16,13 @@ use std::sync::Arc;
 pub(crate) type WgpuTimePages = times::TimePages<WgpuQueries>;
 pub(crate) type WgpuTimePage = times::TimePage<WgpuQueries>;
 
-/// Queries, and where their results are put together.
+/// Holds queries, and the buffer that receives their results.
 pub(crate) struct WgpuQueries {
     set: wgpu::QuerySet,
     results: wgpu::Buffer,
 }
 
-/// What is recorded next is a command of this level and timed.
+/// Starts the timing of a command of this level.
 pub(crate) fn start(times: &mut WgpuTimePages, passes: &mut Passes<'_>, level: u32, time: &Arc<TimeSlot>) {
     let device = passes.device;
     let open = |idle: Option<WgpuQueries>| idle.map_or_else(|| make(device), Ok);
@@ -31,10 +31,10 @@ pub(crate) fn start(times: &mut WgpuTimePages, passes: &mut Passes<'_>, level: u
     }
 }
 
-/// Has the times of the batch copied to staging memory: what it needs until it is complete.
+/// Records the copy of the times to staging memory. Returns the pages that the batch needs until it is complete.
 ///
 /// # Errors
-/// Out of memory.
+/// Returns `OutOfMemory`, also for a page that could not be made earlier.
 pub(crate) fn finish(
     times: &mut WgpuTimePages,
     passes: &mut Passes<'_>,

@@ -1,4 +1,4 @@
-//! Copies: between blocks, from staging memory, to staging memory.
+//! Records copies between blocks, uploads from staging memory, and reads to staging memory.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::{Operation, scoped};
@@ -16,22 +16,23 @@ use fencepost_sync::Value;
 use std::sync::Arc;
 use wgpu::MapMode;
 
-/// The means of transfer of a recorder.
+/// Holds the buffers with which a recorder transfers.
 pub(crate) struct WgpuTransfers {
     uploads: MappedBuffers,
     downloads: MappedBuffers,
     detour: Option<wgpu::Buffer>,
-    /// The portable buffers of the batch being recorded.
+    /// Holds the upload buffers of the batch that is recorded, for devices without permanently mapped memory. `reading`
+    /// holds the download buffers.
     sending: Vec<FillingBuffer>,
     reading: Vec<FillingBuffer>,
-    /// The reads in `reading`: which buffer, where in it, and for whom.
+    /// Lists the reads in `reading`: the index of the buffer, the offset in it, and the slot.
     readers: Vec<(usize, u64, Arc<ReadSlot>)>,
-    /// What the batch being recorded needs until it is complete.
+    /// Holds parameters in staging memory until the batch is complete. `reads` holds its reads to staging memory.
     pieces: Vec<StagingPiece<WgpuMemory>>,
     reads: Vec<Arc<PinnedRead>>,
 }
 
-/// What must live until a submission is complete.
+/// Holds the transfer resources that a submission needs until it is complete.
 pub(crate) struct WgpuTransferResources {
     _pieces: Vec<StagingPiece<WgpuMemory>>,
     _reads: Vec<Arc<PinnedRead>>,
@@ -54,11 +55,11 @@ impl WgpuTransfers {
         }
     }
 
-    /// Records a copy. Within one block it goes through a buffer between, piece by piece in the direction in which
-    /// no piece overwrites a later one.
+    /// Records a copy. A copy within one block goes through an intermediate buffer, piece by piece, in the direction in
+    /// which no piece overwrites a later one.
     ///
     /// # Errors
-    /// Out of memory for the buffer between.
+    /// Returns `OutOfMemory` for the intermediate buffer.
     pub(crate) fn copy(&mut self, passes: &mut Passes<'_>, src: &Span, dst: &Span) -> Result<()> {
         let size = words(src.size);
         let (from, to) = (buffer_of(&src.block), buffer_of(&dst.block));
@@ -75,10 +76,11 @@ impl WgpuTransfers {
         Ok(())
     }
 
-    /// Copies a few words that are also written by the launch which reads its size there: a place to read them from.
+    /// Records a copy of a launch's group counts, and returns the buffer of the copy. The launch may write the words
+    /// from which the counts come, or the device may not be able to read counts there.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn aside(&mut self, passes: &mut Passes<'_>, span: &Span) -> Result<wgpu::Buffer> {
         let detour = self.detour(passes.device)?;
         let size = Some(words(span.size));
@@ -89,7 +91,7 @@ impl WgpuTransfers {
     /// Records an upload of staged bytes.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn upload(&mut self, passes: &mut Passes<'_>, src: &Staged, dst: &Span) -> Result<()> {
         let (to, size) = (buffer_of(&dst.block), words(dst.size));
         match src {
@@ -106,10 +108,10 @@ impl WgpuTransfers {
         Ok(())
     }
 
-    /// Puts parameters, whole words, into staging memory: the buffer and where in it.
+    /// Copies parameters, in whole words, to staging memory. Returns the buffer and the offset in it.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn parameters(&mut self, device: &WgpuDevice, bytes: &[u8]) -> Result<(wgpu::Buffer, u64)> {
         let copied = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
         let Some(piece) = copied else {
@@ -122,10 +124,10 @@ impl WgpuTransfers {
         Ok(at)
     }
 
-    /// Records a read to staging memory, and tells the slot where that is.
+    /// Records a read to staging memory, and stores the place in the slot.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn read(
         &mut self,
         passes: &mut Passes<'_>,
@@ -136,10 +138,10 @@ impl WgpuTransfers {
         self.fetch(passes, (buffer_of(&src.block), src.offset), words(src.size), slot, read)
     }
 
-    /// Records a read of `size` bytes of a buffer, from an offset on.
+    /// Records a read of `size` bytes of a buffer, starting at an offset.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Returns `OutOfMemory`.
     pub(crate) fn fetch(
         &mut self,
         passes: &mut Passes<'_>,
@@ -162,12 +164,12 @@ impl WgpuTransfers {
         Ok(())
     }
 
-    /// Staging memory that the batch writes and the host reads.
+    /// Returns the staging buffers that the batch writes and the host reads.
     pub(crate) fn published(&self) -> impl Iterator<Item = &wgpu::Buffer> {
         self.reads.iter().map(|read| read.piece.memory().buffer())
     }
 
-    /// Ends the recording of a batch: what it needs until it is complete, if anything.
+    /// Ends the recording of a batch. Returns the resources that it needs until it is complete, if there are any.
     pub(crate) fn finish(&mut self) -> Option<WgpuTransferResources> {
         let downloads: Vec<_> = self.reading.drain(..).map(DownloadBuffer::new).collect();
         for (at, offset, slot) in self.readers.drain(..) {
