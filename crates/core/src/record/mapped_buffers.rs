@@ -15,7 +15,7 @@ use wgpu::{BufferUsages as Usages, MapMode};
 /// Counts the bytes of the smallest staging buffer.
 const SMALLEST: u64 = 64 << 10;
 /// Aligns the start of each piece of a buffer to this number of bytes.
-const ALIGNMENT: u64 = 16;
+const MAPPED_ALIGNMENT: u64 = 16;
 
 /// Makes and reuses the staging buffers of one direction.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl MappedBuffers {
         let at = filling.len() - 1;
         let last = &mut filling[at];
         let offset = last.used;
-        last.used = (offset + size).next_multiple_of(ALIGNMENT);
+        last.used = (offset + size).next_multiple_of(MAPPED_ALIGNMENT);
         Ok((last, offset))
     }
 

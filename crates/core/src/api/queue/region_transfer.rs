@@ -26,17 +26,17 @@ use std::borrow::Cow;
 /// Selects the elements of an array that a verb moves.
 pub(crate) struct ArrayPart {
     array: ArrayRef,
-    picked: StridedRegion,
+    strided: StridedRegion,
 }
 
 impl ArrayPart {
     /// Selects all elements of an array, without its padding.
     pub(crate) fn all(array: &ArrayRef, frame: PaddedShape<'_>) -> Self {
-        Self { array: array.clone(), picked: StridedRegion::all(frame) }
+        Self { array: array.clone(), strided: StridedRegion::all(frame) }
     }
 
     fn len(&self) -> usize {
-        self.picked.len()
+        self.strided.len()
     }
 
     fn size(&self) -> u64 {
@@ -48,15 +48,15 @@ impl ArrayPart {
     }
 
     fn place(&self) -> (u64, &StridedRegion) {
-        (self.array.offset, &self.picked)
+        (self.array.offset, &self.strided)
     }
 
     /// Returns the words of the elements, if the elements have no gaps and share no word with other elements.
     fn words(&self) -> Option<Span> {
-        if self.len() == 0 || !self.picked.is_run() {
+        if self.len() == 0 || !self.strided.is_run() {
             return None;
         }
-        let run = self.picked.first..self.picked.first + self.len();
+        let run = self.strided.first..self.strided.first + self.len();
         self.array.slice(run).ok()?.words().ok()
     }
 
@@ -75,8 +75,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
 
     /// Selects the elements of a region.
     pub(crate) fn part(&self, region: impl Into<Region>) -> Result<ArrayPart> {
-        let picked = StridedRegion::of(self.label(), self.frame(), &region.into())?;
-        Ok(ArrayPart { array: self.array.clone(), picked })
+        let strided = StridedRegion::of(self.label(), self.frame(), &region.into())?;
+        Ok(ArrayPart { array: self.array.clone(), strided })
     }
 }
 
@@ -96,7 +96,7 @@ impl ArrayOps<'_> {
         if !copy.overlaps_itself() {
             return self.enqueue(self.by.what, copy.into());
         }
-        let shape = src.picked.shape();
+        let shape = src.strided.shape();
         let (between, mut works) = self.gather(src, PaddedShape { shape: &shape, padded: &shape })?;
         works.push(between.copy_to(dst).into());
         self.enqueue_whole(works)
@@ -110,7 +110,7 @@ impl ArrayOps<'_> {
         if dst.len() == 0 || self.write_part(dst, bytes)? {
             return Ok(());
         }
-        let between = self.between(&dst.array, dst.len(), dst.picked.packed())?;
+        let between = self.between(&dst.array, dst.len(), dst.strided.packed())?;
         let span = between.array.span();
         let src = self.stage(span.size, bytes)?;
         self.enqueue_whole(smallvec![
@@ -142,7 +142,7 @@ impl ArrayOps<'_> {
         if !block.direct() {
             return Ok(false);
         }
-        let rows = Rows::new((0, &dst.picked.packed()), dst.place(), dst.size());
+        let rows = Rows::new((0, &dst.strided.packed()), dst.place(), dst.size());
         let Some(access) = self.access_now(&rows.target(block))? else { return Ok(false) };
         for (from, to) in rows.iter().map(|(from, to)| (from as usize, to)) {
             access.write(to, &bytes[from..from + rows.row as usize]);
@@ -167,7 +167,7 @@ impl ArrayOps<'_> {
         }
         // Kernels cannot access host memory, so a copy moves the whole pinned array to device memory first.
         let over = pinned.words()?;
-        let between = self.between(&dst.array, pinned.len, src.picked)?;
+        let between = self.between(&dst.array, pinned.len, src.strided)?;
         let over = Work::Copy { src: over, dst: between.array.span() };
         self.enqueue_whole(smallvec![over, between.copy_to(dst).into()])
     }
@@ -213,7 +213,7 @@ impl ArrayOps<'_> {
         if let Some(words) = src.words() {
             return self.read_words(words, src.len(), out);
         }
-        let shape = src.picked.shape();
+        let shape = src.strided.shape();
         let (between, works) = self.gather(src, PaddedShape { shape: &shape, padded: &shape })?;
         self.enqueue_whole(works)?;
         self.read(&between.array, out)
@@ -231,16 +231,16 @@ impl ArrayOps<'_> {
         Ok((between, works))
     }
 
-    /// Allocates temporary memory for `len` elements, of which `picked` selects some.
-    fn between(&self, like: &ArrayRef, len: usize, picked: StridedRegion) -> Result<ArrayPart> {
+    /// Allocates temporary memory for `len` elements, of which `strided` selects some.
+    fn between(&self, like: &ArrayRef, len: usize, strided: StridedRegion) -> Result<ArrayPart> {
         let words = (len * like.dtype.size()).div_ceil(WORD as usize);
         let memory = self.empty::<u32, 1>([words])?.array_ref();
-        Ok(ArrayPart { array: ArrayRef { len, dtype: like.dtype, ..memory }, picked })
+        Ok(ArrayPart { array: ArrayRef { len, dtype: like.dtype, ..memory }, strided })
     }
 
     /// Uploads a source to elements, with or without gaps between them.
     pub(crate) fn upload_to_part<T: Element>(&self, source: SourceRef<'_, T>, dst: &ArrayPart) -> Result<()> {
-        let shape = dst.picked.shape();
+        let shape = dst.strided.shape();
         match source {
             SourceRef::Slice(slice) => {
                 same_shape(SOURCE, &[slice.len()], &[dst.len()])?;
@@ -265,7 +265,7 @@ impl ArrayOps<'_> {
         src: &ArrayPart,
         dst: &HostArray<T, Download, E>,
     ) -> Result<()> {
-        let shape = src.picked.shape();
+        let shape = src.strided.shape();
         let frame = host_frame("the target of a download", dst.frame(), &shape)?;
         if src.len() == 0 {
             return Ok(());
@@ -309,7 +309,7 @@ impl CommandQueue {
         to: impl Into<Region>,
     ) -> Result<()> {
         let (src, dst) = (src.part(from)?, dst.part(to)?);
-        same_shape("the target of a copy", &dst.picked.shape(), &src.picked.shape())?;
+        same_shape("the target of a copy", &dst.strided.shape(), &src.strided.shape())?;
         self.by_way_of(src.owner(), dst.owner(), |maker| maker.copy_part(&src, &dst))
     }
 
@@ -426,9 +426,9 @@ fn packed<'a, T: Element>(data: &'a [T], frame: PaddedShape<'_>) -> Cow<'a, [T]>
     if frame.is_full() || count(frame.shape) == 0 {
         return Cow::Borrowed(&data[..count(frame.shape)]);
     }
-    let picked = StridedRegion::all(frame);
-    let (size, mut all) = (size_of::<T>(), vec![T::zeroed(); picked.len()]);
-    let rows = Rows::new((0, &picked), (0, &picked.packed()), size as u64);
+    let strided = StridedRegion::all(frame);
+    let (size, mut all) = (size_of::<T>(), vec![T::zeroed(); strided.len()]);
+    let rows = Rows::new((0, &strided), (0, &strided.packed()), size as u64);
     let elements = rows.row as usize / size;
     for (from, to) in rows.iter().map(|(from, to)| (from as usize / size, to as usize / size)) {
         all[to..to + elements].copy_from_slice(&data[from..from + elements]);

@@ -355,9 +355,9 @@ impl Fence for CpuFence {
                 return Ok(reached);
             }
             let moved = world.step();
-            let nap = world.delays.then(|| world.rng.u64(0..200)).filter(|&us| us > 150);
+            let delay = world.delays.then(|| world.rng.u64(0..200)).filter(|&us| us > 150);
             drop(world);
-            match nap {
+            match delay {
                 Some(us) => std::thread::sleep(Duration::from_micros(us)),
                 None if !moved => std::thread::sleep(Duration::from_micros(20)),
                 None => std::thread::yield_now(),

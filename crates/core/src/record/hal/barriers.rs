@@ -8,7 +8,7 @@ use wgpu::BufferUses;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierUse<'b, B> {
     pub(crate) block: BlockId,
-    /// Is the block's mark: a stretch, and the uses of the block in it.
+    /// Is the block's mark: an epoch, and the uses of the block in it.
     pub(crate) mark: &'b AtomicU64,
     pub(crate) buffer: B,
     pub(crate) uses: BufferUses,
@@ -18,24 +18,24 @@ pub(crate) struct BarrierUse<'b, B> {
 /// Lists the buffers of a barrier, each with its uses before the barrier.
 pub(crate) type Barrier<B> = [(B, BufferUses)];
 
-/// Is the bit of a mark for a read. `WRITTEN` is the bit for a write. The higher bits number the stretch of these uses.
+/// Is the bit of a mark for a read. `WRITTEN` is the bit for a write. The higher bits number the epoch of these uses.
 const READ: u64 = 1;
 const WRITTEN: u64 = 2;
-const STRETCH: u64 = 4;
+const EPOCH: u64 = 4;
 
-/// Tracks the uses of a recorder's blocks since its last barrier. A stretch is the run of commands between two
+/// Tracks the uses of a recorder's blocks since its last barrier. An epoch is the run of commands between two
 /// barriers.
 ///
 /// A barrier orders all commands before it and all commands after it. So one barrier serves every block that was
 /// written since the last, also if the writes come from several queues.
 pub(crate) struct BarrierTracker<B> {
-    /// Numbers the current stretch. Each barrier and each batch adds [`STRETCH`]. A mark of an earlier stretch no
+    /// Numbers the current epoch. Each barrier and each batch adds [`EPOCH`]. A mark of an earlier epoch no
     /// longer counts.
-    stretch: u64,
+    epoch: u64,
     written: Vec<(B, BufferUses)>,
     /// Lists the buffers of the last barrier.
     last: Vec<(B, BufferUses)>,
-    /// Holds the union of all read uses in this stretch.
+    /// Holds the union of all read uses in this epoch.
     reads: BufferUses,
     /// Is `true` if a barrier orders only the buffers that it names. Then `written` also lists the buffers that were
     /// read.
@@ -43,21 +43,21 @@ pub(crate) struct BarrierTracker<B> {
 }
 
 impl<B: Copy> BarrierTracker<B> {
-    /// Makes the tracker of a batch. `stretch` is the last stretch of the previous batch.
-    pub(crate) fn new(stretch: u64, each: bool) -> Self {
+    /// Makes the tracker of a batch. `epoch` is the last epoch of the previous batch.
+    pub(crate) fn new(epoch: u64, each: bool) -> Self {
         let (written, last) = Default::default();
-        Self { stretch: stretch + STRETCH, written, last, reads: BufferUses::empty(), each }
+        Self { epoch: epoch + EPOCH, written, last, reads: BufferUses::empty(), each }
     }
 
-    /// Ends the stretch. Returns a barrier for the buffers that were written in it, if there are any.
+    /// Ends the epoch. Returns a barrier for the buffers that were written in it, if there are any.
     pub(crate) fn close(&mut self) -> Option<&Barrier<B>> {
-        self.end_stretch();
+        self.end_epoch();
         (!self.last.is_empty()).then_some(&self.last)
     }
 
-    /// Returns the last stretch, after which the next batch starts.
-    pub(crate) fn stretch(&self) -> u64 {
-        self.stretch
+    /// Returns the last epoch, after which the next batch starts.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// Records the uses of a command. Returns the barrier that must come before the command, if one of its uses
@@ -66,7 +66,7 @@ impl<B: Copy> BarrierTracker<B> {
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<&Barrier<B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch));
         if let Some(cause) = cause {
-            self.separate(cause);
+            self.end_with_barrier(cause);
         }
         for touch in touches {
             self.note(touch);
@@ -78,30 +78,30 @@ impl<B: Copy> BarrierTracker<B> {
     fn conflicts(&self, touch: &BarrierUse<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
         let mark = touch.mark.load(Ordering::Relaxed);
-        mark >= self.stretch && mark & hindrance != 0
+        mark >= self.epoch && mark & hindrance != 0
     }
 
-    /// Ends the stretch with a barrier. The first buffer of the barrier carries the uses of all blocks that were only
+    /// Ends the epoch with a barrier. The first buffer of the barrier carries the uses of all blocks that were only
     /// read.
-    fn separate(&mut self, cause: &BarrierUse<'_, B>) {
+    fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>) {
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
-        self.end_stretch();
+        self.end_epoch();
         match self.last.first_mut() {
             Some((_, uses)) => *uses |= reads,
             None => self.last.push((cause.buffer, reads)),
         }
     }
 
-    fn end_stretch(&mut self) {
+    fn end_epoch(&mut self) {
         std::mem::swap(&mut self.written, &mut self.last);
         self.written.clear();
-        self.stretch += STRETCH;
+        self.epoch += EPOCH;
     }
 
     /// Records a use of a block, without a barrier.
     #[inline]
     pub(crate) fn note(&mut self, touch: &BarrierUse<'_, B>) {
-        let mark = touch.mark.load(Ordering::Relaxed).max(self.stretch);
+        let mark = touch.mark.load(Ordering::Relaxed).max(self.epoch);
         if touch.write {
             if mark & WRITTEN == 0 {
                 self.written.push((touch.buffer, touch.uses));
@@ -180,7 +180,7 @@ mod tests {
         let blocks = Blocks::default();
         let mut first = BarrierTracker::new(0, false);
         assert!(first.admit(&[blocks.touch(1, SHADER, true)]).is_none());
-        let mut second = BarrierTracker::new(first.stretch(), false);
+        let mut second = BarrierTracker::new(first.epoch(), false);
         assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_none());
         assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_some());
     }

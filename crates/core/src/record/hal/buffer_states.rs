@@ -44,7 +44,7 @@ impl<B: Copy> BufferStates<B> {
     }
 
     /// Returns the changes back to the state in which every buffer started.
-    pub(crate) fn external_states(&mut self) -> SmallVec<[StateChange<B>; 8]> {
+    pub(crate) fn restore(&mut self) -> SmallVec<[StateChange<B>; 8]> {
         let away = self.0.drain().filter(|(_, (_, state))| *state != SETTLED);
         away.map(|(_, (buffer, state))| (buffer, state, SETTLED)).collect()
     }
@@ -74,8 +74,8 @@ mod tests {
         assert_eq!(states.admit(&[copy], None)[..], [(1, SETTLED, Uses::COPY_DST)]);
         assert_eq!(states.admit(&[read], None)[..], [(1, Uses::COPY_DST, Uses::STORAGE_READ_ONLY)]);
         assert!(states.admit(&[read], None).is_empty());
-        assert_eq!(states.external_states()[..], [(1, Uses::STORAGE_READ_ONLY, SETTLED)]);
-        assert!(states.external_states().is_empty());
+        assert_eq!(states.restore()[..], [(1, Uses::STORAGE_READ_ONLY, SETTLED)]);
+        assert!(states.restore().is_empty());
     }
 
     #[test]

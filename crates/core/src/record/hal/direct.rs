@@ -33,7 +33,7 @@ struct Encoder<A: Backend> {
 /// Holds recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
 pub(crate) struct RecordedEncoder<A: Backend> {
     encoder: Option<Encoder<A>>,
-    external_states: IdleEncoders<A>,
+    idle: IdleEncoders<A>,
 }
 
 impl<A: Backend> Direct<A> {
@@ -115,7 +115,7 @@ impl<A: Backend> Direct<A> {
             }
             None => Encoder { native: self.new_encoder()?, recorded: None },
         };
-        Ok(RecordedEncoder { encoder: Some(encoder), external_states: self.idle.clone() })
+        Ok(RecordedEncoder { encoder: Some(encoder), idle: self.idle.clone() })
     }
 
     fn new_encoder(&self) -> Result<A::CommandEncoder, DeviceError> {
@@ -158,6 +158,6 @@ impl<A: Backend> RecordedEncoder<A> {
 
 impl<A: Backend> Drop for RecordedEncoder<A> {
     fn drop(&mut self) {
-        lock(&self.external_states).extend(self.encoder.take());
+        lock(&self.idle).extend(self.encoder.take());
     }
 }

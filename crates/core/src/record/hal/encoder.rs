@@ -38,16 +38,16 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
 }
 
 impl<'e, A: Backend> NativeEncoder<'e, A> {
-    /// Starts a batch. `stretch` is the last stretch of the previous batch's barrier tracker.
+    /// Starts a batch. `epoch` is the last epoch of the previous batch's barrier tracker.
     pub(crate) fn new(
         encoder: &'e mut A::CommandEncoder,
         external: &'e ExternalHandles<A>,
-        stretch: u64,
+        epoch: u64,
     ) -> Self {
         Self {
             encoder,
             external,
-            hazards: BarrierTracker::new(stretch, A::EXACT),
+            hazards: BarrierTracker::new(epoch, A::EXACT),
             states: BufferStates::new(),
             in_pass: false,
             pipeline: None,
@@ -73,13 +73,14 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
     }
 
-    /// Returns the last stretch of the barrier tracker.
-    pub(crate) fn stretch(&self) -> u64 {
-        self.hazards.stretch()
+    /// Returns the last epoch of the barrier tracker, after the recording.
+    pub(crate) fn epoch(&self) -> u64 {
+        debug_assert!(!self.in_pass, "bug: the recording ends with an open pass");
+        self.hazards.epoch()
     }
 
     /// Records a barrier between two uses of a buffer that the barrier tracker does not track.
-    pub(crate) fn separate(&mut self, buffer: &A::Buffer, from: Uses, to: Uses) {
+    pub(crate) fn transition(&mut self, buffer: &A::Buffer, from: Uses, to: Uses) {
         let usage = hal::StateTransition { from, to };
         // SAFETY: the buffer was created for these uses.
         unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
@@ -98,7 +99,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
         if A::EXACT {
             // The host sees the writes of these backends without a barrier.
-            return change(self.encoder, self.external, &self.states.external_states());
+            return change(self.encoder, self.external, &self.states.restore());
         }
         let from = Uses::STORAGE_READ_WRITE | Uses::COPY_DST;
         let usage = hal::StateTransition { from, to: Uses::MAP_READ };

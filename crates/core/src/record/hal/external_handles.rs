@@ -20,13 +20,13 @@ use std::ptr::NonNull;
 pub(crate) struct ExternalHandles<A: Backend> {
     buffers: FxHashMap<BlockId, NonNull<A::Buffer>>,
     _guard: Option<Box<dyn Deref<Target = A::Buffer>>>,
-    _keeper: Option<SnatchGuard>,
+    _lock_thread: Option<SnatchGuard>,
 }
 
 impl<A: Backend> ExternalHandles<A> {
     /// Makes handles of no buffers.
     pub(crate) fn none() -> Self {
-        Self { buffers: FxHashMap::default(), _guard: None, _keeper: None }
+        Self { buffers: FxHashMap::default(), _guard: None, _lock_thread: None }
     }
 
     /// Looks up the buffers of `named`.
@@ -50,7 +50,7 @@ impl<A: Backend> ExternalHandles<A> {
         let guard = unsafe { buffer(block).as_hal::<A>() };
         let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
         let buffers = [(block.id, NonNull::from(&*guard))].into_iter().collect();
-        Ok(Self { buffers, _guard: Some(Box::new(guard)), _keeper: None })
+        Ok(Self { buffers, _guard: Some(Box::new(guard)), _lock_thread: None })
     }
 
     /// Returns `None` if the other thread released the lock to let a waiting thread destroy a buffer. The caller
@@ -58,8 +58,8 @@ impl<A: Backend> ExternalHandles<A> {
     fn several(first: &NamedExternal<'_>, named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
         let held = buffer(first.1).clone();
         // SAFETY: the buffer is not used, and the guard stays on the thread that took it.
-        let keeper = SnatchGuard::start(move || unsafe { held.as_hal::<A>() });
-        let Some(keeper) = keeper.map_err(|error| no_thread(first, &error))? else {
+        let guard = SnatchGuard::start(move || unsafe { held.as_hal::<A>() });
+        let Some(guard) = guard.map_err(|error| no_thread(first, &error))? else {
             return Self::check(named).map(|()| None);
         };
         let mut buffers = FxHashMap::default();
@@ -69,7 +69,7 @@ impl<A: Backend> ExternalHandles<A> {
             let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
             buffers.insert(block.id, NonNull::from(&*guard));
         }
-        Ok(keeper.keep().then_some(Self { buffers, _guard: None, _keeper: Some(keeper) }))
+        Ok(guard.keep().then_some(Self { buffers, _guard: None, _lock_thread: Some(guard) }))
     }
 
     /// Checks that no buffer of `named` was destroyed.

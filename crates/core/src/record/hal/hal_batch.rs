@@ -155,7 +155,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             let (page, offset) = self.places.place(self.device, size)?;
             let buffer = native_of::<A>(&page);
             self.calls.copy(staged, piece.offset(), buffer, offset, size);
-            self.calls.separate(buffer, Uses::COPY_DST, Uses::UNIFORM);
+            self.calls.transition(buffer, Uses::COPY_DST, Uses::UNIFORM);
             self.make(dispatch, Some((buffer, offset)))
         };
         self.uniforms.push(piece);

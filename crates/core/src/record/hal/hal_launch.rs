@@ -33,7 +33,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         };
         let done = self.dispatch(&HalDispatch { pipeline, params: launch.params.bytes(), parts, size });
         if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
-            self.calls.separate(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
+            self.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }
         done
     }

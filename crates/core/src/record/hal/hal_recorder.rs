@@ -43,6 +43,7 @@ use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Value;
 use fencepost_sync::backend::{Fence, HalFence};
 use smallvec::SmallVec;
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
@@ -55,8 +56,8 @@ pub(crate) struct HalRecorder<A: Backend> {
     transfers: HalTransfers,
     sizes: IndirectGroups<A>,
     times: HalTimePages<A>,
-    /// Holds the last stretch of the previous batch's barrier tracker.
-    stretch: u64,
+    /// Holds the last epoch of the previous batch's barrier tracker.
+    epoch: u64,
     /// Holds the parameters of launches on devices that do not read them from staging memory.
     uniforms: Scratch,
     kernels: OwnKernels<HalPipeline<A>>,
@@ -121,7 +122,7 @@ impl<A: Backend> HalRecorder<A> {
             transfers: HalTransfers::default(),
             sizes: IndirectGroups::default(),
             times: HalTimePages::default(),
-            stretch: 0,
+            epoch: 0,
             uniforms: Scratch::new(1, "parameters"),
             kernels: OwnKernels::default(),
             external_states: ExternalStates::default(),
@@ -129,7 +130,7 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records a batch into a wgpu encoder, and wgpu submits it.
-    fn by_wgpu(
+    fn submit_through_wgpu(
         &mut self,
         submitter: &Submitter,
         steps: &[Step],
@@ -143,7 +144,7 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records and submits a batch with external buffers through wgpu. The direct path's fence follows it.
-    fn beside_wgpu(
+    fn submit_external_through_wgpu(
         &mut self,
         direct: &Direct<A>,
         steps: &[Step],
@@ -180,7 +181,7 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records and submits a batch without wgpu, or through wgpu if the batch has external buffers.
-    fn past_wgpu(
+    fn submit_direct(
         &mut self,
         direct: &Direct<A>,
         steps: &[Step],
@@ -189,7 +190,7 @@ impl<A: Backend> HalRecorder<A> {
         let device = direct.device();
         let named = external_blocks::named(device, steps);
         if !named.is_empty() {
-            return self.beside_wgpu(direct, steps, &named, signal).map(|kept| (kept, None));
+            return self.submit_external_through_wgpu(direct, steps, &named, signal).map(|kept| (kept, None));
         }
         if device.lost().is_raised() {
             return Err(direct.failure(&hal::DeviceError::Lost));
@@ -217,8 +218,8 @@ impl<A: Backend> HalRecorder<A> {
         device.take_gone(|block| self.groups.forget(block));
         self.sizes.reset();
         self.uniforms.reset();
-        let (order, stretch) = (&self.order, &mut self.stretch);
-        let calls = NativeEncoder::new(encoder, external, *stretch);
+        let (order, epoch) = (&self.order, &mut self.epoch);
+        let calls = NativeEncoder::new(encoder, external, *epoch);
         let mut batch = HalBatch::new(device, external, calls, &mut self.groups, &mut self.uniforms);
         named.iter().for_each(|(_, block)| batch.come_after(block));
         let mut visitor = HalVisitor {
@@ -235,12 +236,12 @@ impl<A: Backend> HalRecorder<A> {
         }
         if let Err(failure) = order.walk(steps, &mut visitor) {
             visitor.batch.calls.end_pass();
-            *stretch = visitor.batch.calls.stretch();
+            *epoch = visitor.batch.calls.epoch();
             visitor.transfers.finish();
             return Err(failure);
         }
         let timed = visitor.finish(order);
-        *stretch = visitor.batch.calls.stretch();
+        *epoch = visitor.batch.calls.epoch();
         let transfers = order.more_than_launches.then(|| visitor.transfers.finish());
         let HalBatch { kept, pipelines, uniforms, zeroed, .. } = visitor.batch;
         Ok(HalBatchResources {
@@ -267,9 +268,11 @@ struct HalVisitor<'e, A: Backend> {
 }
 
 impl<A: Backend> HalVisitor<'_, A> {
-    /// Ends the recording. Copies the times, and makes the bytes that the host reads visible to the host.
+    /// Ends the recording. Copies the times, ends the pass, and makes the bytes that the host reads visible to the host.
+    /// A batch of launches has no such bytes, and its pass ends all the same.
     fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
         if !order.more_than_launches {
+            self.batch.calls.publish(iter::empty());
             return Ok(Vec::new());
         }
         let (batch, transfers) = (&mut self.batch, &mut *self.transfers);
@@ -379,13 +382,13 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         }
         let keep: Box<dyn KeepAlive> = match &*way {
             HalSubmission::Wgpu(submitter) => {
-                let submitted = self.by_wgpu(submitter, steps, signal);
+                let submitted = self.submit_through_wgpu(submitter, steps, signal);
                 let mut kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
                 kept.zeroed.settle();
                 Box::new(kept)
             }
             HalSubmission::Direct(direct) => {
-                let submitted = self.past_wgpu(direct, steps, signal);
+                let submitted = self.submit_direct(direct, steps, signal);
                 let (mut kept, recorded) =
                     submitted.map_err(|failure| blame(direct.device(), steps, failure))?;
                 kept.zeroed.settle();

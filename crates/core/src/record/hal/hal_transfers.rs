@@ -51,9 +51,9 @@ impl HalTransfers {
         let detour = native::<A>(self.detour(batch.device)?);
         for (start, size) in detour_pieces(size, dst.offset > src.offset) {
             batch.calls.copy(from, src.offset + start, detour, 0, size);
-            batch.calls.separate(detour, Uses::COPY_DST, Uses::COPY_SRC);
+            batch.calls.transition(detour, Uses::COPY_DST, Uses::COPY_SRC);
             batch.calls.copy(detour, 0, to, dst.offset + start, size);
-            batch.calls.separate(detour, Uses::COPY_SRC, Uses::COPY_DST);
+            batch.calls.transition(detour, Uses::COPY_SRC, Uses::COPY_DST);
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ impl<A: Backend> IndirectGroups<A> {
             size: GroupCount::Fixed([1; 3]),
         })?;
         let more = if A::EXACT { Uses::empty() } else { Uses::STORAGE_READ_WRITE };
-        batch.calls.separate(native_of::<A>(&place), Uses::STORAGE_READ_WRITE, Uses::INDIRECT | more);
+        batch.calls.transition(native_of::<A>(&place), Uses::STORAGE_READ_WRITE, Uses::INDIRECT | more);
         Ok((place, offset))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Limits the time for which the value is held before `keep` is called. A longer time could deadlock: a thread that
 /// waits for the value may hold another lock that the caller needs.
-const UNASKED: Duration = Duration::from_millis(10);
+const HOLD_LIMIT: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum GuardStage {
@@ -40,9 +40,9 @@ impl SnatchGuard {
     pub(crate) fn start<G>(take: impl FnOnce() -> Option<G> + Send + 'static) -> io::Result<Option<Self>> {
         let shared = Arc::new(GuardShared { stage: Mutex::new(GuardStage::Starting), moved: Condvar::new() });
         let theirs = shared.clone();
-        let thread = Builder::new().name("fencepost keeper".into()).spawn(move || theirs.hold(take))?;
-        let keeper = Self { shared, thread: Some(thread) };
-        Ok((keeper.shared.started() == GuardStage::Held).then_some(keeper))
+        let thread = Builder::new().name("fencepost guard".into()).spawn(move || theirs.hold(take))?;
+        let guard = Self { shared, thread: Some(thread) };
+        Ok((guard.shared.started() == GuardStage::Held).then_some(guard))
     }
 
     /// Returns `true` if the thread has held the value since the start. It then holds the value until `self` is
@@ -66,7 +66,7 @@ impl GuardShared {
         self.set(GuardStage::Held);
         let mut stage = lock(&self.stage);
         if *stage == GuardStage::Held {
-            stage = sleep_for(&self.moved, stage, UNASKED);
+            stage = sleep_for(&self.moved, stage, HOLD_LIMIT);
         }
         if *stage == GuardStage::Held {
             *stage = GuardStage::Gone;
@@ -109,11 +109,11 @@ mod tests {
     fn a_kept_value_is_held_until_the_drop() {
         let (ours, theirs) = (Arc::new(()), Arc::new(()));
         let held = Arc::downgrade(&theirs);
-        let keeper = SnatchGuard::start(move || Some((theirs, ours))).expect("a thread").expect("held");
-        assert!(keeper.keep());
-        std::thread::sleep(3 * UNASKED);
+        let guard = SnatchGuard::start(move || Some((theirs, ours))).expect("a thread").expect("held");
+        assert!(guard.keep());
+        std::thread::sleep(3 * HOLD_LIMIT);
         assert!(held.upgrade().is_some());
-        drop(keeper);
+        drop(guard);
         assert!(held.upgrade().is_none());
     }
 
@@ -121,11 +121,11 @@ mod tests {
     fn a_value_that_is_not_kept_in_time_is_released_and_keep_fails() {
         let theirs = Arc::new(());
         let held = Arc::downgrade(&theirs);
-        let keeper = SnatchGuard::start(move || Some(theirs)).expect("a thread").expect("held");
+        let guard = SnatchGuard::start(move || Some(theirs)).expect("a thread").expect("held");
         while held.upgrade().is_some() {
             std::thread::yield_now();
         }
-        assert!(!keeper.keep());
+        assert!(!guard.keep());
     }
 
     #[test]
