@@ -41,8 +41,8 @@ impl Default for ScopeOptions {
 }
 
 impl CommandQueue {
-    /// Runs `f` with this queue as the current queue of this thread and this context: verbs of the
-    /// [`Context`](Context::launch) enqueue on it.
+    /// Runs `f` with this queue as the current queue of this thread and this context: [`Context::current_queue`]
+    /// returns it.
     ///
     /// Inside the scope, [`Context::current`] returns the context of the queue.
     ///
@@ -126,7 +126,7 @@ impl CommandQueue {
 }
 
 impl Context {
-    /// Returns the queue on which verbs of the context enqueue on this thread. This is the queue of the innermost
+    /// Returns the context's current queue on this thread. This is the queue of the innermost
     /// [`scope`](CommandQueue::scope), else the queue that was [made current](CommandQueue::make_current), else the
     /// [default queue](Self::default_queue).
     ///

@@ -34,6 +34,7 @@ struct CompileSlot {
     left: Condvar,
 }
 
+/// Holds an outcome only after `begun` is `true`.
 #[derive(Default)]
 struct CompileSlotState {
     /// Is `true` once a thread has begun to compile.

@@ -101,6 +101,7 @@ struct Everything {
     ends: Vec<QueueEnd>,
 }
 
+/// Holds a point at the end of a queue, and the result of the wait for it once the wait is over.
 struct QueueEnd {
     point: Point,
     past: Arc<PointHistory>,
