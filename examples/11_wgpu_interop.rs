@@ -1,5 +1,4 @@
-//! 11. Combines the library with wgpu: the program's own device, buffers, render pass and command buffers use
-//! the order of a queue.
+//! 11. Orders the program's own wgpu device, buffers, render pass and command buffers with a queue.
 //!
 //! Run `cargo run --example 11_wgpu_interop`. With `-- --trace FILE.html` the file shows when each command ran.
 

@@ -234,10 +234,11 @@ pub(super) fn is_test(attributes: &[Attribute]) -> bool {
 impl<'ast> Visit<'ast> for Reader {
     fn visit_file(&mut self, file: &'ast syn::File) {
         for item in &file.items {
-            if let Item::Mod(module) = item {
-                if module.content.is_none() && !is_test(&module.attrs) {
-                    self.children.push(module.ident.to_string());
-                }
+            if let Item::Mod(module) = item
+                && module.content.is_none()
+                && !is_test(&module.attrs)
+            {
+                self.children.push(module.ident.to_string());
             }
         }
         visit::visit_file(self, file);
