@@ -20,7 +20,8 @@ pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
 ///
 /// # Errors
 /// Returns `Device` if wgpu panics, as it does at commands of another wgpu instance. Returns `DeviceLost` if wgpu no
-/// longer records for the device, because some fences do not report that. wgpu reports other errors to the error scope.
+/// longer records for the device, because some fences would not report this loss. wgpu reports other errors to the
+/// error scope.
 pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {
     let submit = AssertUnwindSafe(|| device.queue().submit(commands));
     let panicked = |_| {
